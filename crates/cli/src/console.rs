@@ -1,0 +1,99 @@
+//! The one place that writes to the terminal: results to stdout, progress and warnings to
+//! stderr, and the wish to stop (Ctrl-C) on its way in.
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use liken::{Progress, Run};
+
+/// Set by Ctrl-C; long work looks at it.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// The terminal.
+pub struct Console {
+    bar: ProgressBar,
+    stage: Mutex<String>,
+    last: Mutex<Instant>,
+}
+
+impl Console {
+    /// Progress is shown only on a terminal, and not when `quiet`.
+    pub fn new(quiet: bool) -> Self {
+        // A second Ctrl-C ends the program at once; temporary folders may then stay behind.
+        let handler = ctrlc::set_handler(|| {
+            if STOP.swap(true, Ordering::SeqCst) {
+                std::process::exit(130);
+            }
+        });
+        let target = if quiet || handler.is_err() || !io::stderr().is_terminal() {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr()
+        };
+        let bar = ProgressBar::with_draw_target(None, target);
+        let style = ProgressStyle::with_template("{spinner} {msg} {wide_bar} {percent}% {eta}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Console { bar, stage: Mutex::new(String::new()), last: Mutex::new(Instant::now()) }
+    }
+
+    /// Calls `work` with a [`Run`] that shows its progress here and stops on Ctrl-C.
+    pub fn run<T>(&self, work: impl FnOnce(&Run<'_>) -> liken::Result<T>) -> liken::Result<T> {
+        let progress = |progress: Progress<'_>| self.show(progress);
+        let cancelled = || STOP.load(Ordering::SeqCst);
+        let result = work(&Run::new(&progress, &cancelled));
+        self.bar.finish_and_clear();
+        result
+    }
+
+    fn show(&self, progress: Progress<'_>) {
+        let (Ok(mut stage), Ok(mut last)) = (self.stage.lock(), self.last.lock()) else { return };
+        if *stage != progress.stage {
+            self.bar.reset();
+            progress.stage.clone_into(&mut stage);
+            self.bar.set_message(stage.clone());
+        } else if last.elapsed() < Duration::from_millis(50) {
+            return;
+        }
+        *last = Instant::now();
+        if let Some(total) = progress.total {
+            self.bar.set_length(total);
+        }
+        self.bar.set_position(progress.done);
+        self.bar.tick();
+    }
+
+    /// Writes a warning to stderr, quiet or not: nothing that matters passes silently.
+    pub fn warn(&self, text: impl Display) {
+        self.bar.suspend(|| {
+            let _ = writeln!(io::stderr(), "warning: {text}");
+        });
+    }
+
+    /// Standard output, buffered by line blocks; a closed pipe shows as an error that
+    /// [`Console::fail`] takes for the end.
+    pub fn out(&self) -> impl Write {
+        io::BufWriter::new(io::stdout().lock())
+    }
+
+    /// Ends the program because of `error`: quietly if the reader of our output went away.
+    pub fn fail(&self, error: &anyhow::Error) -> ExitCode {
+        let closed_pipe = error.chain().any(|cause| {
+            cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+        });
+        if closed_pipe {
+            return ExitCode::SUCCESS;
+        }
+        self.bar.suspend(|| {
+            let _ = writeln!(io::stderr(), "error: {error:#}");
+        });
+        if matches!(error.downcast_ref(), Some(liken::Error::Cancelled)) {
+            return ExitCode::from(130);
+        }
+        ExitCode::FAILURE
+    }
+}

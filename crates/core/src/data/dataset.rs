@@ -1,0 +1,228 @@
+//! The dataset folder: what every importer writes and every trainer reads.
+//!
+//! ```text
+//! manifest.json                  counts, sources with checksums, how it was split and filtered
+//! queries.jsonl                  one query a line: id, text as shown, clicks in the whole log
+//! documents.jsonl                one document a line: id and its fields as they came
+//! *.offsets.safetensors          where each line starts
+//! matrices.safetensors           clicks (training), validation and test judgments, held-out documents
+//! ```
+//! Rows of the three matrices are queries, columns are documents, both in the order of the
+//! text tables. A judgment of grade 0 is stored, so that "judged bad" differs from "not judged".
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::Result;
+use crate::file::{
+    Folder, FolderKind, LineTable, LineTableWriter, NewFolder, Tensors, TensorsWriter,
+};
+use crate::sparse::Csr;
+
+/// One query.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Query {
+    /// Its identity: the source's id, or the normalised text where the source has none.
+    pub id: String,
+    /// Its most frequent spelling.
+    pub text: String,
+    /// Clicks in the whole log, before any split or filter.
+    pub clicks: f64,
+}
+
+/// One document: an id and fields, written flat. A field is text, or a bag of counts (an
+/// object of numbers), or anything else that is only kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// The source's id.
+    pub id: String,
+    /// `title`, `body`, `url`, `class` and whatever else the source has, in its order.
+    #[serde(flatten)]
+    pub fields: Map<String, Value>,
+}
+
+/// What a dataset says of itself in its manifest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DatasetAbout {
+    /// How much there is.
+    pub counts: Counts,
+    /// The files it was made from.
+    pub sources: Vec<Source>,
+    /// How it was split.
+    pub split: SplitAbout,
+    /// Training pairs with fewer clicks than this were dropped.
+    pub min_clicks: Option<f64>,
+    /// What validation and test are judged by.
+    pub evidence: Evidence,
+    /// What was kept and dropped, in sentences.
+    pub report: Vec<String>,
+}
+
+/// How much a dataset holds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Queries, judged or clicked.
+    pub queries: usize,
+    /// Documents, clicked or not.
+    pub documents: usize,
+    /// Training pairs of query and document.
+    pub pairs: usize,
+    /// Training clicks, or the sum of the weights.
+    pub clicks: f64,
+    /// Judged queries and pairs in validation.
+    pub validation: (usize, usize),
+    /// Judged queries and pairs in test.
+    pub test: (usize, usize),
+}
+
+/// A file that a dataset was made from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// The file's name, without its folder: a dataset is the same wherever its source lay.
+    pub name: String,
+    /// What it was read as: clicks, documents, queries, judgments.
+    pub role: String,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// SHA-256 of the bytes as they were read.
+    pub sha256: String,
+}
+
+/// How a dataset was split into training, validation and test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SplitAbout {
+    /// What was dealt out.
+    pub by: SplitBy,
+    /// The seed of the deal.
+    pub seed: u64,
+    /// The shares of validation and test.
+    pub shares: (f64, f64),
+}
+
+/// What a split deals out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SplitBy {
+    /// Queries: all clicks of a held-out query are held out.
+    Queries,
+    /// Pairs of query and document: a query may have some in training and some held out.
+    Edges,
+    /// Documents: all clicks on a held-out document are held out.
+    Documents,
+    /// Judged queries: all clicks are training, the judgments are dealt out.
+    Judgments,
+    /// As the source says.
+    Given,
+}
+
+/// What validation and test are judged by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Evidence {
+    /// Judgments by people (or the known truth of a synthetic log).
+    Judgments,
+    /// Held-out clicks, each counting as grade 1.
+    HeldOutClicks,
+}
+
+/// A dataset folder, opened.
+pub struct Dataset {
+    /// The folder and its manifest.
+    pub folder: Folder<DatasetAbout>,
+    /// The queries' texts.
+    pub queries: LineTable<Query>,
+    /// The documents' texts.
+    pub documents: LineTable<Document>,
+    /// Training clicks (or weights): queries × documents.
+    pub clicks: Csr,
+    /// Validation grades: queries × documents.
+    pub validation: Csr,
+    /// Test grades: queries × documents.
+    pub test: Csr,
+    /// Documents that training must not count, sorted (split by documents only).
+    pub held_out_documents: Vec<u32>,
+}
+
+impl Dataset {
+    /// Opens and verifies the dataset folder at `path`.
+    pub fn open(path: &Path) -> Result<Self> {
+        let folder: Folder<DatasetAbout> = Folder::open(path, FolderKind::Dataset)?;
+        let matrices = Tensors::open(&folder.file("matrices.safetensors"))?;
+        Ok(Dataset {
+            queries: LineTable::open(&folder.file("queries.jsonl"))?,
+            documents: LineTable::open(&folder.file("documents.jsonl"))?,
+            clicks: matrices.csr("clicks")?,
+            validation: matrices.csr("validation")?,
+            test: matrices.csr("test")?,
+            held_out_documents: matrices.array("held_out_documents")?.1,
+            folder,
+        })
+    }
+
+    /// What the manifest says.
+    pub fn about(&self) -> &DatasetAbout {
+        &self.folder.manifest.about
+    }
+}
+
+/// Writes a dataset folder, text first, matrices last. Dropped before
+/// [`DatasetWriter::finish`], it leaves nothing behind.
+pub struct DatasetWriter {
+    folder: NewFolder,
+    queries: LineTableWriter,
+    documents: LineTableWriter,
+}
+
+impl DatasetWriter {
+    /// Starts the dataset that will appear at `path`.
+    pub fn create(path: &Path, force: bool) -> Result<Self> {
+        let folder = NewFolder::create(path, force)?;
+        let queries = LineTableWriter::create(&folder.path("queries.jsonl"))?;
+        let documents = LineTableWriter::create(&folder.path("documents.jsonl"))?;
+        Ok(DatasetWriter { folder, queries, documents })
+    }
+
+    /// Appends a query.
+    pub fn query(&mut self, query: &Query) -> Result<()> {
+        self.queries.push(query)
+    }
+
+    /// Appends a document.
+    pub fn document(&mut self, document: &Document) -> Result<()> {
+        self.documents.push(document)
+    }
+
+    /// Writes the matrices and the manifest and gives the folder its name. `about.counts` is
+    /// filled in here, from what was written.
+    pub fn finish(
+        self,
+        clicks: &Csr,
+        validation: &Csr,
+        test: &Csr,
+        held_out_documents: &[u32],
+        mut about: DatasetAbout,
+    ) -> Result<DatasetAbout> {
+        about.counts = Counts {
+            queries: clicks.n_rows(),
+            documents: clicks.n_cols(),
+            pairs: clicks.nnz(),
+            clicks: clicks.values().iter().map(|&v| f64::from(v)).sum(),
+            validation: judged(validation),
+            test: judged(test),
+        };
+        self.queries.finish()?;
+        self.documents.finish()?;
+        let mut matrices = TensorsWriter::new();
+        matrices.csr("clicks", clicks).csr("validation", validation).csr("test", test);
+        matrices.array("held_out_documents", &[held_out_documents.len()], held_out_documents);
+        matrices.write(&self.folder.path("matrices.safetensors"))?;
+        self.folder.commit(FolderKind::Dataset, &about)?;
+        Ok(about)
+    }
+}
+
+fn judged(grades: &Csr) -> (usize, usize) {
+    (grades.rows().filter(|row| !row.is_empty()).count(), grades.nnz())
+}

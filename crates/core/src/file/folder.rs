@@ -1,0 +1,360 @@
+//! A folder with a manifest: datasets and models are both this.
+//!
+//! A folder is written under a temporary name beside its place and renamed when it is whole,
+//! so that a reader sees the old one or the new one, never half of one. The manifest lists
+//! every file with its length and checksum; opening verifies them.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+
+use crate::{Error, Result};
+
+/// The newest format this version writes and reads.
+const FORMAT: u32 = 1;
+
+const MANIFEST: &str = "manifest.json";
+
+/// What a folder of ours holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FolderKind {
+    /// Queries, documents, clicks and judgments.
+    Dataset,
+    /// A fitted model with everything it needs to score.
+    Model,
+}
+
+impl FolderKind {
+    fn name(self) -> &'static str {
+        match self {
+            FolderKind::Dataset => "dataset",
+            FolderKind::Model => "model",
+        }
+    }
+}
+
+/// The first thing read of a folder. `T` is what the kind of folder says of itself.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Manifest<T> {
+    /// Dataset or model.
+    pub kind: FolderKind,
+    /// The version of the layout.
+    pub format: u32,
+    /// The version of liken that wrote it.
+    pub liken: String,
+    /// What this kind of folder says of itself.
+    pub about: T,
+    /// Every file that belongs to the folder's identity.
+    pub files: BTreeMap<String, FileEntry>,
+}
+
+/// Length and checksum of one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileEntry {
+    /// Length in bytes.
+    pub bytes: u64,
+    /// SHA-256, in hexadecimal.
+    pub sha256: String,
+}
+
+/// A folder being written. Dropped without [`NewFolder::commit`], it leaves nothing behind.
+pub struct NewFolder {
+    target: PathBuf,
+    temporary: TempDir,
+    force: bool,
+    outside: Vec<String>,
+}
+
+impl NewFolder {
+    /// Starts a folder that will appear at `target`. Refuses at once if something is there
+    /// already and `force` is not set, so that no work is done in vain.
+    pub fn create(target: &Path, force: bool) -> Result<Self> {
+        if target.symlink_metadata().is_ok() {
+            if !force {
+                return Err(Error::Exists { path: target.to_owned() });
+            }
+            // Never delete what is not ours, whatever --force says.
+            if !target.join(MANIFEST).is_file() && !is_empty_folder(target) {
+                return Err(Error::Unusable {
+                    path: target.to_owned(),
+                    problem: "is not a folder written by liken".into(),
+                    advice: "--force replaces only liken's own folders: choose another name, or remove it by hand".into(),
+                });
+            }
+        }
+        let parent = create_parent(target)?;
+        let temporary = tempfile::Builder::new()
+            .prefix(".liken-")
+            .tempdir_in(&parent)
+            .map_err(Error::io("write", &parent))?;
+        Ok(NewFolder { target: target.to_owned(), temporary, force, outside: Vec::new() })
+    }
+
+    /// Where to write the file `name`.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.temporary.path().join(name)
+    }
+
+    /// Writes `value` as indented JSON.
+    pub fn write_json(&self, name: &str, value: &impl Serialize) -> Result<()> {
+        write_json(&self.path(name), value)
+    }
+
+    /// Keeps the file `name` out of the manifest: it is not part of the folder's identity
+    /// (times, dates, number of threads).
+    pub fn outside_identity(&mut self, name: &str) {
+        self.outside.push(name.to_owned());
+    }
+
+    /// Writes the manifest and gives the folder its name.
+    pub fn commit<T: Serialize>(self, kind: FolderKind, about: T) -> Result<()> {
+        let mut files = BTreeMap::new();
+        let folder = self.temporary.path();
+        for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
+            let path = entry.map_err(Error::io("read", folder))?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if !self.outside.contains(&name) {
+                let bytes = path.metadata().map_err(Error::io("read", &path))?.len();
+                files.insert(name, FileEntry { bytes, sha256: checksum(&path)? });
+            }
+            sync(&path)?;
+        }
+        let liken = env!("CARGO_PKG_VERSION").to_owned();
+        let manifest = Manifest { kind, format: FORMAT, liken, about, files };
+        self.write_json(MANIFEST, &manifest)?;
+        sync(&self.path(MANIFEST))?;
+        // Temporary folders are private; a finished one is as readable as any other folder.
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o755))
+                .map_err(Error::io("write", folder))?;
+        }
+        let old = if self.force && self.target.exists() {
+            let parent = self.target.parent().filter(|p| !p.as_os_str().is_empty());
+            let aside = tempfile::Builder::new()
+                .prefix(".liken-old-")
+                .tempdir_in(parent.unwrap_or(Path::new(".")))
+                .map_err(Error::io("write", &self.target))?;
+            let moved = aside.path().join("old");
+            fs::rename(&self.target, &moved).map_err(Error::io("replace", &self.target))?;
+            Some((aside, moved))
+        } else {
+            None
+        };
+        let temporary = self.temporary.keep();
+        if let Err(source) = fs::rename(&temporary, &self.target) {
+            if let Some((_, moved)) = &old {
+                fs::rename(moved, &self.target).map_err(Error::io("restore", &self.target))?;
+            }
+            fs::remove_dir_all(&temporary).map_err(Error::io("remove", &temporary))?;
+            return Err(Error::Io { path: self.target, doing: "create", source });
+        }
+        Ok(())
+    }
+}
+
+/// A folder of ours, opened and verified.
+#[derive(Debug, Clone)]
+pub struct Folder<T> {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// What it says of itself.
+    pub manifest: Manifest<T>,
+}
+
+impl<T: DeserializeOwned> Folder<T> {
+    /// Opens the folder at `path`, which must be of the kind `kind`, and verifies every file
+    /// that its manifest lists.
+    pub fn open(path: &Path, kind: FolderKind) -> Result<Self> {
+        let manifest_path = path.join(MANIFEST);
+        let (found, format) = Self::peek(path)?;
+        if format > FORMAT {
+            return Err(Error::Newer { path: manifest_path, found: format, supported: FORMAT });
+        }
+        if found != kind {
+            return Err(Error::Unusable {
+                path: path.to_owned(),
+                problem: format!("is a {}, not a {}", found.name(), kind.name()),
+                advice: format!("name a {} here; `liken info` describes any folder", kind.name()),
+            });
+        }
+        let manifest: Manifest<T> = read_json(&manifest_path)?;
+        for (name, entry) in &manifest.files {
+            verify(&path.join(name), entry)?;
+        }
+        Ok(Folder { path: path.to_owned(), manifest })
+    }
+
+    /// The kind and format of the folder at `path`, whatever it is.
+    pub fn peek(path: &Path) -> Result<(FolderKind, u32)> {
+        #[derive(Deserialize)]
+        struct Head {
+            kind: FolderKind,
+            format: u32,
+        }
+        let manifest = path.join(MANIFEST);
+        if path.is_dir() && !manifest.exists() {
+            return Err(Error::Unusable {
+                path: path.to_owned(),
+                problem: "has no manifest.json, so it is neither a dataset nor a model of liken"
+                    .into(),
+                advice: "`liken import` makes a dataset, `liken train` a model".into(),
+            });
+        }
+        let head: Head = read_json(&manifest)?;
+        Ok((head.kind, head.format))
+    }
+
+    /// Where the file `name` lies.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Reads the JSON file `name`.
+    pub fn read_json<V: DeserializeOwned>(&self, name: &str) -> Result<V> {
+        read_json(&self.file(name))
+    }
+
+    /// One checksum over everything that belongs to the folder's identity.
+    pub fn identity(&self) -> String {
+        let mut hash = Sha256::new();
+        for (name, entry) in &self.manifest.files {
+            hash.update(format!("{name} {} {}\n", entry.bytes, entry.sha256));
+        }
+        hex(&hash.finalize())
+    }
+}
+
+/// The SHA-256 of a file, in hexadecimal.
+pub fn checksum(path: &Path) -> Result<String> {
+    let mut reader =
+        BufReader::with_capacity(1 << 20, File::open(path).map_err(Error::io("read", path))?);
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0u8; 1 << 20];
+    loop {
+        let n = reader.read(&mut buffer).map_err(Error::io("read", path))?;
+        if n == 0 {
+            return Ok(hex(&hash.finalize()));
+        }
+        hash.update(&buffer[..n]);
+    }
+}
+
+/// Makes the folder that `target` will lie in, and names it.
+pub fn create_parent(target: &Path) -> Result<PathBuf> {
+    let parent = match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    fs::create_dir_all(&parent).map_err(Error::io("create", &parent))?;
+    Ok(parent)
+}
+
+fn verify(path: &Path, entry: &FileEntry) -> Result<()> {
+    let bytes = path.metadata().map_err(Error::io("read", path))?.len();
+    if bytes != entry.bytes {
+        return Err(Error::damaged(path, format!("{bytes} bytes long instead of {}", entry.bytes)));
+    }
+    if checksum(path)? != entry.sha256 {
+        return Err(Error::damaged(path, "its checksum is not the manifest's"));
+    }
+    Ok(())
+}
+
+fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+    let file = File::create(path).map_err(Error::io("create", path))?;
+    let mut writer = std::io::BufWriter::new(file);
+    serde_json::to_writer_pretty(&mut writer, value).map_err(|error| Error::Io {
+        path: path.to_owned(),
+        doing: "write",
+        source: error.into(),
+    })?;
+    std::io::Write::write_all(&mut writer, b"\n").map_err(Error::io("write", path))?;
+    std::io::Write::flush(&mut writer).map_err(Error::io("write", path))
+}
+
+fn read_json<V: DeserializeOwned>(path: &Path) -> Result<V> {
+    let text = fs::read_to_string(path).map_err(Error::io("read", path))?;
+    serde_json::from_str(&text).map_err(|error| Error::damaged(path, error.to_string()))
+}
+
+fn sync(path: &Path) -> Result<()> {
+    File::open(path).and_then(|file| file.sync_all()).map_err(Error::io("write", path))
+}
+
+fn is_empty_folder(path: &Path) -> bool {
+    fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write_one(target: &Path, force: bool, text: &str) -> Result<()> {
+        let folder = NewFolder::create(target, force)?;
+        folder.write_json("text.json", &text)?;
+        folder.commit(FolderKind::Dataset, "about")
+    }
+
+    #[test]
+    fn a_folder_appears_whole_or_not_at_all() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("set");
+        let unfinished = NewFolder::create(&target, false).unwrap();
+        unfinished.write_json("text.json", &1).unwrap();
+        drop(unfinished);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        write_one(&target, false, "one").unwrap();
+        assert!(matches!(write_one(&target, false, "two"), Err(Error::Exists { .. })));
+        write_one(&target, true, "two").unwrap();
+        let folder: Folder<String> = Folder::open(&target, FolderKind::Dataset).unwrap();
+        assert_eq!(folder.read_json::<String>("text.json").unwrap(), "two");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn force_never_removes_what_is_not_ours() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("photos");
+        fs::create_dir(&target).unwrap();
+        File::create(target.join("cat.jpg")).unwrap();
+        assert!(matches!(write_one(&target, true, "x"), Err(Error::Unusable { .. })));
+        assert!(target.join("cat.jpg").exists());
+    }
+
+    #[test]
+    fn damage_newer_formats_and_wrong_kinds_are_told_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("set");
+        let open = || Folder::<String>::open(&target, FolderKind::Dataset);
+        write_one(&target, false, "one").unwrap();
+        assert!(matches!(
+            Folder::<String>::open(&target, FolderKind::Model),
+            Err(Error::Unusable { .. })
+        ));
+        write_json(&target.join("text.json"), &"two").unwrap();
+        assert!(matches!(open(), Err(Error::Damaged { .. })), "{:?}", open());
+        let manifest = fs::read_to_string(target.join(MANIFEST)).unwrap();
+        write_json(
+            &target.join(MANIFEST),
+            &serde_json::from_str::<serde_json::Value>(
+                &manifest.replace("\"format\": 1", "\"format\": 9"),
+            )
+            .unwrap(),
+        )
+        .unwrap();
+        assert!(matches!(open(), Err(Error::Newer { found: 9, .. })));
+    }
+}

@@ -1,0 +1,11 @@
+//! liken learns which document answers which query from click logs and text.
+
+pub mod data;
+mod error;
+pub mod file;
+pub mod random;
+mod run;
+pub mod sparse;
+
+pub use error::{Error, Result};
+pub use run::{Progress, Run};

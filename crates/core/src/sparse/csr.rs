@@ -1,0 +1,246 @@
+//! Compressed sparse rows whose rules are proved once, when a matrix is made or loaded, so
+//! that no kernel has to ask again.
+
+use rayon::prelude::*;
+
+use crate::{Error, Result};
+
+/// A sparse matrix by rows. Within a row columns are sorted, unique and in range, and every
+/// value is finite. Row starts are u64, so more than 2³² non-zeros are fine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Csr {
+    n_cols: usize,
+    starts: Vec<u64>,
+    indices: Vec<u32>,
+    values: Vec<f32>,
+}
+
+/// One row of a [`Csr`], or any sparse vector kept the same way.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Row<'a> {
+    /// Columns, sorted and unique.
+    pub indices: &'a [u32],
+    /// The value in each of those columns.
+    pub values: &'a [f32],
+}
+
+impl<'a> Row<'a> {
+    /// The stored (column, value) pairs in order of column.
+    pub fn iter(self) -> impl ExactSizeIterator<Item = (u32, f32)> + 'a {
+        self.indices.iter().copied().zip(self.values.iter().copied())
+    }
+
+    /// How many entries are stored.
+    pub fn len(self) -> usize {
+        self.indices.len()
+    }
+
+    /// Whether no entry is stored.
+    pub fn is_empty(self) -> bool {
+        self.indices.is_empty()
+    }
+
+    /// The value in `column`, zero where nothing is stored.
+    pub fn get(self, column: u32) -> f32 {
+        self.indices.binary_search(&column).map_or(0.0, |at| self.values[at])
+    }
+
+    /// Whether something is stored in `column`, be it zero.
+    pub fn contains(self, column: u32) -> bool {
+        self.indices.binary_search(&column).is_ok()
+    }
+
+    /// The Euclidean norm, summed in f64.
+    pub fn norm(self) -> f64 {
+        self.values.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>().sqrt()
+    }
+}
+
+impl Csr {
+    /// Makes a matrix out of its three arrays, or says which rule they break.
+    pub fn new(
+        n_cols: usize,
+        starts: Vec<u64>,
+        indices: Vec<u32>,
+        values: Vec<f32>,
+    ) -> Result<Self> {
+        check_frame(n_cols, &starts, &indices, &values)?;
+        let broken = (0..starts.len() - 1).into_par_iter().find_map_first(|row| {
+            let span = starts[row] as usize..starts[row + 1] as usize;
+            row_problem(n_cols, &indices[span.clone()], &values[span])
+                .map(|problem| format!("row {row}: {problem}"))
+        });
+        match broken {
+            Some(problem) => Err(Error::Structure { problem }),
+            None => Ok(Csr { n_cols, starts, indices, values }),
+        }
+    }
+
+    /// A matrix without entries.
+    pub fn empty(n_rows: usize, n_cols: usize) -> Self {
+        Csr { n_cols, starts: vec![0; n_rows + 1], indices: Vec::new(), values: Vec::new() }
+    }
+
+    /// A matrix from (row, column, value) in any order; values at the same place are summed
+    /// in the order given.
+    pub fn from_triplets(
+        n_rows: usize,
+        n_cols: usize,
+        mut triplets: Vec<(u32, u32, f32)>,
+    ) -> Result<Self> {
+        // A stable sort, so that the sum at one place does not depend on the sorting.
+        triplets.par_sort_by_key(|&(row, column, _)| (row, column));
+        let mut starts = vec![0u64; n_rows + 1];
+        let mut indices: Vec<u32> = Vec::with_capacity(triplets.len());
+        let mut values: Vec<f32> = Vec::with_capacity(triplets.len());
+        let mut last = None;
+        for (row, column, value) in triplets {
+            if row as usize >= n_rows {
+                return Err(Error::Structure {
+                    problem: format!("row {row} of a matrix with {n_rows} rows"),
+                });
+            }
+            match values.last_mut() {
+                Some(sum) if last == Some((row, column)) => *sum += value,
+                _ => {
+                    indices.push(column);
+                    values.push(value);
+                    starts[row as usize + 1] += 1;
+                    last = Some((row, column));
+                }
+            }
+        }
+        for row in 0..n_rows {
+            starts[row + 1] += starts[row];
+        }
+        Csr::new(n_cols, starts, indices, values)
+    }
+
+    /// The number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The number of columns.
+    pub fn n_cols(&self) -> usize {
+        self.n_cols
+    }
+
+    /// The number of stored entries.
+    pub fn nnz(&self) -> usize {
+        self.indices.len()
+    }
+
+    /// Row `i`.
+    pub fn row(&self, i: usize) -> Row<'_> {
+        let span = self.starts[i] as usize..self.starts[i + 1] as usize;
+        Row { indices: &self.indices[span.clone()], values: &self.values[span] }
+    }
+
+    /// All rows in order.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
+        (0..self.n_rows()).map(|i| self.row(i))
+    }
+
+    /// Where each row starts in `indices` and `values`; one more entry than rows.
+    pub fn starts(&self) -> &[u64] {
+        &self.starts
+    }
+
+    /// The columns of all entries, row after row.
+    pub fn indices(&self) -> &[u32] {
+        &self.indices
+    }
+
+    /// The values of all entries, row after row.
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// The same places with other values: `f(row, column, value)`.
+    pub fn map(&self, f: impl Fn(usize, u32, f32) -> f32 + Sync) -> Result<Self> {
+        let mut values = self.values.clone();
+        let mut rest = values.as_mut_slice();
+        for i in 0..self.n_rows() {
+            let (row, tail) = rest.split_at_mut((self.starts[i + 1] - self.starts[i]) as usize);
+            for (value, &column) in row.iter_mut().zip(self.row(i).indices) {
+                *value = f(i, column, *value);
+            }
+            rest = tail;
+        }
+        Csr::new(self.n_cols, self.starts.clone(), self.indices.clone(), values)
+    }
+}
+
+fn check_frame(n_cols: usize, starts: &[u64], indices: &[u32], values: &[f32]) -> Result<()> {
+    let problem = if starts.first() != Some(&0) {
+        "the row starts do not begin with 0".to_owned()
+    } else if let Some(row) = starts.windows(2).position(|pair| pair[0] > pair[1]) {
+        format!("row {row} starts after it ends")
+    } else if starts[starts.len() - 1] != indices.len() as u64 {
+        format!(
+            "the rows end at {}, but there are {} columns stored",
+            starts[starts.len() - 1],
+            indices.len()
+        )
+    } else if indices.len() != values.len() {
+        format!("{} columns but {} values", indices.len(), values.len())
+    } else if n_cols > u32::MAX as usize {
+        format!("{n_cols} columns, more than 2³² − 1")
+    } else {
+        return Ok(());
+    };
+    Err(Error::Structure { problem })
+}
+
+fn row_problem(n_cols: usize, indices: &[u32], values: &[f32]) -> Option<String> {
+    if let Some(pair) = indices.windows(2).find(|pair| pair[0] >= pair[1]) {
+        return Some(format!("column {} comes before column {}", pair[0], pair[1]));
+    }
+    if let Some(&last) = indices.last().filter(|&&last| last as usize >= n_cols) {
+        return Some(format!("column {last} of a matrix with {n_cols} columns"));
+    }
+    let at = values.iter().position(|value| !value.is_finite())?;
+    Some(format!("the value in column {} is {}", indices[at], values[at]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(n_cols: usize, starts: &[u64], indices: &[u32], values: &[f32]) -> String {
+        match Csr::new(n_cols, starts.to_vec(), indices.to_vec(), values.to_vec()) {
+            Err(Error::Structure { problem }) => problem,
+            other => panic!("expected a broken rule, got {other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_rule_is_checked() {
+        assert_eq!(problem(3, &[1, 1], &[0], &[1.0]), "the row starts do not begin with 0");
+        assert_eq!(problem(3, &[], &[], &[]), "the row starts do not begin with 0");
+        assert_eq!(problem(3, &[0, 2, 1], &[0], &[1.0]), "row 1 starts after it ends");
+        assert_eq!(
+            problem(3, &[0, 2], &[0], &[1.0]),
+            "the rows end at 2, but there are 1 columns stored"
+        );
+        assert_eq!(problem(3, &[0, 1], &[0], &[]), "1 columns but 0 values");
+        assert_eq!(
+            problem(3, &[0, 2], &[1, 1], &[1.0, 1.0]),
+            "row 0: column 1 comes before column 1"
+        );
+        assert_eq!(problem(3, &[0, 1], &[3], &[1.0]), "row 0: column 3 of a matrix with 3 columns");
+        assert_eq!(problem(3, &[0, 1], &[2], &[f32::NAN]), "row 0: the value in column 2 is NaN");
+    }
+
+    #[test]
+    fn triplets_are_sorted_and_summed() {
+        let matrix =
+            Csr::from_triplets(3, 4, vec![(2, 1, 1.0), (0, 3, 2.0), (2, 1, 4.0), (0, 0, 1.0)])
+                .unwrap();
+        assert_eq!(matrix.starts(), &[0, 2, 2, 3]);
+        assert_eq!(matrix.row(0).iter().collect::<Vec<_>>(), [(0, 1.0), (3, 2.0)]);
+        assert_eq!(matrix.row(2).get(1), 5.0);
+        assert!(matrix.row(1).is_empty());
+    }
+}
