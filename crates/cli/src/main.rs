@@ -1,6 +1,7 @@
 //! The binary `liken`: one verb a file.
 
 mod console;
+mod import;
 
 use std::process::ExitCode;
 
@@ -25,7 +26,9 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
-enum Verb {}
+enum Verb {
+    Import(import::ImportArgs),
+}
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -33,7 +36,9 @@ fn main() -> ExitCode {
     if let Err(error) = rayon::ThreadPoolBuilder::new().num_threads(cli.threads).build_global() {
         return console.fail(&error.into());
     }
-    let result: anyhow::Result<()> = match cli.verb {};
+    let result: anyhow::Result<()> = match &cli.verb {
+        Verb::Import(args) => import::run(args, &console),
+    };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => console.fail(&error),

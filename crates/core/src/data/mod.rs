@@ -1,8 +1,26 @@
 //! Data on its way in: the dataset folder, and what writes it.
 
+mod beir;
+mod checks;
+mod columns;
 mod dataset;
+mod finish;
+mod identity;
+mod import;
+mod input;
+mod log;
+mod names;
+mod pairs;
+mod records;
+mod report;
+mod split;
+mod table;
 
+pub use beir::is_beir;
 pub use dataset::{
     Counts, Dataset, DatasetAbout, DatasetWriter, Document, Evidence, Query, Source, SplitAbout,
     SplitBy,
 };
+pub use import::Import;
+pub use report::{Dropped, FilterReport, ImportReport, TableReport};
+pub use table::{Table, TableFormat};

@@ -1,0 +1,411 @@
+//! `liken import`: tables or a BEIR folder → a dataset folder, and a report of what was kept
+//! and dropped.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, ValueEnum};
+use comfy_table::{CellAlignment, Table as Grid, presets};
+use liken::data::{Dropped, Evidence, Import, ImportReport, SplitBy, Table, TableFormat, is_beir};
+
+use crate::console::Console;
+
+const EXAMPLES: &str = "\
+Tables are TSV, CSV or JSON lines by their ending, packed (.gz, .zst) or not; - is standard
+input. The first line names the columns:
+  clicks     query, doc, clicks (else each line is one click) or a signed weight, [split]
+  links      query, doc, [weight], [split]: pairs that no click filter touches
+  documents  id, title, body, url, class, and anything else, which is kept
+  queries    id, text, [split]: the other tables then name queries by id
+  judgments  query, doc, grade, [split]
+In TSV a tab always separates and a quotation mark is a character like any other; CSV is
+quoted as usual. In JSON lines _id and text stand for id and body, and a field that is an
+object of numbers is a bag of counts.
+
+Examples:
+  liken import --clicks clicks.tsv --documents documents.jsonl -o data
+  liken import --clicks log.tsv.gz --columns query=q,doc=url,clicks=n --min-clicks 1 -o data
+  liken import --clicks log.csv --no-header --columns query=0,doc=3 -o data
+  zcat log.gz | liken import --clicks - --input-format tsv --documents docs.csv -o data
+  liken import --clicks c.tsv --documents d.tsv --columns documents:id=docno,body=content -o data
+  liken import --clicks c.tsv --documents d.jsonl --judgments grades.tsv -o data
+  liken import beir nfcorpus -o data";
+
+/// Turn click logs, documents and judgments into a dataset.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ImportArgs {
+    /// A BEIR folder, alone or after the word `beir`.
+    #[arg(value_name = "FOLDER", num_args = 0..=2,
+        required_unless_present_any = ["clicks", "links"],
+        conflicts_with_all = ["clicks", "links", "documents", "queries", "judgments"])]
+    source: Vec<PathBuf>,
+
+    /// Clicks: query, doc, and how many.
+    #[arg(long, value_name = "FILE")]
+    clicks: Option<PathBuf>,
+
+    /// Pairs of query and document that are not clicks.
+    #[arg(long, value_name = "FILE")]
+    links: Option<PathBuf>,
+
+    /// The documents' texts.
+    #[arg(long, value_name = "FILE")]
+    documents: Option<PathBuf>,
+
+    /// The queries' texts, where the other tables hold ids.
+    #[arg(long, value_name = "FILE")]
+    queries: Option<PathBuf>,
+
+    /// Grades that people gave.
+    #[arg(long, value_name = "FILE")]
+    judgments: Option<PathBuf>,
+
+    /// The folder to write.
+    #[arg(long, short, value_name = "FOLDER")]
+    output: PathBuf,
+
+    /// Replace the folder if it exists.
+    #[arg(long)]
+    force: bool,
+
+    /// Which column is which: our name = name in the table, or position from 0. Of the clicks,
+    /// unless another table is named first.
+    #[arg(long, value_name = "[TABLE:]OURS=THEIRS,…", value_parser = parse_columns)]
+    columns: Vec<Columns>,
+
+    /// The first line is already a row; of all tables, or of those named.
+    #[arg(long, value_name = "TABLE,…", value_enum, value_delimiter = ',',
+        num_args = 0.., require_equals = true)]
+    no_header: Option<Vec<Role>>,
+
+    /// The format of tables whose ending does not say it.
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
+    input_format: Option<TableFormat>,
+
+    /// What to deal into training, validation and test [default: given, where the source says
+    /// it; else judgments, if there are any; else queries].
+    #[arg(long, value_name = "BY", value_parser = split_parser())]
+    split: Option<SplitBy>,
+
+    /// The share of validation [default: 0.1; half of the judged queries].
+    #[arg(long, value_name = "SHARE")]
+    validation: Option<f64>,
+
+    /// The share of test [default: 0.1; half of the judged queries].
+    #[arg(long, value_name = "SHARE")]
+    test: Option<f64>,
+
+    /// The seed of the split.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+
+    /// Keep training pairs with at least so many clicks; 1 keeps all [default: 4, where the
+    /// source counts clicks].
+    #[arg(long, value_name = "N")]
+    min_clicks: Option<u32>,
+
+    /// Skip and count bad rows instead of stopping at the first.
+    #[arg(long)]
+    lenient: bool,
+
+    /// How to print the report.
+    #[arg(long, value_enum, default_value_t = ReportFormat::Table)]
+    format: ReportFormat,
+}
+
+/// How to print a report.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ReportFormat {
+    /// For people.
+    Table,
+    /// For programs.
+    Json,
+}
+
+/// A table, on the command line.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Role {
+    Clicks,
+    Links,
+    Documents,
+    Queries,
+    Judgments,
+}
+
+/// One `--columns`.
+#[derive(Clone)]
+struct Columns {
+    role: Role,
+    names: BTreeMap<String, String>,
+}
+
+/// Runs the verb.
+pub fn run(args: &ImportArgs, console: &Console) -> anyhow::Result<()> {
+    let import = args.import();
+    let report = console.run(|run| import.run(&args.output, args.force, run))?;
+    for warning in &report.warnings {
+        console.warn(warning);
+    }
+    let mut out = console.out();
+    match args.format {
+        ReportFormat::Json => {
+            serde_json::to_writer_pretty(&mut out, &report)?;
+            writeln!(out)?;
+        }
+        ReportFormat::Table => args.print(&report, &mut out)?,
+    }
+    out.flush()?;
+    Ok(())
+}
+
+impl ImportArgs {
+    fn import(&self) -> Import {
+        let import = Import {
+            beir: self.beir(),
+            clicks: self.table(Role::Clicks, &self.clicks),
+            documents: self.table(Role::Documents, &self.documents),
+            queries: self.table(Role::Queries, &self.queries),
+            judgments: self.table(Role::Judgments, &self.judgments),
+            links: self.table(Role::Links, &self.links),
+            split: self.split,
+            validation: self.validation,
+            test: self.test,
+            seed: self.seed,
+            min_clicks: self.min_clicks,
+            lenient: self.lenient,
+        };
+        for (role, table) in [
+            (Role::Clicks, &import.clicks),
+            (Role::Documents, &import.documents),
+            (Role::Queries, &import.queries),
+            (Role::Judgments, &import.judgments),
+            (Role::Links, &import.links),
+        ] {
+            let named = self.columns.iter().any(|columns| columns.role == role);
+            if named && table.is_none() {
+                let name = role.to_possible_value().map(|value| value.get_name().to_owned());
+                let name = name.unwrap_or_default();
+                usage(&format!(
+                    "--columns is for the {name}, but there is no --{name}; say which table it is for: --columns TABLE:OURS=THEIRS"
+                ));
+            }
+        }
+        import
+    }
+
+    fn beir(&self) -> Option<PathBuf> {
+        match self.source.as_slice() {
+            [kind, folder] if kind.as_os_str() == "beir" => Some(folder.clone()),
+            [kind, _] => {
+                usage(&format!("{}: not a kind of source; the kinds are: beir", kind.display()))
+            }
+            [kind] if kind.as_os_str() == "beir" && !is_beir(kind) => {
+                usage("which folder? liken import beir FOLDER -o OUT")
+            }
+            [file] if file.is_file() => usage(&format!(
+                "{}: is a file; say what it holds: --clicks, --links, --documents, …",
+                file.display()
+            )),
+            sources => sources.first().cloned(),
+        }
+    }
+
+    fn table(&self, role: Role, path: &Option<PathBuf>) -> Option<Table> {
+        let mut table = Table::new(path.as_ref()?);
+        if TableFormat::of(&table.path).is_none() {
+            table.format = self.input_format;
+        }
+        let no_header = self.no_header.as_ref();
+        table.no_header = no_header.is_some_and(|roles| roles.is_empty() || roles.contains(&role));
+        for columns in self.columns.iter().filter(|columns| columns.role == role) {
+            table.columns.extend(columns.names.clone());
+        }
+        Some(table)
+    }
+
+    fn print(&self, report: &ImportReport, out: &mut impl Write) -> anyhow::Result<()> {
+        let mut read = grid(&["read", "as", "rows", "kept", "dropped"], 2);
+        for table in &report.tables {
+            let dropped = table.rows - table.kept;
+            read.add_row([
+                table.name.clone(),
+                table.role.clone(),
+                grouped(table.rows),
+                grouped(table.kept),
+                grouped(dropped),
+            ]);
+        }
+        writeln!(out, "{}\n", trimmed(&read))?;
+
+        let about = &report.about;
+        let evidence = match about.evidence {
+            Evidence::Judgments => "judgments",
+            Evidence::HeldOutClicks => "held-out clicks",
+        };
+        let mut parts = grid(&["part", "queries", "pairs", "from"], 1);
+        let learnt = if about.sources.iter().any(|source| source.role == "clicks") {
+            "clicks"
+        } else {
+            "links"
+        };
+        for (name, (queries, pairs), from) in [
+            ("training", report.training, learnt),
+            ("validation", about.counts.validation, evidence),
+            ("test", about.counts.test, evidence),
+        ] {
+            let (queries, pairs) = (grouped(queries as u64), grouped(pairs as u64));
+            parts.add_row([name.to_owned(), queries, pairs, from.to_owned()]);
+        }
+        writeln!(out, "{}\n", trimmed(&parts))?;
+
+        for table in &report.tables {
+            for dropped in &table.dropped {
+                writeln!(
+                    out,
+                    "dropped {} rows of {}: {}",
+                    grouped(dropped.count),
+                    table.name,
+                    dropped.why
+                )?;
+                samples(dropped, out)?;
+            }
+        }
+        for dropped in &report.dropped {
+            writeln!(out, "dropped {} {}", grouped(dropped.count), dropped.why)?;
+        }
+        for note in &report.notes {
+            writeln!(out, "note: {note}")?;
+        }
+        writeln!(
+            out,
+            "wrote {}: {} queries, {} documents, split by {}",
+            self.output.display(),
+            grouped(about.counts.queries as u64),
+            grouped(about.counts.documents as u64),
+            about.split.by.name(),
+        )?;
+        if report.filter.as_ref().is_some_and(|filter| filter.is_drastic()) {
+            writeln!(
+                out,
+                "to keep all training pairs, type:\n  {}",
+                unfiltered(std::env::args_os())
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn samples(dropped: &Dropped, out: &mut impl Write) -> anyhow::Result<()> {
+    for sample in &dropped.samples {
+        writeln!(out, "  {sample}")?;
+    }
+    Ok(())
+}
+
+/// A table without lines; columns from `numbers` on are aligned to the right.
+fn grid(titles: &[&str], numbers: usize) -> Grid {
+    let mut grid = Grid::new();
+    grid.load_style(presets::NOTHING).set_header(titles);
+    for (at, column) in grid.column_iter_mut().enumerate() {
+        if at >= numbers && titles[at] != "from" {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    grid
+}
+
+fn trimmed(grid: &Grid) -> String {
+    grid.to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+/// A number with a comma after every three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The line that was typed, without the click filter.
+fn unfiltered(typed: impl Iterator<Item = OsString>) -> String {
+    let mut words = vec!["liken".to_owned()];
+    let mut skip = false;
+    for word in typed.skip(1).map(|word| word.to_string_lossy().into_owned()) {
+        if std::mem::take(&mut skip) || word.starts_with("--min-clicks=") || word == "--force" {
+            continue;
+        }
+        if word == "--min-clicks" {
+            skip = true;
+            continue;
+        }
+        let plain = |c: char| c.is_alphanumeric() || "-_./=,:@+%".contains(c);
+        if !word.is_empty() && word.chars().all(plain) {
+            words.push(word);
+        } else {
+            words.push(format!("'{}'", word.replace('\'', r"'\''")));
+        }
+    }
+    format!("{} --min-clicks 1 --force", words.join(" "))
+}
+
+fn parse_columns(text: &str) -> Result<Columns, String> {
+    let (role, names) = match text.split_once(':') {
+        Some((role, names)) if !role.contains('=') => (Role::from_str(role, true)?, names),
+        _ => (Role::Clicks, text),
+    };
+    let names = names.split(',').map(|pair| match pair.split_once('=') {
+        Some((ours, theirs)) if !ours.is_empty() && !theirs.is_empty() => {
+            Ok((ours.trim().to_owned(), theirs.to_owned()))
+        }
+        _ => Err(format!("{pair:?}: expected OURS=THEIRS, as in query=0 or query=q")),
+    });
+    Ok(Columns { role, names: names.collect::<Result<_, _>>()? })
+}
+
+fn format_parser() -> impl TypedValueParser<Value = TableFormat> {
+    PossibleValuesParser::new(["tsv", "csv", "jsonl"]).map(|name| match name.as_str() {
+        "tsv" => TableFormat::Tsv,
+        "csv" => TableFormat::Csv,
+        _ => TableFormat::Jsonl,
+    })
+}
+
+fn split_parser() -> impl TypedValueParser<Value = SplitBy> {
+    PossibleValuesParser::new(SplitBy::ALL.map(SplitBy::name)).map(|name| {
+        let named = SplitBy::ALL.into_iter().find(|by| by.name() == name);
+        named.unwrap_or(SplitBy::Queries)
+    })
+}
+
+/// Ends the program as for any other wrong usage.
+fn usage(message: &str) -> ! {
+    crate::Cli::command().error(ErrorKind::ValueValidation, message).exit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn the_line_to_type_has_no_filter_and_can_be_pasted() {
+        let typed =
+            ["/bin/liken", "import", "--clicks", "my log.tsv", "--min-clicks", "9", "-o", "d"];
+        let line = unfiltered(typed.into_iter().map(OsString::from));
+        assert_eq!(line, "liken import --clicks 'my log.tsv' -o d --min-clicks 1 --force");
+    }
+}

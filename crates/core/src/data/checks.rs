@@ -1,0 +1,138 @@
+//! What would make a dataset useless (an error) or surprising (a warning), looked for after
+//! the split and before anything is written.
+
+use std::collections::HashMap;
+
+use super::dataset::{Evidence, SplitBy};
+use super::identity::identity;
+use super::log::Log;
+use super::names::Queries;
+use super::report::FilterReport;
+use super::split::{Divided, Part};
+use crate::{Error, Result};
+
+/// An error if training is empty.
+pub(super) fn something_to_learn_from(divided: &Divided, by: SplitBy) -> Result<()> {
+    if !divided.train.is_empty() {
+        return Ok(());
+    }
+    let held_out = divided.validation.len() + divided.test.len();
+    Err(Error::Empty {
+        what: format!("the training split is empty: {held_out} pairs are held out, none is left"),
+        advice: match by {
+            SplitBy::Given => "mark some rows as train, or choose another --split".into(),
+            _ => "lower --validation and --test, or choose another --split".into(),
+        },
+    })
+}
+
+/// An error if a part was asked for and is empty.
+pub(super) fn parts_asked_for(
+    divided: &Divided,
+    by: SplitBy,
+    shares: (Option<f64>, Option<f64>),
+) -> Result<()> {
+    let parts = [("validation", &divided.validation, shares.0), ("test", &divided.test, shares.1)];
+    for (name, pairs, share) in parts {
+        let asked = share.map_or(by != SplitBy::Given, |share| share > 0.0);
+        if !pairs.is_empty() || !asked {
+            continue;
+        }
+        let why = match (by, divided.evidence) {
+            (SplitBy::Given, _) => "the source marks nothing as such",
+            (SplitBy::Judgments, _) => "there are too few judged queries",
+            (_, Evidence::Judgments) => "no judgment falls to it",
+            (SplitBy::Edges, _) => "too few queries have more than one document",
+            _ => "there are too few pairs",
+        };
+        let advice = match by {
+            SplitBy::Edges => "split by queries (--split queries)".to_owned(),
+            _ => format!("raise its share (--{name} 0.3), or do without (--{name} 0)"),
+        };
+        return Err(Error::Empty { what: format!("the {name} split is empty: {why}"), advice });
+    }
+    Ok(())
+}
+
+/// What the user should not overlook.
+pub(super) fn warnings(
+    divided: &Divided,
+    log: &Log,
+    filter: Option<&FilterReport>,
+    by: SplitBy,
+) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let n_documents = log.documents.len();
+    if !log.documents_listed {
+        warnings.push(format!(
+            "no documents were given: {n_documents} documents were made from the ids of the clicks, and they have no text; add --documents FILE"
+        ));
+    } else if log.without_text > 0 {
+        warnings.push(format!(
+            "{} of {n_documents} documents have no text (neither title nor body nor a bag of counts); if it has another name, map it: --columns documents:body=NAME",
+            log.without_text
+        ));
+    }
+    if divided.validation.is_empty() {
+        warnings.push("validation is empty: there is nothing to tune models by".into());
+    }
+    if divided.test.is_empty() {
+        warnings.push("test is empty: there is nothing to measure models by".into());
+    }
+    if let Some(filter) = filter.filter(|filter| filter.is_drastic()) {
+        warnings.push(format!(
+            "the click filter dropped {} of {} training pairs, those with fewer than {} clicks; to keep them all, add --min-clicks 1",
+            filter.dropped, filter.before, filter.min_clicks
+        ));
+    }
+    if by == SplitBy::Given && divided.evidence == Evidence::HeldOutClicks {
+        let learnt = |pair: &&(u32, u32, f32)| {
+            let train = &divided.train;
+            train.binary_search_by_key(&(pair.0, pair.1), |e| (e.query, e.doc)).is_ok()
+        };
+        let both = divided.validation.iter().chain(&divided.test).filter(learnt).count();
+        if both > 0 {
+            warnings.push(format!("leak: {both} held-out pairs are also in training"));
+        }
+    }
+    if log.queries.listed {
+        warnings.extend(same_texts(divided, &log.queries));
+    }
+    warnings
+}
+
+/// Queries with ids of their own but the same normalised text: pairs of them that lie in
+/// different parts leak from one into the other.
+fn same_texts(divided: &Divided, queries: &Queries) -> Option<String> {
+    let mut parts: Vec<Option<Part>> = vec![None; queries.names.len()];
+    for edge in &divided.train {
+        parts[edge.query as usize] = Some(Part::Train);
+    }
+    for (pairs, part) in [(&divided.validation, Part::Validation), (&divided.test, Part::Test)] {
+        for (query, _, _) in pairs {
+            parts[*query as usize] = Some(part);
+        }
+    }
+    // Per text: how many queries have it, and how many of those in each part.
+    let mut groups: HashMap<String, (u64, [u64; 3])> = HashMap::new();
+    for (text, part) in queries.texts.iter().zip(&parts) {
+        let group = groups.entry(identity(text).into_owned()).or_default();
+        group.0 += 1;
+        if let Some(part) = part {
+            group.1[*part as usize] += 1;
+        }
+    }
+    let (mut n_queries, mut n_pairs, mut crossing) = (0, 0, 0);
+    for (n, [train, validation, test]) in groups.into_values().filter(|(n, _)| *n > 1) {
+        n_queries += n;
+        n_pairs += n * (n - 1) / 2;
+        crossing += train * validation + train * test + validation * test;
+    }
+    if n_queries == 0 {
+        return None;
+    }
+    let leak = if crossing > 0 { "leak: " } else { "" };
+    Some(format!(
+        "{leak}{n_queries} queries with different ids share their normalised text with another ({n_pairs} pairs of queries); {crossing} of those pairs lie in different splits"
+    ))
+}

@@ -1,0 +1,351 @@
+//! Which column of a table is which: by its name in the header, by the user's mapping of
+//! names or positions, or, in JSON lines, by the key.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::table::{Table, TableFormat};
+use crate::{Error, Result};
+
+/// What a table is read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Clicks,
+    Links,
+    Judgments,
+    Queries,
+    Documents,
+}
+
+impl Role {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Role::Clicks => "clicks",
+            Role::Links => "links",
+            Role::Judgments => "judgments",
+            Role::Queries => "queries",
+            Role::Documents => "documents",
+        }
+    }
+
+    fn columns(self) -> &'static [Column] {
+        match self {
+            Role::Clicks => {
+                &[Column::Query, Column::Doc, Column::Clicks, Column::Weight, Column::Split]
+            }
+            Role::Links => &[Column::Query, Column::Doc, Column::Weight, Column::Split],
+            Role::Judgments => &[Column::Query, Column::Doc, Column::Grade, Column::Split],
+            Role::Queries => &[Column::Id, Column::Text, Column::Split],
+            Role::Documents => &[Column::Id],
+        }
+    }
+}
+
+/// A column that means something to us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Column {
+    Query,
+    Doc,
+    Clicks,
+    Weight,
+    Split,
+    Grade,
+    Id,
+    Text,
+}
+
+impl Column {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Column::Query => "query",
+            Column::Doc => "doc",
+            Column::Clicks => "clicks",
+            Column::Weight => "weight",
+            Column::Split => "split",
+            Column::Grade => "grade",
+            Column::Id => "id",
+            Column::Text => "text",
+        }
+    }
+
+    fn is_optional(self) -> bool {
+        matches!(self, Column::Clicks | Column::Weight | Column::Split)
+    }
+
+    fn other_name(self) -> Option<&'static str> {
+        (self == Column::Id).then_some("_id")
+    }
+}
+
+const N_COLUMNS: usize = Column::Text as usize + 1;
+
+/// Where the columns of one table are.
+pub(super) struct Layout {
+    /// Delimited tables: the position of each column.
+    places: [Option<usize>; N_COLUMNS],
+    /// JSON lines: the key of each column.
+    keys: [Option<String>; N_COLUMNS],
+    /// Fields of documents, apart from the id.
+    fields: Vec<(usize, String)>,
+    /// Our names for fields of documents in JSON lines.
+    renamed: Vec<(String, String)>,
+    nameless: Vec<usize>,
+    width: Option<usize>,
+    keeps_rest: bool,
+}
+
+impl Layout {
+    /// Finds the columns of `table`, whose first line is `header` if it has one.
+    pub(super) fn find(
+        table: &Table,
+        role: Role,
+        format: TableFormat,
+        header: Option<Vec<String>>,
+        label: &Path,
+    ) -> Result<Self> {
+        check_mapping(table, role)?;
+        let mut layout = Layout {
+            places: [None; N_COLUMNS],
+            keys: Default::default(),
+            fields: Vec::new(),
+            renamed: Vec::new(),
+            nameless: Vec::new(),
+            width: header.as_ref().map(Vec::len),
+            keeps_rest: role == Role::Documents,
+        };
+        let finder = Finder { table, header: header.as_deref(), label };
+        for &column in role.columns() {
+            // Clicks and weights exclude each other; naming one in the mapping decides.
+            let rival = match column {
+                Column::Clicks => Column::Weight,
+                Column::Weight => Column::Clicks,
+                other => other,
+            };
+            if rival != column
+                && table.columns.contains_key(rival.name())
+                && !table.columns.contains_key(column.name())
+            {
+                continue;
+            }
+            if format == TableFormat::Jsonl {
+                let key = table.columns.get(column.name()).map_or(column.name(), String::as_str);
+                layout.keys[column as usize] = Some(key.to_owned());
+            } else {
+                layout.places[column as usize] = finder.place(column, !column.is_optional())?;
+            }
+        }
+        if role == Role::Documents {
+            if format == TableFormat::Jsonl {
+                let others = table.columns.iter().filter(|(name, _)| *name != "id");
+                layout.renamed = others.map(|(name, key)| (key.clone(), name.clone())).collect();
+            } else {
+                layout.fields = finder.fields(layout.place(Column::Id))?;
+            }
+        }
+        Ok(layout)
+    }
+
+    pub(super) fn has(&self, column: Column) -> bool {
+        self.places[column as usize].is_some()
+    }
+
+    pub(super) fn place(&self, column: Column) -> Option<usize> {
+        self.places[column as usize]
+    }
+
+    /// The value of `column` in a JSON row.
+    pub(super) fn value<'v>(
+        &self,
+        column: Column,
+        object: &'v Map<String, Value>,
+    ) -> Option<&'v Value> {
+        let key = self.keys[column as usize].as_deref()?;
+        let other = column.other_name().filter(|_| key == column.name());
+        object.get(key).or_else(|| object.get(other?))
+    }
+
+    /// The fields of the document `object` under our names, without its id; the name that two
+    /// fields would share, if there is one.
+    pub(super) fn rename(
+        &self,
+        mut object: Map<String, Value>,
+    ) -> std::result::Result<Map<String, Value>, String> {
+        let id = self.keys[Column::Id as usize].as_deref().unwrap_or("id");
+        if object.shift_remove(id).is_none() {
+            object.shift_remove("_id");
+        }
+        let body_taken =
+            object.contains_key("body") || self.renamed.iter().any(|(_, name)| name == "body");
+        if self.renamed.is_empty() && (body_taken || !object.contains_key("text")) {
+            return Ok(object);
+        }
+        let mut fields = Map::new();
+        for (key, value) in object {
+            let name = match self.renamed.iter().find(|(from, _)| *from == key) {
+                Some((_, name)) => name.clone(),
+                None if key == "text" && !body_taken => "body".to_owned(),
+                None => key,
+            };
+            if fields.contains_key(&name) {
+                return Err(name);
+            }
+            fields.insert(name, value);
+        }
+        Ok(fields)
+    }
+
+    /// The fields of a document in a delimited table, apart from its id.
+    pub(super) fn fields(&self) -> &[(usize, String)] {
+        &self.fields
+    }
+
+    /// Without a header, the first row says how many fields there are.
+    pub(super) fn learn_width(&mut self, width: usize) {
+        if self.width.is_none() {
+            self.width = Some(width);
+            if self.keeps_rest {
+                let used = |at: &usize| {
+                    self.place(Column::Id) == Some(*at) || self.fields.iter().any(|(f, _)| f == at)
+                };
+                self.nameless = (0..width).filter(|at| !used(at)).collect();
+            }
+        }
+    }
+
+    /// How many fields a row must have.
+    pub(super) fn width(&self) -> usize {
+        // A mapped position beyond the first row makes that row too short, not the rest odd.
+        let mapped = self.places.iter().flatten().chain(self.fields.iter().map(|(at, _)| at));
+        self.width.unwrap_or_default().max(mapped.max().map_or(0, |at| at + 1))
+    }
+
+    /// Columns of documents that have no name and are therefore not kept.
+    pub(super) fn nameless(&self) -> &[usize] {
+        &self.nameless
+    }
+}
+
+struct Finder<'a> {
+    table: &'a Table,
+    header: Option<&'a [String]>,
+    label: &'a Path,
+}
+
+impl Finder<'_> {
+    fn place(&self, column: Column, required: bool) -> Result<Option<usize>> {
+        if let Some(source) = self.table.columns.get(column.name()) {
+            return self.mapped(column.name(), source).map(Some);
+        }
+        let found = match self.named(column.name())? {
+            Some(at) => Some(at),
+            None => column.other_name().map_or(Ok(None), |other| self.named(other))?,
+        };
+        if found.is_none() && required {
+            return Err(self.missing(column.name(), column.name()));
+        }
+        Ok(found)
+    }
+
+    fn named(&self, name: &str) -> Result<Option<usize>> {
+        let places = self.header.into_iter().flatten().enumerate();
+        let mut places = places.filter(|(_, title)| *title == name).map(|(at, _)| at);
+        let first = places.next();
+        if places.next().is_some() {
+            return Err(Error::Line {
+                path: self.label.to_owned(),
+                line: 1,
+                expected: format!("one column called {name}"),
+                found: "two".into(),
+                advice: "rename one of them, or point at one by its position with --columns".into(),
+            });
+        }
+        Ok(first)
+    }
+
+    fn mapped(&self, name: &str, source: &str) -> Result<usize> {
+        if let Some(at) = self.named(source)? {
+            return Ok(at);
+        }
+        match (source.parse::<usize>(), self.header) {
+            (Ok(at), Some(header)) if at >= header.len() => Err(self.missing(name, source)),
+            (Ok(at), _) => Ok(at),
+            (Err(_), _) => Err(self.missing(name, source)),
+        }
+    }
+
+    fn missing(&self, name: &str, source: &str) -> Error {
+        let Some(header) = self.header else {
+            return Error::Parameter {
+                name: "columns".into(),
+                value: format!("{name}={source}"),
+                expected: format!(
+                    "the position of {name}, because {} has no header: --columns {name}=0",
+                    self.label.display()
+                ),
+            };
+        };
+        let found = if header.len() == 1 {
+            format!("the single column {:?}", super::table::excerpt(&header[0]))
+        } else {
+            format!("the columns {}", super::table::excerpt(&header.join(", ")))
+        };
+        Error::Line {
+            path: self.label.to_owned(),
+            line: 1,
+            expected: format!("a column called {source}"),
+            found,
+            advice: format!(
+                "say which column it is (--columns {name}=NAME, or its position), or that the first line is already a row (--no-header), or check the format (--input-format)"
+            ),
+        }
+    }
+
+    /// Every column of a table of documents under our name for it.
+    fn fields(&self, id: Option<usize>) -> Result<Vec<(usize, String)>> {
+        let mut fields = Vec::new();
+        for (name, source) in self.table.columns.iter().filter(|(name, _)| *name != "id") {
+            fields.push((self.mapped(name, source)?, name.clone()));
+        }
+        let header = self.header.unwrap_or_default();
+        let has_body = header.iter().any(|title| title == "body")
+            || fields.iter().any(|(_, name)| name == "body");
+        let mapped = fields.len();
+        for (at, title) in header.iter().enumerate() {
+            let taken = Some(at) == id || fields[..mapped].iter().any(|(place, _)| *place == at);
+            if taken {
+                continue;
+            }
+            let name = if title == "text" && !has_body { "body" } else { title };
+            if name == "id" || fields.iter().any(|(_, other)| other == name) {
+                return Err(Error::Line {
+                    path: self.label.to_owned(),
+                    line: 1,
+                    expected: format!("one column called {name}"),
+                    found: "two".into(),
+                    advice: "rename one of them in the first line".into(),
+                });
+            }
+            fields.push((at, name.to_owned()));
+        }
+        fields.sort();
+        Ok(fields)
+    }
+}
+
+fn check_mapping(table: &Table, role: Role) -> Result<()> {
+    let known = role.columns();
+    let unknown = |name: &&String| !known.iter().any(|column| column.name() == name.as_str());
+    match table.columns.keys().find(unknown) {
+        Some(name) if role != Role::Documents => Err(Error::Parameter {
+            name: "columns".into(),
+            value: format!("{name}={}", table.columns[name]),
+            expected: format!(
+                "{} of {}",
+                known.iter().map(|column| column.name()).collect::<Vec<_>>().join(", "),
+                role.name()
+            ),
+        }),
+        _ => Ok(()),
+    }
+}

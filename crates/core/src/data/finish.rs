@@ -1,0 +1,125 @@
+//! The last step of an import: queries that still have something to say are numbered, texts
+//! and matrices are written, and the report is put together.
+
+use serde_json::Map;
+
+use super::dataset::{Counts, DatasetAbout, DatasetWriter, Document, Query, SplitAbout, SplitBy};
+use super::log::Log;
+use super::names::Queries;
+use super::report::{FilterReport, ImportReport};
+use super::split::{Divided, Split};
+use crate::sparse::Csr;
+use crate::{Result, Run};
+
+/// A source that was read, split and filtered.
+pub(super) struct Prepared {
+    pub log: Log,
+    pub divided: Divided,
+    pub split: Split,
+    pub filter: Option<FilterReport>,
+    pub warnings: Vec<String>,
+}
+
+impl Prepared {
+    /// Writes what `writer` does not have yet.
+    pub(super) fn write(
+        mut self,
+        mut writer: DatasetWriter,
+        run: &Run<'_>,
+    ) -> Result<ImportReport> {
+        let n_documents = self.log.documents.len();
+        if !self.log.documents_listed {
+            for number in 0..n_documents as u32 {
+                self.step(run, number, n_documents)?;
+                writer.document(&from_id(self.log.documents.name(number)))?;
+            }
+        }
+        let (numbers, n_queries) = number_queries(&self.divided, &self.log.queries);
+        let queries = &self.log.queries;
+        for (number, _) in (0..).zip(&numbers).filter(|(_, kept)| kept.is_some()) {
+            self.step(run, number, numbers.len())?;
+            writer.query(&Query {
+                id: queries.names.name(number).to_owned(),
+                text: queries.text(number).to_owned(),
+                clicks: queries.clicks[number as usize],
+            })?;
+        }
+        let n_dropped = numbers.len() - n_queries;
+        self.divided.drop("queries left without training pair or judgment", n_dropped);
+
+        let Divided { train, validation, test, held_out_documents, .. } = self.divided;
+        let matrix = |pairs: &mut dyn Iterator<Item = (u32, u32, f32)>| {
+            let known = pairs.filter_map(|(q, d, value)| Some((numbers[q as usize]?, d, value)));
+            Csr::from_triplets(n_queries, n_documents, known.collect())
+        };
+        let train = matrix(&mut train.into_iter().map(|e| (e.query, e.doc, e.weight)))?;
+        let validation = matrix(&mut validation.into_iter())?;
+        let test = matrix(&mut test.into_iter())?;
+        run.check()?;
+
+        let mut notes = self.log.notes;
+        let has_clicks = self.log.tables.iter().any(|table| table.role == "clicks");
+        let counted = self.log.has_counts || self.log.has_weights;
+        if has_clicks && !counted && self.filter.is_none() {
+            notes.push("no column clicks: each line is one click, and no pair is filtered".into());
+        }
+        notes.append(&mut self.divided.notes);
+        let given = self.split.by == SplitBy::Given;
+        let shares = if given { (0.0, 0.0) } else { self.split.shares };
+        let mut report = ImportReport {
+            about: DatasetAbout {
+                counts: Counts::default(),
+                sources: self.log.sources,
+                split: SplitAbout { by: self.split.by, seed: self.split.seed, shares },
+                min_clicks: self.filter.as_ref().map(|filter| f64::from(filter.min_clicks)),
+                evidence: self.divided.evidence,
+                report: Vec::new(),
+            },
+            tables: self.log.tables,
+            training: (train.rows().filter(|row| !row.is_empty()).count(), train.nnz()),
+            filter: self.filter,
+            dropped: self.divided.dropped,
+            notes,
+            warnings: self.warnings,
+        };
+        report.about.report = report.sentences();
+        report.about =
+            writer.finish(&train, &validation, &test, &held_out_documents, report.about)?;
+        Ok(report)
+    }
+
+    fn step(&self, run: &Run<'_>, done: u32, total: usize) -> Result<()> {
+        if done % (1 << 16) == 0 {
+            run.step("writing", u64::from(done), Some(total as u64))?;
+        }
+        Ok(())
+    }
+}
+
+/// Queries of a table of queries stay; others stay if they have a training pair or a
+/// judgment. By old number the new one, and how many there are.
+fn number_queries(divided: &Divided, queries: &Queries) -> (Vec<Option<u32>>, usize) {
+    let mut kept = vec![queries.listed; queries.names.len()];
+    let held_out = divided.validation.iter().chain(&divided.test).map(|pair| pair.0);
+    for query in divided.train.iter().map(|edge| edge.query).chain(held_out) {
+        kept[query as usize] = true;
+    }
+    let mut next = 0;
+    let numbers = kept.into_iter().map(|kept| {
+        kept.then(|| {
+            next += 1;
+            next - 1
+        })
+    });
+    let numbers: Vec<Option<u32>> = numbers.collect();
+    (numbers, next as usize)
+}
+
+/// A document of which only the id is known.
+fn from_id(id: &str) -> Document {
+    let mut fields = Map::new();
+    if id.contains("://") || id.starts_with("www.") {
+        fields.insert("url".into(), id.into());
+    }
+    Document { id: id.to_owned(), fields }
+}

@@ -1,0 +1,222 @@
+//! From tables or a BEIR folder to a dataset folder: read, aggregate, split, filter, write,
+//! and say what became of everything.
+//!
+//! The filter comes after the split and touches training pairs only, so that nothing held
+//! out is chosen by what training needs. Memory holds ids, queries and pairs; the documents'
+//! text goes straight to the disk.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::beir;
+use super::checks;
+use super::columns::Role;
+use super::dataset::{DatasetWriter, SplitBy};
+use super::finish::Prepared;
+use super::input::is_stdin;
+use super::log::Log;
+use super::report::{FilterReport, ImportReport};
+use super::split::{Divided, Part, Split};
+use super::table::Table;
+use crate::{Error, Result, Run};
+
+/// The papers keep pairs with more than three clicks.
+const MIN_CLICKS: u32 = 4;
+
+/// What to import and how, as it stands in an experiment file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Import {
+    /// A BEIR folder, instead of tables.
+    pub beir: Option<PathBuf>,
+    /// Columns query, doc and, optionally, clicks or a signed weight, and split.
+    pub clicks: Option<Table>,
+    /// Columns id, title, body, url, class and anything else.
+    pub documents: Option<Table>,
+    /// Columns id, text and, optionally, split; the other tables then name queries by id.
+    pub queries: Option<Table>,
+    /// Columns query, doc, grade and, optionally, split.
+    pub judgments: Option<Table>,
+    /// Columns query, doc and, optionally, weight and split: pairs to learn from that are not
+    /// clicks, so that no click filter applies.
+    pub links: Option<Table>,
+    /// What to deal out. Unset: as the source says if it does; judgments if there are any;
+    /// else queries.
+    pub split: Option<SplitBy>,
+    /// The share of validation: 0.1 unless set. Of judged queries, half unless set.
+    pub validation: Option<f64>,
+    /// The share of test, likewise.
+    pub test: Option<f64>,
+    /// The seed of the deal.
+    pub seed: u64,
+    /// Drop training pairs with fewer clicks: 4 unless set, where the source counts clicks;
+    /// 0 or 1 switches the filter off.
+    pub min_clicks: Option<u32>,
+    /// Skip and count bad rows instead of stopping.
+    pub lenient: bool,
+}
+
+/// One table of a source, and what its rows are.
+pub(super) struct Reading {
+    pub role: Role,
+    pub table: Table,
+    /// The part that the whole table belongs to.
+    pub part: Option<Part>,
+    /// Whether judged pairs are also pairs to learn from.
+    pub also_links: bool,
+}
+
+impl Import {
+    /// Reads relative paths as lying in `folder`.
+    pub fn relative_to(&mut self, folder: &Path) {
+        let tables = [
+            &mut self.clicks,
+            &mut self.documents,
+            &mut self.queries,
+            &mut self.judgments,
+            &mut self.links,
+        ];
+        let paths = tables.into_iter().flatten().map(|table| &mut table.path);
+        for path in paths.chain(self.beir.as_mut()) {
+            if !is_stdin(path) {
+                *path = folder.join(&path);
+            }
+        }
+    }
+
+    /// Imports into a new dataset folder at `output`. On any error, and when `run` is
+    /// stopped, nothing stays behind.
+    pub fn run(&self, output: &Path, force: bool, run: &Run<'_>) -> Result<ImportReport> {
+        let (readings, by_source) = self.readings()?;
+        self.check_shares()?;
+        let mut writer = DatasetWriter::create(output, force)?;
+        let mut log = Log::new(self.lenient);
+        for reading in &readings {
+            log.read(reading, &mut writer, run)?;
+        }
+        let judgments = log.take_judgments();
+        let split = self.split(by_source, &log, !judgments.is_empty())?;
+        run.step("splitting", 0, None)?;
+        let (given, cancelled) = log.take_pairs(split.by);
+        let mut divided = split.divide(given, &judgments, &log.queries, &log.documents);
+        divided.drop("pairs whose weights add up to 0", cancelled);
+        checks::something_to_learn_from(&divided, split.by)?;
+        let filter = self.filter(&mut divided, &log)?;
+        let asked = (self.validation, self.test);
+        checks::parts_asked_for(&divided, split.by, asked)?;
+        let warnings = checks::warnings(&divided, &log, filter.as_ref(), split.by);
+        run.step("writing", 0, None)?;
+        Prepared { log, divided, split, filter, warnings }.write(writer, run)
+    }
+
+    /// The tables to read, in an order in which each knows the ids it needs.
+    fn readings(&self) -> Result<(Vec<Reading>, Option<SplitBy>)> {
+        let tables = [
+            (Role::Queries, &self.queries),
+            (Role::Documents, &self.documents),
+            (Role::Clicks, &self.clicks),
+            (Role::Links, &self.links),
+            (Role::Judgments, &self.judgments),
+        ];
+        let readings: Vec<Reading> = tables
+            .into_iter()
+            .filter_map(|(role, table)| Some((role, table.clone()?)))
+            .map(|(role, table)| Reading { role, table, part: None, also_links: false })
+            .collect();
+        if let Some(folder) = &self.beir {
+            if let Some(reading) = readings.first() {
+                let expected = "no other tables beside a BEIR folder";
+                return Err(Error::parameter(
+                    reading.role.name(),
+                    reading.table.path.display(),
+                    expected,
+                ));
+            }
+            return beir::tables(folder, self.split).map(|(readings, by)| (readings, Some(by)));
+        }
+        if self.clicks.is_none() && self.links.is_none() {
+            return Err(Error::Empty {
+                what: "there is nothing to learn from".into(),
+                advice: "give clicks (--clicks FILE), links (--links FILE) or a BEIR folder".into(),
+            });
+        }
+        if readings.iter().filter(|reading| is_stdin(&reading.table.path)).count() > 1 {
+            let expected = "one table at most from standard input";
+            return Err(Error::parameter("path", "-", expected));
+        }
+        Ok((readings, self.split))
+    }
+
+    fn check_shares(&self) -> Result<()> {
+        for (name, share) in [("validation", self.validation), ("test", self.test)] {
+            if let Some(share) = share.filter(|share| !(0.0..=1.0).contains(share)) {
+                return Err(Error::parameter(name, share, "a share between 0 and 1"));
+            }
+        }
+        let sum = self.validation.unwrap_or(0.0) + self.test.unwrap_or(0.0);
+        if sum > 1.0 + 1e-9 {
+            return Err(Error::parameter("validation + test", sum, "a sum of at most 1"));
+        }
+        Ok(())
+    }
+
+    fn split(&self, asked: Option<SplitBy>, log: &Log, has_judgments: bool) -> Result<Split> {
+        let by = asked.unwrap_or(if log.has_parts {
+            SplitBy::Given
+        } else if has_judgments {
+            SplitBy::Judgments
+        } else {
+            SplitBy::Queries
+        });
+        if by == SplitBy::Given && !log.has_parts {
+            return Err(Error::Empty {
+                what: "the split is to be as given, but no table has a column called split".into(),
+                advice: "add the column, map it (--columns split=NAME), or split by queries".into(),
+            });
+        }
+        if by == SplitBy::Judgments && !has_judgments {
+            return Err(Error::Empty {
+                what: "the judgments are to be dealt out, but there are none".into(),
+                advice: "give them with --judgments FILE, or split by queries".into(),
+            });
+        }
+        let shares = match (by, self.validation, self.test) {
+            (SplitBy::Judgments | SplitBy::Given, None, None) => (0.5, 0.5),
+            (SplitBy::Judgments | SplitBy::Given, Some(share), None) => (share, 1.0 - share),
+            (SplitBy::Judgments | SplitBy::Given, None, Some(share)) => (1.0 - share, share),
+            (_, validation, test) => (validation.unwrap_or(0.1), test.unwrap_or(0.1)),
+        };
+        Ok(Split { by, seed: self.seed, shares })
+    }
+
+    fn filter(&self, divided: &mut Divided, log: &Log) -> Result<Option<FilterReport>> {
+        if log.has_weights {
+            return match self.min_clicks.filter(|&min| min > 1) {
+                None => Ok(None),
+                Some(min) => {
+                    let expected = "no click filter for signed weights";
+                    Err(Error::parameter("min_clicks", min, expected))
+                }
+            };
+        }
+        let usual = if log.has_counts { MIN_CLICKS } else { 0 };
+        let min_clicks = self.min_clicks.unwrap_or(usual);
+        if min_clicks <= 1 {
+            return Ok(None);
+        }
+        let before = divided.train.len();
+        divided.train.retain(|edge| edge.linked || edge.weight >= min_clicks as f32);
+        let dropped = before - divided.train.len();
+        if divided.train.is_empty() {
+            return Err(Error::Empty {
+                what: format!(
+                    "the click filter leaves nothing to learn from: all {before} training pairs have fewer than {min_clicks} clicks"
+                ),
+                advice: "to keep them all, add --min-clicks 1".into(),
+            });
+        }
+        divided.drop(&format!("training pairs with fewer than {min_clicks} clicks"), dropped);
+        Ok(Some(FilterReport { min_clicks, before, dropped }))
+    }
+}

@@ -1,0 +1,430 @@
+//! What the tables of a source say, put together: ids interned, clicks aggregated, documents
+//! streamed to the disk as they come.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use super::columns::{Column, Role};
+use super::dataset::{DatasetWriter, Document, Source, SplitBy};
+use super::import::Reading;
+use super::input;
+use super::names::{Names, Queries};
+use super::pairs::{Edge, Merge, Pairs, combine};
+use super::report::TableReport;
+use super::split::{Judgment, Part};
+use super::table::{BadRow, Checked, Table, TableReader, excerpt};
+use crate::{Error, Result, Run};
+
+const PARTS: [Part; 3] = [Part::Train, Part::Validation, Part::Test];
+
+/// Everything read so far.
+pub(super) struct Log {
+    pub queries: Queries,
+    pub documents: Names,
+    /// Whether there is a table of documents.
+    pub documents_listed: bool,
+    /// Documents with neither title nor body nor a bag of counts.
+    pub without_text: u64,
+    /// By given part.
+    clicks: [Pairs; 3],
+    /// By given part.
+    links: [Pairs; 3],
+    /// By query, document and given part: the grade, and where it was read.
+    judgments: HashMap<(u32, u32, Option<Part>), (f32, Place)>,
+    /// Whether the source counts clicks.
+    pub has_counts: bool,
+    /// Whether the clicks are signed weights.
+    pub has_weights: bool,
+    /// Whether the source says what is training and what is not.
+    pub has_parts: bool,
+    pub tables: Vec<TableReport>,
+    pub sources: Vec<Source>,
+    pub notes: Vec<String>,
+    /// By document: a hash of its content, and its line.
+    contents: Vec<(u64, u64)>,
+    lenient: bool,
+}
+
+/// A line of one of the tables.
+type Place = (usize, u64);
+
+/// Whether a good row was used.
+enum Kept {
+    Yes,
+    No(&'static str),
+}
+
+impl Log {
+    pub(super) fn new(lenient: bool) -> Self {
+        Log {
+            queries: Queries::default(),
+            documents: Names::default(),
+            documents_listed: false,
+            without_text: 0,
+            clicks: PARTS.map(|_| Pairs::new(Merge::Sum)),
+            links: PARTS.map(|_| Pairs::new(Merge::Max)),
+            judgments: HashMap::new(),
+            has_counts: false,
+            has_weights: false,
+            has_parts: false,
+            tables: Vec::new(),
+            sources: Vec::new(),
+            notes: Vec::new(),
+            contents: Vec::new(),
+            lenient,
+        }
+    }
+
+    /// Reads one table; documents go to `writer`.
+    pub(super) fn read(
+        &mut self,
+        reading: &Reading,
+        writer: &mut DatasetWriter,
+        run: &Run<'_>,
+    ) -> Result<()> {
+        let mut rows = Rows::open(&reading.table, reading.role, self.lenient, *run)?;
+        self.has_parts |= reading.part.is_some() || rows.reader.has(Column::Split);
+        match reading.role {
+            Role::Queries => self.queries.listed = true,
+            Role::Documents => self.documents_listed = true,
+            Role::Clicks if rows.reader.has(Column::Clicks) && rows.reader.has(Column::Weight) => {
+                return Err(Error::Line {
+                    path: rows.reader.label().to_owned(),
+                    line: 1,
+                    expected: "a column clicks or a column weight".into(),
+                    found: "both".into(),
+                    advice: "choose one: --columns clicks=clicks, or --columns weight=weight"
+                        .into(),
+                });
+            }
+            _ => {}
+        }
+        while rows.advance()? {
+            let kept = match reading.role {
+                Role::Queries => self.query(&rows.reader),
+                Role::Clicks => self.click(&rows.reader),
+                Role::Links => self.link(&rows.reader, reading.part),
+                Role::Judgments => self.judgment(&rows.reader, reading),
+                Role::Documents => match self.document(&mut rows.reader) {
+                    Ok(Some(document)) => writer.document(&document).map(|()| Ok(Kept::Yes))?,
+                    Ok(None) => Ok(Kept::No("the same document again")),
+                    Err(bad) => Err(bad),
+                },
+            };
+            rows.settle(kept)?;
+        }
+        if !rows.reader.nameless().is_empty() {
+            let columns: Vec<String> =
+                rows.reader.nameless().iter().map(ToString::to_string).collect();
+            self.notes.push(format!(
+                "{}: columns {} have no name and were not kept",
+                rows.report.name,
+                columns.join(", ")
+            ));
+        }
+        let (bytes, sha256) = rows.reader.checksum();
+        let (name, role) = (rows.report.name.clone(), rows.report.role.clone());
+        self.sources.push(Source { name, role, bytes, sha256 });
+        self.tables.push(rows.report);
+        Ok(())
+    }
+
+    /// The pairs of each given part; all in one where the split is not to be as given. Also
+    /// how many pairs came to nothing.
+    pub(super) fn take_pairs(&mut self, by: SplitBy) -> (Vec<(Part, Vec<Edge>)>, usize) {
+        let clicks = std::mem::replace(&mut self.clicks, PARTS.map(|_| Pairs::new(Merge::Sum)));
+        let links = std::mem::replace(&mut self.links, PARTS.map(|_| Pairs::new(Merge::Max)));
+        if by != SplitBy::Given {
+            let (edges, cancelled) = combine(clicks.into(), links.into());
+            return (vec![(Part::Train, edges)], cancelled);
+        }
+        let mut parts = Vec::new();
+        let mut cancelled = 0;
+        for (part, (clicks, links)) in PARTS.into_iter().zip(clicks.into_iter().zip(links)) {
+            let (edges, nothing) = combine(vec![clicks], vec![links]);
+            parts.push((part, edges));
+            cancelled += nothing;
+        }
+        (parts, cancelled)
+    }
+
+    /// The judgments, sorted.
+    pub(super) fn take_judgments(&mut self) -> Vec<Judgment> {
+        let judgments = std::mem::take(&mut self.judgments).into_iter();
+        let mut judgments: Vec<Judgment> = judgments
+            .map(|((query, doc, part), (grade, _))| Judgment { query, doc, grade, part })
+            .collect();
+        judgments.sort_by_key(|j| (j.query, j.doc, j.part.map(|part| part as u8)));
+        judgments
+    }
+
+    fn query(&mut self, row: &TableReader<'_>) -> Checked<Kept> {
+        let id = row.text(Column::Id)?;
+        let text = row.text(Column::Text)?;
+        let part = self.part(row)?;
+        if let Some(known) = self.queries.names.get(&id) {
+            let first = &self.queries.texts[known as usize];
+            if **first == *text {
+                return Ok(Kept::No("the same query again"));
+            }
+            return Err(BadRow {
+                advice: "give each query an id of its own",
+                ..row.bad(
+                    "query id with another text",
+                    format!("{:?} for the query {id:?}, as before", excerpt(first)),
+                    format!("{:?}", excerpt(&text)),
+                )
+            });
+        }
+        self.queries.names.add(&id).ok_or_else(|| too_many(row, "queries"))?;
+        self.queries.texts.push(text.into());
+        self.queries.clicks.push(0.0);
+        self.queries.parts.push(part);
+        Ok(Kept::Yes)
+    }
+
+    fn click(&mut self, row: &TableReader<'_>) -> Checked<Kept> {
+        let raw = row.text(Column::Query)?;
+        let clicks = row.number(Column::Clicks)?;
+        let weight = row.number(Column::Weight)?;
+        if clicks.is_some() && weight.is_some() {
+            return Err(row.bad("bad field", "clicks or weight", "both"));
+        }
+        if let Some(negative) = clicks.filter(|&clicks| clicks < 0.0) {
+            return Err(BadRow {
+                advice: "a signed number is a weight (--columns weight=NAME)",
+                ..row.bad("negative clicks", "clicks of 0 or more", format!("{negative}"))
+            });
+        }
+        let part = self.part(row)?;
+        let doc = self.doc(row)?;
+        self.has_counts |= clicks.is_some();
+        self.has_weights |= weight.is_some();
+        let value = clicks.or(weight).unwrap_or(1.0);
+        if value == 0.0 {
+            return Ok(Kept::No(if weight.is_some() { "weight 0" } else { "no clicks" }));
+        }
+        let query = self.query_of(row, &raw)?;
+        // A weight says how good a pair is, not how often the query was spelt so.
+        self.queries.spelt(query, &raw, clicks.unwrap_or(1.0));
+        self.queries.clicks[query as usize] += value.max(0.0);
+        let part = part.or(self.queries.part(query)).unwrap_or(Part::Train);
+        self.clicks[part as usize].push(query, doc, value);
+        Ok(Kept::Yes)
+    }
+
+    fn link(&mut self, row: &TableReader<'_>, part: Option<Part>) -> Checked<Kept> {
+        let raw = row.text(Column::Query)?;
+        let weight = row.number(Column::Weight)?.unwrap_or(1.0);
+        let part = part.or(self.part(row)?);
+        let doc = self.doc(row)?;
+        let query = self.query_of(row, &raw)?;
+        if weight == 0.0 {
+            return Ok(Kept::No("weight 0"));
+        }
+        self.queries.spelt(query, &raw, 1.0);
+        self.queries.clicks[query as usize] += weight.max(0.0);
+        let part = part.or(self.queries.part(query)).unwrap_or(Part::Train);
+        self.links[part as usize].push(query, doc, weight);
+        Ok(Kept::Yes)
+    }
+
+    fn judgment(&mut self, row: &TableReader<'_>, reading: &Reading) -> Checked<Kept> {
+        let raw = row.text(Column::Query)?;
+        let missing = || row.bad("missing field", "a number as grade", "nothing");
+        let grade = row.number(Column::Grade)?.ok_or_else(missing)?;
+        if grade < 0.0 {
+            return Err(BadRow {
+                advice: "write 0 for a bad document and leave out what nobody judged",
+                ..row.bad("negative grade", "a grade of 0 or more", format!("{grade}"))
+            });
+        }
+        let part = reading.part.or(self.part(row)?);
+        let doc = self.doc(row)?;
+        let query = self.query_of(row, &raw)?;
+        self.queries.spelt(query, &raw, 0.0);
+        let place = (self.tables.len(), row.line());
+        match self.judgments.entry((query, doc, part)) {
+            Entry::Vacant(entry) => {
+                entry.insert((grade as f32, place));
+            }
+            Entry::Occupied(entry) if entry.get().0 == grade as f32 => {
+                return Ok(Kept::No("the same judgment again"));
+            }
+            Entry::Occupied(entry) => {
+                let (first, (table, line)) = *entry.get();
+                let name = self
+                    .tables
+                    .get(table)
+                    .map_or_else(|| input::name(row.label()), |report| report.name.clone());
+                return Err(BadRow {
+                    advice: "decide which grade is right",
+                    ..row.bad(
+                        "another grade for the same pair",
+                        format!("the grade {first}, as in {name}:{line}"),
+                        format!("{grade}"),
+                    )
+                });
+            }
+        }
+        if reading.also_links && grade > 0.0 {
+            self.queries.clicks[query as usize] += grade;
+            self.links[Part::Train as usize].push(query, doc, grade);
+        }
+        Ok(Kept::Yes)
+    }
+
+    /// A new document, or `None` if the same came before.
+    fn document(&mut self, row: &mut TableReader<'_>) -> Checked<Option<Document>> {
+        let (id, fields) = row.document()?;
+        let content = content(&fields);
+        if let Some(known) = self.documents.get(&id) {
+            let (first, line) = self.contents[known as usize];
+            if first == content {
+                return Ok(None);
+            }
+            return Err(BadRow {
+                advice: "give each document an id of its own",
+                ..row.bad(
+                    "document id with another content",
+                    format!("the document {id:?} as in line {line}"),
+                    "the same id with another content",
+                )
+            });
+        }
+        self.documents.add(&id).ok_or_else(|| too_many(row, "documents"))?;
+        self.contents.push((content, row.line()));
+        self.without_text += u64::from(!has_text(&fields));
+        Ok(Some(Document { id, fields }))
+    }
+
+    fn part(&mut self, row: &TableReader<'_>) -> Checked<Option<Part>> {
+        let Some(text) = row.optional(Column::Split)? else { return Ok(None) };
+        self.has_parts = true;
+        let unknown = || {
+            row.bad(
+                "unknown split",
+                "train, validation (or dev) or test as split",
+                format!("{:?}", excerpt(&text)),
+            )
+        };
+        Part::parse(&text).map(Some).ok_or_else(unknown)
+    }
+
+    fn doc(&mut self, row: &TableReader<'_>) -> Checked<u32> {
+        let id = row.text(Column::Doc)?;
+        // A judgment cannot bring in a document: without text or clicks nothing finds it.
+        if self.documents_listed || row.role() == Role::Judgments {
+            return self.documents.get(&id).ok_or_else(|| BadRow {
+                advice: if self.documents_listed {
+                    "add it to the documents"
+                } else {
+                    "nobody clicked it: give the documents with --documents"
+                },
+                ..row.bad(
+                    "unknown document",
+                    "a known document",
+                    format!("the unknown document {:?}", excerpt(&id)),
+                )
+            });
+        }
+        self.documents.add(&id).ok_or_else(|| too_many(row, "documents"))
+    }
+
+    fn query_of(&mut self, row: &TableReader<'_>, raw: &str) -> Checked<u32> {
+        let listed = self.queries.listed;
+        self.queries.find(raw).ok_or_else(|| {
+            if !listed {
+                return too_many(row, "queries");
+            }
+            BadRow {
+                advice: "add it to the queries",
+                ..row.bad(
+                    "unknown query",
+                    "the id of a known query",
+                    format!("the unknown query {:?}", excerpt(raw)),
+                )
+            }
+        })
+    }
+}
+
+/// The rows of a table, bad ones refused or, if lenient, counted and skipped.
+struct Rows<'r> {
+    reader: TableReader<'r>,
+    report: TableReport,
+    label: PathBuf,
+    lenient: bool,
+}
+
+impl<'r> Rows<'r> {
+    fn open(table: &Table, role: Role, lenient: bool, run: Run<'r>) -> Result<Self> {
+        let reader = TableReader::open(table, role, run)?;
+        let label = reader.label().to_owned();
+        let (name, role) = (input::name(&label), role.name().to_owned());
+        let report = TableReport { name, role, ..TableReport::default() };
+        Ok(Rows { reader, report, label, lenient })
+    }
+
+    /// Goes to the next good row.
+    fn advance(&mut self) -> Result<bool> {
+        while let Some(row) = self.reader.advance()? {
+            self.report.rows += 1;
+            match row {
+                Ok(()) => return Ok(true),
+                Err(bad) => self.refuse(bad)?,
+            }
+        }
+        Ok(false)
+    }
+
+    fn settle(&mut self, kept: Checked<Kept>) -> Result<()> {
+        match kept {
+            Ok(Kept::Yes) => self.report.kept += 1,
+            Ok(Kept::No(why)) => self.report.drop_row(why),
+            Err(bad) => self.refuse(bad)?,
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, bad: BadRow) -> Result<()> {
+        if !self.lenient {
+            return Err(bad.error(&self.label));
+        }
+        self.report.drop_bad(bad, &self.label);
+        Ok(())
+    }
+}
+
+fn too_many(row: &TableReader<'_>, what: &str) -> BadRow {
+    row.bad("too many", format!("fewer than 2³² {what}"), "more")
+}
+
+/// A hash that does not depend on the order of the fields. Two contents with the same id and
+/// the same hash by accident are one in 2⁶⁴.
+fn content(fields: &Map<String, Value>) -> u64 {
+    let mut sorted: Vec<(&String, &Value)> = fields.iter().collect();
+    sorted.sort_by_key(|(name, _)| *name);
+    let mut hasher = DefaultHasher::new();
+    for (name, value) in sorted {
+        name.hash(&mut hasher);
+        match value {
+            Value::String(text) => text.hash(&mut hasher),
+            other => other.to_string().hash(&mut hasher),
+        }
+    }
+    hasher.finish()
+}
+
+/// Whether a document has a title, a body or a bag of counts.
+fn has_text(fields: &Map<String, Value>) -> bool {
+    fields.iter().any(|(name, value)| match value {
+        Value::String(text) => matches!(name.as_str(), "title" | "body") && !text.trim().is_empty(),
+        Value::Object(bag) => !bag.is_empty() && bag.values().all(Value::is_number),
+        _ => false,
+    })
+}

@@ -1,0 +1,140 @@
+//! Pairs of query and document, aggregated while they come: memory follows the number of
+//! different pairs, not the length of the log.
+
+use rayon::prelude::*;
+
+/// How weights of the same pair are put together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Merge {
+    /// Clicks add up.
+    Sum,
+    /// A link seen twice is one link.
+    Max,
+}
+
+/// (query, document) → weight.
+pub(super) struct Pairs {
+    merge: Merge,
+    entries: Vec<(u32, u32, f64)>,
+    /// Aggregate when so many entries have come together.
+    limit: usize,
+}
+
+/// One training pair.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Edge {
+    pub query: u32,
+    pub doc: u32,
+    pub weight: f32,
+    /// Whether the source has it as a link, which no click filter touches.
+    pub linked: bool,
+}
+
+impl Pairs {
+    pub(super) fn new(merge: Merge) -> Self {
+        Pairs { merge, entries: Vec::new(), limit: 1 << 20 }
+    }
+
+    pub(super) fn push(&mut self, query: u32, doc: u32, weight: f64) {
+        if self.entries.len() >= self.limit {
+            self.aggregate();
+            self.limit = self.limit.max(2 * self.entries.len());
+        }
+        self.entries.push((query, doc, weight));
+    }
+
+    fn aggregate(&mut self) {
+        // Stable, so that weights are added in the order in which they came.
+        self.entries.par_sort_by_key(|&(query, doc, _)| (query, doc));
+        let merge = self.merge;
+        self.entries.dedup_by(|next, kept| {
+            let same = (next.0, next.1) == (kept.0, kept.1);
+            if same {
+                kept.2 = match merge {
+                    Merge::Sum => kept.2 + next.2,
+                    Merge::Max => kept.2.max(next.2),
+                };
+            }
+            same
+        });
+    }
+
+    /// The pairs, sorted by query and document, each once.
+    pub(super) fn into_sorted(mut self) -> Vec<(u32, u32, f64)> {
+        self.aggregate();
+        self.entries
+    }
+}
+
+/// Clicks and links as one sorted list of pairs. Pairs whose weights cancel out are left out
+/// and counted.
+pub(super) fn combine(clicks: Vec<Pairs>, links: Vec<Pairs>) -> (Vec<Edge>, usize) {
+    let mut edges: Vec<Edge> = Vec::new();
+    for (group, linked) in [(clicks, false), (links, true)] {
+        for pairs in group {
+            let entries = pairs.into_sorted();
+            edges.reserve(entries.len());
+            edges.extend(entries.into_iter().map(|(query, doc, weight)| Edge {
+                query,
+                doc,
+                weight: weight as f32,
+                linked,
+            }));
+        }
+    }
+    edges.par_sort_by_key(|edge| (edge.query, edge.doc));
+    edges.dedup_by(|next, kept| {
+        let same = (next.query, next.doc) == (kept.query, kept.doc);
+        if same {
+            kept.weight += next.weight;
+            kept.linked |= next.linked;
+        }
+        same
+    });
+    let before = edges.len();
+    edges.retain(|edge| edge.weight != 0.0);
+    let cancelled = before - edges.len();
+    (edges, cancelled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clicks_add_up_and_links_do_not() {
+        let mut clicks = Pairs::new(Merge::Sum);
+        clicks.limit = 2;
+        for (query, doc, n) in [(1, 0, 2.0), (0, 5, 1.0), (1, 0, 3.0), (0, 5, 1.0), (0, 2, 1.0)] {
+            clicks.push(query, doc, n);
+        }
+        let mut links = Pairs::new(Merge::Max);
+        links.push(0, 2, 1.0);
+        links.push(0, 2, 1.0);
+        let (edges, cancelled) = combine(vec![clicks], vec![links]);
+        let edge = |query, doc, weight, linked| Edge { query, doc, weight, linked };
+        assert_eq!(cancelled, 0);
+        assert_eq!(edges, [edge(0, 2, 2.0, true), edge(0, 5, 2.0, false), edge(1, 0, 5.0, false)]);
+    }
+
+    #[test]
+    fn weights_that_cancel_out_leave_no_pair() {
+        let mut weights = Pairs::new(Merge::Sum);
+        weights.push(0, 0, 1.5);
+        weights.push(0, 0, -1.5);
+        weights.push(0, 1, -2.0);
+        let (edges, cancelled) = combine(vec![weights], Vec::new());
+        assert_eq!((edges.len(), edges[0].weight, cancelled), (1, -2.0, 1));
+    }
+
+    #[test]
+    fn a_million_lines_of_one_pair_are_counted_exactly() {
+        let mut clicks = Pairs::new(Merge::Sum);
+        clicks.limit = 1000;
+        for _ in 0..1_000_003 {
+            clicks.push(0, 0, 1.0);
+        }
+        assert!(clicks.entries.capacity() < 10_000);
+        assert_eq!(clicks.into_sorted(), [(0, 0, 1_000_003.0)]);
+    }
+}

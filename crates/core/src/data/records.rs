@@ -1,0 +1,276 @@
+//! Rows as they stand in a file, before anybody knows what their columns mean.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use csv::{ByteRecord, StringRecord};
+use serde_json::{Map, Value};
+
+use super::input::Input;
+use super::table::{BadRow, Checked, TableFormat, excerpt};
+use crate::{Error, Result};
+
+/// No row may be longer than this.
+const LONGEST: u64 = 64 << 20;
+
+/// A file as a sequence of rows, the current one at hand.
+pub(super) struct Records<'r> {
+    body: Body<'r>,
+    line: u64,
+}
+
+enum Body<'r> {
+    Tsv { lines: Lines<'r>, ends: Vec<usize> },
+    Csv { reader: csv::Reader<Bounded<'r>>, record: StringRecord },
+    Jsonl { lines: Lines<'r>, object: Map<String, Value> },
+}
+
+impl<'r> Records<'r> {
+    pub(super) fn new(input: Input<'r>, format: TableFormat) -> Self {
+        let body = match format {
+            TableFormat::Tsv => Body::Tsv { lines: Lines::new(input), ends: Vec::new() },
+            TableFormat::Jsonl => Body::Jsonl { lines: Lines::new(input), object: Map::new() },
+            TableFormat::Csv => Body::Csv {
+                reader: csv::ReaderBuilder::new()
+                    .has_headers(false)
+                    .flexible(true)
+                    .buffer_capacity(1 << 17)
+                    .from_reader(Bounded { input, given: 0 }),
+                record: StringRecord::new(),
+            },
+        };
+        Records { body, line: 0 }
+    }
+
+    pub(super) fn input(&self) -> &Input<'r> {
+        match &self.body {
+            Body::Tsv { lines, .. } | Body::Jsonl { lines, .. } => lines.reader.get_ref(),
+            Body::Csv { reader, .. } => &reader.get_ref().input,
+        }
+    }
+
+    pub(super) fn label(&self) -> &Path {
+        self.input().label()
+    }
+
+    /// The line where the current row starts, counted from one.
+    pub(super) fn line(&self) -> u64 {
+        self.line
+    }
+
+    pub(super) fn is_json(&self) -> bool {
+        matches!(self.body, Body::Jsonl { .. })
+    }
+
+    /// Goes to the next row that is not blank.
+    pub(super) fn advance(&mut self) -> Result<Option<Checked<()>>> {
+        match &mut self.body {
+            Body::Tsv { lines, ends } => {
+                let text = match lines.advance()? {
+                    None => return Ok(None),
+                    Some(Err(bad)) => {
+                        self.line = bad.line;
+                        return Ok(Some(Err(bad)));
+                    }
+                    Some(Ok(text)) => text,
+                };
+                ends.clear();
+                ends.extend(text.bytes().enumerate().filter(|(_, b)| *b == b'\t').map(|(i, _)| i));
+                ends.push(text.len());
+                self.line = lines.number;
+                Ok(Some(Ok(())))
+            }
+            Body::Jsonl { lines, object } => {
+                let text = match lines.advance()? {
+                    None => return Ok(None),
+                    Some(Err(bad)) => {
+                        self.line = bad.line;
+                        return Ok(Some(Err(bad)));
+                    }
+                    Some(Ok(text)) => text,
+                };
+                let row = match serde_json::from_str(text) {
+                    Ok(Value::Object(parsed)) => {
+                        *object = parsed;
+                        Ok(())
+                    }
+                    Ok(other) => Err(excerpt(&other.to_string())),
+                    Err(error) => Err(format!("{:?} ({error})", excerpt(text))),
+                };
+                self.line = lines.number;
+                Ok(Some(row.map_err(|found| BadRow {
+                    why: "not a JSON object",
+                    line: self.line,
+                    expected: "a JSON object".into(),
+                    found,
+                    advice: "",
+                })))
+            }
+            Body::Csv { reader, record } => {
+                reader.get_mut().given = 0;
+                let mut bytes = std::mem::take(record).into_byte_record();
+                let more = match reader.read_byte_record(&mut bytes) {
+                    Ok(more) => more,
+                    Err(error) => return Err(csv_failure(error, reader, self.line)),
+                };
+                if !more {
+                    return Ok(None);
+                }
+                self.line = bytes.position().map_or(self.line + 1, csv::Position::line);
+                match StringRecord::from_byte_record(bytes) {
+                    Ok(valid) => {
+                        *record = valid;
+                        Ok(Some(Ok(())))
+                    }
+                    Err(error) => {
+                        let field = error.utf8_error().field();
+                        let bytes: ByteRecord = error.into_byte_record();
+                        let bad = invalid_utf8(bytes.get(field).unwrap_or_default(), self.line);
+                        Ok(Some(Err(bad)))
+                    }
+                }
+            }
+        }
+    }
+
+    /// How many fields the current row has.
+    pub(super) fn width(&self) -> usize {
+        match &self.body {
+            Body::Tsv { ends, .. } => ends.len(),
+            Body::Csv { record, .. } => record.len(),
+            Body::Jsonl { object, .. } => object.len(),
+        }
+    }
+
+    /// Field `at` of the current row; empty where there is none.
+    pub(super) fn field(&self, at: usize) -> &str {
+        match &self.body {
+            Body::Tsv { lines, ends } => {
+                let start = if at == 0 { 0 } else { ends.get(at - 1).map_or(0, |end| end + 1) };
+                ends.get(at).map_or("", |&end| &lines.text[start..end])
+            }
+            Body::Csv { record, .. } => record.get(at).unwrap_or_default(),
+            Body::Jsonl { .. } => "",
+        }
+    }
+
+    /// All fields of the current row.
+    pub(super) fn fields(&self) -> impl Iterator<Item = &str> {
+        (0..self.width()).map(|at| self.field(at))
+    }
+
+    /// The current row of a table of JSON lines.
+    pub(super) fn object(&self) -> Option<&Map<String, Value>> {
+        match &self.body {
+            Body::Jsonl { object, .. } => Some(object),
+            _ => None,
+        }
+    }
+
+    /// Like [`Records::object`], to keep.
+    pub(super) fn take_object(&mut self) -> Option<Map<String, Value>> {
+        match &mut self.body {
+            Body::Jsonl { object, .. } => Some(std::mem::take(object)),
+            _ => None,
+        }
+    }
+}
+
+/// Lines that are not blank, without their ends.
+struct Lines<'r> {
+    reader: BufReader<Input<'r>>,
+    text: String,
+    number: u64,
+}
+
+impl<'r> Lines<'r> {
+    fn new(input: Input<'r>) -> Self {
+        let reader = BufReader::with_capacity(1 << 17, input);
+        Lines { reader, text: String::new(), number: 0 }
+    }
+
+    fn advance(&mut self) -> Result<Option<Checked<&str>>> {
+        loop {
+            let mut bytes = std::mem::take(&mut self.text).into_bytes();
+            bytes.clear();
+            let read = (&mut self.reader).take(LONGEST).read_until(b'\n', &mut bytes);
+            let n = read.map_err(|error| self.reader.get_ref().failure(error))?;
+            if n == 0 {
+                return Ok(None);
+            }
+            self.number += 1;
+            if bytes.last() == Some(&b'\n') {
+                bytes.pop();
+                if bytes.last() == Some(&b'\r') {
+                    bytes.pop();
+                }
+            } else if n as u64 == LONGEST {
+                return Err(too_long(self.reader.get_ref().label(), self.number));
+            }
+            match String::from_utf8(bytes) {
+                Ok(text) => self.text = text,
+                Err(error) => {
+                    return Ok(Some(Err(invalid_utf8(error.as_bytes(), self.number))));
+                }
+            }
+            if !self.text.trim().is_empty() {
+                return Ok(Some(Ok(&self.text)));
+            }
+        }
+    }
+}
+
+/// Ends the reading when one row of a CSV file grows without end.
+struct Bounded<'r> {
+    input: Input<'r>,
+    given: u64,
+}
+
+impl Read for Bounded<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.given > LONGEST {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        let n = self.input.read(buffer)?;
+        self.given += n as u64;
+        Ok(n)
+    }
+}
+
+fn csv_failure(error: csv::Error, reader: &csv::Reader<Bounded<'_>>, line: u64) -> Error {
+    let input = &reader.get_ref().input;
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+            too_long(input.label(), line + 1)
+        }
+        csv::ErrorKind::Io(error) => input.failure(error),
+        other => Error::Unusable {
+            path: input.label().to_owned(),
+            problem: format!("not readable as CSV: {other:?}"),
+            advice: "write it anew, or give it as JSON lines".into(),
+        },
+    }
+}
+
+fn invalid_utf8(bytes: &[u8], line: u64) -> BadRow {
+    let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
+    let byte = bytes.get(valid).copied().unwrap_or_default();
+    BadRow {
+        why: "invalid UTF-8",
+        line,
+        expected: "UTF-8".into(),
+        found: format!("the byte 0x{byte:02x} after {valid} bytes: invalid UTF-8"),
+        advice: "convert the file (iconv -f LATIN1 -t UTF-8)",
+    }
+}
+
+fn too_long(path: &Path, line: u64) -> Error {
+    Error::Line {
+        path: path.to_owned(),
+        line,
+        expected: "a row of at most 64 MiB".into(),
+        found: "a longer one".into(),
+        advice: "look for a missing line end or an unclosed quotation mark, and check the format"
+            .into(),
+    }
+}

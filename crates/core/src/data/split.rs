@@ -1,0 +1,337 @@
+//! Who is in training, validation and test.
+//!
+//! Things are dealt in the order of a seeded hash of their identity: the deal depends on the
+//! seed and on what is dealt, never on the order of the lines, and the parts have exactly the
+//! sizes asked for (at least one each, where a share is asked for at all).
+
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+
+use super::dataset::{Evidence, SplitBy};
+use super::names::{Names, Queries};
+use super::pairs::Edge;
+use super::report::Dropped;
+
+/// A part of a dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Part {
+    Train,
+    Validation,
+    Test,
+}
+
+impl Part {
+    /// The part that people write as `text`.
+    pub(super) fn parse(text: &str) -> Option<Part> {
+        match text.trim().to_ascii_lowercase().as_str() {
+            "train" | "training" => Some(Part::Train),
+            "validation" | "valid" | "val" | "dev" => Some(Part::Validation),
+            "test" => Some(Part::Test),
+            _ => None,
+        }
+    }
+}
+
+impl SplitBy {
+    /// Every way to split.
+    pub const ALL: [SplitBy; 5] =
+        [SplitBy::Queries, SplitBy::Edges, SplitBy::Documents, SplitBy::Judgments, SplitBy::Given];
+
+    /// Its name in files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            SplitBy::Queries => "queries",
+            SplitBy::Edges => "edges",
+            SplitBy::Documents => "documents",
+            SplitBy::Judgments => "judgments",
+            SplitBy::Given => "given",
+        }
+    }
+}
+
+/// A grade that somebody gave.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Judgment {
+    pub query: u32,
+    pub doc: u32,
+    pub grade: f32,
+    /// The part that the source names.
+    pub part: Option<Part>,
+}
+
+/// How to split.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Split {
+    pub by: SplitBy,
+    pub seed: u64,
+    /// Shares of validation and test.
+    pub shares: (f64, f64),
+}
+
+/// A source, split.
+pub(super) struct Divided {
+    pub train: Vec<Edge>,
+    /// (query, document, grade)
+    pub validation: Vec<(u32, u32, f32)>,
+    /// (query, document, grade)
+    pub test: Vec<(u32, u32, f32)>,
+    pub held_out_documents: Vec<u32>,
+    pub evidence: Evidence,
+    pub dropped: Vec<Dropped>,
+    pub notes: Vec<String>,
+}
+
+impl Split {
+    /// Splits the pairs of each given part (one part only, unless the split is given) and the
+    /// judgments.
+    pub(super) fn divide(
+        &self,
+        given: Vec<(Part, Vec<Edge>)>,
+        judgments: &[Judgment],
+        queries: &Queries,
+        documents: &Names,
+    ) -> Divided {
+        let mut notes = Vec::new();
+        let mut held_out_documents = Vec::new();
+        let edges = || given.iter().flat_map(|(_, edges)| edges);
+        // The part of every pair, given part after given part, and of every judgment.
+        let (edge_parts, judged_parts): (Vec<Part>, Vec<Part>) = match self.by {
+            SplitBy::Given => {
+                let parts = given.iter().flat_map(|(part, edges)| vec![*part; edges.len()]);
+                (parts.collect(), self.given(&given, judgments, queries, &mut notes))
+            }
+            SplitBy::Judgments => {
+                let halves = self.halve(judgments.iter().map(|j| j.query), &queries.names);
+                let judged = judgments.iter().map(|j| halves[j.query as usize]).collect();
+                (vec![Part::Train; edges().count()], judged)
+            }
+            SplitBy::Queries => {
+                let names = &queries.names;
+                let dealt = edges().map(|e| e.query).chain(judgments.iter().map(|j| j.query));
+                let parts = self.deal(b"query", dealt, names);
+                (
+                    edges().map(|e| parts[e.query as usize]).collect(),
+                    judgments.iter().map(|j| parts[j.query as usize]).collect(),
+                )
+            }
+            SplitBy::Documents => {
+                let dealt = edges().map(|e| e.doc).chain(judgments.iter().map(|j| j.doc));
+                let parts = self.deal(b"document", dealt, documents);
+                held_out_documents =
+                    (0..).zip(&parts).filter(|(_, p)| **p != Part::Train).map(|(d, _)| d).collect();
+                (
+                    edges().map(|e| parts[e.doc as usize]).collect(),
+                    judgments.iter().map(|j| parts[j.doc as usize]).collect(),
+                )
+            }
+            SplitBy::Edges => {
+                let edges: Vec<Edge> = edges().copied().collect();
+                self.edges(&edges, judgments, &queries.names, documents)
+            }
+        };
+
+        let mut divided = Divided {
+            train: Vec::new(),
+            validation: Vec::new(),
+            test: Vec::new(),
+            held_out_documents,
+            evidence: Evidence::HeldOutClicks,
+            dropped: Vec::new(),
+            notes,
+        };
+        if !judgments.is_empty() {
+            divided.evidence = Evidence::Judgments;
+        }
+        let mut replaced = 0;
+        for (edge, part) in given.into_iter().flat_map(|(_, edges)| edges).zip(edge_parts) {
+            let grade = if edge.weight > 0.0 { 1.0 } else { 0.0 };
+            let held_out = (edge.query, edge.doc, grade);
+            match part {
+                Part::Train => divided.train.push(edge),
+                _ if divided.evidence == Evidence::Judgments => replaced += 1,
+                Part::Validation => divided.validation.push(held_out),
+                Part::Test => divided.test.push(held_out),
+            }
+        }
+        let mut unused = 0;
+        for (judgment, part) in judgments.iter().zip(judged_parts) {
+            let graded = (judgment.query, judgment.doc, judgment.grade);
+            match part {
+                Part::Train => unused += 1,
+                Part::Validation => divided.validation.push(graded),
+                Part::Test => divided.test.push(graded),
+            }
+        }
+        divided.drop("held-out pairs, because judgments take their place", replaced);
+        divided.drop("judgments that fall to training, which learns from clicks and links", unused);
+        divided
+    }
+
+    /// The part of each judgment when the source says it: in its own row, for its query, by
+    /// the held-out clicks of its query; queries that nothing is said of are dealt in halves.
+    fn given(
+        &self,
+        given: &[(Part, Vec<Edge>)],
+        judgments: &[Judgment],
+        queries: &Queries,
+        notes: &mut Vec<String>,
+    ) -> Vec<Part> {
+        let mut clicked: Vec<Option<Part>> = vec![None; queries.names.len()];
+        for (part, edges) in given.iter().filter(|(part, _)| *part != Part::Train) {
+            for edge in edges {
+                clicked[edge.query as usize] = Some(*part);
+            }
+        }
+        let said = |judgment: &Judgment| {
+            let of_query = || queries.part(judgment.query);
+            judgment.part.or_else(of_query).or(clicked[judgment.query as usize])
+        };
+        let open = judgments.iter().filter(|j| said(j).is_none()).map(|j| j.query);
+        let halves = self.halve(open.clone(), &queries.names);
+        let n_open = distinct(open).len();
+        if n_open > 0 {
+            notes.push(format!(
+                "the source does not say where {n_open} judged queries belong: dealt half to validation, half to test"
+            ));
+        }
+        judgments.iter().map(|j| said(j).unwrap_or(halves[j.query as usize])).collect()
+    }
+
+    /// Pairs are dealt; every query keeps one in training.
+    fn edges(
+        &self,
+        edges: &[Edge],
+        judgments: &[Judgment],
+        queries: &Names,
+        documents: &Names,
+    ) -> (Vec<Part>, Vec<Part>) {
+        let query_keys = self.keys(b"query", queries);
+        let document_keys = self.keys(b"document", documents);
+        let key = |query: u32, doc: u32| {
+            mix(query_keys[query as usize] ^ mix(document_keys[doc as usize]))
+        };
+        let mut order: Vec<(u64, usize)> = Vec::new();
+        let mut at = 0;
+        for of_query in edges.chunk_by(|a, b| a.query == b.query) {
+            let keyed = (at..).zip(of_query).map(|(i, e)| (key(e.query, e.doc), i));
+            let mut keyed: Vec<(u64, usize)> = keyed.collect();
+            at += of_query.len();
+            keyed.sort_unstable();
+            keyed.pop();
+            order.append(&mut keyed);
+        }
+        order.par_sort_unstable();
+        let (validation, test) = self.sizes(edges.len());
+        let mut parts = vec![Part::Train; edges.len()];
+        for (rank, (_, edge)) in order.into_iter().enumerate().take(validation + test) {
+            parts[edge] = if rank < validation { Part::Validation } else { Part::Test };
+        }
+        let judged = judgments.iter().map(|j| {
+            match edges.binary_search_by_key(&(j.query, j.doc), |e| (e.query, e.doc)) {
+                Ok(edge) => parts[edge],
+                Err(_) => {
+                    let uniform = key(j.query, j.doc) as f64 / 2f64.powi(64);
+                    if uniform < self.shares.0 {
+                        Part::Validation
+                    } else if uniform < self.shares.0 + self.shares.1 {
+                        Part::Test
+                    } else {
+                        Part::Train
+                    }
+                }
+            }
+        });
+        let judged = judged.collect();
+        (parts, judged)
+    }
+
+    /// Deals the things in `dealt`; everything else stays in training.
+    fn deal(&self, kind: &[u8], dealt: impl Iterator<Item = u32>, names: &Names) -> Vec<Part> {
+        let order = self.order(kind, dealt, names);
+        let (validation, test) = self.sizes(order.len());
+        let mut parts = vec![Part::Train; names.len()];
+        for (rank, thing) in order.into_iter().enumerate().take(validation + test) {
+            parts[thing as usize] = if rank < validation { Part::Validation } else { Part::Test };
+        }
+        parts
+    }
+
+    /// Deals judged queries to validation and test in the proportion of their shares.
+    fn halve(&self, judged: impl Iterator<Item = u32>, names: &Names) -> Vec<Part> {
+        let mut parts = vec![Part::Train; names.len()];
+        let order = self.order(b"judged", judged, names);
+        let sum = self.shares.0 + self.shares.1;
+        if sum == 0.0 {
+            return parts;
+        }
+        let share = self.shares.0 / sum;
+        let most = if share < 1.0 { order.len().saturating_sub(1) } else { order.len() };
+        let least = usize::from(share > 0.0).min(order.len());
+        let validation = ((share * order.len() as f64).round() as usize).min(most).max(least);
+        for (rank, query) in order.into_iter().enumerate() {
+            parts[query as usize] = if rank < validation { Part::Validation } else { Part::Test };
+        }
+        parts
+    }
+
+    fn order(&self, kind: &[u8], things: impl Iterator<Item = u32>, names: &Names) -> Vec<u32> {
+        let mut order: Vec<(u64, u32)> = distinct(things)
+            .into_par_iter()
+            .map(|thing| (self.key(kind, names.name(thing)), thing))
+            .collect();
+        order.par_sort_unstable_by(|a, b| {
+            a.0.cmp(&b.0).then_with(|| names.name(a.1).cmp(names.name(b.1)))
+        });
+        order.into_iter().map(|(_, thing)| thing).collect()
+    }
+
+    fn sizes(&self, n: usize) -> (usize, usize) {
+        let size = |share: f64| {
+            let least = usize::from(share > 0.0);
+            ((share * n as f64).round() as usize).max(least)
+        };
+        (size(self.shares.0), size(self.shares.1))
+    }
+
+    fn keys(&self, kind: &[u8], names: &Names) -> Vec<u64> {
+        (0..names.len() as u32).into_par_iter().map(|i| self.key(kind, names.name(i))).collect()
+    }
+
+    fn key(&self, kind: &[u8], name: &str) -> u64 {
+        let mut hash = Sha256::new();
+        hash.update(self.seed.to_le_bytes());
+        hash.update(kind);
+        hash.update([0]);
+        hash.update(name);
+        let mut first = [0; 8];
+        first.copy_from_slice(&hash.finalize()[..8]);
+        u64::from_le_bytes(first)
+    }
+}
+
+impl Divided {
+    pub(super) fn drop(&mut self, why: &str, count: usize) {
+        if count > 0 {
+            let (why, count) = (why.to_owned(), count as u64);
+            self.dropped.push(Dropped { why, count, samples: Vec::new() });
+        }
+    }
+}
+
+/// Spreads the bits of a key (the finaliser of SplitMix64).
+fn mix(key: u64) -> u64 {
+    let mut z = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+fn distinct(things: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut things: Vec<u32> = things.collect();
+    things.par_sort_unstable();
+    things.dedup();
+    things
+}
+
+#[cfg(test)]
+mod tests;
