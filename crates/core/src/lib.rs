@@ -6,6 +6,7 @@ pub mod file;
 pub mod random;
 mod run;
 pub mod sparse;
+pub mod text;
 
 pub use error::{Error, Result};
 pub use run::{Progress, Run};

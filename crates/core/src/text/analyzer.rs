@@ -1,0 +1,215 @@
+//! The analyser: fold, cut into words, drop stop words, stem, join to n-grams.
+//!
+//! Stop words are compared after folding and before stemming. Han words are compared with the
+//! Chinese stop words and never stemmed, whatever the language. Word n-grams join the terms
+//! that are left by single spaces, so "bank of america" yields "bank america". Character
+//! n-grams are taken from the word before stemming, between `<` and `>`, and begin with `~`:
+//! "sun" yields `~<su`, `~sun`, `~un>`. No word holds any of these three signs, so the kinds
+//! of terms never meet; the n-gram that would be the whole marked word is left out.
+
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
+use super::fold::Folding;
+use super::language::{Apostrophe, Language};
+use super::params::{AnalyzerParams, CharNgrams};
+use super::stem::Stems;
+use super::url;
+use super::words::{self, Script};
+use crate::Result;
+
+/// Words longer than this many characters are cut there and not stemmed: they are blobs of
+/// data, and some stemmers take quadratic time.
+const MAX_WORD_CHARS: usize = 64;
+
+/// Turns text into terms, the same way wherever and whenever it is made from the same
+/// parameters.
+pub struct Analyzer {
+    params: AnalyzerParams,
+    folding: Folding,
+    apostrophe: Apostrophe,
+    stop_words: HashSet<Box<str>>,
+    han_stop_words: bool,
+    stems: Option<Stems>,
+}
+
+impl Analyzer {
+    /// The analyser that `params` describe; an error if they make no sense.
+    pub fn new(params: &AnalyzerParams) -> Result<Self> {
+        params.check()?;
+        let language = params.language;
+        Ok(Analyzer {
+            folding: params.folding(),
+            apostrophe: language.apostrophe(),
+            stop_words: stop_words(params),
+            han_stop_words: params.stop_words && language != Language::None,
+            stems: if params.stem { Stems::new(language) } else { None },
+            params: params.clone(),
+        })
+    }
+
+    /// The parameters it was made from.
+    pub fn params(&self) -> &AnalyzerParams {
+        &self.params
+    }
+
+    /// Gives every term of a running text to `term`, in order of appearance: each word, then
+    /// the word n-grams that end with it, then its character n-grams.
+    pub fn text(&self, text: &str, term: &mut dyn FnMut(&str)) {
+        let mut folded = String::new();
+        let mut stem = String::new();
+        let mut ngrams = Ngrams::new(&self.params);
+        // In pieces, so that one foreign word does not send the whole text down the slow way.
+        for piece in text.split_ascii_whitespace() {
+            folded.clear();
+            self.folding.fold(piece, &mut folded);
+            words::split(&folded, self.apostrophe, &mut |word, script| {
+                let (word, cut) = cut_to_length(word);
+                if self.is_stop_word(word, script) {
+                    return;
+                }
+                let term_of_word = match &self.stems {
+                    Some(stems) if script == Script::Other && !cut => {
+                        stems.stem(word, &mut stem);
+                        &stem
+                    }
+                    _ => word,
+                };
+                ngrams.push(word, term_of_word, term);
+            });
+        }
+    }
+
+    /// Gives every term of a URL to `term`. Scheme, `www`, the host's public ending, file
+    /// endings, parameter names and the fragment are dropped, escapes decoded; what is left
+    /// is analysed as [`Analyzer::text`].
+    pub fn url(&self, url: &str, term: &mut dyn FnMut(&str)) {
+        self.text(&url::words(url), term);
+    }
+
+    /// The terms of a running text.
+    pub fn terms(&self, text: &str) -> Vec<String> {
+        let mut terms = Vec::new();
+        self.text(text, &mut |term| terms.push(term.to_owned()));
+        terms
+    }
+
+    fn is_stop_word(&self, word: &str, script: Script) -> bool {
+        self.stop_words.contains(word)
+            || (script == Script::Han && self.han_stop_words && is_han_stop_word(word))
+    }
+}
+
+impl std::fmt::Debug for Analyzer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Analyzer").field(&self.params).finish()
+    }
+}
+
+/// The language's stop words and the user's, each as it comes out of folding and cutting.
+fn stop_words(params: &AnalyzerParams) -> HashSet<Box<str>> {
+    let language = params.language;
+    let listed = language.stop_words().iter().filter(|_| params.stop_words);
+    let mut set = HashSet::new();
+    for word in listed.copied().chain(params.extra_stop_words.iter().map(String::as_str)) {
+        set.extend(params.single_word(word).map(String::into_boxed_str));
+        // The Hungarian list has come through an encoding without the double acute.
+        if language == Language::Hu && word.contains(['õ', 'û']) {
+            let mended = word.replace('õ', "ő").replace('û', "ű");
+            set.extend(params.single_word(&mended).map(String::into_boxed_str));
+        }
+    }
+    set
+}
+
+fn is_han_stop_word(word: &str) -> bool {
+    static WORDS: OnceLock<HashSet<&'static str>> = OnceLock::new();
+    let words =
+        || stop_words::lookup("zh").unwrap_or_default().iter().copied().collect::<HashSet<_>>();
+    WORDS.get_or_init(words).contains(word)
+}
+
+/// The word, and whether its end had to go.
+fn cut_to_length(word: &str) -> (&str, bool) {
+    if word.len() <= MAX_WORD_CHARS {
+        return (word, false);
+    }
+    match word.char_indices().nth(MAX_WORD_CHARS) {
+        Some((end, _)) => (&word[..end], true),
+        None => (word, false),
+    }
+}
+
+/// The last few terms, and the n-grams they make.
+struct Ngrams {
+    word_ngrams: usize,
+    char_ngrams: Option<CharNgrams>,
+    /// The last terms, at most `word_ngrams` of them, joined by spaces.
+    recent: String,
+    /// Where each of them begins.
+    starts: Vec<usize>,
+    marked: String,
+    /// Where each character of `marked` begins, and its end.
+    bounds: Vec<usize>,
+    gram: String,
+}
+
+impl Ngrams {
+    fn new(params: &AnalyzerParams) -> Self {
+        Ngrams {
+            word_ngrams: params.word_ngrams,
+            char_ngrams: params.char_ngrams,
+            recent: String::new(),
+            starts: Vec::new(),
+            marked: String::new(),
+            bounds: Vec::new(),
+            gram: String::new(),
+        }
+    }
+
+    fn push(&mut self, word: &str, stem: &str, term: &mut dyn FnMut(&str)) {
+        term(stem);
+        if self.word_ngrams > 1 {
+            self.push_word_ngrams(stem, term);
+        }
+        if let Some(lengths) = self.char_ngrams {
+            self.push_char_ngrams(word, lengths, term);
+        }
+    }
+
+    fn push_word_ngrams(&mut self, stem: &str, term: &mut dyn FnMut(&str)) {
+        if self.starts.len() == self.word_ngrams {
+            let gone = self.starts[1];
+            self.recent.drain(..gone);
+            self.starts.remove(0);
+            self.starts.iter_mut().for_each(|start| *start -= gone);
+        }
+        if !self.recent.is_empty() {
+            self.recent.push(' ');
+        }
+        self.starts.push(self.recent.len());
+        self.recent.push_str(stem);
+        for &start in self.starts.iter().rev().skip(1) {
+            term(&self.recent[start..]);
+        }
+    }
+
+    fn push_char_ngrams(&mut self, word: &str, lengths: CharNgrams, term: &mut dyn FnMut(&str)) {
+        self.marked.clear();
+        self.marked.extend(["<", word, ">"]);
+        self.bounds.clear();
+        self.bounds.extend(self.marked.char_indices().map(|(start, _)| start));
+        let n_chars = self.bounds.len();
+        self.bounds.push(self.marked.len());
+        for length in lengths.min..=lengths.max.min(n_chars - 1) {
+            for span in self.bounds.windows(length + 1) {
+                self.gram.clear();
+                self.gram.extend(["~", &self.marked[span[0]..span[length]]]);
+                term(&self.gram);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
