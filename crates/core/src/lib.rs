@@ -2,6 +2,7 @@
 
 pub mod data;
 mod error;
+pub mod eval;
 pub mod file;
 pub mod random;
 mod run;

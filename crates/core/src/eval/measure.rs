@@ -1,0 +1,204 @@
+//! Measures of one query's ranking against its judgments, as pure functions.
+//!
+//! With r_i the grade of the document at rank i (from 1) and R the number of relevant
+//! judgments, grades from `relevant_from` on being relevant:
+//!
+//! ```text
+//! nDCG@k    Σ_{i ≤ k} gain(r_i) / log2(i + 1), over the same sum for the judgments sorted
+//! AP@k      1/R Σ_{i ≤ k, relevant} (relevant in the first i) / i
+//! P@k       (relevant in the first k) / k, however few were retrieved
+//! R@k       (relevant in the first k) / R
+//! RR@k      1 / rank of the first relevant one, 0 if there is none in the first k
+//! RankLoss  (pairs the wrong way + ½ pairs tied) / pairs of judged documents of unlike grade
+//! ```
+//! These are trec_eval's definitions (its nDCG has linear gain), so a document without a
+//! judgment is not relevant, and nDCG without a cut divides by the ideal over all judgments
+//! even where the ranking is shorter. A grade below zero is worth as much as grade 0, except
+//! that rank loss takes it as the worse of the two.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Gain, Hit, Variant};
+use crate::sparse::Row;
+
+/// What is measured; `k` is the number of documents looked at from the top, at least 1, and
+/// all where it is `None`. As text: `nDCG@10`, `AP`, `P@5`, `R@100`, `RR@10`, `RankLoss`.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub enum Measure {
+    /// Normalised discounted cumulative gain.
+    Ndcg {
+        /// The cut.
+        k: Option<usize>,
+    },
+    /// Average precision; its mean over queries is MAP.
+    Ap {
+        /// The cut.
+        k: Option<usize>,
+    },
+    /// Precision.
+    P {
+        /// The cut.
+        k: usize,
+    },
+    /// Recall.
+    R {
+        /// The cut.
+        k: usize,
+    },
+    /// Reciprocal rank; its mean over queries is MRR.
+    Rr {
+        /// The cut.
+        k: Option<usize>,
+    },
+    /// The share of pairs of judged documents that are ranked the wrong way.
+    RankLoss,
+}
+
+impl Measure {
+    /// The value for one query, between 0 and 1.
+    ///
+    /// `hits` is the ranking, best first, each document once; `judged` holds the grades by
+    /// document number. `None` says that the query is to be left out of the mean: it has no
+    /// relevant document (for nDCG: no grade above zero) and `variant.empty` says skip.
+    ///
+    /// Rank loss is `None` where no two judged documents differ in grade, whatever
+    /// `variant.empty` says: there is nothing to get wrong, and a loss of 0 would be praise.
+    /// Documents with equal scores are tied; those absent from `hits` are tied with each
+    /// other and below all that are present.
+    pub fn of(&self, hits: &[Hit], judged: Row<'_>, variant: &Variant) -> Option<f64> {
+        let cut = &hits[..self.depth().unwrap_or(usize::MAX).min(hits.len())];
+        // `value` gets the ranks of the relevant documents found and how many there are.
+        let of_ranks = |value: &dyn Fn(&[f64], f64) -> f64| {
+            let relevant = |grade: f32| grade >= variant.relevant_from;
+            let n_relevant = judged.values.iter().filter(|&&grade| relevant(grade)).count();
+            if n_relevant == 0 {
+                return variant.empty.value();
+            }
+            let found = graded(cut, judged).filter(|&(_, grade)| relevant(grade));
+            // `take` stops reading at the last relevant document.
+            let ranks: Vec<f64> = found.take(n_relevant).map(|(rank, _)| rank as f64).collect();
+            Some(value(&ranks, n_relevant as f64))
+        };
+        match *self {
+            Measure::Ndcg { k } => ndcg(cut, judged, k, variant),
+            Measure::Ap { .. } => of_ranks(&|ranks, n_relevant| {
+                let precisions = (1..).zip(ranks).map(|(found, rank)| f64::from(found) / rank);
+                sum(precisions) / n_relevant
+            }),
+            Measure::P { k } => of_ranks(&|ranks, _| ranks.len() as f64 / k.max(1) as f64),
+            Measure::R { .. } => of_ranks(&|ranks, n_relevant| ranks.len() as f64 / n_relevant),
+            Measure::Rr { .. } => of_ranks(&|ranks, _| ranks.first().map_or(0.0, |r| r.recip())),
+            Measure::RankLoss => rank_loss(hits, judged),
+        }
+    }
+
+    /// Whether more is better: all but rank loss.
+    pub fn higher_is_better(&self) -> bool {
+        !matches!(self, Measure::RankLoss)
+    }
+
+    /// How many documents from the top it looks at; `None` for all.
+    pub fn depth(&self) -> Option<usize> {
+        match *self {
+            Measure::Ndcg { k } | Measure::Ap { k } | Measure::Rr { k } => k,
+            Measure::P { k } | Measure::R { k } => Some(k),
+            Measure::RankLoss => None,
+        }
+    }
+}
+
+/// The judged documents among `hits` in order, as (rank from 1, grade).
+fn graded(hits: &[Hit], judged: Row<'_>) -> impl Iterator<Item = (usize, f32)> {
+    hits.iter().enumerate().filter_map(move |(i, hit)| {
+        let at = judged.indices.binary_search(&hit.doc).ok()?;
+        Some((i + 1, judged.values[at]))
+    })
+}
+
+/// The library's sum of nothing is −0, which prints with its sign.
+fn sum(terms: impl Iterator<Item = f64>) -> f64 {
+    terms.fold(0.0, |sum, term| sum + term)
+}
+
+fn ndcg(hits: &[Hit], judged: Row<'_>, k: Option<usize>, variant: &Variant) -> Option<f64> {
+    let mut ideal: Vec<f32> = judged.values.iter().copied().filter(|&grade| grade > 0.0).collect();
+    ideal.sort_unstable_by(|a, b| b.total_cmp(a));
+    let Some(&highest) = ideal.first() else { return variant.empty.value() };
+    let gain = |grade: f32| match variant.gain {
+        // Both sums are divided by 2^highest, which cancels: clicks in the thousands may be
+        // used as grades without overflow.
+        Gain::Exp => {
+            let highest = f64::from(highest);
+            (f64::from(grade) - highest).exp2() - (-highest).exp2()
+        }
+        Gain::Linear => f64::from(grade),
+    };
+    let discounted = |(rank, grade): (usize, f32)| gain(grade) / ((rank + 1) as f64).log2();
+    let n_positive = ideal.len();
+    let found = graded(hits, judged).filter(|&(_, grade)| grade > 0.0).take(n_positive);
+    let got = sum(found.map(discounted));
+    let best = sum((1..).zip(ideal).take(k.unwrap_or(usize::MAX)).map(discounted));
+    if best > 0.0 {
+        // Rounding must not lift a nearly perfect ranking above a perfect one.
+        Some((got / best).min(1.0))
+    } else {
+        // Only grades so small that 2^g is 1 in floating point.
+        variant.empty.value()
+    }
+}
+
+fn rank_loss(hits: &[Hit], judged: Row<'_>) -> Option<f64> {
+    let mut grades = judged.values.to_vec();
+    // Adding zero makes −0 the same grade as 0.
+    grades.iter_mut().for_each(|grade| *grade += 0.0);
+    grades.sort_unstable_by(f32::total_cmp);
+    let mut absent: Vec<u64> = grades.chunk_by(|a, b| a == b).map(|g| g.len() as u64).collect();
+    grades.dedup();
+    let pairs = unlike_pairs(&absent, &absent);
+    if pairs == 0 {
+        return None;
+    }
+    // Counts of documents by grade: in the groups of equal score ranked so far, and, once
+    // the ranking is through, absent from it. Halves are counted to stay with integers.
+    let mut above = vec![0u64; grades.len()];
+    let mut here = vec![0u64; grades.len()];
+    let mut wrong_halves = 0;
+    for group in hits.chunk_by(|a, b| a.score == b.score) {
+        let mut judged_here = false;
+        for (_, grade) in graded(group, judged) {
+            here[grades.partition_point(|&other| other < grade)] += 1;
+            judged_here = true;
+        }
+        if !judged_here {
+            continue;
+        }
+        wrong_halves += 2 * unlike_pairs(&above, &here) + unlike_pairs(&here, &here);
+        for ((above, absent), here) in above.iter_mut().zip(&mut absent).zip(&mut here) {
+            *above += *here;
+            *absent -= *here;
+            *here = 0;
+        }
+    }
+    wrong_halves += 2 * unlike_pairs(&above, &absent) + unlike_pairs(&absent, &absent);
+    Some(wrong_halves as f64 / (2 * pairs) as f64)
+}
+
+/// The number of pairs of one document of `worse` and one of higher grade of `better`, both
+/// given as counts by ascending grade.
+fn unlike_pairs(worse: &[u64], better: &[u64]) -> u64 {
+    let mut lower = 0;
+    let mut pairs = 0;
+    for (worse, better) in worse.iter().zip(better) {
+        pairs += lower * better;
+        lower += worse;
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests;

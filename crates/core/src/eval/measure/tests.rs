@@ -1,0 +1,229 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::eval::{Empty, tie_rank, top_k};
+
+/// A ranking of `docs` with falling scores.
+fn ranking(docs: &[u32]) -> Vec<Hit> {
+    docs.iter().zip(0..).map(|(&doc, i)| Hit { doc, score: -(i as f32) }).collect()
+}
+
+fn value(measure: &str, docs: &[u32], grades: &[(u32, f32)], variant: &Variant) -> Option<f64> {
+    let (indices, values): (Vec<u32>, Vec<f32>) = grades.iter().copied().unzip();
+    let judged = Row { indices: &indices, values: &values };
+    measure.parse::<Measure>().unwrap().of(&ranking(docs), judged, variant)
+}
+
+#[track_caller]
+fn assert_close(got: Option<f64>, expected: f64) {
+    let got = got.expect("a value");
+    assert!((got - expected).abs() < 1e-12, "{got}, expected {expected}");
+}
+
+const DEFAULT: Variant = Variant { gain: Gain::Exp, relevant_from: 1.0, empty: Empty::Zero };
+const LINEAR: Variant = Variant { gain: Gain::Linear, ..DEFAULT };
+
+/// Documents 1 to 6 are judged 3, 2, 0, 1, 2 and −1; nothing else is.
+const GRADES: [(u32, f32); 6] = [(1, 3.0), (2, 2.0), (3, 0.0), (4, 1.0), (5, 2.0), (6, -1.0)];
+/// The grades in order: 2, 0, not judged, 3, 1, −1. Document 5 is not retrieved.
+const RETRIEVED: [u32; 6] = [2, 3, 9, 1, 4, 6];
+
+#[test]
+fn ndcg_by_hand() {
+    // Discounts of ranks 1 to 5: 1, 1/log2 3, 1/2, 1/log2 5, 1/log2 6.
+    let d = [1.0, 1.0 / 3f64.log2(), 0.5, 1.0 / 5f64.log2(), 1.0 / 6f64.log2()];
+    // Gains 2^g − 1 are 7, 3, 1 for grades 3, 2, 1; the ideal order is 3, 2, 2, 1.
+    // @3: the ranking has 3 at rank 1, then nothing.
+    let ideal_3 = 7.0 * d[0] + 3.0 * d[1] + 3.0 * d[2];
+    assert_close(value("nDCG@3", &RETRIEVED, &GRADES, &DEFAULT), 3.0 / ideal_3);
+    // @5 and without a cut: 3 at rank 1, 7 at rank 4, 1 at rank 5.
+    let got = 3.0 * d[0] + 7.0 * d[3] + 1.0 * d[4];
+    let ideal = ideal_3 + 1.0 * d[3];
+    assert_close(value("nDCG@5", &RETRIEVED, &GRADES, &DEFAULT), got / ideal);
+    assert_close(value("nDCG", &RETRIEVED, &GRADES, &DEFAULT), got / ideal);
+    // (3 + 3.014737 + 0.386853) / (7 + 1.892789 + 1.5 + 0.430677) = 6.401590 / 10.823466
+    assert!((got / ideal - 0.591455).abs() < 1e-6);
+    // Linear gain: 2, 3, 1 at ranks 1, 4, 5 over 3, 2, 2, 1.
+    let got = 2.0 * d[0] + 3.0 * d[3] + 1.0 * d[4];
+    let ideal = 3.0 * d[0] + 2.0 * d[1] + 2.0 * d[2] + 1.0 * d[3];
+    assert_close(value("nDCG@10", &RETRIEVED, &GRADES, &LINEAR), got / ideal);
+}
+
+#[test]
+fn average_precision_by_hand() {
+    // Relevant at ranks 1, 4, 5 out of R = 4: (1/1 + 2/4 + 3/5) / 4 = 0.525.
+    assert_close(value("AP", &RETRIEVED, &GRADES, &DEFAULT), 0.525);
+    // The cut takes away the third term, not the division by R: (1 + 1/2) / 4.
+    assert_close(value("AP@4", &RETRIEVED, &GRADES, &DEFAULT), 0.375);
+    // From grade 2 on: ranks 1 and 4 out of R = 3.
+    let from_2 = Variant { relevant_from: 2.0, ..DEFAULT };
+    assert_close(value("AP", &RETRIEVED, &GRADES, &from_2), 0.5);
+}
+
+#[test]
+fn precision_recall_and_reciprocal_rank_by_hand() {
+    assert_close(value("P@5", &RETRIEVED, &GRADES, &DEFAULT), 3.0 / 5.0);
+    // Divided by k even though only six were retrieved.
+    assert_close(value("P@100", &RETRIEVED, &GRADES, &DEFAULT), 3.0 / 100.0);
+    assert_close(value("R@3", &RETRIEVED, &GRADES, &DEFAULT), 1.0 / 4.0);
+    assert_close(value("R@100", &RETRIEVED, &GRADES, &DEFAULT), 3.0 / 4.0);
+    assert_close(value("RR", &RETRIEVED, &GRADES, &DEFAULT), 1.0);
+    let from_3 = Variant { relevant_from: 3.0, ..DEFAULT };
+    assert_close(value("RR", &RETRIEVED, &GRADES, &from_3), 1.0 / 4.0);
+    assert_close(value("RR@3", &RETRIEVED, &GRADES, &from_3), 0.0);
+}
+
+#[test]
+fn rank_loss_by_hand() {
+    // Grades 3 2 2 1 0 −1: 15 pairs, 14 of unlike grade. Ranked 2, 0, 3, 1, −1 (absent: 2).
+    // Wrong: (2 above 3), (0 above 3), (0 above 1), and the absent 2 below 0, 1, −1: six.
+    assert_close(value("RankLoss", &RETRIEVED, &GRADES, &DEFAULT), 6.0 / 14.0);
+    // Nothing retrieved: all tied.
+    assert_close(value("RankLoss", &[], &GRADES, &DEFAULT), 0.5);
+    // A tie in score counts one half: grades 1 and 0 share the first place, 2 comes third;
+    // of three pairs one is tied, two are wrong.
+    let hits = [(0, 7.0), (1, 7.0), (2, 5.0)].map(|(doc, score)| Hit { doc, score });
+    let judged = Row { indices: &[0, 1, 2], values: &[1.0, 0.0, 2.0] };
+    assert_close(Measure::RankLoss.of(&hits, judged, &DEFAULT), 2.5 / 3.0);
+    // No pair of unlike grade: nothing to measure, whatever `empty` says.
+    let one = Variant { empty: Empty::One, ..DEFAULT };
+    assert_eq!(value("RankLoss", &[1, 2], &[(1, 1.0), (2, 1.0)], &one), None);
+    assert_eq!(value("RankLoss", &[1, 2], &[], &one), None);
+}
+
+const WITH_EMPTY: [&str; 8] = ["nDCG", "nDCG@2", "AP", "AP@2", "P@2", "R@2", "RR", "RR@2"];
+
+#[test]
+fn a_query_without_a_relevant_document_follows_the_variant() {
+    for measure in WITH_EMPTY {
+        for grades in [&[][..], &[(1, 0.0), (2, -1.0)]] {
+            for (empty, expected) in
+                [(Empty::Zero, Some(0.0)), (Empty::Skip, None), (Empty::One, Some(1.0))]
+            {
+                let variant = Variant { empty, ..DEFAULT };
+                assert_eq!(value(measure, &[1, 2], grades, &variant), expected, "{measure}");
+            }
+        }
+        // Relevant documents that were not retrieved are another matter.
+        let skip = Variant { empty: Empty::Skip, ..DEFAULT };
+        assert_eq!(value(measure, &[1, 2], &[(3, 1.0)], &skip), Some(0.0), "{measure}");
+        assert_eq!(value(measure, &[], &[(3, 1.0)], &skip), Some(0.0), "{measure}");
+    }
+}
+
+#[test]
+fn ndcg_of_perfect_ranking_is_one() {
+    let perfect = [1, 2, 5, 4, 3, 6, 9];
+    for variant in [DEFAULT, LINEAR] {
+        for measure in ["nDCG", "nDCG@1", "nDCG@3", "nDCG@100", "AP", "P@4", "R@4", "RR"] {
+            assert_eq!(value(measure, &perfect, &GRADES, &variant), Some(1.0), "{measure}");
+        }
+    }
+    assert_eq!(value("RankLoss", &perfect, &GRADES, &DEFAULT), Some(0.0));
+    assert_eq!(value("RankLoss", &[6, 3, 4, 5, 2, 1], &GRADES, &DEFAULT), Some(1.0));
+}
+
+#[test]
+fn clicks_in_the_thousands_may_be_grades() {
+    let grades = [(1, 5000.0), (2, 4999.0), (3, 1.0)];
+    // Gains 2^5000, 2^4999 and nothing beside them: halves of each other.
+    let d = 1.0 / 3f64.log2();
+    assert_close(value("nDCG@2", &[2, 1], &grades, &DEFAULT), (0.5 + d) / (1.0 + 0.5 * d));
+}
+
+#[test]
+fn only_rank_loss_is_better_when_lower() {
+    for measure in WITH_EMPTY {
+        assert!(measure.parse::<Measure>().unwrap().higher_is_better());
+    }
+    assert!(!Measure::RankLoss.higher_is_better());
+    assert_eq!(Measure::P { k: 5 }.depth(), Some(5));
+    assert_eq!(Measure::Ap { k: None }.depth(), None);
+}
+
+/// Scores for 30 documents with many ties, and grades for some of them.
+fn a_query() -> impl Strategy<Value = (Vec<f32>, Vec<(u32, f32)>)> {
+    let scores = prop::collection::vec((0u8..12).prop_map(f32::from), 30);
+    let grades = prop::collection::btree_map(0u32..30, (-1i8..5).prop_map(f32::from), 0..30);
+    (scores, grades.prop_map(|grades| grades.into_iter().collect()))
+}
+
+fn a_measure() -> impl Strategy<Value = Measure> {
+    let cut = prop::option::of(1usize..40);
+    prop_oneof![
+        cut.clone().prop_map(|k| Measure::Ndcg { k }),
+        cut.clone().prop_map(|k| Measure::Ap { k }),
+        cut.prop_map(|k| Measure::Rr { k }),
+        (1usize..40).prop_map(|k| Measure::P { k }),
+        (1usize..40).prop_map(|k| Measure::R { k }),
+        Just(Measure::RankLoss),
+    ]
+}
+
+fn a_variant() -> impl Strategy<Value = Variant> {
+    (any::<bool>(), 1u8..4).prop_map(|(linear, from)| Variant {
+        gain: if linear { Gain::Linear } else { Gain::Exp },
+        relevant_from: f32::from(from),
+        empty: Empty::Zero,
+    })
+}
+
+fn ranked(scores: &[f32], k: usize) -> Vec<Hit> {
+    let ids: Vec<String> = (0..scores.len()).map(|i| format!("d{i}")).collect();
+    top_k(scores, k, &tie_rank(&ids), &[])
+}
+
+/// Rank loss by looking at every pair.
+fn naive_rank_loss(hits: &[Hit], grades: &[(u32, f32)]) -> Option<f64> {
+    let score = |doc| hits.iter().find(|hit| hit.doc == doc).map(|hit| hit.score);
+    let (mut loss, mut pairs) = (0.0, 0.0);
+    for &(better, high) in grades {
+        for &(worse, _) in grades.iter().filter(|&&(_, low)| low < high) {
+            let (better, worse) = (score(better), score(worse));
+            pairs += 1.0;
+            loss += if better == worse { 0.5 } else { f64::from(u8::from(better < worse)) };
+        }
+    }
+    (pairs > 0.0).then(|| loss / pairs)
+}
+
+proptest! {
+    #[test]
+    fn every_measure_lies_between_zero_and_one(
+        (scores, grades) in a_query(), measure in a_measure(), variant in a_variant(), k in 0usize..31,
+    ) {
+        let (indices, values): (Vec<u32>, Vec<f32>) = grades.into_iter().unzip();
+        let judged = Row { indices: &indices, values: &values };
+        let value = measure.of(&ranked(&scores, k), judged, &variant);
+        prop_assert!(value.is_none_or(|value| (0.0..=1.0).contains(&value)), "{:?}", value);
+        prop_assert!(value.is_some() || measure == Measure::RankLoss);
+    }
+
+    #[test]
+    fn rank_loss_is_that_of_every_pair((scores, grades) in a_query(), k in 0usize..31) {
+        let hits = ranked(&scores, k);
+        let (indices, values): (Vec<u32>, Vec<f32>) = grades.iter().copied().unzip();
+        let judged = Row { indices: &indices, values: &values };
+        let value = Measure::RankLoss.of(&hits, judged, &DEFAULT);
+        prop_assert_eq!(value, naive_rank_loss(&hits, &grades));
+    }
+
+    #[test]
+    fn a_better_order_of_two_neighbours_never_lowers_a_measure(
+        (scores, grades) in a_query(), measure in a_measure(), variant in a_variant(), at in 0usize..29,
+    ) {
+        let (indices, values): (Vec<u32>, Vec<f32>) = grades.into_iter().unzip();
+        let judged = Row { indices: &indices, values: &values };
+        let order: Vec<u32> = ranked(&scores, 30).iter().map(|hit| hit.doc).collect();
+        let mut better = order.clone();
+        if judged.get(order[at]) < judged.get(order[at + 1]) {
+            better.swap(at, at + 1);
+        }
+        let before = measure.of(&ranking(&order), judged, &variant);
+        let after = measure.of(&ranking(&better), judged, &variant);
+        if let (Some(before), Some(after)) = (before, after) {
+            let gained = if measure.higher_is_better() { after - before } else { before - after };
+            prop_assert!(gained >= -1e-12, "{before} became {after}");
+        }
+    }
+}

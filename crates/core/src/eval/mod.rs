@@ -1,0 +1,27 @@
+//! How good a ranking is, and whether a difference between two is more than luck: rankings
+//! out of scores, measures as pure functions of one query, tests paired over queries, and
+//! the run files that other tools read.
+//!
+//! ```
+//! use liken::eval::{Measure, Variant, tie_rank, top_k};
+//! use liken::sparse::Row;
+//!
+//! let ids = ["a", "b", "c"].map(String::from);
+//! let hits = top_k(&[0.2, 0.9, 0.4], 10, &tie_rank(&ids), &[]);
+//! let judged = Row { indices: &[0, 1], values: &[0.0, 2.0] };
+//! let measure: Measure = "nDCG@10".parse()?;
+//! assert_eq!(measure.of(&hits, judged, &Variant::default()), Some(1.0));
+//! # Ok::<(), liken::Error>(())
+//! ```
+
+mod measure;
+mod name;
+mod ranking;
+mod variant;
+
+#[cfg(test)]
+mod tests;
+
+pub use measure::Measure;
+pub use ranking::{Hit, share_of_ties, tie_rank, top_k};
+pub use variant::{Empty, Gain, Variant};

@@ -1,0 +1,160 @@
+//! The names of measures: ir_measures' spelling is ours, trec_eval's is understood.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::Measure;
+use crate::{Error, Result};
+
+const KNOWN: &str = "there are nDCG, nDCG@k, AP (or MAP), AP@k, P@k, R@k, RR (or MRR), RR@k and \
+                     RankLoss; trec_eval's names (ndcg_cut.10, map, P.5, recall.100, \
+                     recip_rank) work too";
+
+impl FromStr for Measure {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let unknown =
+            || Error::Unknown { kind: "measure", name: name.to_owned(), advice: KNOWN.to_owned() };
+        let (stem, cut) = split(name.trim());
+        let k = cut.map(|cut| positive(name, cut)).transpose()?;
+        let needs_k = || {
+            let expected = format!("the number of documents to look at, as in {stem}@10");
+            k.ok_or_else(|| Error::parameter("measure", name, &expected))
+        };
+        Ok(match stem.to_ascii_lowercase().as_str() {
+            "ndcg" => Measure::Ndcg { k },
+            "ndcg_cut" => Measure::Ndcg { k: Some(needs_k()?) },
+            "ap" | "map" => Measure::Ap { k },
+            "map_cut" => Measure::Ap { k: Some(needs_k()?) },
+            "p" | "precision" => Measure::P { k: needs_k()? },
+            "r" | "recall" => Measure::R { k: needs_k()? },
+            "rr" | "mrr" | "recip_rank" => Measure::Rr { k },
+            "rankloss" | "rank_loss" if k.is_some() => {
+                return Err(Error::parameter(
+                    "measure",
+                    name,
+                    "RankLoss without a cut: it looks at all pairs of judged documents",
+                ));
+            }
+            "rankloss" | "rank_loss" => Measure::RankLoss,
+            _ => return Err(unknown()),
+        })
+    }
+}
+
+/// `nDCG@10`, `ndcg_cut.10` and `ndcg_cut_10` are a stem and a cut; the last only where
+/// what follows the underscore is a number.
+fn split(name: &str) -> (&str, Option<&str>) {
+    if let Some((stem, cut)) = name.split_once(['@', '.']) {
+        return (stem, Some(cut));
+    }
+    match name.rsplit_once('_') {
+        Some((stem, cut)) if cut.starts_with(|c: char| c.is_ascii_digit()) => (stem, Some(cut)),
+        _ => (name, None),
+    }
+}
+
+fn positive(name: &str, cut: &str) -> Result<usize> {
+    cut.parse().ok().filter(|&k| k > 0).ok_or_else(|| {
+        Error::parameter("measure", name, "a whole number from 1 on as the cut, as in nDCG@10")
+    })
+}
+
+impl fmt::Display for Measure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stem = match self {
+            Measure::Ndcg { .. } => "nDCG",
+            Measure::Ap { .. } => "AP",
+            Measure::P { .. } => "P",
+            Measure::R { .. } => "R",
+            Measure::Rr { .. } => "RR",
+            Measure::RankLoss => "RankLoss",
+        };
+        match self.depth() {
+            // `pad` so that a table can ask for a width.
+            Some(k) => f.pad(&format!("{stem}@{k}")),
+            None => f.pad(stem),
+        }
+    }
+}
+
+impl TryFrom<String> for Measure {
+    type Error = Error;
+
+    fn try_from(name: String) -> Result<Self> {
+        name.parse()
+    }
+}
+
+impl From<Measure> for String {
+    fn from(measure: Measure) -> String {
+        measure.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_spellings_are_understood_and_ours_is_printed() {
+        for (given, canonical) in [
+            ("ndcg@10", "nDCG@10"),
+            ("nDCG@10", "nDCG@10"),
+            ("NDCG@1", "nDCG@1"),
+            ("ndcg_cut.10", "nDCG@10"),
+            ("ndcg_cut_10", "nDCG@10"),
+            ("ndcg", "nDCG"),
+            ("AP", "AP"),
+            ("MAP", "AP"),
+            ("map", "AP"),
+            ("map_cut_1000", "AP@1000"),
+            ("AP@1000", "AP@1000"),
+            ("P@5", "P@5"),
+            ("P.5", "P@5"),
+            ("P_5", "P@5"),
+            ("R@100", "R@100"),
+            ("recall.100", "R@100"),
+            ("recall_100", "R@100"),
+            ("RR", "RR"),
+            ("MRR", "RR"),
+            ("RR@10", "RR@10"),
+            ("mrr@10", "RR@10"),
+            ("recip_rank", "RR"),
+            ("rank_loss", "RankLoss"),
+            (" RankLoss ", "RankLoss"),
+        ] {
+            let measure: Measure = given.parse().unwrap();
+            assert_eq!(measure.to_string(), canonical);
+            assert_eq!(canonical.parse::<Measure>().unwrap(), measure);
+        }
+    }
+
+    #[test]
+    fn a_wrong_name_is_answered_with_what_there_is() {
+        let message = |name: &str| name.parse::<Measure>().unwrap_err().to_string();
+        for name in ["", "dcg@10", "AP(rel=2)", "@5", "ndcg cut", "Bpref"] {
+            let message = message(name);
+            assert!(message.contains(&format!("no measure is called {name:?}")), "{message}");
+            assert!(message.contains("nDCG@k") && message.contains("RankLoss"), "{message}");
+        }
+        for name in ["nDCG@0", "P@-1", "P@5,10", "ndcg@", "recall.x", "P_0", "R@1e3"] {
+            assert!(message(name).contains("a whole number from 1 on"), "{}", message(name));
+        }
+        assert!(message("P").ends_with("as in P@10"), "{}", message("P"));
+        assert!(message("ndcg_cut").contains("the number of documents"));
+        assert!(message("RankLoss@5").contains("without a cut"));
+    }
+
+    #[test]
+    fn measures_are_strings_in_files() {
+        let list: Vec<Measure> = serde_json::from_str(r#"["ndcg_cut.3", "map"]"#).unwrap();
+        assert_eq!(list, [Measure::Ndcg { k: Some(3) }, Measure::Ap { k: None }]);
+        assert_eq!(serde_json::to_string(&list).unwrap(), r#"["nDCG@3","AP"]"#);
+        let error = serde_json::from_str::<Measure>(r#""dcg""#).unwrap_err().to_string();
+        assert!(error.contains("no measure is called \"dcg\""), "{error}");
+        let schema = serde_json::to_value(schemars::schema_for!(Measure)).unwrap();
+        assert_eq!(schema["type"], "string");
+    }
+}
