@@ -17,6 +17,7 @@
 mod measure;
 mod name;
 mod ranking;
+pub mod significance;
 mod variant;
 
 #[cfg(test)]
