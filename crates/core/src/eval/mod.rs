@@ -18,6 +18,7 @@ mod measure;
 mod name;
 mod ranking;
 pub mod significance;
+pub mod trec;
 mod variant;
 
 #[cfg(test)]
