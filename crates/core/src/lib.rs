@@ -4,6 +4,7 @@ pub mod data;
 mod error;
 pub mod eval;
 pub mod file;
+pub mod linalg;
 pub mod random;
 mod run;
 pub mod sparse;
