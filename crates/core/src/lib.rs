@@ -3,8 +3,10 @@
 pub mod data;
 mod error;
 pub mod eval;
+pub mod features;
 pub mod file;
 pub mod linalg;
+pub mod matchers;
 pub mod random;
 mod run;
 pub mod sparse;

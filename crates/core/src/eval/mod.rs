@@ -14,16 +14,22 @@
 //! # Ok::<(), liken::Error>(())
 //! ```
 
+mod compare;
 mod measure;
 mod name;
 mod ranking;
 pub mod significance;
+mod task;
 pub mod trec;
 mod variant;
 
 #[cfg(test)]
 mod tests;
 
+pub use compare::{
+    Against, CLICK_BINS, Cell, CompareParams, Comparison, ComparisonRow, Contender, compare, tune_weights,
+};
 pub use measure::Measure;
 pub use ranking::{Hit, share_of_ties, tie_rank, top_k};
+pub use task::{Candidates, Task};
 pub use variant::{Empty, Gain, Variant};

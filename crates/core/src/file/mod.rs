@@ -3,8 +3,10 @@
 
 mod folder;
 mod lines;
+mod single;
 mod tensors;
 
 pub use folder::{Folder, FolderKind, Manifest, NewFolder, checksum, create_parent};
 pub use lines::{LineTable, LineTableWriter};
+pub use single::NewFile;
 pub use tensors::{Tensors, TensorsWriter};

@@ -1,0 +1,229 @@
+//! `liken compare`: several models on one dataset, as a table with intervals and tests.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::Args;
+use liken::data::Dataset;
+use liken::eval::{Candidates, Comparison, CompareParams, Measure, Variant};
+use liken::experiment::fit_and_compare;
+use liken::matchers::{FitReport, Mixture};
+
+use crate::console::Console;
+use crate::output::{Grid, TableFormat, grouped, json};
+use crate::settings::{ParamArgs, TextArgs, resolve};
+
+/// Compare models on a dataset's test queries.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  liken compare DATASET
+  liken compare DATASET --models bm25,vsm,lm,pls,rmls,pls+bm25 --measures nDCG@10,AP
+  liken compare DATASET --models bm25,rmls,rmls+bm25 --set rmls.dim=100 --format latex
+  liken compare DATASET --models bm25,0.7*pls+0.3*bm25 --baseline bm25 --format json")]
+pub struct CompareArgs {
+    /// Dataset folder with test judgments or held-out clicks.
+    dataset: PathBuf,
+
+    /// Models and mixes, separated by commas.
+    #[arg(long, value_name = "M,M", value_delimiter = ',', default_value = "bm25,vsm,lm,pls,rmls,pls+bm25,rmls+bm25")]
+    models: Vec<String>,
+
+    /// Measures: nDCG@k, AP, P@k, R@k, RR, RankLoss.
+    #[arg(long, value_name = "M,M", value_delimiter = ',', default_value = "nDCG@1,nDCG@3,nDCG@5,nDCG@10")]
+    measures: Vec<Measure>,
+
+    /// The measure that tunes the weights of mixes on validation.
+    #[arg(long, value_name = "MEASURE", default_value = "nDCG@10")]
+    tune_on: Measure,
+
+    /// The model that others are tested against [default: the first].
+    #[arg(long, value_name = "MODEL")]
+    baseline: Option<String>,
+
+    /// Documents to rank: all, judged, or auto (judged if the judgments hold bad documents too).
+    #[arg(long, value_name = "WHICH", default_value = "auto", value_parser = ["auto", "all", "judged"])]
+    candidates: String,
+
+    /// Gain of a grade in nDCG: exp (2^g - 1) or linear, as in trec_eval.
+    #[arg(long, value_name = "GAIN", default_value = "exp", value_parser = ["exp", "linear"])]
+    gain: String,
+
+    /// What a query without a relevant document counts: zero, one, or skip it.
+    #[arg(long, value_name = "HOW", default_value = "zero", value_parser = ["zero", "skip", "one"])]
+    empty: String,
+
+    #[command(flatten)]
+    params: ParamArgs,
+
+    #[command(flatten)]
+    text: TextArgs,
+
+    /// How to print it.
+    #[arg(long, value_enum, default_value_t)]
+    format: TableFormat,
+}
+
+pub fn run(args: &CompareArgs, console: &Console) -> anyhow::Result<()> {
+    let rows: Vec<Mixture> = args.models.iter().map(|name| Mixture::parse(name)).collect::<Result<_, _>>()?;
+    let settings = resolve(&args.text, &args.params, &rows)?;
+    let baseline = match &args.baseline {
+        None => 0,
+        Some(name) => match rows.iter().position(|row| &row.to_string() == name) {
+            Some(at) => at,
+            None => bail!("--baseline {name}: expected one of the models: {}", args.models.join(", ")),
+        },
+    };
+    let params = CompareParams {
+        rows: &rows,
+        measures: &args.measures,
+        tune_on: args.tune_on,
+        baseline,
+        candidates: named::<Candidates>(&args.candidates)?,
+        variant: Variant { gain: named(&args.gain)?, empty: named(&args.empty)?, ..Variant::default() },
+        seed: args.params.seed().unwrap_or(1),
+    };
+    let (comparison, fits) = console.run(|run| {
+        let dataset = Dataset::open(&args.dataset)?;
+        fit_and_compare(&dataset, &settings.preparation, &settings.models, &params, run)
+    })?;
+    warn_about(&comparison, &fits, console);
+    let mut out = console.out();
+    write(&mut out, &comparison, args.format)?;
+    Ok(out.flush()?)
+}
+
+/// A value of one of core's enums by the name it has in files.
+fn named<T: serde::de::DeserializeOwned>(name: &str) -> anyhow::Result<T> {
+    Ok(serde_json::from_value(serde_json::Value::String(name.to_owned()))?)
+}
+
+/// Warns of what the comparison found wrong.
+pub fn warn_about(comparison: &Comparison, fits: &[(String, FitReport)], console: &Console) {
+    if comparison.unread_queries > 0 {
+        console.warn(format!(
+            "{} of {} test queries analyse to nothing that training knew",
+            comparison.unread_queries, comparison.queries
+        ));
+    }
+    for (name, report) in fits {
+        for warning in report.warnings() {
+            console.warn(format!("{name}: {warning}"));
+        }
+    }
+}
+
+/// Writes a comparison in any format.
+pub fn write(out: &mut impl Write, comparison: &Comparison, format: TableFormat) -> anyhow::Result<()> {
+    if format == TableFormat::Json {
+        return Ok(json(out, comparison)?);
+    }
+    // LaTeX takes what is not a table as a comment.
+    let note = if format == TableFormat::Latex { "% " } else { "" };
+    let ranked = match comparison.candidates {
+        Candidates::Judged => "the judged documents are ranked",
+        Candidates::All | Candidates::Auto => "all documents are ranked",
+    };
+    writeln!(out, "{note}{} test queries, {ranked}; {} without a relevant document", grouped(comparison.queries), comparison.empty_queries)?;
+    writeln!(out, "{note}{}", comparison.variant)?;
+    writeln!(
+        out,
+        "{note}mean with 95 % bootstrap interval; paired t-test against {}, Holm-corrected: * p < 0.05, ** p < 0.01",
+        comparison.baseline
+    )?;
+    writeln!(out)?;
+    let mut grid = Grid::new(std::iter::once("model".to_owned()).chain(comparison.measures.iter().map(ToString::to_string)));
+    for row in &comparison.rows {
+        let cells = row.cells.iter().map(|cell| {
+            let stars = match cell.against {
+                Some(against) if against.t_holm < 0.01 => "**",
+                Some(against) if against.t_holm < 0.05 => "*",
+                _ => "",
+            };
+            format!("{:.4}{stars:<2} [{:.3}, {:.3}]", cell.mean, cell.interval.low, cell.interval.high)
+        });
+        grid.row(std::iter::once(row.name.clone()).chain(cells));
+    }
+    grid.write(out, format)?;
+    let mixes: Vec<String> = comparison
+        .rows
+        .iter()
+        .filter(|row| row.weights.len() > 1)
+        .map(|row| {
+            let weights: Vec<String> = row.weights.iter().map(|(name, weight)| format!("{weight}*{name}")).collect();
+            let tuned = row.validation.map_or(String::new(), |score| format!(" (validation {score:.4})"));
+            format!("{note}{}: {}{tuned}", row.name, weights.join(" + "))
+        })
+        .collect();
+    if !mixes.is_empty() {
+        writeln!(out, "\n{note}weights of mixes")?;
+        mixes.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    }
+    write_tests(out, comparison, format)?;
+    write_bins(out, comparison, format)
+}
+
+fn write_tests(out: &mut impl Write, comparison: &Comparison, format: TableFormat) -> anyhow::Result<()> {
+    let note = if format == TableFormat::Latex { "% " } else { "" };
+    if comparison.rows.len() < 2 {
+        return Ok(());
+    }
+    writeln!(out, "\n{note}difference to {} and p-values", comparison.baseline)?;
+    let mut grid =
+        Grid::new(["model", "measure", "difference", "t", "t (Holm)", "sign", "randomisation", "wins/ties/losses"]).left(&[1]);
+    for row in &comparison.rows {
+        for (measure, cell) in comparison.measures.iter().zip(&row.cells) {
+            if let Some(against) = cell.against {
+                let (wins, ties, losses) = against.wins_ties_losses;
+                grid.row([
+                    row.name.clone(),
+                    measure.to_string(),
+                    format!("{:+.4}", against.difference),
+                    p(against.t),
+                    p(against.t_holm),
+                    p(against.sign),
+                    p(against.randomisation),
+                    format!("{wins}/{ties}/{losses}"),
+                ]);
+            }
+        }
+    }
+    Ok(grid.write(out, format)?)
+}
+
+fn write_bins(out: &mut impl Write, comparison: &Comparison, format: TableFormat) -> anyhow::Result<()> {
+    let note = if format == TableFormat::Latex { "% " } else { "" };
+    let Some(first) = comparison.rows.first() else { return Ok(()) };
+    let filled: Vec<usize> = (0..first.bins.len()).filter(|&b| first.bins[b].1 > 0).collect();
+    if filled.len() < 2 {
+        return Ok(());
+    }
+    let measure = comparison.measures.len() - 1;
+    writeln!(out, "\n{note}{} by total clicks of the query", comparison.measures[measure])?;
+    let mut above = None;
+    let names: Vec<String> = first
+        .bins
+        .iter()
+        .map(|&(bound, queries, _)| {
+            let name = match (above, bound) {
+                (None, Some(bound)) => format!("≤{bound}"),
+                (Some(above), Some(bound)) => format!("{above}–{bound}"),
+                (Some(above), None) => format!(">{above}"),
+                (None, None) => "all".into(),
+            };
+            above = bound.or(above);
+            format!("{name} ({queries})")
+        })
+        .collect();
+    let mut grid = Grid::new(std::iter::once("model".to_owned()).chain(filled.iter().map(|&b| names[b].clone())));
+    for row in &comparison.rows {
+        let cells = filled.iter().map(|&b| format!("{:.4}", row.bins[b].2[measure]));
+        grid.row(std::iter::once(row.name.clone()).chain(cells));
+    }
+    Ok(grid.write(out, format)?)
+}
+
+fn p(value: f64) -> String {
+    if value < 0.0001 { "<0.0001".into() } else { format!("{value:.4}") }
+}

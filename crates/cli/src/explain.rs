@@ -1,0 +1,82 @@
+//! `liken explain`: why a document has its score.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use liken::matchers::{Explanation, Model};
+
+use crate::console::Console;
+use crate::output::{Format, Grid, TableFormat, json};
+
+/// Show why a document has its score for a query: contributions that add up.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  liken explain model --query \"how far is the sun\" --doc DOC_ID
+  liken explain model --query \"heart attack\" --doc DOC_ID -n 30 --format json")]
+pub struct ExplainArgs {
+    /// Model folder.
+    model: PathBuf,
+
+    /// The query.
+    #[arg(long, value_name = "TEXT")]
+    query: String,
+
+    /// The document's id.
+    #[arg(long, value_name = "ID")]
+    doc: String,
+
+    /// How many contributions to show; the rest is one number.
+    #[arg(short, default_value_t = 12, value_name = "N")]
+    n: usize,
+
+    /// How to print it.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub fn run(args: &ExplainArgs, console: &Console) -> anyhow::Result<()> {
+    let model = console.run(|_| Model::open(&args.model))?;
+    let doc = model.find_doc(&args.doc)?;
+    let explanation = model.explain(&args.query, doc, args.n)?;
+    let mut out = console.out();
+    match args.format {
+        Format::Json => json(&mut out, &explanation)?,
+        Format::Table => print(&mut out, &explanation)?,
+    }
+    Ok(out.flush()?)
+}
+
+/// Writes an explanation for people.
+pub fn print(out: &mut impl Write, explanation: &Explanation) -> anyhow::Result<()> {
+    writeln!(out, "“{}” and {}: score {:.4}", explanation.query, explanation.doc, explanation.score)?;
+    if explanation.shared_words.is_empty() {
+        writeln!(out, "They share no word.")?;
+    } else {
+        writeln!(out, "They share: {}.", explanation.shared_words.join(", "))?;
+    }
+    if !explanation.unknown.is_empty() {
+        writeln!(out, "Unknown to the model: {}.", explanation.unknown.join(", "))?;
+    }
+    for part in &explanation.parts {
+        writeln!(out)?;
+        match part.standard {
+            Some((mean, deviation)) => writeln!(
+                out,
+                "{}: {:.4} = {} · ({:.4} − {mean:.4}) / {deviation:.4}, where {:.4} is",
+                part.method, part.adds, part.weight, part.score, part.score
+            )?,
+            None => writeln!(out, "{}: {:.4} is", part.method, part.score)?,
+        }
+        let mut grid = Grid::new(["adds", "query", "document"]).left(&[1, 2]);
+        for line in &part.lines {
+            grid.row([format!("{:+.4}", line.value), line.query.clone(), line.doc.clone()]);
+        }
+        if part.n_rest > 0 || part.rest.abs() >= 0.00005 {
+            grid.row([format!("{:+.4}", part.rest), format!("({} more)", part.n_rest), String::new()]);
+        }
+        grid.write(out, TableFormat::Table)?;
+    }
+    Ok(())
+}

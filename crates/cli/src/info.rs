@@ -1,0 +1,170 @@
+//! `liken info`: describes any dataset, model or run.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use clap::Args;
+use liken::data::{DatasetAbout, open_text};
+use liken::file::{Folder, FolderKind};
+use liken::matchers::ModelAbout;
+use serde_json::{Value, json};
+
+use crate::console::Console;
+use crate::output::{Format, grouped, json as write_json};
+
+/// Describe a dataset, a model or a run file.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  liken info DATASET
+  liken info model --format json
+  liken info run.trec")]
+pub struct InfoArgs {
+    /// Dataset folder, model folder or TREC run file.
+    path: PathBuf,
+
+    /// How to print it.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub fn run(args: &InfoArgs, console: &Console) -> anyhow::Result<()> {
+    let mut out = console.out();
+    let path = &args.path;
+    if path.is_file() {
+        return run_file(path, args.format, &mut out);
+    }
+    let (kind, _) = Folder::<Value>::peek(path)?;
+    let described = match kind {
+        FolderKind::Dataset => {
+            let folder: Folder<DatasetAbout> = console.run(|_| Folder::open(path, kind))?;
+            if args.format == Format::Table {
+                dataset(&folder, &mut out)?;
+            }
+            json!({ "identity": folder.identity(), "manifest": folder.manifest })
+        }
+        FolderKind::Model => {
+            let folder: Folder<ModelAbout> = console.run(|_| Folder::open(path, kind))?;
+            if args.format == Format::Table {
+                model(&folder, &mut out)?;
+            }
+            json!({ "identity": folder.identity(), "manifest": folder.manifest })
+        }
+    };
+    if args.format == Format::Json {
+        write_json(&mut out, &described)?;
+    }
+    Ok(out.flush()?)
+}
+
+fn dataset(folder: &Folder<DatasetAbout>, out: &mut impl Write) -> anyhow::Result<()> {
+    let about = &folder.manifest.about;
+    let counts = &about.counts;
+    writeln!(out, "dataset     {}", folder.path.display())?;
+    writeln!(out, "identity    {}", folder.identity())?;
+    writeln!(out, "written by  liken {}, format {}", folder.manifest.liken, folder.manifest.format)?;
+    writeln!(out, "queries     {}", grouped(counts.queries))?;
+    writeln!(out, "documents   {}", grouped(counts.documents))?;
+    writeln!(out, "training    {} pairs, {} clicks", grouped(counts.pairs), counts.clicks)?;
+    for (name, (queries, pairs)) in [("validation", counts.validation), ("test", counts.test)] {
+        writeln!(out, "{name:<11} {} queries, {} judged pairs", grouped(queries), grouped(pairs))?;
+    }
+    let split = &about.split;
+    writeln!(out, "split       by {}, seed {}", plain(&split.by)?, split.seed)?;
+    writeln!(out, "judged by   {}", plain(&about.evidence)?.replace('-', " "))?;
+    if let Some(min) = about.min_clicks {
+        writeln!(out, "filter      training pairs with fewer than {min} clicks dropped")?;
+    }
+    for source in &about.sources {
+        writeln!(out, "source      {} ({}, {} bytes, sha256 {}…)", source.name, source.role, source.bytes, &source.sha256[..12.min(source.sha256.len())])?;
+    }
+    for line in &about.report {
+        writeln!(out, "report      {line}")?;
+    }
+    Ok(())
+}
+
+fn model(folder: &Folder<ModelAbout>, out: &mut impl Write) -> anyhow::Result<()> {
+    let about = &folder.manifest.about;
+    writeln!(out, "model       {}", folder.path.display())?;
+    writeln!(out, "method      {}", about.name)?;
+    writeln!(out, "identity    {}", folder.identity())?;
+    writeln!(out, "written by  liken {}, format {}", folder.manifest.liken, folder.manifest.format)?;
+    writeln!(
+        out,
+        "knows       {} documents, {} queries, {} terms, {} training pairs",
+        grouped(about.counts.documents),
+        grouped(about.counts.queries),
+        grouped(about.counts.terms),
+        grouped(about.counts.pairs)
+    )?;
+    writeln!(out, "dataset     {} ({}…)", about.dataset.path.display(), &about.dataset.identity[..12.min(about.dataset.identity.len())])?;
+    for part in &about.parts {
+        writeln!(out, "part        {} × {}", part.weight, part.params.name())?;
+        let Value::Object(tagged) = serde_json::to_value(&part.params)? else { continue };
+        if let Some(params) = tagged.get("params") {
+            let mut flat = BTreeMap::new();
+            flatten("", params, &mut flat);
+            for (key, value) in flat {
+                writeln!(out, "            {key} = {value}")?;
+            }
+        }
+    }
+    let times: Value = folder.read_json("times.json").unwrap_or(Value::Null);
+    if let Some(seconds) = times["seconds"].as_f64() {
+        writeln!(out, "trained     in {seconds:.1} s with {} threads", times["threads"])?;
+    }
+    Ok(())
+}
+
+fn flatten(prefix: &str, value: &Value, flat: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Object(table) if !table.is_empty() => {
+            for (key, value) in table {
+                let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+                flatten(&key, value, flat);
+            }
+        }
+        other => {
+            flat.insert(prefix.to_owned(), other.to_string());
+        }
+    }
+}
+
+fn plain(value: &impl serde::Serialize) -> anyhow::Result<String> {
+    Ok(serde_json::to_value(value)?.as_str().unwrap_or_default().to_owned())
+}
+
+fn run_file(path: &Path, format: Format, out: &mut impl Write) -> anyhow::Result<()> {
+    let (mut lines, mut queries, mut tags) = (0usize, BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
+    for (i, line) in open_text(path)?.lines().enumerate() {
+        let line = line?;
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let [query, _, _, _, score, tag] = fields[..] else {
+            bail!(
+                "{}:{}: expected the six columns of a TREC run (qid Q0 docno rank score tag), found {}\n  name a dataset folder, a model folder or a run file",
+                path.display(), i + 1, fields.len()
+            );
+        };
+        if score.parse::<f64>().is_err() {
+            bail!("{}:{}: expected a number as score, found {score:?}", path.display(), i + 1);
+        }
+        lines += 1;
+        *queries.entry(query.to_owned()).or_default() += 1;
+        *tags.entry(tag.to_owned()).or_default() += 1;
+    }
+    let most = queries.values().max().copied().unwrap_or(0);
+    let names: Vec<&String> = tags.keys().collect();
+    match format {
+        Format::Json => write_json(out, &json!({ "kind": "run", "lines": lines, "queries": queries.len(), "most": most, "tags": names }))?,
+        Format::Table => {
+            writeln!(out, "run         {}", path.display())?;
+            writeln!(out, "queries     {}", grouped(queries.len()))?;
+            writeln!(out, "lines       {} (at most {} a query)", grouped(lines), grouped(most))?;
+            writeln!(out, "tags        {}", names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", "))?;
+        }
+    }
+    Ok(out.flush()?)
+}

@@ -1,0 +1,118 @@
+//! `liken run`: many queries at once, written as a TREC run file.
+
+use std::io::{BufRead, BufWriter, Write};
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use liken::data::open_text;
+use liken::eval::trec::write_run;
+use liken::matchers::Model;
+
+use crate::console::Console;
+
+/// Rank documents for many queries and write a TREC run file.
+#[derive(Args)]
+#[command(after_help = "\
+The file of queries has one query a line, either `id<TAB>text` or just the text (then the
+line's number is its id); .gz, .zst and - (standard input) are fine.
+
+Examples:
+  liken run model --queries queries.tsv -k 1000 -o run.trec
+  head -5 queries.tsv | liken run model --queries - -k 10 -o -")]
+pub struct RunArgs {
+    /// Model folder.
+    model: PathBuf,
+
+    /// File of queries.
+    #[arg(long, value_name = "FILE")]
+    queries: PathBuf,
+
+    /// Documents a query.
+    #[arg(short, default_value_t = 1000, value_name = "N")]
+    k: usize,
+
+    /// Run file to write; - for standard output.
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+
+    /// The run's name in its last column [default: the model's name].
+    #[arg(long, value_name = "NAME")]
+    tag: Option<String>,
+
+    /// Replace the run file if it is there.
+    #[arg(long)]
+    force: bool,
+}
+
+/// Queries ranked between two looks at Ctrl-C.
+const BATCH: usize = 64;
+
+pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<()> {
+    use rayon::prelude::*;
+    let to_stdout = args.output.as_os_str() == "-";
+    if !to_stdout && args.output.exists() && !args.force {
+        return Err(liken::Error::Exists { path: args.output.clone() }.into());
+    }
+    let model = console.run(|_| Model::open(&args.model))?;
+    let queries = read_queries(args)?;
+    let tag = args.tag.clone().unwrap_or_else(|| model.about.name.clone());
+    if tag.chars().any(char::is_whitespace) || tag.is_empty() {
+        bail!("--tag {tag:?}: expected a name without white space");
+    }
+    let temporary = if to_stdout { None } else { Some(liken::file::NewFile::create(&args.output)?) };
+    let mut out: Box<dyn Write> = match &temporary {
+        None => Box::new(console.out()),
+        Some(file) => Box::new(BufWriter::new(file.writer()?)),
+    };
+    let mut unread = Vec::new();
+    for (b, batch) in queries.chunks(BATCH).enumerate() {
+        console.run(|run| run.step("ranking", (b * BATCH) as u64, Some(queries.len() as u64)))?;
+        let ranked: Vec<_> = batch
+            .par_iter()
+            .map(|(_, text)| model.read_query(text).ok().map(|query| model.search(&query, args.k)))
+            .collect();
+        for ((id, text), hits) in batch.iter().zip(ranked) {
+            match hits {
+                Some(hits) => write_run(&mut out, id, &hits, &model.counts.doc_ids, &tag)?,
+                None => unread.push(text.clone()),
+            }
+        }
+    }
+    out.flush()?;
+    drop(out);
+    if let Some(file) = temporary {
+        file.commit()?;
+    }
+    if !unread.is_empty() {
+        console.warn(format!(
+            "{} of {} queries analyse to nothing and have no results: {}",
+            unread.len(), queries.len(), unread.iter().take(5).map(|q| format!("{q:?}")).collect::<Vec<_>>().join(", ")
+        ));
+    }
+    Ok(())
+}
+
+fn read_queries(args: &RunArgs) -> anyhow::Result<Vec<(String, String)>> {
+    let path = &args.queries;
+    let mut queries = Vec::new();
+    for (i, line) in open_text(path)?.lines().enumerate() {
+        let number = i + 1;
+        let line = line.with_context(|| format!("{}:{number}: cannot read", path.display()))?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let (id, text) = match line.split_once('\t') {
+            Some((id, text)) => (id.trim().to_owned(), text.to_owned()),
+            None => (number.to_string(), line.clone()),
+        };
+        if id.is_empty() || id.chars().any(char::is_whitespace) {
+            bail!("{}:{number}: expected an id without white space before the tab, found {id:?}", path.display());
+        }
+        queries.push((id, text));
+    }
+    if queries.is_empty() {
+        bail!("{}: no queries\n  expected one a line: id<TAB>text, or just the text", path.display());
+    }
+    Ok(queries)
+}

@@ -1,0 +1,125 @@
+//! `liken search`: the best documents for a query, known or new.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use liken::data::{Dataset, Document};
+use liken::matchers::Model;
+
+use crate::console::Console;
+use crate::output::{Format, Grid, TableFormat, json};
+
+/// Find the best documents for a query.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  liken search model \"how far is the sun\"
+  liken search model \"cheap flights\" -k 20 --format json")]
+pub struct SearchArgs {
+    /// Model folder.
+    model: PathBuf,
+
+    /// The query, as a user would type it.
+    query: String,
+
+    /// How many documents to show.
+    #[arg(short, default_value_t = 10, value_name = "N")]
+    k: usize,
+
+    /// Where the dataset lies, if not where it was in training (for titles).
+    #[arg(long, value_name = "DIR")]
+    dataset: Option<PathBuf>,
+
+    /// How to print it.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub fn run(args: &SearchArgs, console: &Console) -> anyhow::Result<()> {
+    let model = console.run(|_| Model::open(&args.model))?;
+    let query = model.read_query(&args.query)?;
+    if !query.unknown.is_empty() {
+        console.warn(format!("the model does not know {}", query.unknown.join(", ")));
+    }
+    let hits = model.search(&query, args.k);
+    let shelf = Shelf::open(&model, args.dataset.as_deref());
+    let mut out = console.out();
+    match args.format {
+        Format::Json => {
+            let hits: Vec<serde_json::Value> = hits
+                .iter()
+                .enumerate()
+                .map(|(i, hit)| {
+                    serde_json::json!({
+                        "rank": i + 1,
+                        "id": model.counts.doc_ids[hit.doc as usize],
+                        "score": hit.score,
+                        "document": shelf.document(hit.doc),
+                    })
+                })
+                .collect();
+            let known = query.known.is_some();
+            json(&mut out, &serde_json::json!({
+                "query": args.query, "known": known, "unknown_words": query.unknown, "hits": hits
+            }))?;
+        }
+        Format::Table => {
+            let mut grid = Grid::new(["rank", "score", "id", "title"]).left(&[2, 3]);
+            for (i, hit) in hits.iter().enumerate() {
+                let id = model.counts.doc_ids[hit.doc as usize].clone();
+                grid.row([(i + 1).to_string(), format!("{:.4}", hit.score), id, shelf.title(hit.doc)]);
+            }
+            grid.write(&mut out, TableFormat::Table)?;
+            if let Some(reason) = shelf.missing {
+                console.warn(format!("no titles: {reason}"));
+            }
+        }
+    }
+    Ok(out.flush()?)
+}
+
+/// The documents' text, as far as the dataset is still there.
+pub struct Shelf {
+    dataset: Option<Dataset>,
+    /// Why there is no text, if there is none.
+    pub missing: Option<String>,
+}
+
+impl Shelf {
+    /// The dataset that `model` was trained on, or the one at `elsewhere`.
+    pub fn open(model: &Model, elsewhere: Option<&std::path::Path>) -> Self {
+        let path = elsewhere.unwrap_or(&model.about.dataset.path);
+        match Dataset::open(path) {
+            Ok(dataset) if dataset.folder.identity() == model.about.dataset.identity => {
+                Shelf { dataset: Some(dataset), missing: None }
+            }
+            Ok(_) => Shelf {
+                dataset: None,
+                missing: Some(format!("{} is not the dataset that the model was trained on", path.display())),
+            },
+            Err(error) => Shelf { dataset: None, missing: Some(error.to_string()) },
+        }
+    }
+
+    /// The whole document, if its text is there.
+    pub fn document(&self, doc: u32) -> Option<Document> {
+        self.dataset.as_ref()?.documents.get(doc as usize).ok()
+    }
+
+    /// A line to show for a document: its title, or the beginning of its text, or its URL.
+    pub fn title(&self, doc: u32) -> String {
+        let Some(document) = self.document(doc) else { return String::new() };
+        let text = |name: &str| document.fields.get(name)?.as_str().filter(|text| !text.trim().is_empty());
+        shorten(text("title").or(text("body")).or(text("url")).unwrap_or_default(), 70)
+    }
+}
+
+/// The first `most` characters of `text`, on one line.
+pub fn shorten(text: &str, most: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= most {
+        return line;
+    }
+    line.chars().take(most - 1).chain(['…']).collect()
+}

@@ -1,0 +1,185 @@
+//! Flags that several verbs share: how text is read, and the parameters of methods.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use liken::features::Preparation;
+use liken::matchers::{Mixture, Params, set_key};
+use liken::text::Language;
+use serde_json::{Map, Value};
+
+/// How text is read.
+#[derive(Args)]
+pub struct TextArgs {
+    /// Language of stop words and stemming: en, de, fr, … or none.
+    #[arg(long, value_name = "CODE")]
+    language: Option<Language>,
+
+    /// Fields of the documents to read [default: title,body,url].
+    #[arg(long, value_name = "F,F", value_delimiter = ',')]
+    fields: Option<Vec<String>>,
+
+    /// Keep terms that occur in at least this many training texts [default: 1].
+    #[arg(long, value_name = "N")]
+    min_df: Option<u32>,
+
+    /// Add runs of up to N words as terms [default: 1].
+    #[arg(long, value_name = "N")]
+    word_ngrams: Option<usize>,
+
+    /// Add character n-grams as terms, e.g. 3-5; they save misspelt and unseen words.
+    #[arg(long, value_name = "A-B")]
+    char_ngrams: Option<String>,
+}
+
+/// Parameters of methods.
+#[derive(Args)]
+pub struct ParamArgs {
+    /// Latent dimensions of every learnt model [default: 300].
+    #[arg(long, value_name = "N")]
+    dim: Option<usize>,
+
+    /// Seed of everything random.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+
+    /// Set any parameter, e.g. --set response=log; in a mix or a comparison with the model's name before it: --set rmls.response=log.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+
+    /// Read parameters from a TOML file; in a mix or a comparison, a table for each model.
+    #[arg(long, value_name = "FILE")]
+    params: Option<PathBuf>,
+}
+
+/// All settings of a run, resolved.
+pub struct Settings {
+    /// How text is read.
+    pub preparation: Preparation,
+    /// The models, by name, in order of first appearance.
+    pub models: Vec<(String, Params)>,
+}
+
+impl ParamArgs {
+    /// The seed, if one was given.
+    pub fn seed(&self) -> Option<u64> {
+        self.seed
+    }
+}
+
+/// Resolves flags, `--params` and `--set` for the models that `mixtures` name: defaults, then
+/// the file, then the flags, then `--set`.
+pub fn resolve(text: &TextArgs, args: &ParamArgs, mixtures: &[Mixture]) -> anyhow::Result<Settings> {
+    let mut models: Vec<(String, Params)> = Vec::new();
+    for (_, name) in mixtures.iter().flat_map(|mixture| &mixture.parts) {
+        if !models.iter().any(|(known, _)| known == name) {
+            models.push((name.clone(), Params::named(name)?));
+        }
+    }
+    let mut preparation = serde_json::to_value(Preparation::default())?;
+    if let Some(path) = &args.params {
+        merge_file(path, &mut preparation, &mut models)?;
+    }
+    text.apply(&mut preparation)?;
+    for (_, params) in &mut models {
+        if let Some(dim) = args.dim.filter(|_| params.learns()) {
+            params.set("dim", &dim.to_string())?;
+        }
+        if let Some(seed) = args.seed {
+            params.seed(seed);
+        }
+    }
+    for assignment in &args.set {
+        let Some((key, value)) = assignment.split_once('=') else {
+            bail!("--set {assignment}: expected KEY=VALUE, such as --set response=log");
+        };
+        set_one(key.trim(), value.trim(), &mut preparation, &mut models)?;
+    }
+    let preparation = serde_json::from_value(preparation).context("--set preparation.…")?;
+    Ok(Settings { preparation, models })
+}
+
+fn set_one(
+    key: &str,
+    value: &str,
+    preparation: &mut Value,
+    models: &mut [(String, Params)],
+) -> anyhow::Result<()> {
+    if let Some(key) = key.strip_prefix("preparation.") {
+        return Ok(set_key(preparation, key, value)?);
+    }
+    if let Some((name, rest)) = key.split_once('.')
+        && let Some((_, params)) = models.iter_mut().find(|(known, _)| known == name)
+    {
+        return Ok(params.set(rest, value)?);
+    }
+    match models {
+        [(_, params)] => Ok(params.set(key, value)?),
+        _ => {
+            let names: Vec<&str> = models.iter().map(|(name, _)| name.as_str()).collect();
+            bail!("--set {key}={value}: say which model is meant, one of {}: --set {}.{key}={value}", names.join(", "), names[0])
+        }
+    }
+}
+
+fn merge_file(path: &Path, preparation: &mut Value, models: &mut [(String, Params)]) -> anyhow::Result<()> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
+    let mut table: Map<String, Value> =
+        toml::from_str(&text).with_context(|| format!("{}: not TOML", path.display()))?;
+    if let Some(Value::Object(given)) = table.remove("preparation") {
+        merge(preparation, &given);
+    }
+    let single = models.len() == 1;
+    for (name, params) in models.iter_mut() {
+        if let Some(Value::Object(given)) = table.remove(name.as_str()) {
+            params.merge(&given).with_context(|| format!("{}: [{name}]", path.display()))?;
+        }
+        if single {
+            let rest = std::mem::take(&mut table);
+            params.merge(&rest).with_context(|| format!("{}", path.display()))?;
+        }
+    }
+    if let Some(name) = table.keys().next() {
+        bail!("{}: [{name}] is not a model that takes part", path.display());
+    }
+    Ok(())
+}
+
+fn merge(into: &mut Value, table: &Map<String, Value>) {
+    for (key, value) in table {
+        match (&mut into[key.as_str()], value) {
+            (inner @ Value::Object(_), Value::Object(table)) => merge(inner, table),
+            (place, _) => *place = value.clone(),
+        }
+    }
+}
+
+impl TextArgs {
+    fn apply(&self, preparation: &mut Value) -> anyhow::Result<()> {
+        if let Some(language) = self.language {
+            preparation["analyzer"]["language"] = serde_json::to_value(language)?;
+        }
+        if let Some(fields) = &self.fields {
+            preparation["fields"] = serde_json::to_value(fields)?;
+        }
+        if let Some(min_df) = self.min_df {
+            preparation["min_df"] = min_df.into();
+        }
+        if let Some(n) = self.word_ngrams {
+            preparation["analyzer"]["word_ngrams"] = n.into();
+        }
+        if let Some(range) = &self.char_ngrams {
+            preparation["analyzer"]["char_ngrams"] = char_ngrams(range)?;
+        }
+        Ok(())
+    }
+}
+
+fn char_ngrams(range: &str) -> anyhow::Result<Value> {
+    let (from, to) = range.split_once('-').unwrap_or((range, range));
+    match (from.trim().parse::<usize>(), to.trim().parse::<usize>()) {
+        (Ok(from), Ok(to)) => Ok(serde_json::json!({ "min": from, "max": to })),
+        _ => bail!("--char-ngrams {range}: expected two lengths, such as 3-5"),
+    }
+}

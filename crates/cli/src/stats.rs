@@ -1,0 +1,94 @@
+//! `liken stats`: the papers' Table 1 for a dataset, and a histogram of its clicks.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use liken::data::Dataset;
+use liken::features::{ClickHistogram, Counts, Features, Featurizer, Response, TableOne, Weighted, Weighting};
+
+use crate::console::Console;
+use crate::output::{Format, Grid, TableFormat, grouped, json};
+use crate::settings::{ParamArgs, TextArgs, resolve};
+
+/// Show how large and how sparse a dataset is (the papers' Table 1).
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  liken stats DATASET
+  liken stats DATASET --format json
+  liken stats DATASET --language none --min-df 2")]
+pub struct StatsArgs {
+    /// Dataset folder.
+    dataset: PathBuf,
+
+    #[command(flatten)]
+    text: TextArgs,
+
+    /// How to print it.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
+    let preparation = resolve(&args.text, &ParamArgs::default(), &[])?.preparation;
+    let (counts, table, histogram) = console.run(|run| {
+        let dataset = Dataset::open(&args.dataset)?;
+        let counts = Counts::of(&dataset, &preparation, run)?;
+        // Table 1 counts both kinds of features on both sides.
+        let features = Features { query_clicks: 1.0, doc_clicks: 1.0, ..Features::default() };
+        let featurizer = Featurizer::new(&counts, &features)?;
+        let data = Weighted::of(&counts, &featurizer, Weighting::Sum, Response::Raw)?;
+        run.step("counting C", 0, None)?;
+        let table = TableOne::of(&counts, &data)?;
+        let histogram = ClickHistogram::of(&counts);
+        Ok((counts, table, histogram))
+    })?;
+    let mut out = console.out();
+    if args.format == Format::Json {
+        json(&mut out, &serde_json::json!({ "table": table, "histogram": histogram.bins, "unread": counts.unread }))?;
+        return Ok(out.flush()?);
+    }
+    let mut grid = Grid::new(["statistic", "value", "meaning"]).left(&[2]);
+    let whole = |n: usize| grouped(n);
+    let part = |x: f64| format!("{x:.2}");
+    for (name, value, meaning) in [
+        ("n_x", whole(table.n_x), "training queries"),
+        ("n_y", whole(table.n_y), "documents with training clicks"),
+        ("words", whole(table.words), "distinct words"),
+        ("d_x", whole(table.d_x), "query features: words and documents"),
+        ("d_y", whole(table.d_y), "document features: words and queries"),
+        ("c_x", part(table.c_x), "non-zeros a query"),
+        ("c_y", part(table.c_y), "non-zeros a document"),
+        ("ñ^y", part(table.docs_per_query), "clicked documents a query"),
+        ("ñ^x", part(table.queries_per_doc), "queries a clicked document"),
+        ("N_x", part(table.queries_per_feature), "queries a feature"),
+        ("N_y", part(table.docs_per_feature), "documents a feature"),
+        ("W_x", part(table.w_x), "non-zeros a row of C = XᵀRY"),
+        ("W_y", part(table.w_y), "non-zeros a column of C"),
+    ] {
+        grid.row([name.to_owned(), value, meaning.to_owned()]);
+    }
+    grid.write(&mut out, TableFormat::Table)?;
+    writeln!(out)?;
+    let most = histogram.bins.iter().map(|bin| bin.1).max().unwrap_or(0).max(1);
+    let mut grid = Grid::new(["clicks", "queries", "pairs", ""]).left(&[3]);
+    let mut above = 0.0;
+    for (bound, queries, pairs) in &histogram.bins {
+        let name = match bound {
+            Some(bound) if above == 0.0 => format!("≤ {bound}"),
+            Some(bound) => format!("{above}–{bound}"),
+            None => format!("> {above}"),
+        };
+        above = bound.unwrap_or(above);
+        grid.row([name, grouped(*queries), grouped(*pairs), "▇".repeat((queries * 40).div_ceil(most))]);
+    }
+    grid.write(&mut out, TableFormat::Table)?;
+    if counts.unread.queries + counts.unread.documents > 0 {
+        console.warn(format!(
+            "{} queries and {} documents analyse to nothing",
+            grouped(counts.unread.queries), grouped(counts.unread.documents)
+        ));
+    }
+    Ok(out.flush()?)
+}

@@ -1,0 +1,201 @@
+//! `liken train`: a dataset becomes a model folder.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::{Args, CommandFactory};
+use liken::data::Dataset;
+use liken::matchers::{FitReport, METHODS, Mixture, Model, ParamDoc, Params, Trained, preparation_docs};
+
+use crate::console::Console;
+use crate::output::{Format, Grid, TableFormat, grouped, json};
+use crate::settings::{ParamArgs, TextArgs, resolve};
+
+/// Learn a model from a dataset.
+#[derive(Args)]
+#[command(disable_help_flag = true, after_help = "\
+Examples:
+  liken train bm25 DATASET -o bm25                       the baseline; nothing is learnt
+  liken train rmls DATASET -o model --dim 200            learn from clicks
+  liken train rmls+bm25 DATASET -o model                 a mix, weights tuned on validation
+  liken train rmls DATASET -o model --set penalty=relative --set rho_x=0.3
+  liken train rmls --help                                every parameter of RMLS")]
+pub struct TrainArgs {
+    /// Method or mix: bm25, vsm, lm, lm-jm, pls, rmls, rmls+bm25, 0.7*pls+0.3*bm25 …
+    #[arg(required_unless_present = "help")]
+    method: Option<String>,
+
+    /// Dataset folder, made by `liken import` or `liken synth`.
+    #[arg(required_unless_present = "help")]
+    dataset: Option<PathBuf>,
+
+    /// Model folder to write.
+    #[arg(short, long, value_name = "DIR", required_unless_present = "help")]
+    output: Option<PathBuf>,
+
+    /// Replace the model folder if it is there.
+    #[arg(long)]
+    force: bool,
+
+    #[command(flatten)]
+    params: ParamArgs,
+
+    #[command(flatten)]
+    text: TextArgs,
+
+    /// How to print the report of the fit.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+
+    /// Print help; after a method, with all its parameters.
+    #[arg(short, long)]
+    help: bool,
+}
+
+pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
+    let (Some(method), Some(path), Some(output), false) =
+        (&args.method, &args.dataset, &args.output, args.help)
+    else {
+        return help(args.method.as_deref(), console);
+    };
+    let mixture = Mixture::parse(method)?;
+    let settings = resolve(&args.text, &args.params, std::slice::from_ref(&mixture))?;
+    let params: Vec<Params> = mixture
+        .parts
+        .iter()
+        .filter_map(|(_, name)| settings.models.iter().find(|(known, _)| known == name))
+        .map(|(_, params)| params.clone())
+        .collect();
+    // Refuse before the work, not after it.
+    if output.exists() && !args.force {
+        return Err(liken::Error::Exists { path: output.clone() }.into());
+    }
+    let started = Instant::now();
+    let trained = console.run(|run| {
+        let dataset = Dataset::open(path)?;
+        let trained = Model::train(&dataset, &settings.preparation, &mixture, &params, run)?;
+        trained.save(output, args.force, started.elapsed())?;
+        Ok(trained)
+    })?;
+    warn_about(&trained, console);
+    let mut out = console.out();
+    match args.format {
+        Format::Json => json(&mut out, &serde_json::json!({
+            "model": output,
+            "about": trained.model.about,
+            "validation": trained.validation,
+            "reports": trained.reports,
+        }))?,
+        Format::Table => {
+            print_reports(&mut out, &trained)?;
+            writeln!(out, "{} written", output.display())?;
+            writeln!(out, "next: liken search {} \"your query\"", output.display())?;
+        }
+    }
+    Ok(out.flush()?)
+}
+
+/// Warns of what training found wrong with the text or the fit.
+pub fn warn_about(trained: &Trained, console: &Console) {
+    let unread = trained.model.counts.unread;
+    if unread.documents > 0 {
+        console.warn(format!(
+            "{} of {} documents analyse to nothing and can be found by clicks alone",
+            grouped(unread.documents), grouped(trained.model.counts.n_docs())
+        ));
+    }
+    if unread.queries > 0 {
+        console.warn(format!(
+            "{} of {} queries analyse to nothing",
+            grouped(unread.queries), grouped(trained.model.counts.n_queries())
+        ));
+    }
+    for (part, report) in trained.model.parts.iter().zip(&trained.reports) {
+        for warning in report.warnings() {
+            console.warn(format!("{}: {warning}", part.params.name()));
+        }
+    }
+}
+
+fn print_reports(out: &mut impl Write, trained: &Trained) -> anyhow::Result<()> {
+    for (part, report) in trained.model.parts.iter().zip(&trained.reports) {
+        match report {
+            FitReport::Lexical => {}
+            FitReport::Pls(pls) => writeln!(
+                out,
+                "pls: {} dimensions after {} iterations, residual {:.1e}, σ from {:.3e} to {:.3e}",
+                pls.dim,
+                pls.iterations,
+                pls.residual,
+                pls.sigma.first().unwrap_or(&0.0),
+                pls.sigma.last().unwrap_or(&0.0)
+            )?,
+            FitReport::Rmls(rmls) => {
+                let mut grid = Grid::new([
+                    "rmls", "objective", "change", "density L_x", "L_y", "effective rank L_x", "L_y", "validation nDCG@10",
+                ]);
+                for (s, step) in rmls.steps.iter().enumerate() {
+                    let name = if s == rmls.best { format!("{} (kept)", step.step) } else { step.step.clone() };
+                    grid.row([
+                        name,
+                        format!("{:.4e}", step.objective),
+                        format!("{:.3}", step.change),
+                        format!("{:.3}", step.density_x),
+                        format!("{:.3}", step.density_y),
+                        format!("{:.1}", step.effective_rank_x),
+                        format!("{:.1}", step.effective_rank_y),
+                        step.validation.map_or("–".into(), |score| format!("{score:.4}")),
+                    ]);
+                }
+                grid.write(out, TableFormat::Table)?;
+            }
+        }
+        if trained.model.parts.len() > 1 {
+            writeln!(out, "weight of {}: {}", part.params.name(), part.weight)?;
+        }
+    }
+    if let Some(score) = trained.validation {
+        writeln!(out, "weights tuned on validation: nDCG@10 {score:.4}")?;
+    }
+    Ok(())
+}
+
+fn help(method: Option<&str>, console: &Console) -> anyhow::Result<()> {
+    let mut out = console.out();
+    let mut cli = crate::Cli::command();
+    cli.build();
+    if let Some(command) = cli.find_subcommand_mut("train") {
+        write!(out, "{}", command.render_long_help())?;
+    }
+    match method {
+        None => {
+            writeln!(out, "\nMethods (`liken train METHOD --help` lists a method's parameters):")?;
+            for (name, about) in METHODS {
+                writeln!(out, "  {name:<13} {about}")?;
+            }
+        }
+        Some(mix) => {
+            for (_, name) in Mixture::parse(mix)?.parts {
+                writeln!(out, "\nParameters of {name} (--set KEY=VALUE):")?;
+                write_docs(&mut out, &Params::named(&name)?.docs())?;
+            }
+            writeln!(out, "\nHow text is read, whatever the method:")?;
+            write_docs(&mut out, &preparation_docs())?;
+        }
+    }
+    Ok(out.flush()?)
+}
+
+fn write_docs(out: &mut impl Write, docs: &[ParamDoc]) -> anyhow::Result<()> {
+    if docs.is_empty() {
+        writeln!(out, "  none")?;
+    }
+    for doc in docs {
+        writeln!(out, "  {} [default: {}]", doc.key, doc.default)?;
+        for line in doc.about.lines() {
+            writeln!(out, "      {line}")?;
+        }
+    }
+    Ok(())
+}

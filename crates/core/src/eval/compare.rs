@@ -1,0 +1,375 @@
+//! Several models on one task: every query measured under every model, mixes tuned on
+//! validation, differences tested, and the means by how often a query is clicked.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::significance::{
+    BOOTSTRAP_ROUNDS, Interval, RANDOMISATION_ROUNDS, bootstrap_mean, holm, mean, paired_t, randomisation, sign, wins_ties_losses,
+};
+use super::{Candidates, Measure, Task, Variant};
+use crate::data::Dataset;
+use crate::features::Counts;
+use crate::matchers::{Matcher, Mixture, standardise, weight_grid};
+use crate::{Error, Result, Run};
+
+/// Queries are binned by their clicks in the whole log: up to each bound, and more.
+pub const CLICK_BINS: [f64; 3] = [10.0, 100.0, 1000.0];
+
+/// A matcher that takes part, alone or in mixes.
+pub struct Contender {
+    /// The name that mixes refer to.
+    pub name: String,
+    /// Fitted to the counts that are compared on.
+    pub matcher: Matcher,
+}
+
+/// What to compare, and how.
+pub struct CompareParams<'a> {
+    /// The rows of the table: single contenders and mixes of them.
+    pub rows: &'a [Mixture],
+    /// The measures.
+    pub measures: &'a [Measure],
+    /// The measure that tunes the weights of mixes on validation.
+    pub tune_on: Measure,
+    /// The row that others are tested against.
+    pub baseline: usize,
+    /// Which documents are ranked.
+    pub candidates: Candidates,
+    /// The variant of the measures.
+    pub variant: Variant,
+    /// Seed of the bootstrap and the randomisation test.
+    pub seed: u64,
+}
+
+/// The table.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The measures, in the order of the columns.
+    pub measures: Vec<Measure>,
+    /// The variant of the measures.
+    pub variant: Variant,
+    /// Which documents were ranked.
+    pub candidates: Candidates,
+    /// Test queries.
+    pub queries: usize,
+    /// Test queries in which the analyser found no known term; every model is blind there.
+    pub unread_queries: usize,
+    /// Test queries without a single relevant document.
+    pub empty_queries: usize,
+    /// The row that others are tested against.
+    pub baseline: String,
+    /// One row a model.
+    pub rows: Vec<ComparisonRow>,
+}
+
+/// One model's row.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ComparisonRow {
+    /// The model or mix as the user wrote it.
+    pub name: String,
+    /// The weight of each part of a mix.
+    pub weights: Vec<(String, f64)>,
+    /// The validation score that chose the weights.
+    pub validation: Option<f64>,
+    /// One cell a measure.
+    pub cells: Vec<Cell>,
+    /// The means by clicks of the query: (upper bound, queries, a mean for each measure).
+    pub bins: Vec<(Option<f64>, usize, Vec<f64>)>,
+    /// Every query's value, a list for each measure; in the order of the test queries.
+    #[serde(skip)]
+    pub values: Vec<Vec<f64>>,
+}
+
+/// One measure of one model.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Cell {
+    /// The mean over the test queries.
+    pub mean: f64,
+    /// Its 95 % interval, by bootstrap over the queries.
+    pub interval: Interval,
+    /// Against the baseline; nothing for the baseline itself.
+    pub against: Option<Against>,
+}
+
+/// A difference to the baseline, paired over queries.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Against {
+    /// Mean difference.
+    pub difference: f64,
+    /// Two-sided paired t-test.
+    pub t: f64,
+    /// The same after Holm's correction over all models in the table.
+    pub t_holm: f64,
+    /// Sign test.
+    pub sign: f64,
+    /// Fisher's randomisation test.
+    pub randomisation: f64,
+    /// Queries won, tied and lost.
+    pub wins_ties_losses: (usize, usize, usize),
+}
+
+/// Compares the rows on the test queries of `dataset`.
+pub fn compare(
+    dataset: &Dataset,
+    counts: &Counts,
+    contenders: &[Contender],
+    params: &CompareParams<'_>,
+    run: &Run<'_>,
+) -> Result<Comparison> {
+    params.variant.check()?;
+    let test = Task::test(dataset, &counts.doc_ids, params.candidates, params.variant);
+    if test.queries().is_empty() {
+        return Err(Error::Empty {
+            what: format!("{} has no test queries", dataset.folder.path.display()),
+            advice: "import it again with judgments, or with --split queries --test 0.1".into(),
+        });
+    }
+    let rows: Vec<Row> = params.rows.iter().map(|mix| Row::new(mix, contenders)).collect::<Result<_>>()?;
+    let (weights, tuned) = tune(dataset, counts, contenders, &rows, params, run)?;
+
+    run.step("measuring", 0, None)?;
+    let chosen: Vec<Vec<Vec<f64>>> = weights.iter().map(|w| vec![w.clone()]).collect();
+    let measured = measure_all(counts, contenders, &rows, &chosen, &test, params.measures, run)?;
+
+    let clicks: Vec<f64> = test
+        .queries()
+        .iter()
+        .map(|&i| dataset.queries.get(i as usize).map(|query| query.clicks))
+        .collect::<Result<_>>()?;
+    let values: Vec<Vec<Vec<f64>>> = (0..rows.len())
+        .map(|r| {
+            (0..params.measures.len())
+                .map(|m| measured.iter().filter_map(|query| query[r][0][m]).collect())
+                .collect()
+        })
+        .collect();
+    let mut against = vec![vec![None; params.measures.len()]; rows.len()];
+    for m in 0..params.measures.len() {
+        test_column(&values, m, params, &mut against);
+    }
+    let summaries = rows
+        .iter()
+        .enumerate()
+        .map(|(r, row)| ComparisonRow {
+            name: row.name.clone(),
+            weights: row.parts.iter().map(|&p| contenders[p].name.clone()).zip(weights[r].iter().copied()).collect(),
+            validation: tuned[r],
+            cells: (0..params.measures.len())
+                .map(|m| Cell {
+                    mean: mean(&values[r][m]),
+                    interval: bootstrap_mean(&values[r][m], BOOTSTRAP_ROUNDS, 0.95, params.seed),
+                    against: against[r][m],
+                })
+                .collect(),
+            bins: by_clicks(&measured, r, &clicks, params.measures.len()),
+            values: values[r].clone(),
+        })
+        .collect();
+    let is_empty = |&&i: &&u32| !dataset.test.row(i as usize).values.iter().any(|&g| g >= params.variant.relevant_from);
+    Ok(Comparison {
+        measures: params.measures.to_vec(),
+        variant: params.variant,
+        candidates: test.candidates(),
+        queries: test.queries().len(),
+        unread_queries: test.queries().iter().filter(|&&i| counts.queries.row(i as usize).is_empty()).count(),
+        empty_queries: test.queries().iter().filter(is_empty).count(),
+        baseline: rows[params.baseline].name.clone(),
+        rows: summaries,
+    })
+}
+
+/// Tunes the weights of a mix of fitted contenders on the validation queries: the weights
+/// and the validation score they reach.
+pub fn tune_weights(
+    dataset: &Dataset,
+    counts: &Counts,
+    contenders: &[Contender],
+    mixture: &Mixture,
+    params: &CompareParams<'_>,
+    run: &Run<'_>,
+) -> Result<(Vec<f64>, Option<f64>)> {
+    let row = Row::new(mixture, contenders)?;
+    let (mut weights, mut scores) = tune(dataset, counts, contenders, &[row], params, run)?;
+    Ok((weights.swap_remove(0), scores.swap_remove(0)))
+}
+
+struct Row {
+    name: String,
+    parts: Vec<usize>,
+    weights: Option<Vec<f64>>,
+}
+
+impl Row {
+    fn new(mixture: &Mixture, contenders: &[Contender]) -> Result<Self> {
+        let find = |name: &String| {
+            contenders.iter().position(|contender| &contender.name == name).ok_or_else(|| Error::Unknown {
+                kind: "model",
+                name: name.clone(),
+                advice: "a mix is made of models that take part".into(),
+            })
+        };
+        let parts = mixture.parts.iter().map(|(_, name)| find(name)).collect::<Result<Vec<_>>>()?;
+        let name = mixture.to_string();
+        if parts.len() > 10 {
+            return Err(Error::parameter("models", name, "a mix of at most ten models"));
+        }
+        Ok(Row { name, parts, weights: mixture.weights() })
+    }
+}
+
+/// For every row the weights to use, and the validation score where they had to be tuned.
+fn tune(
+    dataset: &Dataset,
+    counts: &Counts,
+    contenders: &[Contender],
+    rows: &[Row],
+    params: &CompareParams<'_>,
+    run: &Run<'_>,
+) -> Result<(Vec<Vec<f64>>, Vec<Option<f64>>)> {
+    let choices: Vec<Vec<Vec<f64>>> = rows
+        .iter()
+        .map(|row| row.weights.clone().map_or_else(|| weight_grid(row.parts.len()), |w| vec![w]))
+        .collect();
+    if choices.iter().all(|choices| choices.len() == 1) {
+        return Ok((choices.into_iter().map(|mut c| c.swap_remove(0)).collect(), vec![None; rows.len()]));
+    }
+    let validation = Task::validation(dataset, &counts.doc_ids, params.candidates, params.variant);
+    if validation.queries().is_empty() {
+        return Err(Error::Empty {
+            what: "there are no validation queries to tune the weights of a mix on".into(),
+            advice: "give the weights (0.5*pls+0.5*bm25), or import with --validation 0.1".into(),
+        });
+    }
+    run.step("tuning mixes on validation", 0, None)?;
+    let measure = params.tune_on;
+    let measured = measure_all(counts, contenders, rows, &choices, &validation, &[measure], run)?;
+    let mut weights = Vec::with_capacity(rows.len());
+    let mut scores = Vec::with_capacity(rows.len());
+    for (r, choices) in choices.into_iter().enumerate() {
+        let means: Vec<f64> = (0..choices.len())
+            .map(|c| mean(&measured.iter().filter_map(|query| query[r][c][0]).collect::<Vec<_>>()))
+            .collect();
+        let better = |a: f64, b: f64| if measure.higher_is_better() { a > b } else { a < b };
+        let best = (1..means.len()).fold(0, |best, c| if better(means[c], means[best]) { c } else { best });
+        scores.push((choices.len() > 1).then_some(means[best]));
+        weights.push(choices[best].clone());
+    }
+    Ok((weights, scores))
+}
+
+/// Indexed by query, row, choice of weights and measure.
+type Measured = Vec<Vec<Vec<Vec<Option<f64>>>>>;
+
+fn measure_all(
+    counts: &Counts,
+    contenders: &[Contender],
+    rows: &[Row],
+    choices: &[Vec<Vec<f64>>],
+    task: &Task<'_>,
+    measures: &[Measure],
+    run: &Run<'_>,
+) -> Result<Measured> {
+    let used: Vec<bool> =
+        (0..contenders.len()).map(|c| rows.iter().any(|row| row.parts.contains(&c))).collect();
+    let mixed: Vec<bool> = (0..contenders.len())
+        .map(|c| rows.iter().any(|row| row.parts.len() > 1 && row.parts.contains(&c)))
+        .collect();
+    (0..task.queries().len())
+        .into_par_iter()
+        .map(|place| {
+            run.check()?;
+            let query = counts.query(task.queries()[place] as usize);
+            let docs = task.docs(place);
+            // Mixes are standardised over all documents, so that a score does not depend on
+            // which candidates happen to be asked for; single models need the candidates only.
+            let mut plain: Vec<Vec<f32>> = vec![Vec::new(); contenders.len()];
+            let mut standard: Vec<Vec<f32>> = vec![Vec::new(); contenders.len()];
+            for (c, contender) in contenders.iter().enumerate().filter(|&(c, _)| used[c]) {
+                if mixed[c] {
+                    let mut all = contender.matcher.scores(counts, &query, None);
+                    plain[c] = pick(&all, docs);
+                    standardise(&mut all);
+                    standard[c] = pick(&all, docs);
+                } else {
+                    plain[c] = contender.matcher.scores(counts, &query, docs);
+                }
+            }
+            let measured = rows
+                .iter()
+                .zip(choices)
+                .map(|(row, choices)| {
+                    choices
+                        .iter()
+                        .map(|weights| match row.parts[..] {
+                            [only] => task.measure(measures, place, &plain[only]),
+                            _ => {
+                                let mut sum = vec![0.0f32; standard[row.parts[0]].len()];
+                                for (&part, &weight) in row.parts.iter().zip(weights) {
+                                    add(&mut sum, weight as f32, &standard[part]);
+                                }
+                                task.measure(measures, place, &sum)
+                            }
+                        })
+                        .collect()
+                })
+                .collect();
+            Ok(measured)
+        })
+        .collect()
+}
+
+fn pick(scores: &[f32], docs: Option<&[u32]>) -> Vec<f32> {
+    match docs {
+        Some(docs) => docs.iter().map(|&doc| scores[doc as usize]).collect(),
+        None => scores.to_vec(),
+    }
+}
+
+fn add(sum: &mut [f32], weight: f32, scores: &[f32]) {
+    sum.iter_mut().zip(scores).for_each(|(sum, &score)| *sum += weight * score);
+}
+
+fn test_column(
+    values: &[Vec<Vec<f64>>],
+    m: usize,
+    params: &CompareParams<'_>,
+    against: &mut [Vec<Option<Against>>],
+) {
+    let base = &values[params.baseline][m];
+    let others: Vec<usize> = (0..values.len()).filter(|&r| r != params.baseline).collect();
+    let differences: Vec<Vec<f64>> = others
+        .iter()
+        .map(|&r| values[r][m].iter().zip(base).map(|(a, b)| a - b).collect())
+        .collect();
+    let t: Vec<f64> = differences.iter().map(|d| paired_t(d).p).collect();
+    let adjusted = holm(&t);
+    for (k, (&r, d)) in others.iter().zip(&differences).enumerate() {
+        against[r][m] = Some(Against {
+            difference: mean(d),
+            t: t[k],
+            t_holm: adjusted[k],
+            sign: sign(d).p,
+            randomisation: randomisation(d, RANDOMISATION_ROUNDS, params.seed).p,
+            wins_ties_losses: wins_ties_losses(d),
+        });
+    }
+}
+
+fn by_clicks(
+    measured: &Measured,
+    row: usize,
+    clicks: &[f64],
+    n_measures: usize,
+) -> Vec<(Option<f64>, usize, Vec<f64>)> {
+    let bin = |c: f64| CLICK_BINS.iter().position(|&bound| c <= bound).unwrap_or(CLICK_BINS.len());
+    (0..=CLICK_BINS.len())
+        .map(|b| {
+            let queries: Vec<usize> = (0..clicks.len()).filter(|&q| bin(clicks[q]) == b).collect();
+            let means = (0..n_measures)
+                .map(|m| mean(&queries.iter().filter_map(|&q| measured[q][row][0][m]).collect::<Vec<_>>()))
+                .collect();
+            (CLICK_BINS.get(b).copied(), queries.len(), means)
+        })
+        .collect()
+}

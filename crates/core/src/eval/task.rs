@@ -1,0 +1,121 @@
+//! A ranking task: which queries are judged, which documents are ranked for each, and what
+//! their grades are.
+
+use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Hit, Measure, Variant, tie_rank, top_k};
+use crate::data::{Dataset, SplitBy};
+use crate::sparse::Csr;
+
+/// Which documents are ranked for a query.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Candidates {
+    /// The judged documents if half of the queries or more have some judged bad, else all.
+    #[default]
+    Auto,
+    /// All documents; one that is not judged counts as bad.
+    All,
+    /// The judged documents of the query alone, as in the RMLS papers.
+    Judged,
+}
+
+impl Candidates {
+    /// Decides `Auto` by looking at the judgments.
+    pub fn resolve(self, judged: &Csr) -> Candidates {
+        if self != Candidates::Auto {
+            return self;
+        }
+        let rows = || judged.rows().filter(|row| !row.is_empty());
+        let with_bad = rows().filter(|row| row.values.iter().any(|&grade| grade <= 0.0)).count();
+        if with_bad * 2 >= rows().count().max(1) { Candidates::Judged } else { Candidates::All }
+    }
+}
+
+/// One side of a split, ready to be ranked and measured.
+pub struct Task<'a> {
+    judged: &'a Csr,
+    excluded: Option<&'a Csr>,
+    candidates: Candidates,
+    queries: Vec<u32>,
+    tie_rank: Vec<u32>,
+    variant: Variant,
+}
+
+impl<'a> Task<'a> {
+    /// The validation side of `dataset`.
+    pub fn validation(dataset: &'a Dataset, doc_ids: &[String], candidates: Candidates, variant: Variant) -> Self {
+        Task::new(dataset, &dataset.validation, doc_ids, candidates, variant)
+    }
+
+    /// The test side of `dataset`.
+    pub fn test(dataset: &'a Dataset, doc_ids: &[String], candidates: Candidates, variant: Variant) -> Self {
+        Task::new(dataset, &dataset.test, doc_ids, candidates, variant)
+    }
+
+    fn new(
+        dataset: &'a Dataset,
+        judged: &'a Csr,
+        doc_ids: &[String],
+        candidates: Candidates,
+        variant: Variant,
+    ) -> Self {
+        // Where pairs were dealt out, a query's training documents are no longer a question.
+        let excluded = (dataset.about().split.by == SplitBy::Edges).then_some(&dataset.clicks);
+        let queries =
+            (0..judged.n_rows() as u32).filter(|&i| !judged.row(i as usize).is_empty()).collect();
+        let candidates = candidates.resolve(judged);
+        Task { judged, excluded, candidates, queries, tie_rank: tie_rank(doc_ids), variant }
+    }
+
+    /// The judged queries.
+    pub fn queries(&self) -> &[u32] {
+        &self.queries
+    }
+
+    /// What is ranked: never [`Candidates::Auto`].
+    pub fn candidates(&self) -> Candidates {
+        self.candidates
+    }
+
+    /// The documents to be ranked for the query at `place`; `None` means all.
+    pub fn docs(&self, place: usize) -> Option<&'a [u32]> {
+        match self.candidates {
+            Candidates::Judged => Some(self.judged.row(self.queries[place] as usize).indices),
+            Candidates::All | Candidates::Auto => None,
+        }
+    }
+
+    /// Ranks the candidates of the query at `place` by their `scores` and measures the ranking.
+    pub fn measure(&self, measures: &[Measure], place: usize, scores: &[f32]) -> Vec<Option<f64>> {
+        let query = self.queries[place] as usize;
+        let depth = measures.iter().map(|m| m.depth()).max_by_key(|depth| depth.unwrap_or(usize::MAX));
+        let all_needed = measures.iter().any(|m| m.depth().is_none());
+        let k = if all_needed { usize::MAX } else { depth.flatten().unwrap_or(usize::MAX) };
+        let hits = match self.docs(place) {
+            None => {
+                let excluded = self.excluded.map_or(&[][..], |clicks| clicks.row(query).indices);
+                top_k(scores, k, &self.tie_rank, excluded)
+            }
+            Some(docs) => {
+                let ties: Vec<u32> = docs.iter().map(|&doc| self.tie_rank[doc as usize]).collect();
+                let hits = top_k(scores, k, &ties, &[]);
+                hits.into_iter().map(|hit| Hit { doc: docs[hit.doc as usize], ..hit }).collect()
+            }
+        };
+        let judged = self.judged.row(query);
+        measures.iter().map(|measure| measure.of(&hits, judged, &self.variant)).collect()
+    }
+
+    /// The mean of `measure` over all queries, `score(place, docs)` giving the scores.
+    pub fn mean(&self, measure: Measure, score: impl Fn(usize, Option<&[u32]>) -> Vec<f32> + Sync) -> f64 {
+        let values: Vec<Option<f64>> = (0..self.queries.len())
+            .into_par_iter()
+            .map(|place| self.measure(&[measure], place, &score(place, self.docs(place)))[0])
+            .collect();
+        let known: Vec<f64> = values.into_iter().flatten().collect();
+        super::significance::mean(&known)
+    }
+}

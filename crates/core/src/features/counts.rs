@@ -1,0 +1,507 @@
+//! Raw counts: what the analyser finds in every field of every document and in every query,
+//! with the training clicks between them. Nothing is weighted yet, so every model can be
+//! made from this, and it is what a model folder keeps.
+//!
+//! Whatever is counted to build the vocabulary and its statistics is counted on training
+//! alone: documents that were not held out, and queries that have training clicks.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::data::{Dataset, Document};
+use crate::sparse::Csr;
+use crate::text::{Analyzer, AnalyzerParams, Vocabulary, query_identity};
+use crate::{Error, Result, Run};
+
+/// Texts are analysed in blocks of this many, each by one thread.
+const BLOCK: usize = 1024;
+
+/// How text becomes counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Preparation {
+    /// How text is cut into terms.
+    pub analyzer: AnalyzerParams,
+    /// The fields of a document that are read, as far as it has them.
+    pub fields: Vec<String>,
+    /// A term must occur in this many training texts (documents and queries) to be kept.
+    pub min_df: u32,
+}
+
+impl Default for Preparation {
+    fn default() -> Self {
+        let fields = ["title", "body", "url"].map(str::to_owned).to_vec();
+        Preparation { analyzer: AnalyzerParams::default(), fields, min_df: 1 }
+    }
+}
+
+impl Preparation {
+    fn check(&self) -> Result<()> {
+        if self.fields.is_empty() {
+            return Err(Error::parameter("fields", "[]", "at least one field of the documents"));
+        }
+        if self.min_df == 0 {
+            return Err(Error::parameter("min_df", 0, "1 or more"));
+        }
+        self.analyzer.check()
+    }
+}
+
+/// One field of the documents.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Field {
+    /// Its name in the documents.
+    pub name: String,
+    /// Documents × terms.
+    pub docs: Csr,
+}
+
+/// Texts in which the analyser found nothing it knows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unread {
+    /// Queries that yield no term at all.
+    pub queries: usize,
+    /// Documents that yield no term at all.
+    pub documents: usize,
+}
+
+/// Raw counts of a dataset.
+pub struct Counts {
+    /// How the text was read.
+    pub preparation: Preparation,
+    /// The analyser, ready for more text.
+    pub analyzer: Analyzer,
+    /// The terms.
+    pub vocabulary: Vocabulary,
+    /// Each field of the documents.
+    pub fields: Vec<Field>,
+    /// All fields together: documents × terms.
+    pub docs: Csr,
+    /// Queries × terms.
+    pub queries: Csr,
+    /// Training clicks: queries × documents.
+    pub clicks: Csr,
+    /// The number of training documents.
+    pub n_training_docs: usize,
+    /// In how many training documents each term occurs.
+    pub document_frequency: Vec<u32>,
+    /// Documents that training must not count, sorted.
+    pub held_out_documents: Vec<u32>,
+    /// Ids of the documents.
+    pub doc_ids: Vec<String>,
+    /// Ids of the queries.
+    pub query_ids: Vec<String>,
+    /// The queries as shown.
+    pub query_texts: Vec<String>,
+    /// Texts that yielded nothing.
+    pub unread: Unread,
+    by_identity: HashMap<String, u32>,
+}
+
+/// A query ready to be scored: its known terms, and its number if training knew it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueryTerms {
+    /// Terms of the vocabulary, sorted.
+    pub indices: Vec<u32>,
+    /// How often each occurs.
+    pub counts: Vec<f32>,
+    /// Terms that the vocabulary does not have.
+    pub unknown: Vec<String>,
+    /// The query's number if it is one of the dataset's.
+    pub known: Option<u32>,
+}
+
+impl QueryTerms {
+    /// The terms as a sparse row.
+    pub fn row(&self) -> crate::sparse::Row<'_> {
+        crate::sparse::Row { indices: &self.indices, values: &self.counts }
+    }
+}
+
+impl Counts {
+    /// Analyses all text of `dataset`.
+    pub fn of(dataset: &Dataset, preparation: &Preparation, run: &Run<'_>) -> Result<Self> {
+        preparation.check()?;
+        let analyzer = Analyzer::new(&preparation.analyzer)?;
+        let (doc_blocks, doc_ids) = read_documents(dataset, &analyzer, &preparation.fields, run)?;
+        let (query_blocks, query_ids, query_texts) = read_queries(dataset, &analyzer, run)?;
+        run.check()?;
+
+        let is_training_query = |i: usize| !dataset.clicks.row(i).is_empty();
+        let held_out = &dataset.held_out_documents;
+        let is_training_doc = |j: usize| held_out.binary_search(&(j as u32)).is_err();
+        let mut texts: HashMap<&str, u32> = HashMap::new();
+        count_texts(&doc_blocks, is_training_doc, &mut texts);
+        count_texts(&query_blocks, is_training_query, &mut texts);
+        let mut terms: Vec<String> = texts
+            .iter()
+            .filter(|&(_, &count)| count >= preparation.min_df)
+            .map(|(&term, _)| term.to_owned())
+            .collect();
+        if terms.is_empty() {
+            return Err(Error::Empty {
+                what: format!(
+                    "no term is left: none occurs in {} or more training texts",
+                    preparation.min_df
+                ),
+                advice: "check the fields and the language (`liken info` shows them), or lower min_df".into(),
+            });
+        }
+        // Sorted, so that a term's number depends on nothing but the set of terms.
+        terms.par_sort_unstable();
+        let vocabulary = Vocabulary::from_terms(terms)?;
+
+        let mut fields = Vec::with_capacity(preparation.fields.len());
+        for (f, name) in preparation.fields.iter().enumerate() {
+            fields.push(Field { name: name.clone(), docs: assemble(&doc_blocks, &vocabulary, f)? });
+        }
+        let queries = assemble(&query_blocks, &vocabulary, 0)?;
+        let unread = Unread {
+            queries: count_unread(&query_blocks),
+            documents: count_unread(&doc_blocks),
+        };
+        Counts::from_parts(Parts {
+            preparation: preparation.clone(),
+            vocabulary,
+            fields,
+            queries,
+            clicks: dataset.clicks.clone(),
+            held_out_documents: held_out.clone(),
+            doc_ids,
+            query_ids,
+            query_texts,
+            unread,
+        })
+    }
+
+    /// Puts together what a model folder keeps and derives the rest.
+    pub(crate) fn from_parts(parts: Parts) -> Result<Self> {
+        let analyzer = Analyzer::new(&parts.preparation.analyzer)?;
+        let docs = sum_fields(&parts.fields, parts.doc_ids.len(), parts.vocabulary.len())?;
+        let mut document_frequency = vec![0u32; parts.vocabulary.len()];
+        for j in 0..docs.n_rows() {
+            if parts.held_out_documents.binary_search(&(j as u32)).is_err() {
+                for &term in docs.row(j).indices {
+                    document_frequency[term as usize] += 1;
+                }
+            }
+        }
+        let by_identity = parts
+            .query_texts
+            .iter()
+            .enumerate()
+            .rev() // the first of several queries with one text wins
+            .map(|(i, text)| (query_identity(text), i as u32))
+            .collect();
+        Ok(Counts {
+            n_training_docs: parts.doc_ids.len() - parts.held_out_documents.len(),
+            preparation: parts.preparation,
+            analyzer,
+            vocabulary: parts.vocabulary,
+            fields: parts.fields,
+            docs,
+            queries: parts.queries,
+            clicks: parts.clicks,
+            document_frequency,
+            held_out_documents: parts.held_out_documents,
+            doc_ids: parts.doc_ids,
+            query_ids: parts.query_ids,
+            query_texts: parts.query_texts,
+            unread: parts.unread,
+            by_identity,
+        })
+    }
+
+    /// The number of documents.
+    pub fn n_docs(&self) -> usize {
+        self.doc_ids.len()
+    }
+
+    /// The number of queries.
+    pub fn n_queries(&self) -> usize {
+        self.query_ids.len()
+    }
+
+    /// The number of terms.
+    pub fn n_terms(&self) -> usize {
+        self.vocabulary.len()
+    }
+
+    /// Reads the text of a query, known or new.
+    pub fn read_query(&self, text: &str) -> QueryTerms {
+        let known = self.by_identity.get(&query_identity(text)).copied();
+        let mut counts: HashMap<u32, f32> = HashMap::new();
+        let mut unknown = Vec::new();
+        self.analyzer.text(text, &mut |term| match self.vocabulary.id(term) {
+            Some(id) => *counts.entry(id).or_default() += 1.0,
+            None => unknown.push(term.to_owned()),
+        });
+        let mut sorted: Vec<(u32, f32)> = counts.into_iter().collect();
+        sorted.sort_unstable_by_key(|&(id, _)| id);
+        let (indices, counts) = sorted.into_iter().unzip();
+        QueryTerms { indices, counts, unknown, known }
+    }
+
+    /// Query number `i` of the dataset, as [`Counts::read_query`] would read it.
+    pub fn query(&self, i: usize) -> QueryTerms {
+        let row = self.queries.row(i);
+        QueryTerms {
+            indices: row.indices.to_vec(),
+            counts: row.values.to_vec(),
+            unknown: Vec::new(),
+            known: Some(i as u32),
+        }
+    }
+}
+
+/// What a model folder keeps of the counts.
+pub(crate) struct Parts {
+    pub preparation: Preparation,
+    pub vocabulary: Vocabulary,
+    pub fields: Vec<Field>,
+    pub queries: Csr,
+    pub clicks: Csr,
+    pub held_out_documents: Vec<u32>,
+    pub doc_ids: Vec<String>,
+    pub query_ids: Vec<String>,
+    pub query_texts: Vec<String>,
+    pub unread: Unread,
+}
+
+impl Parts {
+    /// Whether the pieces fit together; they come from a file.
+    pub fn check(&self, path: &Path) -> Result<()> {
+        let (n_docs, n_queries, n_terms) = (self.doc_ids.len(), self.query_ids.len(), self.vocabulary.len());
+        let fits = |matrix: &Csr, n_rows: usize, n_cols: usize| {
+            matrix.n_rows() == n_rows && matrix.n_cols() == n_cols
+        };
+        let held_out_fits = self.held_out_documents.iter().all(|&doc| (doc as usize) < n_docs)
+            && self.held_out_documents.is_sorted();
+        if self.fields.iter().all(|field| fits(&field.docs, n_docs, n_terms))
+            && fits(&self.queries, n_queries, n_terms)
+            && fits(&self.clicks, n_queries, n_docs)
+            && held_out_fits
+        {
+            Ok(())
+        } else {
+            Err(Error::damaged(path, "its matrices do not fit the vocabulary and the ids"))
+        }
+    }
+}
+
+/// The texts of one block, counted with a dictionary of their own, so that blocks need not
+/// wait for each other.
+struct Block {
+    /// Number of the block's first text.
+    first: usize,
+    terms: Vec<String>,
+    /// For each text, for each field: (term of this block, count), sorted by term.
+    texts: Vec<Vec<Vec<(u32, f32)>>>,
+}
+
+/// Counts the terms of one text after another into a [`Block`].
+#[derive(Default)]
+struct BlockBuilder {
+    ids: HashMap<String, u32>,
+    terms: Vec<String>,
+    texts: Vec<Vec<Vec<(u32, f32)>>>,
+}
+
+impl BlockBuilder {
+    fn add(counts: &mut HashMap<u32, f32>, ids: &mut HashMap<String, u32>, terms: &mut Vec<String>, term: &str, by: f32) {
+        let id = match ids.get(term) {
+            Some(&id) => id,
+            None => {
+                let id = terms.len() as u32;
+                ids.insert(term.to_owned(), id);
+                terms.push(term.to_owned());
+                id
+            }
+        };
+        *counts.entry(id).or_default() += by;
+    }
+
+    fn field(&mut self, analyzer: &Analyzer, name: &str, value: &Value) -> Vec<(u32, f32)> {
+        let mut counts = HashMap::new();
+        let (ids, terms) = (&mut self.ids, &mut self.terms);
+        read_value(analyzer, name, value, &mut |term, by| Self::add(&mut counts, ids, terms, term, by));
+        let mut sorted: Vec<(u32, f32)> = counts.into_iter().collect();
+        sorted.sort_unstable_by_key(|&(id, _)| id);
+        sorted
+    }
+}
+
+/// Emits the terms of a field: text is analysed, a list is analysed item by item, and an
+/// object of numbers is a bag of counts whose words go through the same analysis.
+fn read_value(analyzer: &Analyzer, name: &str, value: &Value, emit: &mut dyn FnMut(&str, f32)) {
+    match value {
+        Value::String(text) if name == "url" => analyzer.url(text, &mut |term| emit(term, 1.0)),
+        Value::String(text) => analyzer.text(text, &mut |term| emit(term, 1.0)),
+        Value::Array(items) => items.iter().for_each(|item| read_value(analyzer, name, item, emit)),
+        Value::Object(bag) => {
+            for (word, count) in bag {
+                if let Some(count) = count.as_f64().filter(|&count| count > 0.0) {
+                    analyzer.text(word, &mut |term| emit(term, count as f32));
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn read_documents(
+    dataset: &Dataset,
+    analyzer: &Analyzer,
+    fields: &[String],
+    run: &Run<'_>,
+) -> Result<(Vec<Block>, Vec<String>)> {
+    let blocks = in_blocks(dataset.documents.len(), "reading documents", run, |span| {
+        let mut block = BlockBuilder::default();
+        let mut ids = Vec::with_capacity(span.len());
+        for j in span {
+            let document: Document = dataset.documents.get(j)?;
+            let counts = fields
+                .iter()
+                .map(|name| match document.fields.get(name) {
+                    Some(value) => block.field(analyzer, name, value),
+                    None => Vec::new(),
+                })
+                .collect();
+            block.texts.push(counts);
+            ids.push(document.id);
+        }
+        Ok((block, ids))
+    })?;
+    let mut all_ids = Vec::with_capacity(dataset.documents.len());
+    let mut all_blocks = Vec::with_capacity(blocks.len());
+    for (first, (block, ids)) in blocks {
+        all_ids.extend(ids);
+        all_blocks.push(Block { first, terms: block.terms, texts: block.texts });
+    }
+    Ok((all_blocks, all_ids))
+}
+
+fn read_queries(
+    dataset: &Dataset,
+    analyzer: &Analyzer,
+    run: &Run<'_>,
+) -> Result<(Vec<Block>, Vec<String>, Vec<String>)> {
+    let blocks = in_blocks(dataset.queries.len(), "reading queries", run, |span| {
+        let mut block = BlockBuilder::default();
+        let mut names = Vec::with_capacity(span.len());
+        for i in span {
+            let query = dataset.queries.get(i)?;
+            let text = Value::String(query.text);
+            let counts = block.field(analyzer, "query", &text);
+            block.texts.push(vec![counts]);
+            let Value::String(text) = text else { unreachable!("it was made a string above") };
+            names.push((query.id, text));
+        }
+        Ok((block, names))
+    })?;
+    let (mut ids, mut texts, mut all) = (Vec::new(), Vec::new(), Vec::new());
+    for (first, (block, names)) in blocks {
+        for (id, text) in names {
+            ids.push(id);
+            texts.push(text);
+        }
+        all.push(Block { first, terms: block.terms, texts: block.texts });
+    }
+    Ok((all, ids, texts))
+}
+
+/// Calls `work` on fixed blocks of 0..n in parallel and returns the results in order, each
+/// with the number of its first item.
+fn in_blocks<T: Send>(
+    n: usize,
+    stage: &str,
+    run: &Run<'_>,
+    work: impl Fn(std::ops::Range<usize>) -> Result<T> + Sync,
+) -> Result<Vec<(usize, T)>> {
+    (0..n.div_ceil(BLOCK))
+        .into_par_iter()
+        .map(|b| {
+            let span = b * BLOCK..((b + 1) * BLOCK).min(n);
+            run.step(stage, span.end as u64, Some(n as u64))?;
+            Ok((span.start, work(span)?))
+        })
+        .collect()
+}
+
+fn count_texts<'a>(blocks: &'a [Block], counts_it: impl Fn(usize) -> bool, texts: &mut HashMap<&'a str, u32>) {
+    let mut seen: Vec<usize> = Vec::new();
+    for block in blocks {
+        let mut in_block = vec![0u32; block.terms.len()];
+        seen.clear();
+        seen.resize(block.terms.len(), usize::MAX);
+        for (t, fields) in block.texts.iter().enumerate() {
+            if !counts_it(block.first + t) {
+                continue;
+            }
+            for &(term, _) in fields.iter().flatten() {
+                if seen[term as usize] != t {
+                    seen[term as usize] = t;
+                    in_block[term as usize] += 1;
+                }
+            }
+        }
+        for (term, count) in block.terms.iter().zip(in_block) {
+            if count > 0 {
+                *texts.entry(term).or_default() += count;
+            }
+        }
+    }
+}
+
+fn assemble(blocks: &[Block], vocabulary: &Vocabulary, field: usize) -> Result<Csr> {
+    let parts: Vec<(Vec<u64>, Vec<u32>, Vec<f32>)> = blocks
+        .par_iter()
+        .map(|block| {
+            let ids: Vec<Option<u32>> = block.terms.iter().map(|term| vocabulary.id(term)).collect();
+            let (mut lengths, mut indices, mut values) = (Vec::new(), Vec::new(), Vec::new());
+            let mut row: Vec<(u32, f32)> = Vec::new();
+            for fields in &block.texts {
+                row.clear();
+                row.extend(fields[field].iter().filter_map(|&(t, n)| ids[t as usize].map(|id| (id, n))));
+                row.sort_unstable_by_key(|&(id, _)| id);
+                lengths.push(row.len() as u64);
+                indices.extend(row.iter().map(|&(id, _)| id));
+                values.extend(row.iter().map(|&(_, n)| n));
+            }
+            (lengths, indices, values)
+        })
+        .collect();
+    let mut starts = vec![0u64];
+    let (mut indices, mut values) = (Vec::new(), Vec::new());
+    for (lengths, block_indices, block_values) in parts {
+        for length in lengths {
+            starts.push(starts[starts.len() - 1] + length);
+        }
+        indices.extend(block_indices);
+        values.extend(block_values);
+    }
+    Csr::new(vocabulary.len(), starts, indices, values)
+}
+
+fn count_unread(blocks: &[Block]) -> usize {
+    let empty = |fields: &&Vec<Vec<(u32, f32)>>| fields.iter().all(Vec::is_empty);
+    blocks.iter().map(|block| block.texts.iter().filter(empty).count()).sum()
+}
+
+fn sum_fields(fields: &[Field], n_docs: usize, n_terms: usize) -> Result<Csr> {
+    if let [only] = fields {
+        return Ok(only.docs.clone());
+    }
+    let mut triplets = Vec::with_capacity(fields.iter().map(|field| field.docs.nnz()).sum());
+    for field in fields {
+        for (j, row) in field.docs.rows().enumerate() {
+            triplets.extend(row.iter().map(|(term, count)| (j as u32, term, count)));
+        }
+    }
+    Csr::from_triplets(n_docs, n_terms, triplets)
+}

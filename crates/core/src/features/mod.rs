@@ -1,0 +1,11 @@
+//! From text and clicks to matrices: counts that every model can be made from, and the
+//! weighted matrices that bilinear models are trained on.
+
+mod counts;
+mod stats;
+mod weighted;
+
+pub(crate) use counts::Parts;
+pub use counts::{Counts, Field, Preparation, QueryTerms, Unread};
+pub use stats::{ClickHistogram, TableOne};
+pub use weighted::{Features, Featurizer, Response, Weighted, Weighting, idf};

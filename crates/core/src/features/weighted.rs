@@ -1,0 +1,292 @@
+//! The three matrices a bilinear trainer sees: query features X, document features Y and
+//! weighted clicks R̃.
+//!
+//! Word features are (1 + ln tf)·idf with the idf of the documents on both sides. Click
+//! features are, for a query, the documents clicked for it, and for a document, the queries
+//! it was clicked for. Each kind is scaled to unit norm, times its weight; the kinds stand
+//! side by side; the whole row is scaled to unit norm. A query or document that training
+//! does not know has word features alone.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::counts::{Counts, QueryTerms};
+use crate::sparse::{Csr, Row};
+use crate::{Error, Result};
+
+/// Which features queries and documents have, and how much each kind weighs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Features {
+    /// Weight of a query's words.
+    pub query_words: f32,
+    /// Weight of the documents clicked for a query, as features of the query; 0 leaves them out.
+    pub query_clicks: f32,
+    /// Weight of a document's words.
+    pub doc_words: f32,
+    /// Weight of the queries a document was clicked for, as features of the document; 0 leaves them out.
+    pub doc_clicks: f32,
+    /// How a number of clicks becomes the value of a click feature.
+    pub click_value: Response,
+    /// Scale whole rows to unit norm.
+    pub unit_rows: bool,
+}
+
+impl Default for Features {
+    fn default() -> Self {
+        Features {
+            query_words: 1.0,
+            query_clicks: 0.0,
+            doc_words: 1.0,
+            doc_clicks: 1.0,
+            click_value: Response::Log,
+            unit_rows: true,
+        }
+    }
+}
+
+impl Features {
+    /// Refuses weights that make no sense.
+    pub fn check(&self) -> Result<()> {
+        for (name, weight) in [
+            ("features.query_words", self.query_words),
+            ("features.query_clicks", self.query_clicks),
+            ("features.doc_words", self.doc_words),
+            ("features.doc_clicks", self.doc_clicks),
+        ] {
+            if !(weight.is_finite() && weight >= 0.0) {
+                return Err(Error::parameter(name, weight, "a finite number, 0 or more"));
+            }
+        }
+        for (side, sum) in [
+            ("features.query_words", self.query_words + self.query_clicks),
+            ("features.doc_words", self.doc_words + self.doc_clicks),
+        ] {
+            if sum == 0.0 {
+                return Err(Error::parameter(side, 0, "at least one kind of feature on each side"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How clicks are weighted against each other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Weighting {
+    /// Every query weighs the same: R̃ = diag(1/(n_x·n_i))·R, as in the RMLS papers.
+    Mean,
+    /// Every click weighs the same: R̃ = R.
+    #[default]
+    Sum,
+}
+
+/// What a number of clicks counts for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Response {
+    /// The number itself.
+    Raw,
+    /// sign(r)·ln(1 + |r|), so that the head does not drown the tail.
+    #[default]
+    Log,
+    /// The sign alone.
+    Binary,
+}
+
+impl Response {
+    /// The response to `clicks` clicks (or a signed weight).
+    pub fn of(self, clicks: f32) -> f32 {
+        match self {
+            Response::Raw => clicks,
+            Response::Log => clicks.signum() * clicks.abs().ln_1p(),
+            Response::Binary if clicks == 0.0 => 0.0,
+            Response::Binary => clicks.signum(),
+        }
+    }
+}
+
+/// X, Y and R̃: all that a bilinear trainer ever sees.
+pub struct Weighted {
+    /// Training queries × query features.
+    pub x: Csr,
+    /// Documents × document features.
+    pub y: Csr,
+    /// Training queries × documents, weighted.
+    pub r: Csr,
+}
+
+/// Turns counts into feature rows, in training and later for new queries alike.
+pub struct Featurizer {
+    features: Features,
+    idf: Vec<f32>,
+    n_terms: usize,
+    n_docs: usize,
+    n_queries: usize,
+}
+
+/// The inverse document frequency ln(1 + N/df) of every term, with df at least one: a term
+/// that only queries have is as rare as a term can be.
+pub fn idf(counts: &Counts) -> Vec<f32> {
+    let n = counts.n_training_docs as f64;
+    counts.document_frequency.iter().map(|&df| (n / f64::from(df.max(1))).ln_1p() as f32).collect()
+}
+
+impl Featurizer {
+    /// The features of `counts`.
+    pub fn new(counts: &Counts, features: &Features) -> Result<Self> {
+        features.check()?;
+        Ok(Featurizer {
+            features: features.clone(),
+            idf: idf(counts),
+            n_terms: counts.n_terms(),
+            n_docs: counts.n_docs(),
+            n_queries: counts.n_queries(),
+        })
+    }
+
+    /// The number of query features: terms, then documents.
+    pub fn d_x(&self) -> usize {
+        self.n_terms + if self.features.query_clicks > 0.0 { self.n_docs } else { 0 }
+    }
+
+    /// The number of document features: terms, then queries.
+    pub fn d_y(&self) -> usize {
+        self.n_terms + if self.features.doc_clicks > 0.0 { self.n_queries } else { 0 }
+    }
+
+    /// The features of a query: its terms and, if training knew it, its row of clicks.
+    pub fn query(&self, terms: Row<'_>, clicks: Option<Row<'_>>) -> (Vec<u32>, Vec<f32>) {
+        self.side(terms, clicks, self.features.query_words, self.features.query_clicks)
+    }
+
+    /// The features of a document: its terms and, if training knew it, its column of clicks.
+    pub fn doc(&self, terms: Row<'_>, clicks: Option<Row<'_>>) -> (Vec<u32>, Vec<f32>) {
+        self.side(terms, clicks, self.features.doc_words, self.features.doc_clicks)
+    }
+
+    /// The features of a query that was read by `counts`.
+    pub fn query_terms(&self, counts: &Counts, query: &QueryTerms) -> (Vec<u32>, Vec<f32>) {
+        self.query(query.row(), query.known.map(|i| counts.clicks.row(i as usize)))
+    }
+
+    /// X and Y for everything in `counts`: all queries, all documents.
+    pub fn matrices(&self, counts: &Counts) -> Result<(Csr, Csr)> {
+        let clicked_by = counts.clicks.transpose();
+        let x = rows(self.d_x(), counts.n_queries(), |i| {
+            self.query(counts.queries.row(i), Some(counts.clicks.row(i)))
+        })?;
+        let y = rows(self.d_y(), counts.n_docs(), |j| {
+            self.doc(counts.docs.row(j), Some(clicked_by.row(j)))
+        })?;
+        Ok((x, y))
+    }
+
+    /// What feature `u` of a query means, for people.
+    pub fn query_feature(&self, counts: &Counts, u: u32) -> String {
+        match (u as usize).checked_sub(self.n_terms) {
+            None => counts.vocabulary.term(u).to_owned(),
+            Some(doc) => format!("clicked document {}", counts.doc_ids[doc]),
+        }
+    }
+
+    /// What feature `v` of a document means, for people.
+    pub fn doc_feature(&self, counts: &Counts, v: u32) -> String {
+        match (v as usize).checked_sub(self.n_terms) {
+            None => counts.vocabulary.term(v).to_owned(),
+            Some(query) => format!("clicked for “{}”", counts.query_texts[query]),
+        }
+    }
+
+    fn side(
+        &self,
+        terms: Row<'_>,
+        clicks: Option<Row<'_>>,
+        word_weight: f32,
+        click_weight: f32,
+    ) -> (Vec<u32>, Vec<f32>) {
+        let mut indices = Vec::new();
+        let mut values = Vec::new();
+        if word_weight > 0.0 {
+            for (term, count) in terms.iter() {
+                indices.push(term);
+                values.push((1.0 + count.ln()).max(0.0) * self.idf[term as usize]);
+            }
+            scale_to(&mut values, word_weight);
+        }
+        if let Some(clicks) = clicks.filter(|_| click_weight > 0.0) {
+            let first = values.len();
+            for (other, count) in clicks.iter() {
+                indices.push(self.n_terms as u32 + other);
+                values.push(self.features.click_value.of(count));
+            }
+            scale_to(&mut values[first..], click_weight);
+        }
+        if self.features.unit_rows {
+            scale_to(&mut values, 1.0);
+        }
+        (indices, values)
+    }
+}
+
+impl Weighted {
+    /// The matrices of `counts`, training queries only.
+    pub fn of(
+        counts: &Counts,
+        featurizer: &Featurizer,
+        weighting: Weighting,
+        response: Response,
+    ) -> Result<Self> {
+        let (x, y) = featurizer.matrices(counts)?;
+        let training: Vec<usize> =
+            (0..counts.n_queries()).filter(|&i| !counts.clicks.row(i).is_empty()).collect();
+        if training.is_empty() {
+            return Err(Error::Empty {
+                what: "there are no training clicks".into(),
+                advice: "import a click log, or keep more of it (`--min-clicks`, `--split`)".into(),
+            });
+        }
+        let n_x = training.len() as f32;
+        let x = rows(x.n_cols(), training.len(), |t| {
+            let row = x.row(training[t]);
+            (row.indices.to_vec(), row.values.to_vec())
+        })?;
+        let r = rows(counts.n_docs(), training.len(), |t| {
+            let row = counts.clicks.row(training[t]);
+            let scale = match weighting {
+                Weighting::Mean => 1.0 / (n_x * row.len() as f32),
+                Weighting::Sum => 1.0,
+            };
+            (row.indices.to_vec(), row.values.iter().map(|&c| response.of(c) * scale).collect())
+        })?;
+        Ok(Weighted { x, y, r })
+    }
+}
+
+fn scale_to(values: &mut [f32], norm: f32) {
+    let old = values.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>().sqrt();
+    if old > 0.0 {
+        let scale = (f64::from(norm) / old) as f32;
+        values.iter_mut().for_each(|value| *value *= scale);
+    }
+}
+
+/// A matrix made row by row, in parallel over fixed blocks.
+fn rows(
+    n_cols: usize,
+    n_rows: usize,
+    row: impl Fn(usize) -> (Vec<u32>, Vec<f32>) + Sync + Send,
+) -> Result<Csr> {
+    use rayon::prelude::*;
+    let made: Vec<(Vec<u32>, Vec<f32>)> =
+        (0..n_rows).into_par_iter().with_min_len(256).map(row).collect();
+    let mut starts = vec![0u64];
+    let total = made.iter().map(|(indices, _)| indices.len()).sum();
+    let (mut indices, mut values) = (Vec::with_capacity(total), Vec::with_capacity(total));
+    for (row_indices, row_values) in made {
+        starts.push(starts[starts.len() - 1] + row_indices.len() as u64);
+        indices.extend(row_indices);
+        values.extend(row_values);
+    }
+    Csr::new(n_cols, starts, indices, values)
+}

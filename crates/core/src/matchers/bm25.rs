@@ -1,0 +1,129 @@
+//! BM25 as Lucene computes it (since version 8), with exact document lengths:
+//!
+//! ```text
+//! score(q, d) = Σ_t tf(t, q) · idf(t) · f / (f + k1·(1 − b + b·|d|/avgdl))
+//! idf(t)      = ln(1 + (N − df + 0.5)/(df + 0.5))
+//! ```
+//! Repeated query words count again. Fields are read as one text, or, where `fields` says
+//! so, scored apart (each with its own k1, b, weight, lengths and idf) and added.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::lexical::{Lexical, QuerySide, lengths, weigh};
+use crate::features::Counts;
+use crate::sparse::Csr;
+use crate::{Error, Result};
+
+/// Parameters of BM25.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Bm25 {
+    /// How soon more occurrences of a word stop to matter; 0 or more.
+    pub k1: f64,
+    /// How much a long document is held back; 0 to 1.
+    pub b: f64,
+    /// Score these fields apart, e.g. { title = { weight = 2.0, b = 0.3 }, body = {} }; empty: all as one text.
+    pub fields: BTreeMap<String, Bm25Field>,
+}
+
+impl Default for Bm25 {
+    fn default() -> Self {
+        Bm25 { k1: 1.2, b: 0.75, fields: BTreeMap::new() }
+    }
+}
+
+/// One field of BM25; what is not set is as for all.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Bm25Field {
+    /// The field's weight in the sum (1 if not set).
+    pub weight: Option<f64>,
+    /// The field's own k1.
+    pub k1: Option<f64>,
+    /// The field's own b.
+    pub b: Option<f64>,
+}
+
+impl Bm25 {
+    /// Refuses values that make no sense.
+    pub fn check(&self) -> Result<()> {
+        let all = (String::new(), self.k1, self.b, 1.0);
+        let fields = self.fields.iter().map(|(name, field)| {
+            let path = format!("fields.{name}.");
+            (path, field.k1.unwrap_or(self.k1), field.b.unwrap_or(self.b), field.weight.unwrap_or(1.0))
+        });
+        for (path, k1, b, weight) in std::iter::once(all).chain(fields) {
+            if !(k1.is_finite() && k1 >= 0.0) {
+                return Err(Error::parameter(&format!("{path}k1"), k1, "a finite number, 0 or more"));
+            }
+            if !(0.0..=1.0).contains(&b) {
+                return Err(Error::parameter(&format!("{path}b"), b, "a number from 0 to 1"));
+            }
+            if !weight.is_finite() {
+                return Err(Error::parameter(&format!("{path}weight"), weight, "a finite number"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The matcher for `counts`.
+    pub fn fit(&self, counts: &Counts) -> Result<Lexical> {
+        self.check()?;
+        if self.fields.is_empty() {
+            let docs = vectors(counts, &counts.docs, self.k1, self.b, 1.0)?;
+            return Ok(Lexical::new(QuerySide::Counts, docs));
+        }
+        let mut triplets = Vec::new();
+        for (name, field) in &self.fields {
+            let Some(found) = counts.fields.iter().find(|field| &field.name == name) else {
+                return Err(Error::Unknown {
+                    kind: "field",
+                    name: name.clone(),
+                    advice: format!(
+                        "the documents were read with the fields {}",
+                        counts.preparation.fields.join(", ")
+                    ),
+                });
+            };
+            let weight = field.weight.unwrap_or(1.0);
+            let (k1, b) = (field.k1.unwrap_or(self.k1), field.b.unwrap_or(self.b));
+            for (j, row) in vectors(counts, &found.docs, k1, b, weight)?.rows().enumerate() {
+                triplets.extend(row.iter().map(|(term, value)| (j as u32, term, value)));
+            }
+        }
+        let docs = Csr::from_triplets(counts.n_docs(), counts.n_terms(), triplets)?;
+        Ok(Lexical::new(QuerySide::Counts, docs))
+    }
+}
+
+fn vectors(counts: &Counts, field: &Csr, k1: f64, b: f64, weight: f64) -> Result<Csr> {
+    let lengths = lengths(field);
+    let mut df = vec![0u32; field.n_cols()];
+    let (mut n, mut total) = (0usize, 0.0);
+    for (j, row) in field.rows().enumerate() {
+        // As in Lucene, a document without the field counts neither in N nor in avgdl.
+        if row.is_empty() || counts.held_out_documents.binary_search(&(j as u32)).is_ok() {
+            continue;
+        }
+        n += 1;
+        total += lengths[j];
+        row.indices.iter().for_each(|&term| df[term as usize] += 1);
+    }
+    let average = if n == 0 { 1.0 } else { total / n as f64 };
+    let idf = |term: u32| idf(n as f64, f64::from(df[term as usize]));
+    weigh(
+        field,
+        |j, term, f| {
+            let f = f64::from(f);
+            weight * idf(term) * f / (f + k1 * (1.0 - b + b * lengths[j] / average))
+        },
+        None,
+    )
+}
+
+fn idf(n: f64, df: f64) -> f64 {
+    (1.0 + (n - df + 0.5) / (df + 0.5)).ln()
+}

@@ -1,0 +1,139 @@
+//! What the lexical matchers share: a query and a document become sparse vectors over the
+//! same terms, and their dot product is the score. BM25, VSM and the language models differ
+//! only in how they fill the vectors.
+
+use crate::Result;
+use crate::features::{Counts, QueryTerms};
+use crate::sparse::{Csr, Row};
+
+/// How the query's side of the dot product is filled.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum QuerySide {
+    /// The number of times each term occurs.
+    Counts,
+    /// The same, and the query's length in one more coordinate after the last term.
+    CountsAndLength,
+    /// (1 + ln tf)·idf, scaled to unit norm.
+    TfIdf {
+        /// The idf of every term.
+        idf: Vec<f32>,
+    },
+}
+
+/// A lexical matcher, ready to score.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lexical {
+    query_side: QuerySide,
+    /// Documents × terms.
+    docs: Csr,
+    /// Terms × documents, the same numbers.
+    postings: Csr,
+}
+
+impl Lexical {
+    pub(crate) fn new(query_side: QuerySide, docs: Csr) -> Self {
+        let postings = docs.transpose();
+        Lexical { query_side, docs, postings }
+    }
+
+    /// The query's vector.
+    pub fn query(&self, query: &QueryTerms) -> (Vec<u32>, Vec<f32>) {
+        let mut indices = query.indices.clone();
+        let mut values = query.counts.clone();
+        match &self.query_side {
+            QuerySide::Counts => {}
+            QuerySide::CountsAndLength => {
+                // Words that no document has are dropped from the query's length.
+                let known = |&(&term, _): &(&u32, &f32)| !self.postings.row(term as usize).is_empty();
+                let length = query.indices.iter().zip(&query.counts).filter(known).map(|(_, &n)| n).sum();
+                indices.push(self.docs.n_cols() as u32 - 1);
+                values.push(length);
+            }
+            QuerySide::TfIdf { idf } => {
+                for (value, &term) in values.iter_mut().zip(&indices) {
+                    *value = (1.0 + value.ln()) * idf[term as usize];
+                }
+                let norm = Row { indices: &indices, values: &values }.norm() as f32;
+                if norm > 0.0 {
+                    values.iter_mut().for_each(|value| *value /= norm);
+                }
+            }
+        }
+        (indices, values)
+    }
+
+    /// Scores every document, term by term through the postings.
+    pub fn score_all(&self, query: &QueryTerms, out: &mut [f32]) {
+        out.fill(0.0);
+        let (indices, values) = self.query(query);
+        for (&term, &weight) in indices.iter().zip(&values) {
+            for (doc, value) in self.postings.row(term as usize).iter() {
+                out[doc as usize] += weight * value;
+            }
+        }
+    }
+
+    /// Scores the documents `docs` alone: the same sums in the same order as
+    /// [`Lexical::score_all`], so the same bits.
+    pub fn score_some(&self, query: &QueryTerms, docs: &[u32], out: &mut [f32]) {
+        let (indices, values) = self.query(query);
+        for (score, &doc) in out.iter_mut().zip(docs) {
+            let row = self.docs.row(doc as usize);
+            *score = 0.0;
+            for (&term, &weight) in indices.iter().zip(&values) {
+                if let Ok(at) = row.indices.binary_search(&term) {
+                    *score += weight * row.values[at];
+                }
+            }
+        }
+    }
+
+    /// The terms that query and document share, with what each adds to the score.
+    pub fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<(String, f64)> {
+        let row = self.docs.row(doc as usize);
+        let (indices, values) = self.query(query);
+        indices
+            .iter()
+            .zip(&values)
+            .filter(|&(&term, _)| row.contains(term))
+            .map(|(&term, &weight)| {
+                let name = if (term as usize) < counts.n_terms() {
+                    counts.vocabulary.term(term).to_owned()
+                } else {
+                    "the document's length".to_owned()
+                };
+                (name, f64::from(weight) * f64::from(row.get(term)))
+            })
+            .collect()
+    }
+}
+
+/// Fills documents × terms with `weight(document, term, count)`; `extra`, if given, fills one
+/// more column for every document.
+pub(crate) fn weigh(
+    counts: &Csr,
+    weight: impl Fn(usize, u32, f32) -> f64,
+    extra: Option<&dyn Fn(usize) -> f64>,
+) -> Result<Csr> {
+    let n_terms = counts.n_cols();
+    let mut starts = vec![0u64];
+    let mut indices = Vec::with_capacity(counts.nnz());
+    let mut values = Vec::with_capacity(counts.nnz());
+    for (j, row) in counts.rows().enumerate() {
+        for (term, count) in row.iter() {
+            indices.push(term);
+            values.push(weight(j, term, count) as f32);
+        }
+        if let Some(extra) = extra {
+            indices.push(n_terms as u32);
+            values.push(extra(j) as f32);
+        }
+        starts.push(indices.len() as u64);
+    }
+    Csr::new(n_terms + usize::from(extra.is_some()), starts, indices, values)
+}
+
+/// The sum of each row: the lengths of the documents.
+pub(crate) fn lengths(counts: &Csr) -> Vec<f64> {
+    counts.rows().map(|row| row.values.iter().map(|&count| f64::from(count)).sum()).collect()
+}

@@ -1,0 +1,93 @@
+//! Query likelihood with a smoothed language model of each document, up to a constant that
+//! depends on the query alone:
+//!
+//! ```text
+//! Dirichlet:       Σ_t tf(t, q)·ln(1 + f/(μ·P(t|C)))  +  |q|·ln(μ/(μ + |d|))
+//! Jelinek–Mercer:  Σ_t tf(t, q)·ln(1 + (1 − λ)·f/|d| / (λ·P(t|C)))
+//! ```
+//! P(t|C) is the share of t in all training documents; |q| counts the query words that the
+//! collection has. Nothing is clamped at zero. λ is the weight of the *collection*.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::lexical::{Lexical, QuerySide, lengths, weigh};
+use crate::features::Counts;
+use crate::{Error, Result};
+
+/// Parameters of the language model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Lm {
+    /// How unseen words get their probability.
+    pub smoothing: Smoothing,
+    /// Dirichlet: the weight of the collection in words.
+    pub mu: f64,
+    /// Jelinek–Mercer: the weight of the collection; 0.1 suits short queries, 0.7 long ones.
+    pub lambda: f64,
+}
+
+/// How a language model is smoothed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Smoothing {
+    /// Long documents are smoothed less than short ones.
+    #[default]
+    Dirichlet,
+    /// Jelinek–Mercer: all documents are smoothed alike.
+    Jm,
+}
+
+impl Default for Lm {
+    fn default() -> Self {
+        Lm { smoothing: Smoothing::Dirichlet, mu: 2000.0, lambda: 0.1 }
+    }
+}
+
+impl Lm {
+    /// Refuses values that make no sense.
+    pub fn check(&self) -> Result<()> {
+        if !(self.mu.is_finite() && self.mu > 0.0) {
+            return Err(Error::parameter("mu", self.mu, "a finite number above 0"));
+        }
+        if !(self.lambda > 0.0 && self.lambda <= 1.0) {
+            return Err(Error::parameter("lambda", self.lambda, "a number above 0, at most 1"));
+        }
+        Ok(())
+    }
+
+    /// The matcher for `counts`.
+    pub fn fit(&self, counts: &Counts) -> Result<Lexical> {
+        self.check()?;
+        let lengths = lengths(&counts.docs);
+        let mut collection = vec![0.0f64; counts.n_terms()];
+        for (j, row) in counts.docs.rows().enumerate() {
+            if counts.held_out_documents.binary_search(&(j as u32)).is_err() {
+                row.iter().for_each(|(term, f)| collection[term as usize] += f64::from(f));
+            }
+        }
+        let total: f64 = collection.iter().sum();
+        // A term that only held-out documents have is unknown to the collection: dropped.
+        let known = |term: u32| collection[term as usize] > 0.0;
+        let p = |term: u32| collection[term as usize] / total;
+        match self.smoothing {
+            Smoothing::Dirichlet => {
+                let weight = |_: usize, term: u32, f: f32| {
+                    if known(term) { (f64::from(f) / (self.mu * p(term))).ln_1p() } else { 0.0 }
+                };
+                let length = |j: usize| (self.mu / (self.mu + lengths[j])).ln();
+                let docs = weigh(&counts.docs, weight, Some(&length))?;
+                Ok(Lexical::new(QuerySide::CountsAndLength, docs))
+            }
+            Smoothing::Jm => {
+                let weight = |j: usize, term: u32, f: f32| {
+                    if !known(term) {
+                        return 0.0;
+                    }
+                    ((1.0 - self.lambda) * f64::from(f) / lengths[j] / (self.lambda * p(term))).ln_1p()
+                };
+                Ok(Lexical::new(QuerySide::Counts, weigh(&counts.docs, weight, None)?))
+            }
+        }
+    }
+}

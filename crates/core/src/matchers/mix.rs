@@ -1,0 +1,137 @@
+//! Linear mixes of matchers: a·A + (1 − a)·B over scores standardised per query, with the
+//! weights given or tuned on validation.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result};
+
+/// A mix as a user writes it: `pls+bm25`, `0.8*pls+0.2*bm25`, or just `bm25`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Mixture {
+    /// The names mixed, each with its weight where one was given.
+    pub parts: Vec<(Option<f64>, String)>,
+}
+
+impl Mixture {
+    /// Reads `text`. Either all parts have weights or none has.
+    pub fn parse(text: &str) -> Result<Self> {
+        let wrong = || {
+            Error::parameter("models", text, "names joined by +, with weights before all of them or none: pls+bm25, 0.8*pls+0.2*bm25")
+        };
+        let mut parts = Vec::new();
+        for part in text.split('+') {
+            let (weight, name) = match part.split_once('*') {
+                Some((weight, name)) => {
+                    let weight: f64 = weight.trim().parse().map_err(|_| wrong())?;
+                    if !weight.is_finite() {
+                        return Err(wrong());
+                    }
+                    (Some(weight), name.trim())
+                }
+                None => (None, part.trim()),
+            };
+            if name.is_empty() {
+                return Err(wrong());
+            }
+            parts.push((weight, name.to_owned()));
+        }
+        let weighted = parts.iter().filter(|(weight, _)| weight.is_some()).count();
+        if weighted != 0 && weighted != parts.len() {
+            return Err(wrong());
+        }
+        Ok(Mixture { parts })
+    }
+
+    /// The weights, if they need no tuning.
+    pub fn weights(&self) -> Option<Vec<f64>> {
+        if self.parts.len() == 1 {
+            return Some(vec![self.parts[0].0.unwrap_or(1.0)]);
+        }
+        self.parts.iter().map(|&(weight, _)| weight).collect()
+    }
+}
+
+impl fmt::Display for Mixture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (weight, name)) in self.parts.iter().enumerate() {
+            let plus = if i == 0 { "" } else { "+" };
+            match weight {
+                Some(weight) => write!(f, "{plus}{weight}*{name}")?,
+                None => write!(f, "{plus}{name}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Shifts and scales `scores` to mean 0 and standard deviation 1 and returns both; scores
+/// that are all the same become 0.
+pub fn standardise(scores: &mut [f32]) -> (f64, f64) {
+    let n = scores.len().max(1) as f64;
+    let mean = scores.iter().map(|&s| f64::from(s)).sum::<f64>() / n;
+    let variance = scores.iter().map(|&s| (f64::from(s) - mean).powi(2)).sum::<f64>() / n;
+    let deviation = variance.sqrt();
+    // Below the precision of the scores, what looks like spread is rounding.
+    let scale = if deviation > mean.abs() * 1e-6 && deviation > 0.0 { 1.0 / deviation } else { 0.0 };
+    scores.iter_mut().for_each(|s| *s = ((f64::from(*s) - mean) * scale) as f32);
+    (mean, if scale > 0.0 { deviation } else { 0.0 })
+}
+
+/// Every way to share 1 among `n` parts in tenths, each part at least one tenth.
+pub fn weight_grid(n: usize) -> Vec<Vec<f64>> {
+    fn fill(tenths: u32, parts: usize, so_far: &mut Vec<f64>, all: &mut Vec<Vec<f64>>) {
+        if parts == 1 {
+            so_far.push(f64::from(tenths) / 10.0);
+            all.push(so_far.clone());
+            so_far.pop();
+            return;
+        }
+        for share in 1..=tenths.saturating_sub(parts as u32 - 1) {
+            so_far.push(f64::from(share) / 10.0);
+            fill(tenths - share, parts - 1, so_far, all);
+            so_far.pop();
+        }
+    }
+    let mut all = Vec::new();
+    if (1..=10).contains(&n) {
+        fill(10, n, &mut Vec::new(), &mut all);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mixes_are_read_as_written() {
+        assert_eq!(Mixture::parse("pls+bm25").unwrap().weights(), None);
+        assert_eq!(Mixture::parse("0.8*pls + 0.2*bm25").unwrap().weights(), Some(vec![0.8, 0.2]));
+        assert_eq!(Mixture::parse("bm25").unwrap().weights(), Some(vec![1.0]));
+        for wrong in ["", "pls+", "0.5*pls+bm25", "x*pls+0.1*bm25", "inf*pls+0.1*bm25"] {
+            assert!(Mixture::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_grid_for_two_is_the_papers() {
+        let grid = weight_grid(2);
+        assert_eq!(grid.len(), 9);
+        assert_eq!(grid[0], [0.1, 0.9]);
+        assert_eq!(weight_grid(3).len(), 36);
+        assert!(weight_grid(3).iter().all(|w| (w.iter().sum::<f64>() - 1.0).abs() < 1e-12));
+        assert!(weight_grid(11).is_empty());
+    }
+
+    #[test]
+    fn equal_scores_standardise_to_zero() {
+        let mut scores = [0.1f32; 5];
+        assert_eq!(standardise(&mut scores).1, 0.0);
+        assert_eq!(scores, [0.0; 5]);
+        let mut scores = [1.0, 3.0];
+        assert_eq!(standardise(&mut scores), (2.0, 1.0));
+        assert_eq!(scores, [-1.0, 1.0]);
+    }
+}

@@ -1,0 +1,215 @@
+//! One file per matcher, and what they have in common: parameters that are defined once, a
+//! fitted form that scores, and an explanation.
+
+mod bilinear;
+mod bm25;
+mod explain;
+mod lexical;
+mod lm;
+mod mix;
+mod model;
+mod neighbours;
+mod params;
+mod pls;
+mod rmls;
+mod vsm;
+
+#[cfg(test)]
+mod tests;
+
+pub use bilinear::{Bilinear, Maps, PairContribution};
+pub use bm25::{Bm25, Bm25Field};
+pub use explain::{Explanation, Line, PartExplanation};
+pub use lexical::Lexical;
+pub use lm::{Lm, Smoothing};
+pub use mix::{Mixture, standardise, weight_grid};
+pub use model::{Model, ModelAbout, Part, Trained};
+pub use neighbours::Neighbours;
+pub use params::{METHODS, ParamDoc, Params, preparation_docs, set_key};
+pub use pls::{Pls, PlsReport};
+pub use rmls::{Penalty, Rmls, RmlsReport, RmlsStep, Start};
+pub use vsm::Vsm;
+
+use serde::{Deserialize, Serialize};
+
+use crate::eval::{Measure, Task};
+use crate::features::{Counts, Featurizer, QueryTerms, Weighted};
+use crate::sparse::Csr;
+use crate::{Result, Run};
+
+/// A fitted matcher over the documents of its counts.
+pub enum Matcher {
+    /// VSM, BM25 or a language model.
+    Lexical(Lexical),
+    /// PLS or RMLS.
+    Bilinear(Box<Bilinear>),
+}
+
+/// What a fit says of itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum FitReport {
+    /// Nothing was learnt.
+    Lexical,
+    /// PLS.
+    Pls(PlsReport),
+    /// RMLS, half-sweep by half-sweep.
+    Rmls(RmlsReport),
+}
+
+impl FitReport {
+    /// What a user should be warned of.
+    pub fn warnings(&self) -> Vec<String> {
+        match self {
+            FitReport::Lexical => Vec::new(),
+            FitReport::Pls(report) => {
+                let mut warnings = Vec::new();
+                if !report.converged {
+                    warnings.push(format!(
+                        "PLS stopped after {} iterations at a residual of {:.1e}; raise `iterations` or `tolerance`",
+                        report.iterations, report.residual
+                    ));
+                }
+                warnings
+            }
+            FitReport::Rmls(report) => {
+                let mut warnings = Vec::new();
+                if let Some(at) = report.collapsed {
+                    let step = &report.steps[at];
+                    warnings.push(format!(
+                        "RMLS collapses: at {} the effective rank is {:.1} (L_x) and {:.1} (L_y), below a tenth of its start; \
+                         kept is {}. Try start = \"spectral\", centring, or fewer sweeps",
+                        step.step, step.effective_rank_x, step.effective_rank_y, report.steps[report.best].step
+                    ));
+                }
+                if report.steps[report.best].step == "start" {
+                    warnings.push("the best sweep is the spectral start: this is PLS with its rows scaled".into());
+                }
+                if report.spectral_converged == Some(false) {
+                    warnings.push("the spectral start did not meet its tolerance".into());
+                }
+                warnings
+            }
+        }
+    }
+}
+
+impl Matcher {
+    /// Fits `params` to `counts`. `validation`, where there is any, decides when to stop.
+    pub fn fit(
+        params: &Params,
+        counts: &Counts,
+        validation: Option<&Task<'_>>,
+        run: &Run<'_>,
+    ) -> Result<(Self, FitReport)> {
+        Ok(match params {
+            Params::Vsm(vsm) => (Matcher::Lexical(vsm.fit(counts)?), FitReport::Lexical),
+            Params::Bm25(bm25) => (Matcher::Lexical(bm25.fit(counts)?), FitReport::Lexical),
+            Params::Lm(lm) => (Matcher::Lexical(lm.fit(counts)?), FitReport::Lexical),
+            Params::Pls(pls) => {
+                let featurizer = Featurizer::new(counts, &pls.features)?;
+                let data = Weighted::of(counts, &featurizer, pls.weighting, pls.response)?;
+                let (maps, report) = pls.fit(data, run)?;
+                let fitted = Bilinear::new(counts, &pls.features, maps)?;
+                (Matcher::Bilinear(Box::new(fitted)), FitReport::Pls(report))
+            }
+            Params::Rmls(rmls) => {
+                let featurizer = Featurizer::new(counts, &rmls.features)?;
+                let data = Weighted::of(counts, &featurizer, rmls.weighting, rmls.response)?;
+                let (maps, report) = match validation {
+                    Some(task) if !task.queries().is_empty() => {
+                        let mut validate = validator(counts, &featurizer, task)?;
+                        rmls.fit(data, run, Some(&mut validate))?
+                    }
+                    _ => rmls.fit(data, run, None)?,
+                };
+                let fitted = Bilinear::new(counts, &rmls.features, maps)?;
+                (Matcher::Bilinear(Box::new(fitted)), FitReport::Rmls(report))
+            }
+        })
+    }
+
+    /// Puts a matcher together again from what a model folder keeps.
+    pub fn restore(params: &Params, counts: &Counts, maps: Option<Maps>) -> Result<Self> {
+        let features = match params {
+            Params::Vsm(vsm) => return Ok(Matcher::Lexical(vsm.fit(counts)?)),
+            Params::Bm25(bm25) => return Ok(Matcher::Lexical(bm25.fit(counts)?)),
+            Params::Lm(lm) => return Ok(Matcher::Lexical(lm.fit(counts)?)),
+            Params::Pls(pls) => &pls.features,
+            Params::Rmls(rmls) => &rmls.features,
+        };
+        let maps = maps.ok_or_else(|| crate::Error::Structure {
+            problem: format!("a {} model without its maps", params.name()),
+        })?;
+        Ok(Matcher::Bilinear(Box::new(Bilinear::new(counts, features, maps)?)))
+    }
+
+    /// What was learnt, if anything was.
+    pub fn maps(&self) -> Option<&Maps> {
+        match self {
+            Matcher::Lexical(_) => None,
+            Matcher::Bilinear(bilinear) => Some(bilinear.maps()),
+        }
+    }
+
+    /// Scores every document.
+    pub fn score_all(&self, counts: &Counts, query: &QueryTerms, out: &mut [f32]) {
+        match self {
+            Matcher::Lexical(lexical) => lexical.score_all(query, out),
+            Matcher::Bilinear(bilinear) => bilinear.score_all(counts, query, out),
+        }
+    }
+
+    /// Scores the documents `docs`, one score each; the same bits as [`Matcher::score_all`].
+    pub fn score_some(&self, counts: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]) {
+        match self {
+            Matcher::Lexical(lexical) => lexical.score_some(query, docs, out),
+            Matcher::Bilinear(bilinear) => bilinear.score_some(counts, query, docs, out),
+        }
+    }
+
+    /// Scores the candidates of a query: `docs`, or all documents.
+    pub fn scores(&self, counts: &Counts, query: &QueryTerms, docs: Option<&[u32]>) -> Vec<f32> {
+        let mut scores = vec![0.0; docs.map_or(counts.n_docs(), <[u32]>::len)];
+        match docs {
+            Some(docs) => self.score_some(counts, query, docs, &mut scores),
+            None => self.score_all(counts, query, &mut scores),
+        }
+        scores
+    }
+}
+
+/// Scores maps on a validation task by its mean nDCG@10.
+fn validator<'a>(
+    counts: &Counts,
+    featurizer: &Featurizer,
+    task: &'a Task<'a>,
+) -> Result<impl FnMut(&crate::linalg::Dense, &crate::linalg::Dense) -> Result<f64> + use<'a>> {
+    let (x, y) = featurizer.matrices(counts)?;
+    let queries = task.queries().to_vec();
+    let x = pick_rows(&x, &queries)?;
+    Ok(move |l_x: &crate::linalg::Dense, l_y: &crate::linalg::Dense| {
+        let (query_images, doc_images) = (bilinear::image(&x, l_x), bilinear::image(&y, l_y));
+        let score = |place: usize, docs: Option<&[u32]>| {
+            let image = query_images.row(place);
+            let score = |doc: usize| crate::linalg::dot(image, doc_images.row(doc));
+            match docs {
+                Some(docs) => docs.iter().map(|&doc| score(doc as usize)).collect(),
+                None => (0..doc_images.n_rows()).map(score).collect(),
+            }
+        };
+        Ok(task.mean(Measure::Ndcg { k: Some(10) }, score))
+    })
+}
+
+fn pick_rows(matrix: &Csr, rows: &[u32]) -> Result<Csr> {
+    let mut starts = vec![0u64];
+    let (mut indices, mut values) = (Vec::new(), Vec::new());
+    for &i in rows {
+        let row = matrix.row(i as usize);
+        indices.extend_from_slice(row.indices);
+        values.extend_from_slice(row.values);
+        starts.push(indices.len() as u64);
+    }
+    Csr::new(matrix.n_cols(), starts, indices, values)
+}

@@ -1,0 +1,375 @@
+//! A trained model as one artefact: counts, statistics, analyser and vocabulary, and one or
+//! more fitted matchers with their weights. What training knew, serving knows.
+//!
+//! ```text
+//! manifest.json             what it is, its parameters, the dataset it came from
+//! preparation.json          the analyser and the fields
+//! statistics.json           counts of the collection
+//! vocabulary.jsonl          the terms
+//! documents.jsonl           ids of the documents
+//! queries.jsonl             ids and texts of the queries
+//! counts.safetensors        raw counts and training clicks
+//! part-N.safetensors        what matcher N learnt
+//! report.json               every fit, sweep by sweep
+//! times.json                when, how long and with how many threads; not part of the identity
+//! ```
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::mix::standardise;
+use super::{Explanation, FitReport, Line, Maps, Matcher, Mixture, Params, PartExplanation};
+use crate::data::Dataset;
+use crate::eval::{Candidates, CompareParams, Contender, Hit, Measure, Task, Variant, tie_rank, top_k, tune_weights};
+use crate::features::{Counts, Field, Preparation, QueryTerms, Unread};
+use crate::file::{Folder, FolderKind, LineTable, LineTableWriter, NewFolder, Tensors, TensorsWriter};
+use crate::linalg::Dense;
+use crate::text::Vocabulary;
+use crate::{Error, Result, Run};
+
+/// One matcher of a model.
+pub struct Part {
+    /// Its weight; 1 if it is the only one.
+    pub weight: f64,
+    /// Its parameters.
+    pub params: Params,
+    /// The matcher.
+    pub matcher: Matcher,
+}
+
+/// A model: what [`Model::train`] yields and what a model folder holds.
+pub struct Model {
+    /// What the manifest says.
+    pub about: ModelAbout,
+    /// Everything counted in training.
+    pub counts: Counts,
+    /// The matchers.
+    pub parts: Vec<Part>,
+    tie_rank: Vec<u32>,
+}
+
+/// A model fresh from training, with the reports of its fits.
+pub struct Trained {
+    /// The model.
+    pub model: Model,
+    /// One report a part.
+    pub reports: Vec<FitReport>,
+    /// The validation score that chose the weights of a mix.
+    pub validation: Option<f64>,
+}
+
+/// What a model says of itself in its manifest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelAbout {
+    /// `rmls`, or a mix such as `pls+bm25`.
+    pub name: String,
+    /// Weight and parameters of every part.
+    pub parts: Vec<PartAbout>,
+    /// The dataset it was trained on.
+    pub dataset: DatasetRef,
+    /// How much it knows.
+    pub counts: ModelCounts,
+}
+
+/// Weight and parameters of a part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PartAbout {
+    /// Its weight.
+    pub weight: f64,
+    /// Its parameters.
+    #[serde(flatten)]
+    pub params: Params,
+}
+
+/// Where a dataset lies, and which one it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DatasetRef {
+    /// The folder in which the documents' text lies.
+    pub path: PathBuf,
+    /// The checksum of its content.
+    pub identity: String,
+}
+
+/// How much a model knows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelCounts {
+    /// Queries.
+    pub queries: usize,
+    /// Documents.
+    pub documents: usize,
+    /// Terms.
+    pub terms: usize,
+    /// Training pairs.
+    pub pairs: usize,
+}
+
+/// What statistics.json holds besides what the matrices hold.
+#[derive(Debug, Serialize, Deserialize)]
+struct Statistics {
+    n_training_docs: usize,
+    unread: Unread,
+    fields: Vec<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct QueryName {
+    id: String,
+    text: String,
+}
+
+impl Model {
+    /// Reads `dataset` as `preparation` says and fits every part of `mixture`; weights that are not
+    /// given are tuned on validation. `params` holds a set for each part.
+    pub fn train(
+        dataset: &Dataset,
+        preparation: &Preparation,
+        mixture: &Mixture,
+        params: &[Params],
+        run: &Run<'_>,
+    ) -> Result<Trained> {
+        let counts = Counts::of(dataset, preparation, run)?;
+        let variant = Variant::default();
+        let validation = Task::validation(dataset, &counts.doc_ids, Candidates::Auto, variant);
+        let mut contenders = Vec::new();
+        let mut reports = Vec::new();
+        for ((_, name), params) in mixture.parts.iter().zip(params) {
+            let (matcher, report) = Matcher::fit(params, &counts, Some(&validation), run)?;
+            contenders.push(Contender { name: name.clone(), matcher });
+            reports.push(report);
+        }
+        let compare = CompareParams {
+            rows: &[],
+            measures: &[],
+            tune_on: Measure::Ndcg { k: Some(10) },
+            baseline: 0,
+            candidates: Candidates::Auto,
+            variant,
+            seed: 1,
+        };
+        let (weights, score) = tune_weights(dataset, &counts, &contenders, mixture, &compare, run)?;
+        let parts: Vec<Part> = contenders
+            .into_iter()
+            .zip(params)
+            .zip(weights)
+            .map(|((contender, params), weight)| Part { weight, params: params.clone(), matcher: contender.matcher })
+            .collect();
+        let path = std::path::absolute(&dataset.folder.path).unwrap_or_else(|_| dataset.folder.path.clone());
+        let about = ModelAbout {
+            name: mixture.to_string(),
+            parts: parts.iter().map(|p| PartAbout { weight: p.weight, params: p.params.clone() }).collect(),
+            dataset: DatasetRef { path, identity: dataset.folder.identity() },
+            counts: ModelCounts {
+                queries: counts.n_queries(),
+                documents: counts.n_docs(),
+                terms: counts.n_terms(),
+                pairs: counts.clicks.nnz(),
+            },
+        };
+        Ok(Trained { model: Model::new(about, counts, parts), reports, validation: score })
+    }
+
+    fn new(about: ModelAbout, counts: Counts, parts: Vec<Part>) -> Self {
+        let tie_rank = tie_rank(&counts.doc_ids);
+        Model { about, counts, parts, tie_rank }
+    }
+
+    /// Scores every document. A mix adds its parts' scores, standardised over all documents.
+    pub fn scores(&self, query: &QueryTerms) -> Vec<f32> {
+        if let [only] = &self.parts[..] {
+            return only.matcher.scores(&self.counts, query, None);
+        }
+        let mut sum = vec![0.0f32; self.counts.n_docs()];
+        for part in &self.parts {
+            let mut scores = part.matcher.scores(&self.counts, query, None);
+            standardise(&mut scores);
+            sum.iter_mut().zip(&scores).for_each(|(sum, &score)| *sum += part.weight as f32 * score);
+        }
+        sum
+    }
+
+    /// The `k` best documents for a query.
+    pub fn search(&self, query: &QueryTerms, k: usize) -> Vec<Hit> {
+        top_k(&self.scores(query), k, &self.tie_rank, &[])
+    }
+
+    /// Reads a query; an error if the model can make nothing of it.
+    pub fn read_query(&self, text: &str) -> Result<QueryTerms> {
+        let query = self.counts.read_query(text);
+        if query.indices.is_empty() && query.known.is_none() {
+            let advice = if query.unknown.is_empty() {
+                "it holds nothing but stop words, punctuation or space: add a word".to_owned()
+            } else {
+                format!(
+                    "the model does not know {}; character n-grams (`--char-ngrams 3-5` in training) help with unseen words",
+                    query.unknown.join(", ")
+                )
+            };
+            return Err(Error::Empty { what: format!("the query {text:?} analyses to nothing"), advice });
+        }
+        Ok(query)
+    }
+
+    /// The number of the document called `id`.
+    pub fn find_doc(&self, id: &str) -> Result<u32> {
+        self.counts.doc_ids.iter().position(|known| known == id).map(|at| at as u32).ok_or_else(|| Error::Unknown {
+            kind: "document",
+            name: id.to_owned(),
+            advice: "`liken search` shows the ids of documents".into(),
+        })
+    }
+
+    /// Explains the score of `doc` for `text`, with the `most` largest contributions of each part.
+    pub fn explain(&self, text: &str, doc: u32, most: usize) -> Result<Explanation> {
+        let query = self.read_query(text)?;
+        let row = self.counts.docs.row(doc as usize);
+        let shared_words = query
+            .indices
+            .iter()
+            .filter(|&&term| row.contains(term))
+            .map(|&term| self.counts.vocabulary.term(term).to_owned())
+            .collect();
+        let mut parts = Vec::new();
+        for part in &self.parts {
+            let mut lines: Vec<Line> = match &part.matcher {
+                Matcher::Lexical(lexical) => lexical
+                    .contributions(&self.counts, &query, doc)
+                    .into_iter()
+                    .map(|(term, value)| Line { query: term.clone(), doc: term, value })
+                    .collect(),
+                Matcher::Bilinear(bilinear) => bilinear
+                    .contributions(&self.counts, &query, doc)
+                    .into_iter()
+                    .map(|pair| Line { query: pair.query, doc: pair.doc, value: pair.value })
+                    .collect(),
+            };
+            lines.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
+            let mut scores = part.matcher.scores(&self.counts, &query, None);
+            let score = f64::from(scores[doc as usize]);
+            let (standard, adds) = if self.parts.len() > 1 {
+                let standard = standardise(&mut scores);
+                (Some(standard), part.weight * f64::from(scores[doc as usize]))
+            } else {
+                (None, score)
+            };
+            let n_rest = lines.len().saturating_sub(most);
+            lines.truncate(most);
+            let rest = score - lines.iter().map(|line| line.value).sum::<f64>();
+            let method = part.params.name().to_owned();
+            parts.push(PartExplanation { method, weight: part.weight, score, standard, adds, lines, n_rest, rest });
+        }
+        let score = f64::from(self.scores(&query)[doc as usize]);
+        let id = self.counts.doc_ids[doc as usize].clone();
+        Ok(Explanation { query: text.to_owned(), unknown: query.unknown, doc: id, score, shared_words, parts })
+    }
+}
+
+impl Trained {
+    /// Writes the model folder at `path`.
+    pub fn save(&self, path: &Path, force: bool, took: Duration) -> Result<()> {
+        let mut folder = NewFolder::create(path, force)?;
+        let counts = &self.model.counts;
+        folder.write_json("preparation.json", &counts.preparation)?;
+        let statistics = Statistics {
+            n_training_docs: counts.n_training_docs,
+            unread: counts.unread,
+            fields: counts.fields.iter().map(|field| field.name.clone()).collect(),
+        };
+        folder.write_json("statistics.json", &statistics)?;
+        folder.write_json("report.json", &self.reports)?;
+        counts.vocabulary.write(&folder.path("vocabulary.jsonl"))?;
+        let mut documents = LineTableWriter::create(&folder.path("documents.jsonl"))?;
+        counts.doc_ids.iter().try_for_each(|id| documents.push(id))?;
+        documents.finish()?;
+        let mut queries = LineTableWriter::create(&folder.path("queries.jsonl"))?;
+        for (id, text) in counts.query_ids.iter().zip(&counts.query_texts) {
+            queries.push(&QueryName { id: id.clone(), text: text.clone() })?;
+        }
+        queries.finish()?;
+        let mut tensors = TensorsWriter::new();
+        for (f, field) in counts.fields.iter().enumerate() {
+            tensors.csr(&format!("field.{f}"), &field.docs);
+        }
+        tensors.csr("queries", &counts.queries).csr("clicks", &counts.clicks);
+        tensors.array("held_out_documents", &[counts.held_out_documents.len()], &counts.held_out_documents);
+        tensors.write(&folder.path("counts.safetensors"))?;
+        for (p, part) in self.model.parts.iter().enumerate() {
+            if let Some(maps) = part.matcher.maps() {
+                let mut tensors = TensorsWriter::new();
+                for (name, map) in [("l_x", &maps.l_x), ("l_y", &maps.l_y)] {
+                    tensors.array(name, &[map.n_rows(), map.n_cols()], map.values());
+                }
+                tensors.write(&folder.path(&format!("part-{p}.safetensors")))?;
+            }
+        }
+        let times = serde_json::json!({
+            "finished": std::time::SystemTime::now()
+                .duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            "seconds": took.as_secs_f64(),
+            "threads": rayon::current_num_threads(),
+        });
+        folder.write_json("times.json", &times)?;
+        folder.outside_identity("times.json");
+        folder.commit(FolderKind::Model, &self.model.about)
+    }
+}
+
+impl Model {
+    /// Opens and verifies the model folder at `path`.
+    pub fn open(path: &Path) -> Result<Self> {
+        let folder: Folder<ModelAbout> = Folder::open(path, FolderKind::Model)?;
+        let preparation: Preparation = folder.read_json("preparation.json")?;
+        let statistics: Statistics = folder.read_json("statistics.json")?;
+        let tensors_path = folder.file("counts.safetensors");
+        let tensors = Tensors::open(&tensors_path)?;
+        let mut fields = Vec::new();
+        for (f, name) in statistics.fields.into_iter().enumerate() {
+            fields.push(Field { name, docs: tensors.csr(&format!("field.{f}"))? });
+        }
+        let doc_ids: Vec<String> =
+            LineTable::open(&folder.file("documents.jsonl"))?.iter().collect::<Result<_>>()?;
+        let names: LineTable<QueryName> = LineTable::open(&folder.file("queries.jsonl"))?;
+        let (mut query_ids, mut query_texts) = (Vec::new(), Vec::new());
+        for name in names.iter() {
+            let name = name?;
+            query_ids.push(name.id);
+            query_texts.push(name.text);
+        }
+        let parts = crate::features::Parts {
+            preparation,
+            vocabulary: Vocabulary::open(&folder.file("vocabulary.jsonl"))?,
+            fields,
+            queries: tensors.csr("queries")?,
+            clicks: tensors.csr("clicks")?,
+            held_out_documents: tensors.array("held_out_documents")?.1,
+            doc_ids,
+            query_ids,
+            query_texts,
+            unread: statistics.unread,
+        };
+        parts.check(&tensors_path)?;
+        let counts = Counts::from_parts(parts)?;
+        let mut fitted = Vec::new();
+        for (p, about) in folder.manifest.about.parts.iter().enumerate() {
+            let path = folder.file(&format!("part-{p}.safetensors"));
+            let maps = if about.params.learns() { Some(read_maps(&path)?) } else { None };
+            let matcher = Matcher::restore(&about.params, &counts, maps)
+                .map_err(|error| Error::damaged(&path, error.to_string()))?;
+            fitted.push(Part { weight: about.weight, params: about.params.clone(), matcher });
+        }
+        Ok(Model::new(folder.manifest.about, counts, fitted))
+    }
+}
+
+fn read_maps(path: &Path) -> Result<Maps> {
+    let tensors = Tensors::open(path)?;
+    let map = |name: &str| -> Result<Dense> {
+        let (shape, values) = tensors.array::<f32>(name)?;
+        match shape[..] {
+            [n_rows, n_cols] => Ok(Dense::from_values(n_rows, n_cols, values)),
+            _ => Err(Error::damaged(path, format!("{name} has {} axes instead of two", shape.len()))),
+        }
+    };
+    Ok(Maps { l_x: map("l_x")?, l_y: map("l_y")? })
+}

@@ -1,0 +1,93 @@
+//! What lies near what in the latent space of a bilinear model: queries with the same
+//! intent, documents for the same queries, words that mean the same. Nearness is the cosine
+//! of the images.
+
+use rayon::prelude::*;
+
+use super::{Bilinear, Matcher, Model};
+use crate::features::{Counts, QueryTerms};
+use crate::linalg::{Dense, dot_f64};
+use crate::{Error, Result};
+
+/// The latent space of a model, to look around in.
+pub struct Neighbours<'a> {
+    counts: &'a Counts,
+    bilinear: &'a Bilinear,
+}
+
+impl<'a> Neighbours<'a> {
+    /// The space of the first part of `model` that has one.
+    pub fn of(model: &'a Model) -> Result<Self> {
+        let bilinear = model.parts.iter().find_map(|part| match &part.matcher {
+            Matcher::Bilinear(bilinear) => Some(bilinear),
+            Matcher::Lexical(_) => None,
+        });
+        match bilinear {
+            Some(bilinear) => Ok(Neighbours { counts: &model.counts, bilinear }),
+            None => Err(Error::Unknown {
+                kind: "latent space",
+                name: model.about.name.clone(),
+                advice: "this model only counts words; similarity is learnt: `liken train rmls …`".into(),
+            }),
+        }
+    }
+
+    /// The `k` queries nearest to `query`, itself left out.
+    pub fn queries(&self, query: &QueryTerms, k: usize) -> Result<Vec<(String, f64)>> {
+        let images = self.bilinear.query_images(self.counts)?;
+        let image = self.bilinear.query_image(self.counts, query);
+        let found = nearest(&image, &images, k, |i| query.known == Some(i));
+        Ok(found.into_iter().map(|(i, cosine)| (self.counts.query_texts[i as usize].clone(), cosine)).collect())
+    }
+
+    /// The `k` documents nearest to `doc`, itself left out.
+    pub fn docs(&self, doc: u32, k: usize) -> Vec<(u32, f64)> {
+        nearest(self.bilinear.doc_image(doc), self.bilinear.doc_images(), k, |j| j == doc)
+    }
+
+    /// The `k` words of queries and the `k` words of documents that queries with `word` are
+    /// nearest to. `word` is analysed like any text and must be one term.
+    pub fn words(&self, word: &str, k: usize) -> Result<(Vec<(String, f64)>, Vec<(String, f64)>)> {
+        let unknown = |advice: &str| Error::Unknown { kind: "word", name: word.to_owned(), advice: advice.into() };
+        let terms = self.counts.analyzer.terms(word);
+        let [term] = &terms[..] else {
+            return Err(unknown("expected one word that is not a stop word; for several, use --query"));
+        };
+        let id = self
+            .counts
+            .vocabulary
+            .id(term)
+            .ok_or_else(|| unknown("it does not occur in the training data"))?;
+        let maps = self.bilinear.maps();
+        let image = maps.l_x.row(id as usize);
+        if image.iter().all(|&value| value == 0.0) {
+            return Err(unknown("no training query uses it, so the model has learnt nothing about it"));
+        }
+        let n = self.counts.n_terms() as u32;
+        let name = |(i, cosine): (u32, f64)| (self.counts.vocabulary.term(i).to_owned(), cosine);
+        let in_queries = nearest(image, &maps.l_x, k, |u| u == id || u >= n);
+        let in_docs = nearest(image, &maps.l_y, k, |v| v >= n);
+        Ok((in_queries.into_iter().map(name).collect(), in_docs.into_iter().map(name).collect()))
+    }
+}
+
+/// The rows of `images` with the largest cosine to `image`; rows of zeros are never near.
+fn nearest(image: &[f32], images: &Dense, k: usize, skip: impl Fn(u32) -> bool + Sync) -> Vec<(u32, f64)> {
+    let norm = dot_f64(image, image).sqrt();
+    let mut found: Vec<(u32, f64)> = (0..images.n_rows() as u32)
+        .into_par_iter()
+        .filter(|&i| !skip(i))
+        .filter_map(|i| {
+            let row = images.row(i as usize);
+            let length = dot_f64(row, row).sqrt() * norm;
+            (length > 0.0).then(|| (i, dot_f64(image, row) / length))
+        })
+        .collect();
+    let order = |a: &(u32, f64), b: &(u32, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
+    if found.len() > k && k > 0 {
+        found.select_nth_unstable_by(k - 1, order);
+    }
+    found.truncate(k);
+    found.sort_by(order);
+    found
+}

@@ -1,0 +1,124 @@
+//! Partial least squares: maximise tr(L_xᵀ C L_y) with orthonormal L_x and L_y. The answer is
+//! the top singular vectors of C = XᵀR̃Y (Wu, Lu and Li 2013, section 3.2).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::bilinear::Maps;
+use crate::features::{Features, Response, Weighted, Weighting};
+use crate::linalg::{Centring, Operator, SvdParams, randomised_svd};
+use crate::{Error, Result, Run};
+
+/// Parameters of PLS.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Pls {
+    /// Latent dimensions.
+    pub dim: usize,
+    /// Which features queries and documents have.
+    pub features: Features,
+    /// How clicks are weighted against each other.
+    pub weighting: Weighting,
+    /// What a number of clicks counts for.
+    pub response: Response,
+    /// What is taken off C before it is factorised.
+    pub centring: Centring,
+    /// Scores use Σ to this power: 0 (the papers' PLS), 0.5 or 1.
+    pub sigma: f64,
+    /// Largest residual max(‖Cv − σu‖, ‖Cᵀu − σv‖)/σ₁ allowed.
+    pub tolerance: f64,
+    /// Most iterations of the solver.
+    pub iterations: usize,
+    /// Extra dimensions carried while solving (half of dim if not set); more of them mean fewer iterations.
+    pub oversample: Option<usize>,
+    /// Seed of the solver's random start.
+    pub seed: u64,
+}
+
+impl Default for Pls {
+    fn default() -> Self {
+        Pls {
+            dim: 300,
+            features: Features::default(),
+            weighting: Weighting::default(),
+            response: Response::default(),
+            centring: Centring::None,
+            sigma: 0.0,
+            tolerance: 1e-3,
+            iterations: 50,
+            oversample: None,
+            seed: 1,
+        }
+    }
+}
+
+/// What the solver did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlsReport {
+    /// Dimensions found: fewer than asked for if C has a lower rank.
+    pub dim: usize,
+    /// Iterations of the solver.
+    pub iterations: usize,
+    /// The largest residual of the triplets kept.
+    pub residual: f64,
+    /// Whether the residual is below the tolerance.
+    pub converged: bool,
+    /// The singular values.
+    pub sigma: Vec<f64>,
+}
+
+impl Pls {
+    /// Refuses values that make no sense.
+    pub fn check(&self) -> Result<()> {
+        if self.dim == 0 {
+            return Err(Error::parameter("dim", self.dim, "1 or more"));
+        }
+        if !(self.sigma.is_finite() && self.sigma >= 0.0) {
+            return Err(Error::parameter("sigma", self.sigma, "a finite number, 0 or more"));
+        }
+        if !(self.tolerance.is_finite() && self.tolerance > 0.0) {
+            return Err(Error::parameter("tolerance", self.tolerance, "a finite number above 0"));
+        }
+        if self.iterations == 0 {
+            return Err(Error::parameter("iterations", self.iterations, "1 or more"));
+        }
+        self.features.check()
+    }
+
+    /// Learns the maps from `data`.
+    pub fn fit(&self, data: Weighted, run: &Run<'_>) -> Result<(Maps, PlsReport)> {
+        self.check()?;
+        let operator = Operator::new(data.x, data.r, data.y, self.centring)?;
+        let defaults = SvdParams::of(self.dim);
+        let params = SvdParams {
+            oversample: self.oversample.unwrap_or(defaults.oversample),
+            tolerance: self.tolerance,
+            max_iterations: self.iterations,
+            seed: self.seed,
+            ..defaults
+        };
+        let mut svd = randomised_svd(&operator, &params, run)?;
+        let report = PlsReport {
+            dim: svd.sigma.len(),
+            iterations: svd.iterations,
+            residual: svd.residuals.iter().copied().fold(0.0, f64::max),
+            converged: svd.converged,
+            sigma: svd.sigma.clone(),
+        };
+        if self.sigma > 0.0 {
+            let scales: Vec<f32> = svd.sigma.iter().map(|s| s.powf(self.sigma / 2.0) as f32).collect();
+            for map in [&mut svd.u, &mut svd.v] {
+                scale_columns(map, &scales);
+            }
+        }
+        Ok((Maps { l_x: svd.u, l_y: svd.v }, report))
+    }
+}
+
+/// Multiplies each column by its factor.
+pub(crate) fn scale_columns(map: &mut crate::linalg::Dense, factors: &[f32]) {
+    use rayon::prelude::*;
+    map.rows_mut().for_each(|row| {
+        row.iter_mut().zip(factors).for_each(|(value, &factor)| *value *= factor);
+    });
+}

@@ -1,0 +1,503 @@
+//! Regularised mapping to latent structures (Wu, Lu and Li 2013):
+//!
+//! ```text
+//! maximise tr(L_xᵀ C L_y) − β Σ_u |l_xu|₁ − γ Σ_v |l_yv|₁   with ‖l_xu‖₂ ≤ θ_x, ‖l_yv‖₂ ≤ θ_y
+//! ```
+//! by turns: Ω = C·L_y and l_xu ← θ_x·S_β(ω_u)/‖S_β(ω_u)‖, then the same for L_y with CᵀL_x.
+//! Rows do not depend on each other, so every half-sweep is parallel over rows.
+//!
+//! On non-negative data the optimum itself is degenerate (all rows of a connected part are
+//! parallel), so RMLS works because it is stopped early: every half-sweep is validated, the
+//! best one is returned, and the effective rank shows the collapse coming. A start from the
+//! singular vectors of C (`spectral`) is the other remedy, and the default.
+
+mod row;
+
+use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::bilinear::Maps;
+use super::pls::scale_columns;
+use crate::features::{Features, Response, Weighted, Weighting};
+use crate::linalg::{Centring, Dense, Operator, SvdParams, effective_rank, randomised_svd};
+use crate::random::Random;
+use crate::{Error, Result, Run};
+
+/// Rows looked at for the effective rank: the whole Gram matrix would cost more than a sweep.
+const RANK_SAMPLE: usize = 4096;
+
+/// Parameters of RMLS.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rmls {
+    /// Latent dimensions.
+    pub dim: usize,
+    /// Where L_x and L_y start.
+    pub start: Start,
+    /// Most sweeps over both sides; 0 keeps a spectral start as it is.
+    pub sweeps: usize,
+    /// Stop after this many sweeps without a better validation score.
+    pub patience: usize,
+    /// How rows are made sparse.
+    pub penalty: Penalty,
+    /// `absolute`: threshold of the rows of L_x, in units of the click weights.
+    pub beta: f32,
+    /// `absolute`: threshold of the rows of L_y.
+    pub gamma: f32,
+    /// `relative`: threshold of a row of L_x as a share of its largest entry; 0 to below 1.
+    pub rho_x: f32,
+    /// `relative`: threshold of a row of L_y as a share of its largest entry.
+    pub rho_y: f32,
+    /// `bound`: largest ℓ1 norm of a row of L_x.
+    pub lambda_x: f32,
+    /// `bound`: largest ℓ1 norm of a row of L_y.
+    pub lambda_y: f32,
+    /// Euclidean norm of the rows of L_x.
+    pub theta_x: f32,
+    /// Euclidean norm of the rows of L_y.
+    pub theta_y: f32,
+    /// Which features queries and documents have.
+    pub features: Features,
+    /// How clicks are weighted against each other.
+    pub weighting: Weighting,
+    /// What a number of clicks counts for.
+    pub response: Response,
+    /// What is taken off C.
+    pub centring: Centring,
+    /// `spectral`: largest residual of the singular vectors.
+    pub tolerance: f64,
+    /// Seed of the start.
+    pub seed: u64,
+}
+
+/// Where RMLS starts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Start {
+    /// Gaussian rows scaled to their norm, as published.
+    Random,
+    /// The singular vectors of C with rows scaled to their norm: sweep 0, and perhaps the result.
+    #[default]
+    Spectral,
+}
+
+/// How the rows of RMLS are made sparse.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Penalty {
+    /// Not at all.
+    #[default]
+    None,
+    /// The papers' formula: the thresholds beta and gamma, whatever the scale of the data.
+    Absolute,
+    /// A share of the largest entry of each row: rho_x and rho_y.
+    Relative,
+    /// A bound on the ℓ1 norm of each row instead of a penalty: lambda_x and lambda_y.
+    Bound,
+}
+
+impl Default for Rmls {
+    fn default() -> Self {
+        Rmls {
+            dim: 300,
+            start: Start::default(),
+            sweeps: 10,
+            patience: 2,
+            penalty: Penalty::default(),
+            beta: 0.0,
+            gamma: 0.0,
+            rho_x: 0.1,
+            rho_y: 0.1,
+            lambda_x: 3.0,
+            lambda_y: 3.0,
+            theta_x: 1.0,
+            theta_y: 1.0,
+            features: Features::default(),
+            weighting: Weighting::default(),
+            response: Response::default(),
+            centring: Centring::None,
+            tolerance: 1e-3,
+            seed: 1,
+        }
+    }
+}
+
+/// What one half-sweep did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RmlsStep {
+    /// "start", "sweep 1, L_x", "sweep 1, L_y" …
+    pub step: String,
+    /// tr(L_xᵀ C L_y) less the penalties.
+    pub objective: f64,
+    /// ‖new − old‖/‖old‖ of the side that moved.
+    pub change: f64,
+    /// Share of non-zeros in L_x.
+    pub density_x: f64,
+    /// Share of non-zeros in L_y.
+    pub density_y: f64,
+    /// exp of the entropy of the spectrum of L_x; 1 means that all rows are parallel.
+    pub effective_rank_x: f64,
+    /// The same for L_y.
+    pub effective_rank_y: f64,
+    /// The validation score, where there is validation data.
+    pub validation: Option<f64>,
+}
+
+/// What a fit of RMLS did, half-sweep by half-sweep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RmlsReport {
+    /// Every half-sweep.
+    pub steps: Vec<RmlsStep>,
+    /// The one that was kept (index into `steps`).
+    pub best: usize,
+    /// The first at which the effective rank fell below a tenth of its start.
+    pub collapsed: Option<usize>,
+    /// Whether the spectral start met its tolerance.
+    pub spectral_converged: Option<bool>,
+}
+
+/// Scores a pair of maps on validation data; higher is better.
+pub type Validate<'a> = dyn FnMut(&Dense, &Dense) -> Result<f64> + 'a;
+
+/// Queries or documents.
+#[derive(Clone, Copy, PartialEq)]
+enum Side {
+    X,
+    Y,
+}
+
+impl Rmls {
+    /// Refuses values that make no sense.
+    pub fn check(&self) -> Result<()> {
+        if self.dim == 0 {
+            return Err(Error::parameter("dim", self.dim, "1 or more"));
+        }
+        if self.sweeps == 0 && self.start == Start::Random {
+            return Err(Error::parameter("sweeps", 0, "1 or more when the start is random"));
+        }
+        for (name, value) in [("rho_x", self.rho_x), ("rho_y", self.rho_y)] {
+            if !(0.0..1.0).contains(&value) {
+                return Err(Error::parameter(name, value, "0 or more, below 1"));
+            }
+        }
+        for (name, value) in [("beta", self.beta), ("gamma", self.gamma)] {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(Error::parameter(name, value, "a finite number, 0 or more"));
+            }
+        }
+        for (name, value) in [
+            ("theta_x", self.theta_x),
+            ("theta_y", self.theta_y),
+            ("lambda_x", self.lambda_x),
+            ("lambda_y", self.lambda_y),
+        ] {
+            if !(value.is_finite() && value > 0.0) {
+                return Err(Error::parameter(name, value, "a finite number above 0"));
+            }
+        }
+        self.features.check()
+    }
+
+    /// Learns the maps from `data`. With `validate`, every half-sweep is scored and the best
+    /// is returned; without, the last.
+    pub fn fit(
+        &self,
+        data: Weighted,
+        run: &Run<'_>,
+        validate: Option<&mut Validate<'_>>,
+    ) -> Result<(Maps, RmlsReport)> {
+        self.check()?;
+        let operator = Operator::new(data.x, data.r, data.y, self.centring)?;
+        let report = RmlsReport { steps: Vec::new(), best: 0, collapsed: None, spectral_converged: None };
+        let mut fit = Fit { params: self, operator, validate, best: None, report };
+        match self.start {
+            Start::Random => fit.from_random(run)?,
+            Start::Spectral => fit.from_spectral(run)?,
+        }
+        let best = fit.best.ok_or_else(|| Error::Empty {
+            what: "RMLS made no step".into(),
+            advice: "set sweeps to 1 or more".into(),
+        })?;
+        Ok((best.maps, fit.report))
+    }
+
+    fn threshold(&self, side: Side, row: &[f32]) -> f32 {
+        let (fixed, share) = match side {
+            Side::X => (self.beta, self.rho_x),
+            Side::Y => (self.gamma, self.rho_y),
+        };
+        match self.penalty {
+            Penalty::None | Penalty::Bound => 0.0,
+            Penalty::Absolute => fixed,
+            Penalty::Relative => share * row.iter().fold(0.0f32, |m, w| m.max(w.abs())),
+        }
+    }
+
+    fn theta(&self, side: Side) -> f32 {
+        match side {
+            Side::X => self.theta_x,
+            Side::Y => self.theta_y,
+        }
+    }
+
+    fn lambda(&self, side: Side) -> f32 {
+        match side {
+            Side::X => self.lambda_x,
+            Side::Y => self.lambda_y,
+        }
+    }
+}
+
+struct Best {
+    score: f64,
+    sweep: usize,
+    maps: Maps,
+}
+
+struct Fit<'a, 'v> {
+    params: &'a Rmls,
+    operator: Operator,
+    validate: Option<&'a mut Validate<'v>>,
+    best: Option<Best>,
+    report: RmlsReport,
+}
+
+/// Sums over the rows of a half-sweep.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    inner: f64,
+    penalty: f64,
+    moved: f64,
+    old: f64,
+    largest: f64,
+    filled: f64,
+}
+
+impl Fit<'_, '_> {
+    fn from_random(&mut self, run: &Run<'_>) -> Result<()> {
+        let params = self.params;
+        let mut l_y = Dense::gaussian(self.operator.d_y(), params.dim, params.seed);
+        l_y.scale_rows_to(params.theta_y);
+        let l_x = Dense::zeros(self.operator.d_x(), params.dim);
+        // A random L_y has, but for chance, as much rank as it will ever have.
+        let start = self.rank(&l_y);
+        self.sweep_on(l_x, l_y, (start, start), run)
+    }
+
+    fn from_spectral(&mut self, run: &Run<'_>) -> Result<()> {
+        let params = self.params;
+        let defaults = SvdParams::of(params.dim);
+        let svd_params = SvdParams { tolerance: params.tolerance, seed: params.seed, ..defaults };
+        let svd = randomised_svd(&self.operator, &svd_params, run)?;
+        self.report.spectral_converged = Some(svd.converged);
+        let (mut l_x, mut l_y) = (svd.u.clone(), svd.v.clone());
+        l_x.scale_rows_to(params.theta_x);
+        l_y.scale_rows_to(params.theta_y);
+        let ranks = (self.rank(&l_x), self.rank(&l_y));
+        let objective = {
+            let mut omega = Dense::zeros(self.operator.d_x(), l_y.n_cols());
+            self.operator.apply(&l_y, &mut omega);
+            ordered_sum(&omega, |u, omega| row::inner(omega, l_x.row(u)))
+        };
+        let first = Sums { inner: objective, filled: filled(&l_x), ..Sums::default() };
+        let step = self.describe("start".into(), first, 0.0, &l_x, &l_y, ranks)?;
+        self.keep(step, 0, &l_x, &l_y);
+        if params.sweeps == 0 {
+            return Ok(());
+        }
+        // From V·Σ⁻¹ the first half-sweep meets U again; from V it would meet U·Σ, let Σ back
+        // in and collapse.
+        let inverse: Vec<f32> = svd.sigma.iter().map(|&s| (1.0 / s) as f32).collect();
+        let mut from = svd.v;
+        scale_columns(&mut from, &inverse);
+        self.sweep_on(l_x, from, ranks, run)
+    }
+
+    fn sweep_on(&mut self, mut l_x: Dense, mut l_y: Dense, start: (f64, f64), run: &Run<'_>) -> Result<()> {
+        let params = self.params;
+        let total = Some(2 * params.sweeps as u64);
+        for sweep in 1..=params.sweeps {
+            run.step(&format!("RMLS sweep {sweep}"), 2 * (sweep as u64 - 1), total)?;
+            self.half_sweep(Side::X, sweep, &mut l_x, &mut l_y, start)?;
+            run.step(&format!("RMLS sweep {sweep}"), 2 * sweep as u64 - 1, total)?;
+            self.half_sweep(Side::Y, sweep, &mut l_x, &mut l_y, start)?;
+            let stale = self.best.as_ref().map_or(0, |best| sweep - best.sweep);
+            if self.validate.is_some() && stale >= params.patience {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn half_sweep(
+        &mut self,
+        side: Side,
+        sweep: usize,
+        l_x: &mut Dense,
+        l_y: &mut Dense,
+        start: (f64, f64),
+    ) -> Result<()> {
+        let mut omega = match side {
+            Side::X => {
+                let mut omega = Dense::zeros(self.operator.d_x(), l_y.n_cols());
+                self.operator.apply(l_y, &mut omega);
+                omega
+            }
+            Side::Y => {
+                let mut omega = Dense::zeros(self.operator.d_y(), l_x.n_cols());
+                self.operator.apply_transpose(l_x, &mut omega);
+                omega
+            }
+        };
+        let old = if side == Side::X { &*l_x } else { &*l_y };
+        let sums = update_rows(self.params, side, old, &mut omega);
+        if !sums.inner.is_finite() || !sums.largest.is_finite() {
+            return Err(Error::NotFinite {
+                what: "a row of Ω = C·L",
+                sweep,
+                advice: "look for huge weights in the clicks, or use response = \"log\" or \"binary\"".into(),
+            });
+        }
+        if sums.filled == 0.0 {
+            let (name, hint) = match (self.params.penalty, side) {
+                (Penalty::Absolute, Side::X) => ("L_x", "beta"),
+                (Penalty::Absolute, Side::Y) => ("L_y", "gamma"),
+                (_, Side::X) => ("L_x", "the penalty"),
+                (_, Side::Y) => ("L_y", "the penalty"),
+            };
+            return Err(Error::Empty {
+                what: format!(
+                    "the penalty empties all of {name} in sweep {sweep}: the largest |ω| is {:.3e}",
+                    sums.largest
+                ),
+                advice: format!("set {hint} well below that, or use penalty = \"relative\""),
+            });
+        }
+        match side {
+            Side::X => *l_x = omega,
+            Side::Y => *l_y = omega,
+        }
+        let name = format!("sweep {sweep}, {}", if side == Side::X { "L_x" } else { "L_y" });
+        let change = if sums.old > 0.0 { (sums.moved / sums.old).sqrt() } else { 1.0 };
+        let step = self.describe(name, sums, change, l_x, l_y, start)?;
+        self.keep(step, sweep, l_x, l_y);
+        Ok(())
+    }
+
+    fn describe(
+        &mut self,
+        step: String,
+        sums: Sums,
+        change: f64,
+        l_x: &Dense,
+        l_y: &Dense,
+        start: (f64, f64),
+    ) -> Result<RmlsStep> {
+        let ranks = (self.rank(l_x), self.rank(l_y));
+        let fell = |now: f64, start: f64| now < start / 10.0;
+        if self.report.collapsed.is_none() && (fell(ranks.0, start.0) || fell(ranks.1, start.1)) {
+            self.report.collapsed = Some(self.report.steps.len());
+        }
+        let validation = match &mut self.validate {
+            Some(validate) => Some(validate(l_x, l_y)?),
+            None => None,
+        };
+        Ok(RmlsStep {
+            step,
+            objective: sums.inner - sums.penalty,
+            change,
+            density_x: filled(l_x) / l_x.values().len().max(1) as f64,
+            density_y: filled(l_y) / l_y.values().len().max(1) as f64,
+            effective_rank_x: ranks.0,
+            effective_rank_y: ranks.1,
+            validation,
+        })
+    }
+
+    fn keep(&mut self, step: RmlsStep, sweep: usize, l_x: &Dense, l_y: &Dense) {
+        let score = step.validation;
+        self.report.steps.push(step);
+        let better = match (&self.best, score) {
+            (Some(best), Some(score)) => score > best.score,
+            // Without validation the last sweep is the result.
+            _ => true,
+        };
+        if better {
+            self.report.best = self.report.steps.len() - 1;
+            let maps = Maps { l_x: l_x.clone(), l_y: l_y.clone() };
+            self.best = Some(Best { score: score.unwrap_or(0.0), sweep, maps });
+        }
+    }
+
+    /// The effective rank of a few thousand rows, always the same ones.
+    fn rank(&self, map: &Dense) -> f64 {
+        if map.n_rows() <= RANK_SAMPLE {
+            return effective_rank(map);
+        }
+        let mut random = Random::new(self.params.seed, u64::MAX);
+        let mut sample = Dense::zeros(RANK_SAMPLE, map.n_cols());
+        for i in 0..RANK_SAMPLE {
+            let row = random.below(map.n_rows() as u64) as usize;
+            sample.row_mut(i).copy_from_slice(map.row(row));
+        }
+        effective_rank(&sample)
+    }
+}
+
+/// Turns Ω into the new rows, in place, and sums what the report needs. The sums are made
+/// over fixed blocks and added in order.
+fn update_rows(params: &Rmls, side: Side, old: &Dense, omega: &mut Dense) -> Sums {
+    const BLOCK: usize = 256;
+    let dim = omega.n_cols();
+    let parts: Vec<Sums> = omega
+        .values_mut()
+        .par_chunks_mut(BLOCK * dim)
+        .enumerate()
+        .map(|(block, rows)| {
+            let mut sums = Sums::default();
+            let mut before = vec![0.0f32; dim];
+            let mut scratch = vec![0.0f32; dim];
+            for (k, omega) in rows.chunks_exact_mut(dim).enumerate() {
+                let old = old.row(block * BLOCK + k);
+                before.copy_from_slice(omega);
+                let largest = omega.iter().fold(0.0f32, |m, w| m.max(w.abs()));
+                // `max` passes over a NaN, so look for one.
+                let broken = omega.iter().any(|w| !w.is_finite());
+                sums.largest = if broken { f64::NAN } else { sums.largest.max(f64::from(largest)) };
+                let threshold = params.threshold(side, omega);
+                if params.penalty == Penalty::Bound {
+                    row::bounded(omega, params.lambda(side), params.theta(side), &mut scratch);
+                } else {
+                    row::penalised(omega, threshold, params.theta(side));
+                }
+                sums.inner += row::inner(&before, omega);
+                sums.penalty += f64::from(threshold) * row::l1(omega);
+                sums.filled += omega.iter().filter(|&&value| value != 0.0).count() as f64;
+                for (new, old) in omega.iter().zip(old) {
+                    let moved = f64::from(new - old);
+                    sums.moved += moved * moved;
+                    sums.old += f64::from(*old) * f64::from(*old);
+                }
+            }
+            sums
+        })
+        .collect();
+    parts.into_iter().fold(Sums::default(), |a, b| Sums {
+        inner: a.inner + b.inner,
+        penalty: a.penalty + b.penalty,
+        moved: a.moved + b.moved,
+        old: a.old + b.old,
+        largest: if a.largest.is_nan() || b.largest.is_nan() { f64::NAN } else { a.largest.max(b.largest) },
+        filled: a.filled + b.filled,
+    })
+}
+
+fn filled(map: &Dense) -> f64 {
+    map.values().par_iter().filter(|&&value| value != 0.0).count() as f64
+}
+
+fn ordered_sum(map: &Dense, f: impl Fn(usize, &[f32]) -> f64 + Sync) -> f64 {
+    let parts: Vec<f64> = (0..map.n_rows()).into_par_iter().map(|i| f(i, map.row(i))).collect();
+    parts.into_iter().sum()
+}
