@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use liken::data::Dataset;
-use liken::eval::{Candidates, Comparison, CompareParams, Measure, Variant};
+use liken::eval::{Candidates, CompareParams, Comparison, Measure, Variant};
 use liken::experiment::fit_and_compare;
 use liken::matchers::{FitReport, Mixture};
 
@@ -27,11 +27,21 @@ pub struct CompareArgs {
     dataset: PathBuf,
 
     /// Models and mixes, separated by commas.
-    #[arg(long, value_name = "M,M", value_delimiter = ',', default_value = "bm25,vsm,lm,pls,rmls,pls+bm25,rmls+bm25")]
+    #[arg(
+        long,
+        value_name = "M,M",
+        value_delimiter = ',',
+        default_value = "bm25,vsm,lm,pls,rmls,pls+bm25,rmls+bm25"
+    )]
     models: Vec<String>,
 
     /// Measures: nDCG@k, AP, P@k, R@k, RR, RankLoss.
-    #[arg(long, value_name = "M,M", value_delimiter = ',', default_value = "nDCG@1,nDCG@3,nDCG@5,nDCG@10")]
+    #[arg(
+        long,
+        value_name = "M,M",
+        value_delimiter = ',',
+        default_value = "nDCG@1,nDCG@3,nDCG@5,nDCG@10"
+    )]
     measures: Vec<Measure>,
 
     /// The measure that tunes the weights of mixes on validation.
@@ -66,13 +76,16 @@ pub struct CompareArgs {
 }
 
 pub fn run(args: &CompareArgs, console: &Console) -> anyhow::Result<()> {
-    let rows: Vec<Mixture> = args.models.iter().map(|name| Mixture::parse(name)).collect::<Result<_, _>>()?;
+    let rows: Vec<Mixture> =
+        args.models.iter().map(|name| Mixture::parse(name)).collect::<Result<_, _>>()?;
     let settings = resolve(&args.text, &args.params, &rows)?;
     let baseline = match &args.baseline {
         None => 0,
         Some(name) => match rows.iter().position(|row| &row.to_string() == name) {
             Some(at) => at,
-            None => bail!("--baseline {name}: expected one of the models: {}", args.models.join(", ")),
+            None => {
+                bail!("--baseline {name}: expected one of the models: {}", args.models.join(", "))
+            }
         },
     };
     let params = CompareParams {
@@ -81,7 +94,11 @@ pub fn run(args: &CompareArgs, console: &Console) -> anyhow::Result<()> {
         tune_on: args.tune_on,
         baseline,
         candidates: named::<Candidates>(&args.candidates)?,
-        variant: Variant { gain: named(&args.gain)?, empty: named(&args.empty)?, ..Variant::default() },
+        variant: Variant {
+            gain: named(&args.gain)?,
+            empty: named(&args.empty)?,
+            ..Variant::default()
+        },
         seed: args.params.seed().unwrap_or(1),
     };
     let (comparison, fits) = console.run(|run| {
@@ -115,7 +132,11 @@ pub fn warn_about(comparison: &Comparison, fits: &[(String, FitReport)], console
 }
 
 /// Writes a comparison in any format.
-pub fn write(out: &mut impl Write, comparison: &Comparison, format: TableFormat) -> anyhow::Result<()> {
+pub fn write(
+    out: &mut impl Write,
+    comparison: &Comparison,
+    format: TableFormat,
+) -> anyhow::Result<()> {
     if format == TableFormat::Json {
         return Ok(json(out, comparison)?);
     }
@@ -125,7 +146,12 @@ pub fn write(out: &mut impl Write, comparison: &Comparison, format: TableFormat)
         Candidates::Judged => "the judged documents are ranked",
         Candidates::All | Candidates::Auto => "all documents are ranked",
     };
-    writeln!(out, "{note}{} test queries, {ranked}; {} without a relevant document", grouped(comparison.queries), comparison.empty_queries)?;
+    writeln!(
+        out,
+        "{note}{} test queries, {ranked}; {} without a relevant document",
+        grouped(comparison.queries),
+        comparison.empty_queries
+    )?;
     writeln!(out, "{note}{}", comparison.variant)?;
     writeln!(
         out,
@@ -133,7 +159,10 @@ pub fn write(out: &mut impl Write, comparison: &Comparison, format: TableFormat)
         comparison.baseline
     )?;
     writeln!(out)?;
-    let mut grid = Grid::new(std::iter::once("model".to_owned()).chain(comparison.measures.iter().map(ToString::to_string)));
+    let mut grid = Grid::new(
+        std::iter::once("model".to_owned())
+            .chain(comparison.measures.iter().map(ToString::to_string)),
+    );
     for row in &comparison.rows {
         let cells = row.cells.iter().map(|cell| {
             let stars = match cell.against {
@@ -141,7 +170,10 @@ pub fn write(out: &mut impl Write, comparison: &Comparison, format: TableFormat)
                 Some(against) if against.t_holm < 0.05 => "*",
                 _ => "",
             };
-            format!("{:.4}{stars:<2} [{:.3}, {:.3}]", cell.mean, cell.interval.low, cell.interval.high)
+            format!(
+                "{:.4}{stars:<2} [{:.3}, {:.3}]",
+                cell.mean, cell.interval.low, cell.interval.high
+            )
         });
         grid.row(std::iter::once(row.name.clone()).chain(cells));
     }
@@ -151,8 +183,10 @@ pub fn write(out: &mut impl Write, comparison: &Comparison, format: TableFormat)
         .iter()
         .filter(|row| row.weights.len() > 1)
         .map(|row| {
-            let weights: Vec<String> = row.weights.iter().map(|(name, weight)| format!("{weight}*{name}")).collect();
-            let tuned = row.validation.map_or(String::new(), |score| format!(" (validation {score:.4})"));
+            let weights: Vec<String> =
+                row.weights.iter().map(|(name, weight)| format!("{weight}*{name}")).collect();
+            let tuned =
+                row.validation.map_or(String::new(), |score| format!(" (validation {score:.4})"));
             format!("{note}{}: {}{tuned}", row.name, weights.join(" + "))
         })
         .collect();
@@ -164,14 +198,27 @@ pub fn write(out: &mut impl Write, comparison: &Comparison, format: TableFormat)
     write_bins(out, comparison, format)
 }
 
-fn write_tests(out: &mut impl Write, comparison: &Comparison, format: TableFormat) -> anyhow::Result<()> {
+fn write_tests(
+    out: &mut impl Write,
+    comparison: &Comparison,
+    format: TableFormat,
+) -> anyhow::Result<()> {
     let note = if format == TableFormat::Latex { "% " } else { "" };
     if comparison.rows.len() < 2 {
         return Ok(());
     }
     writeln!(out, "\n{note}difference to {} and p-values", comparison.baseline)?;
-    let mut grid =
-        Grid::new(["model", "measure", "difference", "t", "t (Holm)", "sign", "randomisation", "wins/ties/losses"]).left(&[1]);
+    let mut grid = Grid::new([
+        "model",
+        "measure",
+        "difference",
+        "t",
+        "t (Holm)",
+        "sign",
+        "randomisation",
+        "wins/ties/losses",
+    ])
+    .left(&[1]);
     for row in &comparison.rows {
         for (measure, cell) in comparison.measures.iter().zip(&row.cells) {
             if let Some(against) = cell.against {
@@ -192,7 +239,11 @@ fn write_tests(out: &mut impl Write, comparison: &Comparison, format: TableForma
     Ok(grid.write(out, format)?)
 }
 
-fn write_bins(out: &mut impl Write, comparison: &Comparison, format: TableFormat) -> anyhow::Result<()> {
+fn write_bins(
+    out: &mut impl Write,
+    comparison: &Comparison,
+    format: TableFormat,
+) -> anyhow::Result<()> {
     let note = if format == TableFormat::Latex { "% " } else { "" };
     let Some(first) = comparison.rows.first() else { return Ok(()) };
     let filled: Vec<usize> = (0..first.bins.len()).filter(|&b| first.bins[b].1 > 0).collect();
@@ -216,7 +267,9 @@ fn write_bins(out: &mut impl Write, comparison: &Comparison, format: TableFormat
             format!("{name} ({queries})")
         })
         .collect();
-    let mut grid = Grid::new(std::iter::once("model".to_owned()).chain(filled.iter().map(|&b| names[b].clone())));
+    let mut grid = Grid::new(
+        std::iter::once("model".to_owned()).chain(filled.iter().map(|&b| names[b].clone())),
+    );
     for row in &comparison.rows {
         let cells = filled.iter().map(|&b| format!("{:.4}", row.bins[b].2[measure]));
         grid.row(std::iter::once(row.name.clone()).chain(cells));

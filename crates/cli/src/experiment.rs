@@ -54,7 +54,11 @@ pub fn run(args: &ExperimentArgs, console: &Console) -> anyhow::Result<()> {
     out.flush()?;
     let moved = outcome.checks.iter().filter(|check| !check.passed).count();
     if moved > 0 {
-        bail!("{moved} of {} expectations of {} were not met", outcome.checks.len(), args.file.display());
+        bail!(
+            "{moved} of {} expectations of {} were not met",
+            outcome.checks.len(),
+            args.file.display()
+        );
     }
     Ok(())
 }

@@ -50,7 +50,11 @@ pub fn run(args: &ExplainArgs, console: &Console) -> anyhow::Result<()> {
 
 /// Writes an explanation for people.
 pub fn print(out: &mut impl Write, explanation: &Explanation) -> anyhow::Result<()> {
-    writeln!(out, "“{}” and {}: score {:.4}", explanation.query, explanation.doc, explanation.score)?;
+    writeln!(
+        out,
+        "“{}” and {}: score {:.4}",
+        explanation.query, explanation.doc, explanation.score
+    )?;
     if explanation.shared_words.is_empty() {
         writeln!(out, "They share no word.")?;
     } else {
@@ -74,7 +78,11 @@ pub fn print(out: &mut impl Write, explanation: &Explanation) -> anyhow::Result<
             grid.row([format!("{:+.4}", line.value), line.query.clone(), line.doc.clone()]);
         }
         if part.n_rest > 0 || part.rest.abs() >= 0.00005 {
-            grid.row([format!("{:+.4}", part.rest), format!("({} more)", part.n_rest), String::new()]);
+            grid.row([
+                format!("{:+.4}", part.rest),
+                format!("({} more)", part.n_rest),
+                String::new(),
+            ]);
         }
         grid.write(out, TableFormat::Table)?;
     }

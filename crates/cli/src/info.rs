@@ -1,12 +1,12 @@
 //! `liken info`: describes any dataset, model or run.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
-use liken::data::{DatasetAbout, open_text};
+use liken::data::{DatasetAbout, text_lines};
 use liken::file::{Folder, FolderKind};
 use liken::matchers::ModelAbout;
 use serde_json::{Value, json};
@@ -64,7 +64,11 @@ fn dataset(folder: &Folder<DatasetAbout>, out: &mut impl Write) -> anyhow::Resul
     let counts = &about.counts;
     writeln!(out, "dataset     {}", folder.path.display())?;
     writeln!(out, "identity    {}", folder.identity())?;
-    writeln!(out, "written by  liken {}, format {}", folder.manifest.liken, folder.manifest.format)?;
+    writeln!(
+        out,
+        "written by  liken {}, format {}",
+        folder.manifest.liken, folder.manifest.format
+    )?;
     writeln!(out, "queries     {}", grouped(counts.queries))?;
     writeln!(out, "documents   {}", grouped(counts.documents))?;
     writeln!(out, "training    {} pairs, {} clicks", grouped(counts.pairs), counts.clicks)?;
@@ -78,7 +82,14 @@ fn dataset(folder: &Folder<DatasetAbout>, out: &mut impl Write) -> anyhow::Resul
         writeln!(out, "filter      training pairs with fewer than {min} clicks dropped")?;
     }
     for source in &about.sources {
-        writeln!(out, "source      {} ({}, {} bytes, sha256 {}…)", source.name, source.role, source.bytes, &source.sha256[..12.min(source.sha256.len())])?;
+        writeln!(
+            out,
+            "source      {} ({}, {} bytes, sha256 {}…)",
+            source.name,
+            source.role,
+            source.bytes,
+            &source.sha256[..12.min(source.sha256.len())]
+        )?;
     }
     for line in &about.report {
         writeln!(out, "report      {line}")?;
@@ -91,7 +102,11 @@ fn model(folder: &Folder<ModelAbout>, out: &mut impl Write) -> anyhow::Result<()
     writeln!(out, "model       {}", folder.path.display())?;
     writeln!(out, "method      {}", about.name)?;
     writeln!(out, "identity    {}", folder.identity())?;
-    writeln!(out, "written by  liken {}, format {}", folder.manifest.liken, folder.manifest.format)?;
+    writeln!(
+        out,
+        "written by  liken {}, format {}",
+        folder.manifest.liken, folder.manifest.format
+    )?;
     writeln!(
         out,
         "knows       {} documents, {} queries, {} terms, {} training pairs",
@@ -100,7 +115,12 @@ fn model(folder: &Folder<ModelAbout>, out: &mut impl Write) -> anyhow::Result<()
         grouped(about.counts.terms),
         grouped(about.counts.pairs)
     )?;
-    writeln!(out, "dataset     {} ({}…)", about.dataset.path.display(), &about.dataset.identity[..12.min(about.dataset.identity.len())])?;
+    writeln!(
+        out,
+        "dataset     {} ({}…)",
+        about.dataset.path.display(),
+        &about.dataset.identity[..12.min(about.dataset.identity.len())]
+    )?;
     for part in &about.parts {
         writeln!(out, "part        {} × {}", part.weight, part.params.name())?;
         let Value::Object(tagged) = serde_json::to_value(&part.params)? else { continue };
@@ -138,18 +158,21 @@ fn plain(value: &impl serde::Serialize) -> anyhow::Result<String> {
 }
 
 fn run_file(path: &Path, format: Format, out: &mut impl Write) -> anyhow::Result<()> {
-    let (mut lines, mut queries, mut tags) = (0usize, BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
-    for (i, line) in open_text(path)?.lines().enumerate() {
-        let line = line?;
+    let (mut lines, mut queries, mut tags) =
+        (0usize, BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
+    for line in text_lines(path, liken::Run::silent())? {
+        let (number, line) = line?;
         let fields: Vec<&str> = line.split_whitespace().collect();
         let [query, _, _, _, score, tag] = fields[..] else {
             bail!(
                 "{}:{}: expected the six columns of a TREC run (qid Q0 docno rank score tag), found {}\n  name a dataset folder, a model folder or a run file",
-                path.display(), i + 1, fields.len()
+                path.display(),
+                number,
+                fields.len()
             );
         };
         if score.parse::<f64>().is_err() {
-            bail!("{}:{}: expected a number as score, found {score:?}", path.display(), i + 1);
+            bail!("{}:{}: expected a number as score, found {score:?}", path.display(), number);
         }
         lines += 1;
         *queries.entry(query.to_owned()).or_default() += 1;
@@ -158,12 +181,19 @@ fn run_file(path: &Path, format: Format, out: &mut impl Write) -> anyhow::Result
     let most = queries.values().max().copied().unwrap_or(0);
     let names: Vec<&String> = tags.keys().collect();
     match format {
-        Format::Json => write_json(out, &json!({ "kind": "run", "lines": lines, "queries": queries.len(), "most": most, "tags": names }))?,
+        Format::Json => write_json(
+            out,
+            &json!({ "kind": "run", "lines": lines, "queries": queries.len(), "most": most, "tags": names }),
+        )?,
         Format::Table => {
             writeln!(out, "run         {}", path.display())?;
             writeln!(out, "queries     {}", grouped(queries.len()))?;
             writeln!(out, "lines       {} (at most {} a query)", grouped(lines), grouped(most))?;
-            writeln!(out, "tags        {}", names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", "))?;
+            writeln!(
+                out,
+                "tags        {}",
+                names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
+            )?;
         }
     }
     Ok(out.flush()?)

@@ -1,7 +1,18 @@
 //! The binary `liken`: one verb a file.
 
+mod compare;
 mod console;
+mod experiment;
+mod explain;
 mod import;
+mod info;
+mod output;
+mod run;
+mod search;
+mod settings;
+mod similar;
+mod stats;
+mod train;
 
 use std::process::ExitCode;
 
@@ -28,6 +39,15 @@ struct Cli {
 #[derive(Subcommand)]
 enum Verb {
     Import(import::ImportArgs),
+    Stats(stats::StatsArgs),
+    Train(train::TrainArgs),
+    Compare(compare::CompareArgs),
+    Experiment(experiment::ExperimentArgs),
+    Search(search::SearchArgs),
+    Similar(similar::SimilarArgs),
+    Explain(explain::ExplainArgs),
+    Run(run::RunArgs),
+    Info(info::InfoArgs),
 }
 
 fn main() -> ExitCode {
@@ -38,6 +58,15 @@ fn main() -> ExitCode {
     }
     let result: anyhow::Result<()> = match &cli.verb {
         Verb::Import(args) => import::run(args, &console),
+        Verb::Stats(args) => stats::run(args, &console),
+        Verb::Train(args) => train::run(args, &console),
+        Verb::Compare(args) => compare::run(args, &console),
+        Verb::Experiment(args) => experiment::run(args, &console),
+        Verb::Search(args) => search::run(args, &console),
+        Verb::Similar(args) => similar::run(args, &console),
+        Verb::Explain(args) => explain::run(args, &console),
+        Verb::Run(args) => run::run(args, &console),
+        Verb::Info(args) => info::run(args, &console),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

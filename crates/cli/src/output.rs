@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle, presets};
 use serde::Serialize;
 
 /// Table or JSON.
@@ -47,7 +47,11 @@ pub struct Grid {
 impl Grid {
     /// A table with this heading.
     pub fn new<S: Into<String>>(heading: impl IntoIterator<Item = S>) -> Self {
-        Grid { heading: heading.into_iter().map(Into::into).collect(), rows: Vec::new(), left: vec![0] }
+        Grid {
+            heading: heading.into_iter().map(Into::into).collect(),
+            rows: Vec::new(),
+            left: vec![0],
+        }
     }
 
     /// These columns, too, are aligned to the left.
@@ -65,14 +69,16 @@ impl Grid {
     pub fn write(&self, out: &mut impl Write, format: TableFormat) -> io::Result<()> {
         match format {
             TableFormat::Latex => self.write_latex(out),
-            TableFormat::Markdown | TableFormat::Json => self.write_aligned(out, presets::ASCII_MARKDOWN),
+            TableFormat::Markdown | TableFormat::Json => {
+                self.write_aligned(out, presets::ASCII_MARKDOWN)
+            }
             TableFormat::Table => self.write_aligned(out, presets::NOTHING),
         }
     }
 
-    fn write_aligned(&self, out: &mut impl Write, preset: &str) -> io::Result<()> {
+    fn write_aligned(&self, out: &mut impl Write, style: TableStyle) -> io::Result<()> {
         let mut table = Table::new();
-        table.load_preset(preset).set_content_arrangement(ContentArrangement::Disabled);
+        table.load_style(style).set_content_arrangement(ContentArrangement::Disabled);
         table.set_header(&self.heading);
         for row in &self.rows {
             table.add_row(row);
@@ -89,11 +95,14 @@ impl Grid {
     }
 
     fn write_latex(&self, out: &mut impl Write) -> io::Result<()> {
-        let columns: String =
-            (0..self.heading.len()).map(|c| if self.left.contains(&c) { 'l' } else { 'r' }).collect();
+        let columns: String = (0..self.heading.len())
+            .map(|c| if self.left.contains(&c) { 'l' } else { 'r' })
+            .collect();
         writeln!(out, "\\begin{{tabular}}{{{columns}}}")?;
         writeln!(out, "\\hline")?;
-        let line = |cells: &[String]| cells.iter().map(|cell| latex_escape(cell)).collect::<Vec<_>>().join(" & ");
+        let line = |cells: &[String]| {
+            cells.iter().map(|cell| latex_escape(cell)).collect::<Vec<_>>().join(" & ")
+        };
         writeln!(out, "{} \\\\", line(&self.heading))?;
         writeln!(out, "\\hline")?;
         for row in &self.rows {

@@ -1,11 +1,11 @@
 //! `liken run`: many queries at once, written as a TREC run file.
 
-use std::io::{BufRead, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Args;
-use liken::data::open_text;
+use liken::data::text_lines;
 use liken::eval::trec::write_run;
 use liken::matchers::Model;
 
@@ -60,7 +60,8 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<()> {
     if tag.chars().any(char::is_whitespace) || tag.is_empty() {
         bail!("--tag {tag:?}: expected a name without white space");
     }
-    let temporary = if to_stdout { None } else { Some(liken::file::NewFile::create(&args.output)?) };
+    let temporary =
+        if to_stdout { None } else { Some(liken::file::NewFile::create(&args.output)?) };
     let mut out: Box<dyn Write> = match &temporary {
         None => Box::new(console.out()),
         Some(file) => Box::new(BufWriter::new(file.writer()?)),
@@ -87,7 +88,9 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<()> {
     if !unread.is_empty() {
         console.warn(format!(
             "{} of {} queries analyse to nothing and have no results: {}",
-            unread.len(), queries.len(), unread.iter().take(5).map(|q| format!("{q:?}")).collect::<Vec<_>>().join(", ")
+            unread.len(),
+            queries.len(),
+            unread.iter().take(5).map(|q| format!("{q:?}")).collect::<Vec<_>>().join(", ")
         ));
     }
     Ok(())
@@ -96,9 +99,8 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<()> {
 fn read_queries(args: &RunArgs) -> anyhow::Result<Vec<(String, String)>> {
     let path = &args.queries;
     let mut queries = Vec::new();
-    for (i, line) in open_text(path)?.lines().enumerate() {
-        let number = i + 1;
-        let line = line.with_context(|| format!("{}:{number}: cannot read", path.display()))?;
+    for line in text_lines(path, liken::Run::silent())? {
+        let (number, line) = line?;
         if line.trim().is_empty() {
             continue;
         }
@@ -107,12 +109,18 @@ fn read_queries(args: &RunArgs) -> anyhow::Result<Vec<(String, String)>> {
             None => (number.to_string(), line.clone()),
         };
         if id.is_empty() || id.chars().any(char::is_whitespace) {
-            bail!("{}:{number}: expected an id without white space before the tab, found {id:?}", path.display());
+            bail!(
+                "{}:{number}: expected an id without white space before the tab, found {id:?}",
+                path.display()
+            );
         }
         queries.push((id, text));
     }
     if queries.is_empty() {
-        bail!("{}: no queries\n  expected one a line: id<TAB>text, or just the text", path.display());
+        bail!(
+            "{}: no queries\n  expected one a line: id<TAB>text, or just the text",
+            path.display()
+        );
     }
     Ok(queries)
 }

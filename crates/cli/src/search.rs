@@ -60,15 +60,23 @@ pub fn run(args: &SearchArgs, console: &Console) -> anyhow::Result<()> {
                 })
                 .collect();
             let known = query.known.is_some();
-            json(&mut out, &serde_json::json!({
-                "query": args.query, "known": known, "unknown_words": query.unknown, "hits": hits
-            }))?;
+            json(
+                &mut out,
+                &serde_json::json!({
+                    "query": args.query, "known": known, "unknown_words": query.unknown, "hits": hits
+                }),
+            )?;
         }
         Format::Table => {
             let mut grid = Grid::new(["rank", "score", "id", "title"]).left(&[2, 3]);
             for (i, hit) in hits.iter().enumerate() {
                 let id = model.counts.doc_ids[hit.doc as usize].clone();
-                grid.row([(i + 1).to_string(), format!("{:.4}", hit.score), id, shelf.title(hit.doc)]);
+                grid.row([
+                    (i + 1).to_string(),
+                    format!("{:.4}", hit.score),
+                    id,
+                    shelf.title(hit.doc),
+                ]);
             }
             grid.write(&mut out, TableFormat::Table)?;
             if let Some(reason) = shelf.missing {
@@ -96,7 +104,10 @@ impl Shelf {
             }
             Ok(_) => Shelf {
                 dataset: None,
-                missing: Some(format!("{} is not the dataset that the model was trained on", path.display())),
+                missing: Some(format!(
+                    "{} is not the dataset that the model was trained on",
+                    path.display()
+                )),
             },
             Err(error) => Shelf { dataset: None, missing: Some(error.to_string()) },
         }
@@ -110,7 +121,8 @@ impl Shelf {
     /// A line to show for a document: its title, or the beginning of its text, or its URL.
     pub fn title(&self, doc: u32) -> String {
         let Some(document) = self.document(doc) else { return String::new() };
-        let text = |name: &str| document.fields.get(name)?.as_str().filter(|text| !text.trim().is_empty());
+        let text =
+            |name: &str| document.fields.get(name)?.as_str().filter(|text| !text.trim().is_empty());
         shorten(text("title").or(text("body")).or(text("url")).unwrap_or_default(), 70)
     }
 }

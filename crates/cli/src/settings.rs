@@ -34,7 +34,7 @@ pub struct TextArgs {
 }
 
 /// Parameters of methods.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct ParamArgs {
     /// Latent dimensions of every learnt model [default: 300].
     #[arg(long, value_name = "N")]
@@ -70,7 +70,11 @@ impl ParamArgs {
 
 /// Resolves flags, `--params` and `--set` for the models that `mixtures` name: defaults, then
 /// the file, then the flags, then `--set`.
-pub fn resolve(text: &TextArgs, args: &ParamArgs, mixtures: &[Mixture]) -> anyhow::Result<Settings> {
+pub fn resolve(
+    text: &TextArgs,
+    args: &ParamArgs,
+    mixtures: &[Mixture],
+) -> anyhow::Result<Settings> {
     let mut models: Vec<(String, Params)> = Vec::new();
     for (_, name) in mixtures.iter().flat_map(|mixture| &mixture.parts) {
         if !models.iter().any(|(known, _)| known == name) {
@@ -118,13 +122,22 @@ fn set_one(
         [(_, params)] => Ok(params.set(key, value)?),
         _ => {
             let names: Vec<&str> = models.iter().map(|(name, _)| name.as_str()).collect();
-            bail!("--set {key}={value}: say which model is meant, one of {}: --set {}.{key}={value}", names.join(", "), names[0])
+            bail!(
+                "--set {key}={value}: say which model is meant, one of {}: --set {}.{key}={value}",
+                names.join(", "),
+                names[0]
+            )
         }
     }
 }
 
-fn merge_file(path: &Path, preparation: &mut Value, models: &mut [(String, Params)]) -> anyhow::Result<()> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
+fn merge_file(
+    path: &Path,
+    preparation: &mut Value,
+    models: &mut [(String, Params)],
+) -> anyhow::Result<()> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("{}: cannot read", path.display()))?;
     let mut table: Map<String, Value> =
         toml::from_str(&text).with_context(|| format!("{}: not TOML", path.display()))?;
     if let Some(Value::Object(given)) = table.remove("preparation") {

@@ -64,8 +64,10 @@ pub fn run(args: &SimilarArgs, console: &Console) -> anyhow::Result<()> {
         let found = neighbours.docs(model.find_doc(id)?, args.k);
         match args.format {
             Format::Json => {
-                let named: Vec<(&str, f64)> =
-                    found.iter().map(|&(doc, cosine)| (model.counts.doc_ids[doc as usize].as_str(), cosine)).collect();
+                let named: Vec<(&str, f64)> = found
+                    .iter()
+                    .map(|&(doc, cosine)| (model.counts.doc_ids[doc as usize].as_str(), cosine))
+                    .collect();
                 json(&mut out, &named)?;
             }
             Format::Table => {
@@ -83,7 +85,9 @@ pub fn run(args: &SimilarArgs, console: &Console) -> anyhow::Result<()> {
     } else if let Some(word) = &args.word {
         let (in_queries, in_docs) = neighbours.words(word, args.k)?;
         match args.format {
-            Format::Json => json(&mut out, &serde_json::json!({ "queries": in_queries, "documents": in_docs }))?,
+            Format::Json => {
+                json(&mut out, &serde_json::json!({ "queries": in_queries, "documents": in_docs }))?
+            }
             Format::Table => {
                 print(&mut out, "word of queries", &in_queries)?;
                 writeln!(out)?;

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use liken::data::Dataset;
-use liken::features::{ClickHistogram, Counts, Features, Featurizer, Response, TableOne, Weighted, Weighting};
+use liken::features::{
+    ClickHistogram, Counts, Features, Featurizer, Response, TableOne, Weighted, Weighting,
+};
 
 use crate::console::Console;
 use crate::output::{Format, Grid, TableFormat, grouped, json};
@@ -46,7 +48,10 @@ pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
     })?;
     let mut out = console.out();
     if args.format == Format::Json {
-        json(&mut out, &serde_json::json!({ "table": table, "histogram": histogram.bins, "unread": counts.unread }))?;
+        json(
+            &mut out,
+            &serde_json::json!({ "table": table, "histogram": histogram.bins, "unread": counts.unread }),
+        )?;
         return Ok(out.flush()?);
     }
     let mut grid = Grid::new(["statistic", "value", "meaning"]).left(&[2]);
@@ -81,13 +86,19 @@ pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
             None => format!("> {above}"),
         };
         above = bound.unwrap_or(above);
-        grid.row([name, grouped(*queries), grouped(*pairs), "▇".repeat((queries * 40).div_ceil(most))]);
+        grid.row([
+            name,
+            grouped(*queries),
+            grouped(*pairs),
+            "▇".repeat((queries * 40).div_ceil(most)),
+        ]);
     }
     grid.write(&mut out, TableFormat::Table)?;
     if counts.unread.queries + counts.unread.documents > 0 {
         console.warn(format!(
             "{} queries and {} documents analyse to nothing",
-            grouped(counts.unread.queries), grouped(counts.unread.documents)
+            grouped(counts.unread.queries),
+            grouped(counts.unread.documents)
         ));
     }
     Ok(out.flush()?)

@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use clap::{Args, CommandFactory};
 use liken::data::Dataset;
-use liken::matchers::{FitReport, METHODS, Mixture, Model, ParamDoc, Params, Trained, preparation_docs};
+use liken::matchers::{
+    FitReport, METHODS, Mixture, Model, ParamDoc, Params, Trained, preparation_docs,
+};
 
 use crate::console::Console;
 use crate::output::{Format, Grid, TableFormat, grouped, json};
@@ -14,13 +16,16 @@ use crate::settings::{ParamArgs, TextArgs, resolve};
 
 /// Learn a model from a dataset.
 #[derive(Args)]
-#[command(disable_help_flag = true, after_help = "\
+#[command(
+    disable_help_flag = true,
+    after_help = "\
 Examples:
   liken train bm25 DATASET -o bm25                       the baseline; nothing is learnt
   liken train rmls DATASET -o model --dim 200            learn from clicks
   liken train rmls+bm25 DATASET -o model                 a mix, weights tuned on validation
   liken train rmls DATASET -o model --set penalty=relative --set rho_x=0.3
-  liken train rmls --help                                every parameter of RMLS")]
+  liken train rmls --help                                every parameter of RMLS"
+)]
 pub struct TrainArgs {
     /// Method or mix: bm25, vsm, lm, lm-jm, pls, rmls, rmls+bm25, 0.7*pls+0.3*bm25 …
     #[arg(required_unless_present = "help")]
@@ -81,12 +86,15 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
     warn_about(&trained, console);
     let mut out = console.out();
     match args.format {
-        Format::Json => json(&mut out, &serde_json::json!({
-            "model": output,
-            "about": trained.model.about,
-            "validation": trained.validation,
-            "reports": trained.reports,
-        }))?,
+        Format::Json => json(
+            &mut out,
+            &serde_json::json!({
+                "model": output,
+                "about": trained.model.about,
+                "validation": trained.validation,
+                "reports": trained.reports,
+            }),
+        )?,
         Format::Table => {
             print_reports(&mut out, &trained)?;
             writeln!(out, "{} written", output.display())?;
@@ -102,13 +110,15 @@ pub fn warn_about(trained: &Trained, console: &Console) {
     if unread.documents > 0 {
         console.warn(format!(
             "{} of {} documents analyse to nothing and can be found by clicks alone",
-            grouped(unread.documents), grouped(trained.model.counts.n_docs())
+            grouped(unread.documents),
+            grouped(trained.model.counts.n_docs())
         ));
     }
     if unread.queries > 0 {
         console.warn(format!(
             "{} of {} queries analyse to nothing",
-            grouped(unread.queries), grouped(trained.model.counts.n_queries())
+            grouped(unread.queries),
+            grouped(trained.model.counts.n_queries())
         ));
     }
     for (part, report) in trained.model.parts.iter().zip(&trained.reports) {
@@ -133,10 +143,21 @@ fn print_reports(out: &mut impl Write, trained: &Trained) -> anyhow::Result<()> 
             )?,
             FitReport::Rmls(rmls) => {
                 let mut grid = Grid::new([
-                    "rmls", "objective", "change", "density L_x", "L_y", "effective rank L_x", "L_y", "validation nDCG@10",
+                    "rmls",
+                    "objective",
+                    "change",
+                    "density L_x",
+                    "L_y",
+                    "effective rank L_x",
+                    "L_y",
+                    "validation nDCG@10",
                 ]);
                 for (s, step) in rmls.steps.iter().enumerate() {
-                    let name = if s == rmls.best { format!("{} (kept)", step.step) } else { step.step.clone() };
+                    let name = if s == rmls.best {
+                        format!("{} (kept)", step.step)
+                    } else {
+                        step.step.clone()
+                    };
                     grid.row([
                         name,
                         format!("{:.4e}", step.objective),

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::data::{Dataset, Import};
-use crate::eval::{Candidates, CompareParams, Comparison, Contender, Measure, Task, Variant, compare};
+use crate::eval::{
+    Candidates, CompareParams, Comparison, Contender, Measure, Task, Variant, compare,
+};
 use crate::features::{Counts, Preparation};
 use crate::matchers::{FitReport, Matcher, Mixture, Params};
 use crate::{Error, Result, Run};
@@ -123,8 +125,11 @@ impl Experiment {
         })?;
         for expected in &experiment.expected {
             let complete = (expected.score.is_some() == expected.tolerance.is_some())
-                && (expected.measure.is_some() || (expected.score.is_none() && expected.at_least.is_none()))
-                && (expected.score.is_some() || expected.at_least.is_some() || expected.warns.is_some());
+                && (expected.measure.is_some()
+                    || (expected.score.is_none() && expected.at_least.is_none()))
+                && (expected.score.is_some()
+                    || expected.at_least.is_some()
+                    || expected.warns.is_some());
             let row_exists = experiment.compare.rows.contains(&expected.model)
                 || (expected.score.is_none() && expected.at_least.is_none());
             if !complete || !row_exists {
@@ -147,11 +152,15 @@ impl Experiment {
         let models = self.models_of(&rows)?;
         let baseline = match &self.compare.baseline {
             None => 0,
-            Some(name) => self.compare.rows.iter().position(|row| row == name).ok_or_else(|| Error::Unknown {
-                kind: "row",
-                name: name.clone(),
-                advice: "the baseline must be one of the rows".into(),
-            })?,
+            Some(name) => {
+                self.compare.rows.iter().position(|row| row == name).ok_or_else(|| {
+                    Error::Unknown {
+                        kind: "row",
+                        name: name.clone(),
+                        advice: "the baseline must be one of the rows".into(),
+                    }
+                })?
+            }
         };
         let Some(&first) = self.compare.measures.first() else {
             return Err(Error::parameter("measures", "[]", "at least one measure"));
@@ -165,14 +174,17 @@ impl Experiment {
             variant: self.compare.variant,
             seed: self.compare.seed,
         };
-        let (comparison, fits) = fit_and_compare(&dataset, &self.preparation, &models, &params, run)?;
+        let (comparison, fits) =
+            fit_and_compare(&dataset, &self.preparation, &models, &params, run)?;
         let checks = self.expected.iter().flat_map(|e| e.check(&comparison, &fits)).collect();
         Ok(Outcome { comparison, fits, checks })
     }
 
     fn import(&self, data_folder: &Path, work: &Path, run: &Run<'_>) -> Result<PathBuf> {
         let folder = work.join(&self.name);
-        self.data.relative_to(data_folder).run(&folder, true, run)?;
+        let mut data = self.data.clone();
+        data.relative_to(data_folder);
+        data.run(&folder, true, run)?;
         Ok(folder)
     }
 

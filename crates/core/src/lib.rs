@@ -3,6 +3,7 @@
 pub mod data;
 mod error;
 pub mod eval;
+pub mod experiment;
 pub mod features;
 pub mod file;
 pub mod linalg;

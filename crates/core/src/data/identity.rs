@@ -2,18 +2,11 @@
 
 use std::borrow::Cow;
 
-use caseless::Caseless;
-use unicode_normalization::UnicodeNormalization;
+use crate::text::query_identity;
 
 /// The identity of the query `text`; applying it twice changes nothing more.
 pub(super) fn identity(text: &str) -> Cow<'_, str> {
-    if is_plain(text) {
-        return Cow::Borrowed(text);
-    }
-    // Folding can leave the normal form (a sharp s before a combining mark), hence the
-    // second normalisation.
-    let folded: String = text.nfkc().default_case_fold().nfkc().collect();
-    Cow::Owned(collapse_spaces(&folded))
+    if is_plain(text) { Cow::Borrowed(text) } else { Cow::Owned(query_identity(text)) }
 }
 
 /// The words of `text` with one space between them.

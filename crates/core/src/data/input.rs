@@ -7,7 +7,8 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Cursor, Read};
+use std::io::{self, BufRead, Cursor, Read};
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -74,6 +75,35 @@ pub(super) struct Input<'r> {
     packing: Option<Packing>,
     reader: Box<dyn Read + 'r>,
     seen: Rc<RefCell<Seen>>,
+}
+
+/// The lines of the text file at `path`, unpacked, numbered from one; `-` is standard input.
+/// A line that is not UTF-8 is an error that says where it stands.
+pub fn text_lines<'r>(
+    path: &Path,
+    run: Run<'r>,
+) -> Result<impl Iterator<Item = Result<(u64, String)>> + use<'r>> {
+    let mut input = io::BufReader::new(Input::open(path, run)?);
+    let mut number = 0;
+    Ok(iter::from_fn(move || {
+        let mut bytes = Vec::new();
+        number += 1;
+        match input.read_until(b'\n', &mut bytes) {
+            Ok(0) => return None,
+            Ok(_) => {}
+            Err(error) => return Some(Err(input.get_ref().failure(error))),
+        }
+        while bytes.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
+            bytes.pop();
+        }
+        Some(String::from_utf8(bytes).map(|line| (number, line)).map_err(|error| Error::Line {
+            path: input.get_ref().label().to_owned(),
+            line: number,
+            expected: "text in UTF-8".into(),
+            found: format!("the bytes {:?}", &error.as_bytes()[..error.as_bytes().len().min(16)]),
+            advice: "convert the file first, for example with iconv -t UTF-8".into(),
+        }))
+    }))
 }
 
 /// What was read of a source so far, as it lies on the disk.

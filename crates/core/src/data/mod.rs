@@ -22,5 +22,6 @@ pub use dataset::{
     SplitBy,
 };
 pub use import::Import;
+pub use input::text_lines;
 pub use report::{Dropped, FilterReport, ImportReport, TableReport};
 pub use table::{Table, TableFormat};

@@ -5,7 +5,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::significance::{
-    BOOTSTRAP_ROUNDS, Interval, RANDOMISATION_ROUNDS, bootstrap_mean, holm, mean, paired_t, randomisation, sign, wins_ties_losses,
+    BOOTSTRAP_ROUNDS, Interval, RANDOMISATION_ROUNDS, bootstrap_mean, holm, mean, paired_t,
+    randomisation, sign, wins_ties_losses,
 };
 use super::{Candidates, Measure, Task, Variant};
 use crate::data::Dataset;
@@ -125,7 +126,8 @@ pub fn compare(
             advice: "import it again with judgments, or with --split queries --test 0.1".into(),
         });
     }
-    let rows: Vec<Row> = params.rows.iter().map(|mix| Row::new(mix, contenders)).collect::<Result<_>>()?;
+    let rows: Vec<Row> =
+        params.rows.iter().map(|mix| Row::new(mix, contenders)).collect::<Result<_>>()?;
     let (weights, tuned) = tune(dataset, counts, contenders, &rows, params, run)?;
 
     run.step("measuring", 0, None)?;
@@ -153,7 +155,12 @@ pub fn compare(
         .enumerate()
         .map(|(r, row)| ComparisonRow {
             name: row.name.clone(),
-            weights: row.parts.iter().map(|&p| contenders[p].name.clone()).zip(weights[r].iter().copied()).collect(),
+            weights: row
+                .parts
+                .iter()
+                .map(|&p| contenders[p].name.clone())
+                .zip(weights[r].iter().copied())
+                .collect(),
             validation: tuned[r],
             cells: (0..params.measures.len())
                 .map(|m| Cell {
@@ -166,13 +173,19 @@ pub fn compare(
             values: values[r].clone(),
         })
         .collect();
-    let is_empty = |&&i: &&u32| !dataset.test.row(i as usize).values.iter().any(|&g| g >= params.variant.relevant_from);
+    let is_empty = |&&i: &&u32| {
+        !dataset.test.row(i as usize).values.iter().any(|&g| g >= params.variant.relevant_from)
+    };
     Ok(Comparison {
         measures: params.measures.to_vec(),
         variant: params.variant,
         candidates: test.candidates(),
         queries: test.queries().len(),
-        unread_queries: test.queries().iter().filter(|&&i| counts.queries.row(i as usize).is_empty()).count(),
+        unread_queries: test
+            .queries()
+            .iter()
+            .filter(|&&i| counts.queries.row(i as usize).is_empty())
+            .count(),
         empty_queries: test.queries().iter().filter(is_empty).count(),
         baseline: rows[params.baseline].name.clone(),
         rows: summaries,
@@ -203,10 +216,12 @@ struct Row {
 impl Row {
     fn new(mixture: &Mixture, contenders: &[Contender]) -> Result<Self> {
         let find = |name: &String| {
-            contenders.iter().position(|contender| &contender.name == name).ok_or_else(|| Error::Unknown {
-                kind: "model",
-                name: name.clone(),
-                advice: "a mix is made of models that take part".into(),
+            contenders.iter().position(|contender| &contender.name == name).ok_or_else(|| {
+                Error::Unknown {
+                    kind: "model",
+                    name: name.clone(),
+                    advice: "a mix is made of models that take part".into(),
+                }
             })
         };
         let parts = mixture.parts.iter().map(|(_, name)| find(name)).collect::<Result<Vec<_>>>()?;
@@ -232,7 +247,10 @@ fn tune(
         .map(|row| row.weights.clone().map_or_else(|| weight_grid(row.parts.len()), |w| vec![w]))
         .collect();
     if choices.iter().all(|choices| choices.len() == 1) {
-        return Ok((choices.into_iter().map(|mut c| c.swap_remove(0)).collect(), vec![None; rows.len()]));
+        return Ok((
+            choices.into_iter().map(|mut c| c.swap_remove(0)).collect(),
+            vec![None; rows.len()],
+        ));
     }
     let validation = Task::validation(dataset, &counts.doc_ids, params.candidates, params.variant);
     if validation.queries().is_empty() {
@@ -251,7 +269,8 @@ fn tune(
             .map(|c| mean(&measured.iter().filter_map(|query| query[r][c][0]).collect::<Vec<_>>()))
             .collect();
         let better = |a: f64, b: f64| if measure.higher_is_better() { a > b } else { a < b };
-        let best = (1..means.len()).fold(0, |best, c| if better(means[c], means[best]) { c } else { best });
+        let best = (1..means.len())
+            .fold(0, |best, c| if better(means[c], means[best]) { c } else { best });
         scores.push((choices.len() > 1).then_some(means[best]));
         weights.push(choices[best].clone());
     }
@@ -367,7 +386,11 @@ fn by_clicks(
         .map(|b| {
             let queries: Vec<usize> = (0..clicks.len()).filter(|&q| bin(clicks[q]) == b).collect();
             let means = (0..n_measures)
-                .map(|m| mean(&queries.iter().filter_map(|&q| measured[q][row][0][m]).collect::<Vec<_>>()))
+                .map(|m| {
+                    mean(
+                        &queries.iter().filter_map(|&q| measured[q][row][0][m]).collect::<Vec<_>>(),
+                    )
+                })
                 .collect();
             (CLICK_BINS.get(b).copied(), queries.len(), means)
         })

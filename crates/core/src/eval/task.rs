@@ -46,12 +46,22 @@ pub struct Task<'a> {
 
 impl<'a> Task<'a> {
     /// The validation side of `dataset`.
-    pub fn validation(dataset: &'a Dataset, doc_ids: &[String], candidates: Candidates, variant: Variant) -> Self {
+    pub fn validation(
+        dataset: &'a Dataset,
+        doc_ids: &[String],
+        candidates: Candidates,
+        variant: Variant,
+    ) -> Self {
         Task::new(dataset, &dataset.validation, doc_ids, candidates, variant)
     }
 
     /// The test side of `dataset`.
-    pub fn test(dataset: &'a Dataset, doc_ids: &[String], candidates: Candidates, variant: Variant) -> Self {
+    pub fn test(
+        dataset: &'a Dataset,
+        doc_ids: &[String],
+        candidates: Candidates,
+        variant: Variant,
+    ) -> Self {
         Task::new(dataset, &dataset.test, doc_ids, candidates, variant)
     }
 
@@ -91,7 +101,8 @@ impl<'a> Task<'a> {
     /// Ranks the candidates of the query at `place` by their `scores` and measures the ranking.
     pub fn measure(&self, measures: &[Measure], place: usize, scores: &[f32]) -> Vec<Option<f64>> {
         let query = self.queries[place] as usize;
-        let depth = measures.iter().map(|m| m.depth()).max_by_key(|depth| depth.unwrap_or(usize::MAX));
+        let depth =
+            measures.iter().map(|m| m.depth()).max_by_key(|depth| depth.unwrap_or(usize::MAX));
         let all_needed = measures.iter().any(|m| m.depth().is_none());
         let k = if all_needed { usize::MAX } else { depth.flatten().unwrap_or(usize::MAX) };
         let hits = match self.docs(place) {
@@ -110,7 +121,11 @@ impl<'a> Task<'a> {
     }
 
     /// The mean of `measure` over all queries, `score(place, docs)` giving the scores.
-    pub fn mean(&self, measure: Measure, score: impl Fn(usize, Option<&[u32]>) -> Vec<f32> + Sync) -> f64 {
+    pub fn mean(
+        &self,
+        measure: Measure,
+        score: impl Fn(usize, Option<&[u32]>) -> Vec<f32> + Sync,
+    ) -> f64 {
         let values: Vec<Option<f64>> = (0..self.queries.len())
             .into_par_iter()
             .map(|place| self.measure(&[measure], place, &score(place, self.docs(place)))[0])

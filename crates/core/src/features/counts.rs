@@ -149,7 +149,9 @@ impl Counts {
                     "no term is left: none occurs in {} or more training texts",
                     preparation.min_df
                 ),
-                advice: "check the fields and the language (`liken info` shows them), or lower min_df".into(),
+                advice:
+                    "check the fields and the language (`liken info` shows them), or lower min_df"
+                        .into(),
             });
         }
         // Sorted, so that a term's number depends on nothing but the set of terms.
@@ -161,10 +163,8 @@ impl Counts {
             fields.push(Field { name: name.clone(), docs: assemble(&doc_blocks, &vocabulary, f)? });
         }
         let queries = assemble(&query_blocks, &vocabulary, 0)?;
-        let unread = Unread {
-            queries: count_unread(&query_blocks),
-            documents: count_unread(&doc_blocks),
-        };
+        let unread =
+            Unread { queries: count_unread(&query_blocks), documents: count_unread(&doc_blocks) };
         Counts::from_parts(Parts {
             preparation: preparation.clone(),
             vocabulary,
@@ -276,7 +276,8 @@ pub(crate) struct Parts {
 impl Parts {
     /// Whether the pieces fit together; they come from a file.
     pub fn check(&self, path: &Path) -> Result<()> {
-        let (n_docs, n_queries, n_terms) = (self.doc_ids.len(), self.query_ids.len(), self.vocabulary.len());
+        let (n_docs, n_queries, n_terms) =
+            (self.doc_ids.len(), self.query_ids.len(), self.vocabulary.len());
         let fits = |matrix: &Csr, n_rows: usize, n_cols: usize| {
             matrix.n_rows() == n_rows && matrix.n_cols() == n_cols
         };
@@ -313,7 +314,13 @@ struct BlockBuilder {
 }
 
 impl BlockBuilder {
-    fn add(counts: &mut HashMap<u32, f32>, ids: &mut HashMap<String, u32>, terms: &mut Vec<String>, term: &str, by: f32) {
+    fn add(
+        counts: &mut HashMap<u32, f32>,
+        ids: &mut HashMap<String, u32>,
+        terms: &mut Vec<String>,
+        term: &str,
+        by: f32,
+    ) {
         let id = match ids.get(term) {
             Some(&id) => id,
             None => {
@@ -329,7 +336,9 @@ impl BlockBuilder {
     fn field(&mut self, analyzer: &Analyzer, name: &str, value: &Value) -> Vec<(u32, f32)> {
         let mut counts = HashMap::new();
         let (ids, terms) = (&mut self.ids, &mut self.terms);
-        read_value(analyzer, name, value, &mut |term, by| Self::add(&mut counts, ids, terms, term, by));
+        read_value(analyzer, name, value, &mut |term, by| {
+            Self::add(&mut counts, ids, terms, term, by)
+        });
         let mut sorted: Vec<(u32, f32)> = counts.into_iter().collect();
         sorted.sort_unstable_by_key(|&(id, _)| id);
         sorted
@@ -433,7 +442,11 @@ fn in_blocks<T: Send>(
         .collect()
 }
 
-fn count_texts<'a>(blocks: &'a [Block], counts_it: impl Fn(usize) -> bool, texts: &mut HashMap<&'a str, u32>) {
+fn count_texts<'a>(
+    blocks: &'a [Block],
+    counts_it: impl Fn(usize) -> bool,
+    texts: &mut HashMap<&'a str, u32>,
+) {
     let mut seen: Vec<usize> = Vec::new();
     for block in blocks {
         let mut in_block = vec![0u32; block.terms.len()];
@@ -462,12 +475,15 @@ fn assemble(blocks: &[Block], vocabulary: &Vocabulary, field: usize) -> Result<C
     let parts: Vec<(Vec<u64>, Vec<u32>, Vec<f32>)> = blocks
         .par_iter()
         .map(|block| {
-            let ids: Vec<Option<u32>> = block.terms.iter().map(|term| vocabulary.id(term)).collect();
+            let ids: Vec<Option<u32>> =
+                block.terms.iter().map(|term| vocabulary.id(term)).collect();
             let (mut lengths, mut indices, mut values) = (Vec::new(), Vec::new(), Vec::new());
             let mut row: Vec<(u32, f32)> = Vec::new();
             for fields in &block.texts {
                 row.clear();
-                row.extend(fields[field].iter().filter_map(|&(t, n)| ids[t as usize].map(|id| (id, n))));
+                row.extend(
+                    fields[field].iter().filter_map(|&(t, n)| ids[t as usize].map(|id| (id, n))),
+                );
                 row.sort_unstable_by_key(|&(id, _)| id);
                 lengths.push(row.len() as u64);
                 indices.extend(row.iter().map(|&(id, _)| id));

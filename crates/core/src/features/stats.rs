@@ -75,7 +75,8 @@ impl ClickHistogram {
     /// The histogram of `counts`' training clicks: by total clicks of a query, and by clicks of a pair.
     pub fn of(counts: &Counts) -> Self {
         let bounds = [3.0, 10.0, 30.0, 100.0, 300.0, 1000.0];
-        let bin = |value: f64| bounds.iter().position(|&bound| value <= bound).unwrap_or(bounds.len());
+        let bin =
+            |value: f64| bounds.iter().position(|&bound| value <= bound).unwrap_or(bounds.len());
         let mut bins: Vec<(Option<f64>, usize, usize)> =
             bounds.iter().map(|&bound| (Some(bound), 0, 0)).chain([(None, 0, 0)]).collect();
         for row in counts.clicks.rows().filter(|row| !row.is_empty()) {

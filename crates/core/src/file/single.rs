@@ -39,10 +39,17 @@ impl NewFile {
         {
             use std::os::unix::fs::PermissionsExt;
             let mode = std::fs::Permissions::from_mode(0o644);
-            self.temporary.as_file().set_permissions(mode).map_err(Error::io("write", &self.target))?;
+            self.temporary
+                .as_file()
+                .set_permissions(mode)
+                .map_err(Error::io("write", &self.target))?;
         }
         let target = self.target;
-        self.temporary.persist(&target).map_err(|error| Error::Io { path: target, doing: "create", source: error.error })?;
+        self.temporary.persist(&target).map_err(|error| Error::Io {
+            path: target,
+            doing: "create",
+            source: error.error,
+        })?;
         Ok(())
     }
 }

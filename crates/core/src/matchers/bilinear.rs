@@ -115,7 +115,12 @@ impl Bilinear {
     }
 
     /// What every pair of features adds to the score, largest first.
-    pub fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<PairContribution> {
+    pub fn contributions(
+        &self,
+        counts: &Counts,
+        query: &QueryTerms,
+        doc: u32,
+    ) -> Vec<PairContribution> {
         let (indices, values) = self.featurizer.query_terms(counts, query);
         let features = self.y.row(doc as usize);
         let mut pairs = Vec::with_capacity(indices.len() * features.len());

@@ -53,11 +53,20 @@ impl Bm25 {
         let all = (String::new(), self.k1, self.b, 1.0);
         let fields = self.fields.iter().map(|(name, field)| {
             let path = format!("fields.{name}.");
-            (path, field.k1.unwrap_or(self.k1), field.b.unwrap_or(self.b), field.weight.unwrap_or(1.0))
+            (
+                path,
+                field.k1.unwrap_or(self.k1),
+                field.b.unwrap_or(self.b),
+                field.weight.unwrap_or(1.0),
+            )
         });
         for (path, k1, b, weight) in std::iter::once(all).chain(fields) {
             if !(k1.is_finite() && k1 >= 0.0) {
-                return Err(Error::parameter(&format!("{path}k1"), k1, "a finite number, 0 or more"));
+                return Err(Error::parameter(
+                    &format!("{path}k1"),
+                    k1,
+                    "a finite number, 0 or more",
+                ));
             }
             if !(0.0..=1.0).contains(&b) {
                 return Err(Error::parameter(&format!("{path}b"), b, "a number from 0 to 1"));

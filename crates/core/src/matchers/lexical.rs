@@ -44,8 +44,10 @@ impl Lexical {
             QuerySide::Counts => {}
             QuerySide::CountsAndLength => {
                 // Words that no document has are dropped from the query's length.
-                let known = |&(&term, _): &(&u32, &f32)| !self.postings.row(term as usize).is_empty();
-                let length = query.indices.iter().zip(&query.counts).filter(known).map(|(_, &n)| n).sum();
+                let known =
+                    |&(&term, _): &(&u32, &f32)| !self.postings.row(term as usize).is_empty();
+                let length =
+                    query.indices.iter().zip(&query.counts).filter(known).map(|(_, &n)| n).sum();
                 indices.push(self.docs.n_cols() as u32 - 1);
                 values.push(length);
             }
@@ -89,7 +91,12 @@ impl Lexical {
     }
 
     /// The terms that query and document share, with what each adds to the score.
-    pub fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<(String, f64)> {
+    pub fn contributions(
+        &self,
+        counts: &Counts,
+        query: &QueryTerms,
+        doc: u32,
+    ) -> Vec<(String, f64)> {
         let row = self.docs.row(doc as usize);
         let (indices, values) = self.query(query);
         indices

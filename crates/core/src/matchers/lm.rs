@@ -84,7 +84,8 @@ impl Lm {
                     if !known(term) {
                         return 0.0;
                     }
-                    ((1.0 - self.lambda) * f64::from(f) / lengths[j] / (self.lambda * p(term))).ln_1p()
+                    ((1.0 - self.lambda) * f64::from(f) / lengths[j] / (self.lambda * p(term)))
+                        .ln_1p()
                 };
                 Ok(Lexical::new(QuerySide::Counts, weigh(&counts.docs, weight, None)?))
             }

@@ -18,7 +18,11 @@ impl Mixture {
     /// Reads `text`. Either all parts have weights or none has.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = || {
-            Error::parameter("models", text, "names joined by +, with weights before all of them or none: pls+bm25, 0.8*pls+0.2*bm25")
+            Error::parameter(
+                "models",
+                text,
+                "names joined by +, with weights before all of them or none: pls+bm25, 0.8*pls+0.2*bm25",
+            )
         };
         let mut parts = Vec::new();
         for part in text.split('+') {
@@ -74,7 +78,8 @@ pub fn standardise(scores: &mut [f32]) -> (f64, f64) {
     let variance = scores.iter().map(|&s| (f64::from(s) - mean).powi(2)).sum::<f64>() / n;
     let deviation = variance.sqrt();
     // Below the precision of the scores, what looks like spread is rounding.
-    let scale = if deviation > mean.abs() * 1e-6 && deviation > 0.0 { 1.0 / deviation } else { 0.0 };
+    let scale =
+        if deviation > mean.abs() * 1e-6 && deviation > 0.0 { 1.0 / deviation } else { 0.0 };
     scores.iter_mut().for_each(|s| *s = ((f64::from(*s) - mean) * scale) as f32);
     (mean, if scale > 0.0 { deviation } else { 0.0 })
 }

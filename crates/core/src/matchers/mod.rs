@@ -83,7 +83,10 @@ impl FitReport {
                     ));
                 }
                 if report.steps[report.best].step == "start" {
-                    warnings.push("the best sweep is the spectral start: this is PLS with its rows scaled".into());
+                    warnings.push(
+                        "the best sweep is the spectral start: this is PLS with its rows scaled"
+                            .into(),
+                    );
                 }
                 if report.spectral_converged == Some(false) {
                     warnings.push("the spectral start did not meet its tolerance".into());

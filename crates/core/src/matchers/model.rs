@@ -22,9 +22,14 @@ use serde::{Deserialize, Serialize};
 use super::mix::standardise;
 use super::{Explanation, FitReport, Line, Maps, Matcher, Mixture, Params, PartExplanation};
 use crate::data::Dataset;
-use crate::eval::{Candidates, CompareParams, Contender, Hit, Measure, Task, Variant, tie_rank, top_k, tune_weights};
+use crate::eval::{
+    Candidates, CompareParams, Contender, Hit, Measure, Task, Variant, tie_rank, top_k,
+    tune_weights,
+};
 use crate::features::{Counts, Field, Preparation, QueryTerms, Unread};
-use crate::file::{Folder, FolderKind, LineTable, LineTableWriter, NewFolder, Tensors, TensorsWriter};
+use crate::file::{
+    Folder, FolderKind, LineTable, LineTableWriter, NewFolder, Tensors, TensorsWriter,
+};
 use crate::linalg::Dense;
 use crate::text::Vocabulary;
 use crate::{Error, Result, Run};
@@ -153,12 +158,20 @@ impl Model {
             .into_iter()
             .zip(params)
             .zip(weights)
-            .map(|((contender, params), weight)| Part { weight, params: params.clone(), matcher: contender.matcher })
+            .map(|((contender, params), weight)| Part {
+                weight,
+                params: params.clone(),
+                matcher: contender.matcher,
+            })
             .collect();
-        let path = std::path::absolute(&dataset.folder.path).unwrap_or_else(|_| dataset.folder.path.clone());
+        let path = std::path::absolute(&dataset.folder.path)
+            .unwrap_or_else(|_| dataset.folder.path.clone());
         let about = ModelAbout {
             name: mixture.to_string(),
-            parts: parts.iter().map(|p| PartAbout { weight: p.weight, params: p.params.clone() }).collect(),
+            parts: parts
+                .iter()
+                .map(|p| PartAbout { weight: p.weight, params: p.params.clone() })
+                .collect(),
             dataset: DatasetRef { path, identity: dataset.folder.identity() },
             counts: ModelCounts {
                 queries: counts.n_queries(),
@@ -184,7 +197,9 @@ impl Model {
         for part in &self.parts {
             let mut scores = part.matcher.scores(&self.counts, query, None);
             standardise(&mut scores);
-            sum.iter_mut().zip(&scores).for_each(|(sum, &score)| *sum += part.weight as f32 * score);
+            sum.iter_mut()
+                .zip(&scores)
+                .for_each(|(sum, &score)| *sum += part.weight as f32 * score);
         }
         sum
     }
@@ -206,18 +221,23 @@ impl Model {
                     query.unknown.join(", ")
                 )
             };
-            return Err(Error::Empty { what: format!("the query {text:?} analyses to nothing"), advice });
+            return Err(Error::Empty {
+                what: format!("the query {text:?} analyses to nothing"),
+                advice,
+            });
         }
         Ok(query)
     }
 
     /// The number of the document called `id`.
     pub fn find_doc(&self, id: &str) -> Result<u32> {
-        self.counts.doc_ids.iter().position(|known| known == id).map(|at| at as u32).ok_or_else(|| Error::Unknown {
-            kind: "document",
-            name: id.to_owned(),
-            advice: "`liken search` shows the ids of documents".into(),
-        })
+        self.counts.doc_ids.iter().position(|known| known == id).map(|at| at as u32).ok_or_else(
+            || Error::Unknown {
+                kind: "document",
+                name: id.to_owned(),
+                advice: "`liken search` shows the ids of documents".into(),
+            },
+        )
     }
 
     /// Explains the score of `doc` for `text`, with the `most` largest contributions of each part.
@@ -257,11 +277,27 @@ impl Model {
             lines.truncate(most);
             let rest = score - lines.iter().map(|line| line.value).sum::<f64>();
             let method = part.params.name().to_owned();
-            parts.push(PartExplanation { method, weight: part.weight, score, standard, adds, lines, n_rest, rest });
+            parts.push(PartExplanation {
+                method,
+                weight: part.weight,
+                score,
+                standard,
+                adds,
+                lines,
+                n_rest,
+                rest,
+            });
         }
         let score = f64::from(self.scores(&query)[doc as usize]);
         let id = self.counts.doc_ids[doc as usize].clone();
-        Ok(Explanation { query: text.to_owned(), unknown: query.unknown, doc: id, score, shared_words, parts })
+        Ok(Explanation {
+            query: text.to_owned(),
+            unknown: query.unknown,
+            doc: id,
+            score,
+            shared_words,
+            parts,
+        })
     }
 }
 
@@ -292,7 +328,11 @@ impl Trained {
             tensors.csr(&format!("field.{f}"), &field.docs);
         }
         tensors.csr("queries", &counts.queries).csr("clicks", &counts.clicks);
-        tensors.array("held_out_documents", &[counts.held_out_documents.len()], &counts.held_out_documents);
+        tensors.array(
+            "held_out_documents",
+            &[counts.held_out_documents.len()],
+            &counts.held_out_documents,
+        );
         tensors.write(&folder.path("counts.safetensors"))?;
         for (p, part) in self.model.parts.iter().enumerate() {
             if let Some(maps) = part.matcher.maps() {
@@ -368,7 +408,9 @@ fn read_maps(path: &Path) -> Result<Maps> {
         let (shape, values) = tensors.array::<f32>(name)?;
         match shape[..] {
             [n_rows, n_cols] => Ok(Dense::from_values(n_rows, n_cols, values)),
-            _ => Err(Error::damaged(path, format!("{name} has {} axes instead of two", shape.len()))),
+            _ => {
+                Err(Error::damaged(path, format!("{name} has {} axes instead of two", shape.len())))
+            }
         }
     };
     Ok(Maps { l_x: map("l_x")?, l_y: map("l_y")? })

@@ -27,7 +27,8 @@ impl<'a> Neighbours<'a> {
             None => Err(Error::Unknown {
                 kind: "latent space",
                 name: model.about.name.clone(),
-                advice: "this model only counts words; similarity is learnt: `liken train rmls …`".into(),
+                advice: "this model only counts words; similarity is learnt: `liken train rmls …`"
+                    .into(),
             }),
         }
     }
@@ -37,7 +38,10 @@ impl<'a> Neighbours<'a> {
         let images = self.bilinear.query_images(self.counts)?;
         let image = self.bilinear.query_image(self.counts, query);
         let found = nearest(&image, &images, k, |i| query.known == Some(i));
-        Ok(found.into_iter().map(|(i, cosine)| (self.counts.query_texts[i as usize].clone(), cosine)).collect())
+        Ok(found
+            .into_iter()
+            .map(|(i, cosine)| (self.counts.query_texts[i as usize].clone(), cosine))
+            .collect())
     }
 
     /// The `k` documents nearest to `doc`, itself left out.
@@ -48,10 +52,16 @@ impl<'a> Neighbours<'a> {
     /// The `k` words of queries and the `k` words of documents that queries with `word` are
     /// nearest to. `word` is analysed like any text and must be one term.
     pub fn words(&self, word: &str, k: usize) -> Result<(Vec<(String, f64)>, Vec<(String, f64)>)> {
-        let unknown = |advice: &str| Error::Unknown { kind: "word", name: word.to_owned(), advice: advice.into() };
+        let unknown = |advice: &str| Error::Unknown {
+            kind: "word",
+            name: word.to_owned(),
+            advice: advice.into(),
+        };
         let terms = self.counts.analyzer.terms(word);
         let [term] = &terms[..] else {
-            return Err(unknown("expected one word that is not a stop word; for several, use --query"));
+            return Err(unknown(
+                "expected one word that is not a stop word; for several, use --query",
+            ));
         };
         let id = self
             .counts
@@ -61,7 +71,9 @@ impl<'a> Neighbours<'a> {
         let maps = self.bilinear.maps();
         let image = maps.l_x.row(id as usize);
         if image.iter().all(|&value| value == 0.0) {
-            return Err(unknown("no training query uses it, so the model has learnt nothing about it"));
+            return Err(unknown(
+                "no training query uses it, so the model has learnt nothing about it",
+            ));
         }
         let n = self.counts.n_terms() as u32;
         let name = |(i, cosine): (u32, f64)| (self.counts.vocabulary.term(i).to_owned(), cosine);
@@ -72,7 +84,12 @@ impl<'a> Neighbours<'a> {
 }
 
 /// The rows of `images` with the largest cosine to `image`; rows of zeros are never near.
-fn nearest(image: &[f32], images: &Dense, k: usize, skip: impl Fn(u32) -> bool + Sync) -> Vec<(u32, f64)> {
+fn nearest(
+    image: &[f32],
+    images: &Dense,
+    k: usize,
+    skip: impl Fn(u32) -> bool + Sync,
+) -> Vec<(u32, f64)> {
     let norm = dot_f64(image, image).sqrt();
     let mut found: Vec<(u32, f64)> = (0..images.n_rows() as u32)
         .into_par_iter()

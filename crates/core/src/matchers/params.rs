@@ -18,7 +18,10 @@ pub const METHODS: [(&str, &str); 7] = [
     ("lm-dirichlet", "query likelihood with Dirichlet smoothing"),
     ("lm-jm", "query likelihood with Jelinek–Mercer smoothing"),
     ("pls", "partial least squares: orthonormal maps learnt from clicks"),
-    ("rmls", "regularised mapping to latent structures: maps with rows of unit norm, sparse if asked"),
+    (
+        "rmls",
+        "regularised mapping to latent structures: maps with rows of unit norm, sparse if asked",
+    ),
 ];
 
 /// The parameters of one method.
@@ -155,7 +158,11 @@ fn edited<T: Serialize + DeserializeOwned>(
     change: impl FnOnce(&mut Value) -> Result<()>,
 ) -> Result<T> {
     let broken = |error: serde_json::Error| {
-        Error::parameter("parameters", error, "the names and values that `liken train METHOD --help` lists")
+        Error::parameter(
+            "parameters",
+            error,
+            "the names and values that `liken train METHOD --help` lists",
+        )
     };
     let mut value = serde_json::to_value(params).map_err(broken)?;
     change(&mut value)?;
@@ -172,7 +179,9 @@ pub fn set_key(params: &mut Value, key: &str, value: &str) -> Result<()> {
     for name in key.split('.') {
         let table = match place {
             Value::Object(table) => table,
-            _ => return Err(Error::parameter(key, value, "a key that leads to a single parameter")),
+            _ => {
+                return Err(Error::parameter(key, value, "a key that leads to a single parameter"));
+            }
         };
         place = table.entry(name).or_insert_with(|| Value::Object(Map::new()));
     }
@@ -202,7 +211,13 @@ fn docs<T: JsonSchema + Default + Serialize>() -> Vec<ParamDoc> {
 }
 
 /// Walks the properties of `node`, following references into `root`.
-fn collect_docs(root: &Value, node: &Value, defaults: &Value, prefix: &str, found: &mut Vec<ParamDoc>) {
+fn collect_docs(
+    root: &Value,
+    node: &Value,
+    defaults: &Value,
+    prefix: &str,
+    found: &mut Vec<ParamDoc>,
+) {
     let Some(properties) = node["properties"].as_object() else { return };
     for (name, property) in properties {
         let key = format!("{prefix}{name}");
@@ -214,7 +229,9 @@ fn collect_docs(root: &Value, node: &Value, defaults: &Value, prefix: &str, foun
         }
         let mut about = property["description"].as_str().unwrap_or_default().replace('\n', " ");
         for choice in target["oneOf"].as_array().into_iter().flatten() {
-            if let (Some(value), Some(text)) = (choice["const"].as_str(), choice["description"].as_str()) {
+            if let (Some(value), Some(text)) =
+                (choice["const"].as_str(), choice["description"].as_str())
+            {
                 about.push_str(&format!("\n  {value}: {}", text.replace('\n', " ")));
             }
         }

@@ -106,7 +106,8 @@ impl Pls {
             sigma: svd.sigma.clone(),
         };
         if self.sigma > 0.0 {
-            let scales: Vec<f32> = svd.sigma.iter().map(|s| s.powf(self.sigma / 2.0) as f32).collect();
+            let scales: Vec<f32> =
+                svd.sigma.iter().map(|s| s.powf(self.sigma / 2.0) as f32).collect();
             for map in [&mut svd.u, &mut svd.v] {
                 scale_columns(map, &scales);
             }

@@ -16,13 +16,18 @@ impl Vsm {
     /// The matcher for `counts`.
     pub fn fit(&self, counts: &Counts) -> Result<Lexical> {
         let idf = idf(counts);
-        let weight = |term: u32, f: f32| (1.0 + f64::from(f).ln()).max(0.0) * f64::from(idf[term as usize]);
+        let weight =
+            |term: u32, f: f32| (1.0 + f64::from(f).ln()).max(0.0) * f64::from(idf[term as usize]);
         let norms: Vec<f64> = counts
             .docs
             .rows()
             .map(|row| row.iter().map(|(term, f)| weight(term, f).powi(2)).sum::<f64>().sqrt())
             .collect();
-        let docs = weigh(&counts.docs, |j, term, f| if norms[j] > 0.0 { weight(term, f) / norms[j] } else { 0.0 }, None)?;
+        let docs = weigh(
+            &counts.docs,
+            |j, term, f| if norms[j] > 0.0 { weight(term, f) / norms[j] } else { 0.0 },
+            None,
+        )?;
         Ok(Lexical::new(QuerySide::TfIdf { idf }, docs))
     }
 }

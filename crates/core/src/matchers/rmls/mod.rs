@@ -209,7 +209,8 @@ impl Rmls {
     ) -> Result<(Maps, RmlsReport)> {
         self.check()?;
         let operator = Operator::new(data.x, data.r, data.y, self.centring)?;
-        let report = RmlsReport { steps: Vec::new(), best: 0, collapsed: None, spectral_converged: None };
+        let report =
+            RmlsReport { steps: Vec::new(), best: 0, collapsed: None, spectral_converged: None };
         let mut fit = Fit { params: self, operator, validate, best: None, report };
         match self.start {
             Start::Random => fit.from_random(run)?,
@@ -314,7 +315,13 @@ impl Fit<'_, '_> {
         self.sweep_on(l_x, from, ranks, run)
     }
 
-    fn sweep_on(&mut self, mut l_x: Dense, mut l_y: Dense, start: (f64, f64), run: &Run<'_>) -> Result<()> {
+    fn sweep_on(
+        &mut self,
+        mut l_x: Dense,
+        mut l_y: Dense,
+        start: (f64, f64),
+        run: &Run<'_>,
+    ) -> Result<()> {
         let params = self.params;
         let total = Some(2 * params.sweeps as u64);
         for sweep in 1..=params.sweeps {
@@ -356,7 +363,9 @@ impl Fit<'_, '_> {
             return Err(Error::NotFinite {
                 what: "a row of Ω = C·L",
                 sweep,
-                advice: "look for huge weights in the clicks, or use response = \"log\" or \"binary\"".into(),
+                advice:
+                    "look for huge weights in the clicks, or use response = \"log\" or \"binary\""
+                        .into(),
             });
         }
         if sums.filled == 0.0 {
@@ -488,7 +497,11 @@ fn update_rows(params: &Rmls, side: Side, old: &Dense, omega: &mut Dense) -> Sum
         penalty: a.penalty + b.penalty,
         moved: a.moved + b.moved,
         old: a.old + b.old,
-        largest: if a.largest.is_nan() || b.largest.is_nan() { f64::NAN } else { a.largest.max(b.largest) },
+        largest: if a.largest.is_nan() || b.largest.is_nan() {
+            f64::NAN
+        } else {
+            a.largest.max(b.largest)
+        },
         filled: a.filled + b.filled,
     })
 }

@@ -49,7 +49,9 @@ pub(super) fn bounded(omega: &mut [f32], lambda: f32, theta: f32, scratch: &mut 
         // bound: any way to share λ among them is optimal; share it evenly.
         let tied = omega.iter().filter(|w| w.abs() == largest).count();
         let share = (lambda / tied as f64) as f32;
-        omega.iter_mut().for_each(|w| *w = if w.abs() == largest { share * w.signum() } else { 0.0 });
+        omega
+            .iter_mut()
+            .for_each(|w| *w = if w.abs() == largest { share * w.signum() } else { 0.0 });
     }
 }
 
@@ -144,7 +146,10 @@ mod tests {
     fn ties_that_the_bound_cannot_hold_share_it() {
         let mut row = [2.0, -2.0, 2.0, 1.0];
         bounded(&mut row, 1.2, 1.0, &mut [0.0; 4]);
-        assert!(row.iter().zip([0.4, -0.4, 0.4, 0.0]).all(|(a, b)| (a - b).abs() < 1e-6), "{row:?}");
+        assert!(
+            row.iter().zip([0.4, -0.4, 0.4, 0.0]).all(|(a, b)| (a - b).abs() < 1e-6),
+            "{row:?}"
+        );
     }
 
     #[test]
