@@ -76,9 +76,13 @@ impl FitReport {
                 let mut warnings = Vec::new();
                 if let Some(at) = report.collapsed {
                     let step = &report.steps[at];
+                    let advice = match report.spectral_converged {
+                        None => "Try start = \"spectral\", or centring = \"clicks\"",
+                        Some(_) => "That is as expected after a few sweeps; sweeps = 1 saves the time",
+                    };
                     warnings.push(format!(
                         "RMLS collapses: at {} the effective rank is {:.1} (L_x) and {:.1} (L_y), below a tenth of its start; \
-                         kept is {}. Try start = \"spectral\", centring, or fewer sweeps",
+                         kept is {}. {advice}",
                         step.step, step.effective_rank_x, step.effective_rank_y, report.steps[report.best].step
                     ));
                 }

@@ -1,1 +1,469 @@
+//! What every matcher must do, and each one's numbers by hand or from elsewhere.
 
+use std::path::Path;
+
+use super::*;
+use crate::data::{Counts as DataCounts, DatasetAbout, DatasetWriter, Document, Evidence, Query, SplitAbout, SplitBy};
+use crate::data::Dataset;
+use crate::eval::{Candidates, Variant};
+use crate::features::{Features, Preparation, Response, Weighting};
+use crate::linalg::{Centring, dot_f64};
+use crate::sparse::explicit_c;
+
+/// Documents (id, title), queries, and pairs (query, document, clicks); every pair is also a
+/// judgment of both validation and test.
+fn dataset(path: &Path, docs: &[(&str, &str)], queries: &[&str], clicks: &[(u32, u32, f32)]) -> Dataset {
+    let mut writer = DatasetWriter::create(path, false).unwrap();
+    for query in queries {
+        writer.query(&Query { id: (*query).into(), text: (*query).into(), clicks: 1.0 }).unwrap();
+    }
+    for (id, title) in docs {
+        let fields = serde_json::json!({ "title": title });
+        let fields = fields.as_object().unwrap().clone();
+        writer.document(&Document { id: (*id).into(), fields }).unwrap();
+    }
+    let matrix = Csr::from_triplets(queries.len(), docs.len(), clicks.to_vec()).unwrap();
+    let grades = matrix.map(|_, _, _| 1.0).unwrap();
+    let about = DatasetAbout {
+        counts: DataCounts::default(),
+        sources: Vec::new(),
+        split: SplitAbout { by: SplitBy::Given, seed: 0, shares: (0.0, 0.0) },
+        min_clicks: None,
+        evidence: Evidence::Judgments,
+        report: Vec::new(),
+    };
+    writer.finish(&matrix, &grades, &grades, &[], about).unwrap();
+    Dataset::open(path).unwrap()
+}
+
+/// Three groups of queries and documents that share no word across the groups, nor between
+/// the queries and the documents of a group: only clicks say what belongs together.
+fn checkerboard(path: &Path) -> Dataset {
+    let docs = [
+        ("sun-1", "distance earth sun"), ("sun-2", "earth sun separation kilometres"), ("sun-3", "sun distance astronomical unit"),
+        ("car-1", "automobile insurance policy"), ("car-2", "motor vehicle policy quote"), ("car-3", "vehicle insurance premium"),
+        ("bp-1", "hypertension therapy"), ("bp-2", "hypertension medication therapy"), ("bp-3", "arterial hypertension guideline"),
+    ];
+    let queries = ["far away star", "star far", "miles to star", "cheap cover cars", "cars cover", "cover my cars", "blood pressure high", "high pressure", "pressure pills blood"];
+    let mut clicks = Vec::new();
+    for group in 0..3 {
+        for i in 0..3 {
+            for j in 0..3 {
+                // One pair of each query is left out, so that something is to be inferred.
+                if (i + j) % 3 != 0 {
+                    clicks.push((group * 3 + i, group * 3 + j, (4 + i + j) as f32));
+                }
+            }
+        }
+    }
+    dataset(path, &docs, &queries, &clicks)
+}
+
+fn small(name: &str) -> Params {
+    let mut params = Params::named(name).unwrap();
+    if params.learns() {
+        params.set("dim", "3").unwrap();
+    }
+    params
+}
+
+fn train(dataset: &Dataset, mix: &str) -> Trained {
+    let mixture = Mixture::parse(mix).unwrap();
+    let params: Vec<Params> = mixture.parts.iter().map(|(_, name)| small(name)).collect();
+    Model::train(dataset, &Preparation::default(), &mixture, &params, &Run::silent()).unwrap()
+}
+
+const EVERY: [&str; 8] = ["vsm", "bm25", "lm", "lm-jm", "pls", "rmls", "pls+bm25", "0.3*rmls+0.7*bm25"];
+
+#[test]
+fn learnt_matchers_solve_the_checkerboard_and_lexical_ones_cannot() {
+    let dir = tempfile::tempdir().unwrap();
+    let dataset = checkerboard(&dir.path().join("d"));
+    for name in ["pls", "rmls"] {
+        let model = train(&dataset, name).model;
+        for (i, query) in model.counts.query_texts.clone().iter().enumerate() {
+            let hits = model.search(&model.read_query(query).unwrap(), 3);
+            let mut found: Vec<u32> = hits.iter().map(|hit| hit.doc / 3).collect();
+            found.dedup();
+            assert_eq!(found, [i as u32 / 3], "{name} {query}");
+        }
+        // A query nobody asked before, and words in another order.
+        let hits = model.search(&model.read_query("high blood").unwrap(), 1);
+        assert_eq!(hits[0].doc / 3, 2, "{name}");
+    }
+    let bm25 = train(&dataset, "bm25").model;
+    assert_eq!(bm25.search(&bm25.read_query("star far").unwrap(), 1)[0].score, 0.0);
+}
+
+#[test]
+fn scores_are_the_same_bits_one_by_one_in_a_batch_and_after_loading() {
+    let dir = tempfile::tempdir().unwrap();
+    let dataset = checkerboard(&dir.path().join("d"));
+    for name in EVERY {
+        let trained = train(&dataset, name);
+        let path = dir.path().join(name.replace('*', "x"));
+        trained.save(&path, false, std::time::Duration::ZERO).unwrap();
+        let (model, loaded) = (&trained.model, Model::open(&path).unwrap());
+        for text in ["star far", "hypertension pressure cars", "distance insurance"] {
+            let query = model.read_query(text).unwrap();
+            let before = model.scores(&query);
+            assert!(before.iter().all(|score| score.is_finite()), "{name}");
+            assert_eq!(before, loaded.scores(&loaded.read_query(text).unwrap()), "{name}");
+            for part in &model.parts {
+                let all = part.matcher.scores(&model.counts, &query, None);
+                let some = part.matcher.scores(&model.counts, &query, Some(&[7, 2, 5]));
+                assert_eq!(some, [all[7], all[2], all[5]], "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn models_are_the_same_files_at_any_thread_count() {
+    let dir = tempfile::tempdir().unwrap();
+    let dataset = checkerboard(&dir.path().join("d"));
+    let identity = |threads: usize, name: &str| {
+        let path = dir.path().join(format!("{threads}"));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| train(&dataset, name).save(&path, true, std::time::Duration::ZERO)).unwrap();
+        crate::file::Folder::<ModelAbout>::open(&path, crate::file::FolderKind::Model).unwrap().identity()
+    };
+    for name in EVERY {
+        let one = identity(1, name);
+        assert_eq!((&one, &one), (&identity(2, name), &identity(7, name)), "{name}");
+    }
+}
+
+#[test]
+fn explanations_add_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let dataset = checkerboard(&dir.path().join("d"));
+    for name in EVERY {
+        let model = train(&dataset, name).model;
+        for (text, doc) in [("star far", 1), ("hypertension pressure", 7), ("star sun", 4)] {
+            let all = model.explain(text, doc, usize::MAX).unwrap();
+            let few = model.explain(text, doc, 2).unwrap();
+            let sum: f64 = all.parts.iter().map(|part| part.adds).sum();
+            assert!((sum - all.score).abs() < 1e-5, "{name}: {sum} {}", all.score);
+            for (all, few) in all.parts.iter().zip(&few.parts) {
+                // Every pair is shown, so what is left is rounding.
+                assert!(all.rest.abs() < 1e-4 && all.n_rest == 0, "{name}: {all:?}");
+                let shown: f64 = few.lines.iter().map(|line| line.value).sum();
+                assert!((shown + few.rest - few.score).abs() < 1e-9, "{name}");
+                if let Some((mean, deviation)) = few.standard {
+                    let expected = if deviation > 0.0 { few.weight * (few.score - mean) / deviation } else { 0.0 };
+                    assert!((few.adds - expected).abs() < 1e-4, "{name}: {few:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn permuting_the_documents_permutes_the_scores() {
+    let dir = tempfile::tempdir().unwrap();
+    let docs = [("a", "red apple"), ("b", "green apple tree"), ("c", "blue sky")];
+    let clicks = [(0, 0, 5.0), (0, 1, 2.0), (1, 2, 4.0), (1, 1, 1.0)];
+    let turned: Vec<_> = docs.iter().rev().copied().collect();
+    let turned_clicks: Vec<_> = clicks.iter().map(|&(q, d, c)| (q, 2 - d, c)).collect();
+    let plain = dataset(&dir.path().join("p"), &docs, &["fruit", "heaven above"], &clicks);
+    let turned = dataset(&dir.path().join("t"), &turned, &["fruit", "heaven above"], &turned_clicks);
+    for name in ["vsm", "bm25", "lm", "lm-jm", "pls"] {
+        let (a, b) = (train(&plain, name).model, train(&turned, name).model);
+        for text in ["fruit", "apple heaven"] {
+            let forward = a.scores(&a.read_query(text).unwrap());
+            let mut backward = b.scores(&b.read_query(text).unwrap());
+            backward.reverse();
+            for (x, y) in forward.iter().zip(&backward) {
+                assert!((x - y).abs() < 1e-4, "{name}: {forward:?} {backward:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_query_of_stop_words_is_refused_with_advice() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = train(&checkerboard(&dir.path().join("d")), "bm25").model;
+    let message = model.read_query("the of").unwrap_err().to_string();
+    assert!(message.contains("analyses to nothing") && message.contains("stop words"), "{message}");
+    let message = model.read_query("zebra").unwrap_err().to_string();
+    assert!(message.contains("does not know zebra"), "{message}");
+}
+
+/// The corpus of the hand-worked scores: lengths 3, 2 and 1, so avgdl = 2 and N = 3.
+fn apples(path: &Path) -> Dataset {
+    let docs = [("0", "apple apple pear"), ("1", "pear plum"), ("2", "plum")];
+    dataset(path, &docs, &["apple", "pear plum"], &[(0, 0, 1.0), (1, 1, 1.0)])
+}
+
+fn scores(dataset: &Dataset, params: &Params, text: &str) -> Vec<f32> {
+    let counts = Counts::of(dataset, &Preparation::default(), &Run::silent()).unwrap();
+    let (matcher, _) = Matcher::fit(params, &counts, None, &Run::silent()).unwrap();
+    matcher.scores(&counts, &counts.read_query(text), None)
+}
+
+fn close(found: &[f32], expected: &[f64]) {
+    let near = |(&f, &e): (&f32, &f64)| (f64::from(f) - e).abs() < 1e-5;
+    assert!(found.len() == expected.len() && found.iter().zip(expected).all(near), "{found:?} {expected:?}");
+}
+
+#[test]
+fn bm25_is_lucenes_by_hand() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = apples(&dir.path().join("d"));
+    let idf = |df: f64| (1.0 + (3.0 - df + 0.5) / (df + 0.5)).ln();
+    // tf/(tf + 1.2·(0.25 + 0.75·|d|/2))
+    let tf = |f: f64, length: f64| f / (f + 1.2 * (0.25 + 0.75 * length / 2.0));
+    let bm25 = Params::named("bm25").unwrap();
+    close(&scores(&data, &bm25, "apple pear"), &[idf(1.0) * tf(2.0, 3.0) + idf(2.0) * tf(1.0, 3.0), idf(2.0) * tf(1.0, 2.0), 0.0]);
+    // A repeated query word counts again.
+    close(&scores(&data, &bm25, "plum plum"), &[0.0, 2.0 * idf(2.0) * tf(1.0, 2.0), 2.0 * idf(2.0) * tf(1.0, 1.0)]);
+    let mut fields = bm25.clone();
+    fields.set("fields.title.weight", "2.0").unwrap();
+    fields.set("fields.title.b", "0").unwrap();
+    let flat = |f: f64| f / (f + 1.2);
+    close(&scores(&data, &fields, "apple"), &[2.0 * idf(1.0) * flat(2.0), 0.0, 0.0]);
+    fields.set("fields.anchor.k1", "1").unwrap();
+    let counts = Counts::of(&data, &Preparation::default(), &Run::silent()).unwrap();
+    let error = Matcher::fit(&fields, &counts, None, &Run::silent()).err().unwrap().to_string();
+    assert!(error.contains("anchor") && error.contains("title"), "{error}");
+}
+
+#[test]
+fn language_models_by_hand() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = apples(&dir.path().join("d"));
+    // The collection has six words: apple 2, pear 2, plum 2.
+    let p = 2.0 / 6.0;
+    let mut lm = Params::named("lm").unwrap();
+    lm.set("mu", "10").unwrap();
+    let gain = |f: f64| (1.0 + f / (10.0 * p)).ln();
+    let length = |l: f64| (10.0f64 / (10.0 + l)).ln();
+    // "zebra" is unknown to the collection and dropped from the query's length, too.
+    close(&scores(&data, &lm, "apple pear zebra"), &[
+        gain(2.0) + gain(1.0) + 2.0 * length(3.0), gain(1.0) + 2.0 * length(2.0), 2.0 * length(1.0),
+    ]);
+    let jm = |f: f64, l: f64| (1.0 + 0.9 * f / l / (0.1 * p)).ln();
+    close(&scores(&data, &Params::named("lm-jm").unwrap(), "pear"), &[jm(1.0, 3.0), jm(1.0, 2.0), 0.0]);
+}
+
+#[test]
+fn vsm_is_the_cosine_by_hand() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = apples(&dir.path().join("d"));
+    let idf = |df: f64| (1.0f64 + 3.0 / df).ln();
+    let (apple, pear) = ((1.0 + 2.0f64.ln()) * idf(1.0), idf(2.0));
+    let query = (idf(1.0).powi(2) + idf(2.0).powi(2)).sqrt();
+    let first = (idf(1.0) * apple + idf(2.0) * pear) / query / (apple * apple + pear * pear).sqrt();
+    let second = idf(2.0) * pear / query / (2.0f64.sqrt() * idf(2.0));
+    close(&scores(&data, &Params::named("vsm").unwrap(), "apple pear"), &[first, second, 0.0]);
+}
+
+fn weighted(x: &[&[f32]], r: Csr, y: &[&[f32]]) -> Weighted {
+    let matrix = |rows: &[&[f32]]| {
+        let triplets = rows.iter().enumerate().flat_map(|(i, row)| {
+            row.iter().enumerate().map(move |(j, &value)| (i as u32, j as u32, value))
+        });
+        Csr::from_triplets(rows.len(), rows[0].len(), triplets.collect()).unwrap()
+    };
+    Weighted { x: matrix(x), y: matrix(y), r }
+}
+
+fn identity_matrix(n: u32) -> Csr {
+    Csr::from_triplets(n as usize, n as usize, (0..n).map(|i| (i, i, 1.0)).collect()).unwrap()
+}
+
+/// scikit-learn 1.9.1, PLSSVD(n_components=2, scale=False), on these columns, which have mean
+/// 0: x_weights_, y_weights_, and the singular values of XᵀY from numpy.
+#[test]
+fn pls_agrees_with_scikit_learns_plssvd() {
+    let x: [&[f32]; 8] = [
+        &[-4.0, -4.5, -3.375, -1.125], &[-1.0, 0.5, 3.625, -3.125], &[2.0, 5.5, -2.375, -5.125], &[5.0, -2.5, 4.625, 5.875],
+        &[-5.0, 2.5, -1.375, 3.875], &[-2.0, -5.5, 5.625, 1.875], &[1.0, -0.5, -0.375, -0.125], &[4.0, 4.5, -6.375, -2.125],
+    ];
+    let y: [&[f32]; 8] = [
+        &[-3.75, -3.625, -2.75], &[3.25, 6.375, -1.75], &[-1.75, -3.625, 4.25], &[3.25, -0.625, 4.25],
+        &[-3.75, 4.375, -1.75], &[-0.75, 0.375, -2.75], &[1.25, -1.625, 1.25], &[2.25, -1.625, -0.75],
+    ];
+    let pls = Pls { dim: 2, tolerance: 1e-6, ..Pls::default() };
+    let (maps, report) = pls.fit(weighted(&x, identity_matrix(8), &y), &Run::silent()).unwrap();
+    let x_weights = [[0.9589324895, -0.0790786562], [0.2696485977, 0.1140146755], [0.0673612074, 0.9374578605], [-0.0565736874, 0.3192490873]];
+    let y_weights = [[0.6379126519, 0.4087940936], [-0.3257943392, 0.911161079], [0.6978004708, 0.0516998753]];
+    for (map, golden) in [(&maps.l_x, &x_weights[..]), (&maps.l_y, &y_weights[..])] {
+        for (i, row) in golden.iter().enumerate() {
+            for (found, golden) in map.row(i).iter().zip(row) {
+                assert!((f64::from(*found) - golden).abs() < 1e-4, "{map:?}");
+            }
+        }
+    }
+    for (found, golden) in report.sigma.iter().zip([87.8220686735, 59.9548290283]) {
+        assert!((found - golden).abs() < 1e-3, "{:?}", report.sigma);
+    }
+}
+
+#[test]
+fn pls_scores_carry_sigma_when_asked() {
+    let data = || weighted(&[&[1.0, 0.0], &[0.0, 1.0]], Csr::from_triplets(2, 2, vec![(0, 0, 4.0), (1, 1, 1.0)]).unwrap(), &[&[1.0, 0.0], &[0.0, 1.0]]);
+    for (sigma, expected) in [(0.0, 1.0), (0.5, 2.0), (1.0, 4.0)] {
+        let pls = Pls { dim: 2, sigma, ..Pls::default() };
+        let (maps, _) = pls.fit(data(), &Run::silent()).unwrap();
+        assert!((dot_f64(maps.l_x.row(0), maps.l_y.row(0)) - expected).abs() < 1e-5);
+    }
+}
+
+/// A log of two overlapping groups with non-negative weights.
+fn two_groups() -> Weighted {
+    let x: [&[f32]; 4] = [&[1.0, 0.2, 0.0], &[0.8, 0.0, 0.1], &[0.0, 1.0, 0.5], &[0.1, 0.0, 1.0]];
+    let y: [&[f32]; 3] = [&[1.0, 0.0, 0.3, 0.0], &[0.0, 1.0, 0.2, 0.1], &[0.0, 0.1, 0.0, 1.0]];
+    let r = Csr::from_triplets(4, 3, vec![(0, 0, 3.0), (1, 0, 2.0), (1, 1, 0.5), (2, 1, 2.0), (3, 2, 1.0), (3, 1, 0.5)]).unwrap();
+    weighted(&x, r, &y)
+}
+
+#[test]
+fn every_half_sweep_of_rmls_raises_the_objective() {
+    for penalty in [Penalty::None, Penalty::Absolute, Penalty::Bound] {
+        let rmls = Rmls {
+            dim: 3, start: Start::Random, sweeps: 6, penalty, beta: 0.05, gamma: 0.05, lambda_x: 1.2, lambda_y: 1.3, ..Rmls::default()
+        };
+        let (maps, report) = rmls.fit(two_groups(), &Run::silent(), None).unwrap();
+        assert_eq!(report.steps.len(), 12);
+        assert_eq!(report.best, 11, "without validation the last sweep is kept");
+        for pair in report.steps.windows(2) {
+            assert!(pair[1].objective >= pair[0].objective - 1e-5, "{penalty:?}: {:?}", report.steps);
+        }
+        for map in [&maps.l_x, &maps.l_y] {
+            for i in 0..map.n_rows() {
+                assert!(dot_f64(map.row(i), map.row(i)).sqrt() < 1.0 + 1e-5);
+            }
+        }
+    }
+}
+
+#[test]
+fn rmls_on_non_negative_data_collapses_and_says_so() {
+    let x: Vec<Vec<f32>> = (0..40).map(|i| (0..40).map(|j| if i == j { 1.0 } else { 0.05 }).collect()).collect();
+    let rows: Vec<&[f32]> = x.iter().map(Vec::as_slice).collect();
+    let rmls = Rmls { dim: 30, start: Start::Random, sweeps: 8, ..Rmls::default() };
+    let (_, report) = rmls.fit(weighted(&rows, identity_matrix(40), &rows), &Run::silent(), None).unwrap();
+    let last = report.steps.last().unwrap();
+    assert!(last.effective_rank_x < 1.5, "{last:?}");
+    assert!(report.collapsed.is_some());
+    assert!(FitReport::Rmls(report).warnings()[0].contains("collapses"));
+}
+
+#[test]
+fn rmls_stops_on_validation_and_returns_the_best_sweep() {
+    let rmls = Rmls { dim: 3, start: Start::Random, sweeps: 9, patience: 2, ..Rmls::default() };
+    let mut calls = 0.0;
+    let mut validate = |_: &crate::linalg::Dense, _: &crate::linalg::Dense| {
+        calls += 1.0;
+        Ok(if calls == 2.0 { 1.0 } else { 1.0 / (10.0 + calls) })
+    };
+    let (maps, report) = rmls.fit(two_groups(), &Run::silent(), Some(&mut validate)).unwrap();
+    assert_eq!((report.best, report.steps.len()), (1, 6));
+    let one = Rmls { sweeps: 1, ..rmls };
+    let (first, _) = one.fit(two_groups(), &Run::silent(), None).unwrap();
+    assert_eq!(maps, first, "the best sweep is what one sweep alone gives");
+}
+
+#[test]
+fn a_spectral_start_without_sweeps_is_pls_with_scaled_rows() {
+    let rmls = Rmls { dim: 2, sweeps: 0, ..Rmls::default() };
+    let (maps, report) = rmls.fit(two_groups(), &Run::silent(), None).unwrap();
+    let (mut pls, _) = Pls { dim: 2, ..Pls::default() }.fit(two_groups(), &Run::silent()).unwrap();
+    pls.l_x.scale_rows_to(1.0);
+    pls.l_y.scale_rows_to(1.0);
+    assert_eq!(maps, pls);
+    assert_eq!(report.steps.len(), 1);
+}
+
+#[test]
+fn the_first_half_sweep_from_the_spectral_start_meets_u_again() {
+    let rmls = Rmls { dim: 2, sweeps: 1, tolerance: 1e-6, ..Rmls::default() };
+    let data = two_groups();
+    let c = explicit_c(&data.x, &data.r, &data.y).unwrap();
+    let (_, report) = rmls.fit(data, &Run::silent(), None).unwrap();
+    assert_eq!(c.n_rows(), 3);
+    // Rows of L_x at the start are rownorm(U); C·V·Σ⁻¹ = U, so they do not move.
+    assert!(report.steps[1].change < 1e-3, "{:?}", report.steps);
+}
+
+#[test]
+fn a_penalty_that_empties_a_side_names_the_largest_entry() {
+    let rmls = Rmls { dim: 2, start: Start::Random, penalty: Penalty::Absolute, beta: 1e6, ..Rmls::default() };
+    let error = rmls.fit(two_groups(), &Run::silent(), None).err().unwrap().to_string();
+    assert!(error.contains("empties all of L_x in sweep 1") && error.contains("largest |ω| is"), "{error}");
+    assert!(error.contains("beta"), "{error}");
+}
+
+#[test]
+fn negative_responses_push_apart() {
+    let x: [&[f32]; 2] = [&[1.0, 0.0], &[0.0, 1.0]];
+    let r = Csr::from_triplets(2, 2, vec![(0, 0, 1.0), (0, 1, -1.0), (1, 1, 1.0), (1, 0, -1.0)]).unwrap();
+    let rmls = Rmls { dim: 2, start: Start::Random, sweeps: 5, ..Rmls::default() };
+    let (maps, _) = rmls.fit(weighted(&x, r, &x), &Run::silent(), None).unwrap();
+    assert!(dot_f64(maps.l_x.row(0), maps.l_y.row(0)) > 0.9);
+    assert!(dot_f64(maps.l_x.row(0), maps.l_y.row(1)) < -0.9);
+}
+
+#[test]
+fn parameters_are_set_by_key_and_wrong_ones_refused() {
+    let mut rmls = Params::named("rmls").unwrap();
+    rmls.set("penalty", "relative").unwrap();
+    rmls.set("features.doc_clicks", "0.5").unwrap();
+    rmls.set("centring", "\"clicks\"").unwrap();
+    let Params::Rmls(params) = &rmls else { unreachable!() };
+    assert_eq!((params.penalty, params.centring), (Penalty::Relative, Centring::Clicks));
+    assert_eq!(params.features.doc_clicks, 0.5);
+    for (key, value) in [("dimm", "3"), ("dim", "-1"), ("dim", "0"), ("penalty", "l3"), ("features", "1"), ("rho_x", "1"), ("features.colour", "1"), ("dim.x", "1")] {
+        assert!(rmls.clone().set(key, value).is_err(), "{key}={value}");
+    }
+    let message = rmls.set("dimm", "3").unwrap_err().to_string();
+    assert!(message.contains("dimm") && message.contains("dim"), "{message}");
+}
+
+#[test]
+fn every_parameter_is_described_and_can_be_set_to_its_default() {
+    for (name, _) in METHODS {
+        let params = Params::named(name).unwrap();
+        for doc in params.docs() {
+            assert!(!doc.about.is_empty(), "{name} {}", doc.key);
+            if doc.default != "none" && doc.default != "{}" {
+                params.clone().set(&doc.key, &doc.default).unwrap();
+            }
+        }
+    }
+    assert!(preparation_docs().iter().any(|doc| doc.key == "preparation.analyzer.language"));
+}
+
+#[test]
+fn features_are_weighted_as_the_papers_say() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = apples(&dir.path().join("d"));
+    let counts = Counts::of(&data, &Preparation::default(), &Run::silent()).unwrap();
+    let features = Features { query_clicks: 1.0, doc_clicks: 0.5, ..Features::default() };
+    let featurizer = Featurizer::new(&counts, &features).unwrap();
+    let (x, y) = featurizer.matrices(&counts).unwrap();
+    assert_eq!((x.n_cols(), y.n_cols()), (3 + 3, 3 + 2));
+    for row in x.rows().chain(y.rows()) {
+        assert!((row.norm() - 1.0).abs() < 1e-6);
+    }
+    // "apple" clicked document 0: two kinds of equal weight.
+    assert!((x.row(0).get(0) - 0.5f32.sqrt()).abs() < 1e-6 && (x.row(0).get(3) - 0.5f32.sqrt()).abs() < 1e-6);
+    // Document 0: words of norm 1 beside a click feature of norm 1/2.
+    assert!((y.row(0).get(3) - 0.5 / 1.25f32.sqrt()).abs() < 1e-6);
+    let data = Weighted::of(&counts, &featurizer, Weighting::Mean, Response::Log).unwrap();
+    // n_x = 2 queries with n_i = 1 document each, one click: ln 2 / 2.
+    assert!((data.r.row(0).get(0) - 2.0f32.ln() / 2.0).abs() < 1e-6);
+    assert_eq!((Response::Log.of(-3.0), Response::Binary.of(-3.0), Response::Raw.of(-3.0)), (-(4.0f32.ln()), -1.0, -3.0));
+}
+
+#[test]
+fn judged_candidates_are_chosen_when_bad_documents_are_judged() {
+    let good = Csr::from_triplets(2, 2, vec![(0, 0, 1.0), (1, 1, 2.0)]).unwrap();
+    let pooled = Csr::from_triplets(2, 2, vec![(0, 0, 1.0), (0, 1, 0.0)]).unwrap();
+    assert_eq!(Candidates::Auto.resolve(&good), Candidates::All);
+    assert_eq!(Candidates::Auto.resolve(&pooled), Candidates::Judged);
+    assert_eq!(Variant::default().relevant_from, 1.0);
+}

@@ -211,7 +211,7 @@ impl Rmls {
         let operator = Operator::new(data.x, data.r, data.y, self.centring)?;
         let report =
             RmlsReport { steps: Vec::new(), best: 0, collapsed: None, spectral_converged: None };
-        let mut fit = Fit { params: self, operator, validate, best: None, report };
+        let mut fit = Fit { params: self, operator, validate, best: None, report, penalties: (0.0, 0.0) };
         match self.start {
             Start::Random => fit.from_random(run)?,
             Start::Spectral => fit.from_spectral(run)?,
@@ -262,6 +262,8 @@ struct Fit<'a, 'v> {
     validate: Option<&'a mut Validate<'v>>,
     best: Option<Best>,
     report: RmlsReport,
+    /// β Σ|l_xu|₁ and γ Σ|l_yv|₁ as of each side's last update.
+    penalties: (f64, f64),
 }
 
 /// Sums over the rows of a half-sweep.
@@ -281,6 +283,9 @@ impl Fit<'_, '_> {
         let mut l_y = Dense::gaussian(self.operator.d_y(), params.dim, params.seed);
         l_y.scale_rows_to(params.theta_y);
         let l_x = Dense::zeros(self.operator.d_x(), params.dim);
+        if params.penalty == Penalty::Absolute {
+            self.penalties.1 = f64::from(params.gamma) * ordered_sum(&l_y, |_, row| row::l1(row));
+        }
         // A random L_y has, but for chance, as much rank as it will ever have.
         let start = self.rank(&l_y);
         self.sweep_on(l_x, l_y, (start, start), run)
@@ -296,13 +301,12 @@ impl Fit<'_, '_> {
         l_x.scale_rows_to(params.theta_x);
         l_y.scale_rows_to(params.theta_y);
         let ranks = (self.rank(&l_x), self.rank(&l_y));
-        let objective = {
+        let inner = {
             let mut omega = Dense::zeros(self.operator.d_x(), l_y.n_cols());
             self.operator.apply(&l_y, &mut omega);
             ordered_sum(&omega, |u, omega| row::inner(omega, l_x.row(u)))
         };
-        let first = Sums { inner: objective, filled: filled(&l_x), ..Sums::default() };
-        let step = self.describe("start".into(), first, 0.0, &l_x, &l_y, ranks)?;
+        let step = self.describe("start".into(), inner, 0.0, &l_x, &l_y, ranks)?;
         self.keep(step, 0, &l_x, &l_y);
         if params.sweeps == 0 {
             return Ok(());
@@ -384,12 +388,12 @@ impl Fit<'_, '_> {
             });
         }
         match side {
-            Side::X => *l_x = omega,
-            Side::Y => *l_y = omega,
+            Side::X => (*l_x, self.penalties.0) = (omega, sums.penalty),
+            Side::Y => (*l_y, self.penalties.1) = (omega, sums.penalty),
         }
         let name = format!("sweep {sweep}, {}", if side == Side::X { "L_x" } else { "L_y" });
         let change = if sums.old > 0.0 { (sums.moved / sums.old).sqrt() } else { 1.0 };
-        let step = self.describe(name, sums, change, l_x, l_y, start)?;
+        let step = self.describe(name, sums.inner, change, l_x, l_y, start)?;
         self.keep(step, sweep, l_x, l_y);
         Ok(())
     }
@@ -397,7 +401,7 @@ impl Fit<'_, '_> {
     fn describe(
         &mut self,
         step: String,
-        sums: Sums,
+        inner: f64,
         change: f64,
         l_x: &Dense,
         l_y: &Dense,
@@ -414,7 +418,7 @@ impl Fit<'_, '_> {
         };
         Ok(RmlsStep {
             step,
-            objective: sums.inner - sums.penalty,
+            objective: inner - self.penalties.0 - self.penalties.1,
             change,
             density_x: filled(l_x) / l_x.values().len().max(1) as f64,
             density_y: filled(l_y) / l_y.values().len().max(1) as f64,
