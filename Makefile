@@ -1,0 +1,34 @@
+# `make help` lists what can be made. Everything is built in one profile, so that nothing is
+# compiled twice.
+
+PACKAGES = -p liken -p liken-cli
+VENV = .venv
+PYTHON = $(VENV)/bin/python
+
+.PHONY: help test check bench demo
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+test: ## check the style and run every test (real data: LIKEN_DATA, default ../shared/data)
+	cargo fmt --all --check
+	cargo test --release $(PACKAGES)
+
+check: ## what `test` does not: lints, documentation, licences and advisories of dependencies
+	cargo fmt --all --check
+	cargo clippy --release $(PACKAGES) --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --release $(PACKAGES) --no-deps --document-private-items
+	@if cargo deny --version >/dev/null 2>&1; then cargo deny check; \
+	else echo "cargo-deny is not installed, so licences and advisories were not checked: cargo install cargo-deny"; fi
+
+bench: $(PYTHON) ## measure the kernels beside scipy and scikit-learn (docs/BENCHMARKS.md)
+	cargo build --release -p liken --examples
+	$(PYTHON) bench/kernels.py
+
+demo: ## train, compare and explain on the built-in click log
+	cargo run --release -- demo
+
+$(PYTHON): bench/requirements.txt
+	python3 -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet -r bench/requirements.txt
+	touch $(PYTHON)
