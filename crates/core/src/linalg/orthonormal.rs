@@ -15,8 +15,8 @@ use super::Dense;
 
 /// Rows that are turned into f64 and multiplied together.
 const ROWS_PER_PRODUCT: usize = 256;
-/// All partial Gram matrices together take no more than this many numbers.
-const PARTIAL_SUMS: usize = 1 << 25;
+/// All partial Gram matrices together take about this many numbers at most.
+const PARTIAL_SUMS: usize = 1 << 24;
 /// A column is dependent if the square of the part of it that is new is below this.
 const DEPENDENT: f64 = 1e-10;
 /// A column is nothing if its squared norm is below this, times the largest one's.
@@ -55,8 +55,10 @@ impl Factor {
         let k = gram.nrows();
         let norms: Vec<f64> = (0..k).map(|j| gram[(j, j)].sqrt()).collect();
         let largest = norms.iter().fold(0.0, |a: f64, &b| a.max(b));
-        let kept = |j: usize| !(norms[j] * norms[j] <= NEGLIGIBLE * largest * largest);
-        let scale: Vec<f64> = (0..k).map(|j| if kept(j) { 1.0 / norms[j] } else { 0.0 }).collect();
+        let scale = |&norm: &f64| {
+            if norm * norm <= NEGLIGIBLE * largest * largest { 0.0 } else { 1.0 / norm }
+        };
+        let scale: Vec<f64> = norms.iter().map(scale).collect();
 
         // By rows of R, so that the inner loops run along memory and need no reordered sums.
         let mut r: Vec<Vec<f64>> = (0..k)
@@ -122,7 +124,7 @@ pub(crate) fn gram(block: &Dense) -> Mat<f64> {
     if k == 0 {
         return Mat::zeros(0, 0);
     }
-    let n_groups = (PARTIAL_SUMS / (k * k)).clamp(4, 64);
+    let n_groups = (PARTIAL_SUMS / (k * k)).clamp(8, 64);
     let rows_per_group =
         block.n_rows().div_ceil(n_groups).next_multiple_of(ROWS_PER_PRODUCT).max(ROWS_PER_PRODUCT);
     let sums: Vec<Mat<f64>> = block

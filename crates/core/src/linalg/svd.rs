@@ -23,6 +23,10 @@ use crate::{Error, Result, Run};
 const NUMERICAL_ZERO: f64 = 1e-5;
 /// The same for what is left where a centring has taken nearly everything off.
 const CENTRING_ERROR: f64 = 1e-6;
+/// Residual, as a share of the triplet's own singular value, that is refined in any case. One
+/// dominant direction, as uncentred clicks have it, makes every other residual small beside
+/// σ₁ while its vectors are still those of the random start.
+const OWN_SHARE: f64 = 0.05;
 /// Rows whose residual is summed by one thread.
 const ROWS_PER_SUM: usize = 4096;
 
@@ -44,6 +48,10 @@ pub struct SvdParams {
 impl SvdParams {
     /// The `dim` leading triplets with the defaults: half as many spare columns as wanted
     /// ones (at least ten), tolerance 10⁻³, at most 50 iterations, seed 0.
+    ///
+    /// A quarter of spare columns takes half as many iterations again, as many as wanted ones
+    /// a third fewer: on spectra falling like k^−0.3 to k^−0.8 half is within a tenth of the
+    /// fastest everywhere.
     pub fn of(dim: usize) -> Self {
         let oversample = (dim / 2).max(10);
         SvdParams { dim, oversample, tolerance: 1e-3, max_iterations: 50, seed: 0 }
@@ -77,7 +85,7 @@ pub struct Svd {
     pub residuals: Vec<f64>,
     /// Iterations done.
     pub iterations: usize,
-    /// Whether all residuals are within the tolerance.
+    /// Whether all residuals are within the tolerance and small beside their own σ.
     pub converged: bool,
     /// Whether C has fewer than the wanted number of triplets; the others are not there.
     pub rank_deficient: bool,
@@ -102,7 +110,10 @@ pub fn randomised_svd(c: &Operator, params: &SvdParams, run: &Run<'_>) -> Result
         if iteration > 0 {
             let wanted = rank.min(params.dim);
             let residuals = residuals(&z, &u, &sigma[..wanted]);
-            let converged = residuals.iter().all(|&residual| residual <= params.tolerance);
+            let converged = residuals.iter().zip(&sigma).all(|(&residual, &s)| {
+                residual <= params.tolerance
+                    && residual <= (OWN_SHARE * s / sigma[0]).max(NUMERICAL_ZERO)
+            });
             if converged || iteration == params.max_iterations {
                 return Ok(finish(Found { u, v, sigma, residuals }, iteration, converged, params));
             }

@@ -4,13 +4,12 @@
 //! blocks say where each block writes, and all blocks write at once. An entry's place is
 //! fixed by the matrix alone, so neither the blocks nor the threads show in the result.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
 use super::Csr;
-
-const MAX_BLOCKS: usize = 64;
 
 impl Csr {
     /// The transpose, its rows sorted.
@@ -19,7 +18,7 @@ impl Csr {
     /// If there are 2³² rows or more: they could not be columns.
     pub fn transpose(&self) -> Csr {
         assert!(self.n_rows() <= u32::MAX as usize, "{} rows cannot be columns", self.n_rows());
-        let blocks = row_blocks(self);
+        let blocks = row_blocks(self, rayon::current_num_threads());
         let mut places: Vec<Vec<u32>> = blocks
             .par_iter()
             .map(|rows| {
@@ -50,15 +49,14 @@ impl Csr {
         let indices = indices.into_iter().map(AtomicU32::into_inner).collect();
         let values = values.into_iter().map(|bits| f32::from_bits(bits.into_inner())).collect();
         // Proof: rows are visited in order, so every list of rows is sorted and unique.
-        #[allow(clippy::expect_used)]
         Csr::new(self.n_rows(), starts, indices, values).expect("the transpose of a valid matrix")
     }
 }
 
-/// Ranges of rows with about equally many entries. The counts of all blocks together take no
-/// more memory than the matrix itself.
-fn row_blocks(matrix: &Csr) -> Vec<std::ops::Range<usize>> {
-    let n_blocks = (2 * matrix.nnz() / matrix.n_cols().max(1)).clamp(1, MAX_BLOCKS);
+/// Ranges of rows with about equally many entries, one per thread, fewer where the columns are
+/// so many that counting them would cost more than it gains.
+fn row_blocks(matrix: &Csr, n_threads: usize) -> Vec<Range<usize>> {
+    let n_blocks = n_threads.min(matrix.nnz() / matrix.n_cols().max(1)).max(1);
     let ends = (1..=n_blocks).map(|block| {
         if block == n_blocks {
             return matrix.n_rows();
@@ -120,17 +118,19 @@ mod tests {
     #[test]
     fn a_matrix_of_many_blocks_is_transposed_alike_at_any_thread_count() {
         let matrix = random_csr(3000, 40, 12, 1);
-        assert!(row_blocks(&matrix).len() == MAX_BLOCKS);
+        assert_eq!(row_blocks(&matrix, 7).len(), 7);
         assert_eq!(same_at_any_thread_count(|| matrix.transpose()), naive(&matrix));
     }
 
     #[test]
     fn blocks_cover_all_rows_once_even_when_one_row_has_everything() {
-        let mut triplets: Vec<_> = (0..100).map(|j| (50, j, 1.0)).collect();
-        triplets.push((99, 3, 1.0));
-        let matrix = Csr::from_triplets(200, 100, triplets).unwrap();
-        let rows: Vec<usize> = row_blocks(&matrix).into_iter().flatten().collect();
-        assert_eq!(rows, (0..200).collect::<Vec<_>>());
+        let mut triplets: Vec<_> = (0..10).map(|j| (50, j, 1.0)).collect();
+        triplets.extend((100..200).map(|i| (i, 3, 1.0)));
+        let matrix = Csr::from_triplets(300, 10, triplets).unwrap();
+        for n_threads in [1, 2, 5, 100] {
+            let rows: Vec<usize> = row_blocks(&matrix, n_threads).into_iter().flatten().collect();
+            assert_eq!(rows, (0..300).collect::<Vec<_>>());
+        }
         assert_eq!(matrix.transpose(), naive(&matrix));
     }
 }

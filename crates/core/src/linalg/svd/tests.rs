@@ -50,8 +50,8 @@ fn a_known_construction_is_found_again() {
     assert!(svd.converged && !svd.rank_deficient);
     assert_orthonormal(&svd.u);
     assert_orthonormal(&svd.v);
-    for k in 0..4 {
-        assert!((svd.sigma[k] - s[k]).abs() < 1e-5, "{:?}", svd.sigma);
+    for (k, s) in s.into_iter().enumerate().take(4) {
+        assert!((svd.sigma[k] - s).abs() < 1e-5, "{:?}", svd.sigma);
         let left = dot_f64(&column(&svd.u, k), &column(&u, k));
         let right = dot_f64(&column(&svd.v, k), &column(&v, k));
         assert!((left.abs() - 1.0).abs() < 1e-5);
@@ -121,6 +121,18 @@ fn a_slowly_falling_spectrum_converges_in_few_iterations() {
     let (c, _, _) = with_spectrum(320, 310, &s);
     let svd = solve(&operator(&c, Centring::None), &SvdParams::of(60));
     assert!(svd.converged && svd.iterations <= 12, "{} iterations", svd.iterations);
+}
+
+#[test]
+fn triplets_in_the_shadow_of_a_dominant_one_are_refined_too() {
+    let mut s: Vec<f64> = (1..=150).map(|k| f64::from(k).powf(-0.5)).collect();
+    s[0] = 2000.0;
+    let (c, _, _) = with_spectrum(200, 180, &s);
+    let svd = solve(&operator(&c, Centring::None), &SvdParams::of(30));
+    assert!(svd.converged && svd.iterations > 1);
+    for (found, expected) in svd.sigma.iter().zip(&s) {
+        assert!((found / expected - 1.0).abs() < 0.03, "{found} for {expected}");
+    }
 }
 
 #[test]
