@@ -146,7 +146,7 @@ fn clicks_correction(r: &Csr, x_t: &Csr, r_t: &Csr, y_t: &Csr) -> Result<Option<
     Ok(Some(Correction { a, b }))
 }
 
-/// out = factors[2]·(factors[1]·(factors[0]·B)), a block of columns after the other.
+/// out = third·(second·(first·B)), a block of columns after the other.
 fn chain(factors: [&Csr; 3], b: &Dense, out: &mut Dense) {
     let [first, second, third] = factors;
     assert_eq!(b.n_rows(), first.n_cols(), "one row of B per feature of its side");
