@@ -12,6 +12,7 @@ pub mod random;
 mod run;
 pub mod sparse;
 pub mod text;
+pub mod synth;
 
 pub use error::{Error, Result};
 pub use run::{Progress, Run};

@@ -1,0 +1,129 @@
+//! The demo's clicks: a position-biased user on a partly random result page.
+//!
+//! P(click on the document at position i) = P(look at i) · P(click | grade), looks and clicks
+//! independent of one another (the position-based model), with P(look at i) = i^−0.7.
+
+use std::collections::HashMap;
+
+use super::{Demo, DemoLog, PAGE, Stream, chance, pick};
+use crate::random::Random;
+use crate::{Result, Run};
+
+/// The share of results replaced by a page on the true concept.
+const REPLACED: f64 = 0.2;
+/// How likely a user who sees a result of each grade clicks it; the first is noise.
+const CLICK: [f64; 5] = [0.02, 0.06, 0.25, 0.45, 0.85];
+/// How fast users stop looking down the page.
+const LOOK: f64 = 0.7;
+/// The slope of the query frequencies.
+const ZIPF: f64 = 0.87;
+/// Searches between two reports of progress.
+const REPORT: usize = 20_000;
+
+/// Draws the searches and what is clicked, into `log`.
+pub(super) fn draw(
+    demo: &Demo,
+    log: &mut DemoLog,
+    rankings: &[Vec<u32>],
+    about: &[Vec<u32>],
+    run: &Run<'_>,
+) -> Result<()> {
+    let mut random = demo.random(Stream::Clicks);
+    let frequencies = Zipf::new(demo.queries);
+    let look: Vec<f64> = (1..=PAGE).map(|i| (i as f64).powf(-LOOK)).collect();
+    let mut clicks: HashMap<(u32, u32), u32> = HashMap::new();
+    for search in 0..demo.searches {
+        if search % REPORT == 0 {
+            run.step("searching and clicking", search as u64, Some(demo.searches as u64))?;
+        }
+        let query = frequencies.draw(&mut random);
+        log.searches[query] += 1;
+        let concept = log.query_truths[query].concept;
+        let page = result_page(&rankings[query], &about[concept], &mut random);
+        for (position, &document) in page.iter().enumerate() {
+            let grade = log.grade(query, document as usize);
+            if chance(look[position] * CLICK[grade as usize], &mut random) {
+                *clicks.entry((query as u32, document)).or_default() += 1;
+                log.clicks_by_position[position] += 1;
+            }
+        }
+    }
+    log.clicks = clicks.into_iter().map(|((query, doc), n)| (query, doc, n)).collect();
+    log.clicks.sort_unstable();
+    Ok(())
+}
+
+/// The ranking with some results replaced. Places that the ranking leaves empty may be filled
+/// too, and what is still empty closes up.
+fn result_page(ranking: &[u32], about: &[u32], random: &mut Random) -> Vec<u32> {
+    let mut page: Vec<u32> = Vec::with_capacity(PAGE);
+    for place in 0..PAGE {
+        let ranked = ranking.get(place).copied();
+        let drawn = chance(REPLACED, random).then(|| *pick(about, random));
+        // No document is shown twice: one drawn too early is not repeated at its own place.
+        let fresh = |document: &u32| !page.contains(document);
+        let shown = drawn.filter(fresh).or(ranked.filter(fresh));
+        page.extend(shown);
+    }
+    page
+}
+
+/// Draws 0..n with probability falling as 1 / (rank + 1)^[`ZIPF`].
+struct Zipf {
+    cumulative: Vec<f64>,
+}
+
+impl Zipf {
+    fn new(n: usize) -> Self {
+        let mut sum = 0.0;
+        let cumulative = (1..=n)
+            .map(|rank| {
+                sum += (rank as f64).powf(-ZIPF);
+                sum
+            })
+            .collect();
+        Zipf { cumulative }
+    }
+
+    fn draw(&self, random: &mut Random) -> usize {
+        let last = self.cumulative.len() - 1;
+        let target = random.uniform() * self.cumulative[last];
+        self.cumulative.partition_point(|&sum| sum <= target).min(last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_shows_no_document_twice_and_a_fifth_from_the_concept() {
+        let mut random = Random::new(5, 0);
+        let ranking: Vec<u32> = (0..10).collect();
+        let about: Vec<u32> = (100..200).collect();
+        let mut replaced = 0;
+        for _ in 0..1_000 {
+            let page = result_page(&ranking, &about, &mut random);
+            let mut sorted = page.clone();
+            sorted.sort_unstable();
+            sorted.dedup();
+            assert_eq!(sorted.len(), page.len());
+            replaced += page.iter().filter(|&&document| document >= 100).count();
+        }
+        assert!((1_800..2_200).contains(&replaced), "{replaced}");
+        let unranked = result_page(&[], &about, &mut random);
+        assert!(unranked.iter().all(|document| about.contains(document)));
+    }
+
+    #[test]
+    fn the_head_is_drawn_most() {
+        let zipf = Zipf::new(1_000);
+        let mut random = Random::new(6, 0);
+        let mut drawn = vec![0u32; 1_000];
+        for _ in 0..100_000 {
+            drawn[zipf.draw(&mut random)] += 1;
+        }
+        let ratio = f64::from(drawn[0]) / f64::from(drawn[9]);
+        assert!((ratio / 10f64.powf(ZIPF) - 1.0).abs() < 0.15, "{ratio}");
+    }
+}
