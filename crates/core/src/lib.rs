@@ -11,8 +11,8 @@ pub mod matchers;
 pub mod random;
 mod run;
 pub mod sparse;
-pub mod text;
 pub mod synth;
+pub mod text;
 
 pub use error::{Error, Result};
 pub use run::{Progress, Run};

@@ -1,4 +1,6 @@
-//! Synthetic logs, for those who have none of their own yet and for measuring.
+//! Logs made up from a known truth: a readable one for the demonstration, and ones with the
+//! size and shape of the papers' web logs.
 
 pub mod concepts;
 pub mod demo;
+pub mod weblog;
