@@ -4,8 +4,8 @@
 //! words, the averages of partners and features, and the non-zeros of C = XᵀRY that decide
 //! what a sweep of RMLS costs. The averages are met exactly; nnz(C) hangs on the tails of the
 //! degrees (too heavy and C is ten times too dense), which are calibrated here. What is
-//! planted is simpler than the web: [`line`] says who belongs together, [`speech`] who uses
-//! which word, [`judgments`] how good an answer is. Text is made row by row while it is
+//! planted is simpler than the web: `line` says who belongs together, `speech` who uses
+//! which word, `judgments` how good an answer is. Text is made row by row while it is
 //! written, so that half a year needs about a gibibyte.
 
 mod judgments;
@@ -88,8 +88,8 @@ impl Weblog {
             docs_per_query: 1.74,
             words_per_query: 2.26,
             words_per_document: 4.44,
-            query_tail: 4.0,
-            document_tail: 4.0,
+            query_tail: 3.55,
+            document_tail: 3.55,
             pairs_per_aspect: 30.0,
             judged_queries: 4_445,
             judged_per_query: 11.34,
@@ -107,8 +107,8 @@ impl Weblog {
             docs_per_query: 2.92,
             words_per_query: 2.58,
             words_per_document: 4.56,
-            query_tail: 4.0,
-            document_tail: 4.0,
+            query_tail: 3.55,
+            document_tail: 3.55,
             pairs_per_aspect: 120.0,
             judged_queries: 57_514,
             judged_per_query: 13.84,

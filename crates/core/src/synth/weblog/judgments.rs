@@ -176,7 +176,7 @@ impl Judged {
                 ..0.34 => near(Kinship::Aspect),
                 ..0.56 => near(Kinship::Concept),
                 ..0.68 => near(Kinship::Field),
-                ..0.86 if !matching.is_empty() => {
+                ..0.80 if !matching.is_empty() => {
                     let document = matching[random.below(matching.len() as u64) as usize];
                     document as usize..document as usize + 1
                 }

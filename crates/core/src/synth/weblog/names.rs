@@ -6,11 +6,11 @@
 
 use crate::random::Random;
 
-/// Without z: zero is a stop word.
+/// Without z, and no l in the middle: zero and hello are stop words.
 const CONSONANTS: &[u8] = b"bdfghjklmnprstvw";
 const VOWELS: &[u8] = b"aeiou";
 const LAST_VOWELS: &[u8] = b"aou";
-const MIDDLES: &[u8] = b"lnr";
+const MIDDLES: &[u8] = b"nr";
 
 const SYLLABLES: usize = CONSONANTS.len() * VOWELS.len();
 const LAST_SYLLABLES: usize = CONSONANTS.len() * LAST_VOWELS.len();

@@ -15,7 +15,7 @@ const LEAST_WORDS: usize = 48;
 /// One word in so many is general.
 const GENERAL_WORD_IN: usize = 50;
 /// How often a word is one that the aspect favours rather than one of the whole concept.
-const FAVOURED: f64 = 0.75;
+const FAVOURED: f64 = 0.85;
 /// How often a word comes from another concept.
 const STRAY: f64 = 0.04;
 
@@ -32,17 +32,17 @@ impl Side {
     /// How often a word is a general one.
     fn general(self) -> f64 {
         match self {
-            Side::Query => 0.15,
-            Side::Document => 0.25,
+            Side::Query => 0.12,
+            Side::Document => 0.2,
         }
     }
 
-    /// Whether this side uses the word at `place` of a vocabulary: of twenty, eleven are
-    /// common to both, four are the queries' own, five the documents'.
+    /// Whether this side uses the word at `place` of a vocabulary: of twenty, twelve are
+    /// common to both, four are the queries' own, four the documents'.
     fn uses(self, place: usize) -> bool {
         match place * 7 % 20 {
-            0..11 => true,
-            11..15 => self == Side::Query,
+            0..12 => true,
+            12..16 => self == Side::Query,
             _ => self == Side::Document,
         }
     }
@@ -164,7 +164,7 @@ fn zipf(n: usize, random: &mut Random) -> usize {
 
 /// A rank below `n`: the first, the name of the thing, about every other time, and a long tail.
 fn steep(n: usize, random: &mut Random) -> usize {
-    (((n + 1) as f64).powf(random.uniform().powi(3)) as usize - 1).min(n - 1)
+    (((n + 1) as f64).powf(random.uniform().powi(4)) as usize - 1).min(n - 1)
 }
 
 #[cfg(test)]
@@ -189,9 +189,9 @@ mod tests {
     #[test]
     fn queries_and_documents_share_part_of_a_vocabulary() {
         let n = |keep: &dyn Fn(usize) -> bool| (0..20).filter(|&place| keep(place)).count();
-        assert_eq!(n(&|place| Side::Query.uses(place)), 15);
+        assert_eq!(n(&|place| Side::Query.uses(place)), 16);
         assert_eq!(n(&|place| Side::Document.uses(place)), 16);
-        assert_eq!(n(&|place| Side::Query.uses(place) && Side::Document.uses(place)), 11);
+        assert_eq!(n(&|place| Side::Query.uses(place) && Side::Document.uses(place)), 12);
     }
 
     #[test]
