@@ -159,6 +159,18 @@ pub fn write(
         comparison.baseline
     )?;
     writeln!(out)?;
+    write_means(out, comparison, format)?;
+    write_weights(out, comparison, format)?;
+    write_tests(out, comparison, format)?;
+    write_bins(out, comparison, format)
+}
+
+/// Writes the table of means alone.
+pub fn write_means(
+    out: &mut impl Write,
+    comparison: &Comparison,
+    format: TableFormat,
+) -> anyhow::Result<()> {
     let mut grid = Grid::new(
         std::iter::once("model".to_owned())
             .chain(comparison.measures.iter().map(ToString::to_string)),
@@ -177,7 +189,15 @@ pub fn write(
         });
         grid.row(std::iter::once(row.name.clone()).chain(cells));
     }
-    grid.write(out, format)?;
+    Ok(grid.write(out, format)?)
+}
+
+fn write_weights(
+    out: &mut impl Write,
+    comparison: &Comparison,
+    format: TableFormat,
+) -> anyhow::Result<()> {
+    let note = if format == TableFormat::Latex { "% " } else { "" };
     let mixes: Vec<String> = comparison
         .rows
         .iter()
@@ -194,8 +214,7 @@ pub fn write(
         writeln!(out, "\n{note}weights of mixes")?;
         mixes.iter().try_for_each(|line| writeln!(out, "{line}"))?;
     }
-    write_tests(out, comparison, format)?;
-    write_bins(out, comparison, format)
+    Ok(())
 }
 
 fn write_tests(

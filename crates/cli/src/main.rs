@@ -2,6 +2,7 @@
 
 mod compare;
 mod console;
+mod demo;
 mod experiment;
 mod explain;
 mod import;
@@ -12,6 +13,7 @@ mod search;
 mod settings;
 mod similar;
 mod stats;
+mod synth;
 mod train;
 
 use std::process::ExitCode;
@@ -38,6 +40,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
+    Demo(demo::DemoArgs),
     Import(import::ImportArgs),
     Stats(stats::StatsArgs),
     Train(train::TrainArgs),
@@ -48,6 +51,7 @@ enum Verb {
     Explain(explain::ExplainArgs),
     Run(run::RunArgs),
     Info(info::InfoArgs),
+    Synth(synth::SynthArgs),
 }
 
 fn main() -> ExitCode {
@@ -57,6 +61,7 @@ fn main() -> ExitCode {
         return console.fail(&error.into());
     }
     let result: anyhow::Result<()> = match &cli.verb {
+        Verb::Demo(args) => demo::run(args, &console),
         Verb::Import(args) => import::run(args, &console),
         Verb::Stats(args) => stats::run(args, &console),
         Verb::Train(args) => train::run(args, &console),
@@ -67,6 +72,7 @@ fn main() -> ExitCode {
         Verb::Explain(args) => explain::run(args, &console),
         Verb::Run(args) => run::run(args, &console),
         Verb::Info(args) => info::run(args, &console),
+        Verb::Synth(args) => synth::run(args, &console),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

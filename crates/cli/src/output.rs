@@ -89,7 +89,8 @@ impl Grid {
             }
         }
         for line in table.lines() {
-            writeln!(out, "{}", line.trim_end())?;
+            // Without borders every line begins with the padding of the first column.
+            writeln!(out, "{}", line.strip_prefix(' ').unwrap_or(&line).trim_end())?;
         }
         Ok(())
     }

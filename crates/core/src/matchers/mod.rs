@@ -78,7 +78,9 @@ impl FitReport {
                     let step = &report.steps[at];
                     let advice = match report.spectral_converged {
                         None => "Try start = \"spectral\", or centring = \"clicks\"",
-                        Some(_) => "That is as expected after a few sweeps; sweeps = 1 saves the time",
+                        Some(_) => {
+                            "That is as expected after a few sweeps; sweeps = 1 saves the time"
+                        }
                     };
                     warnings.push(format!(
                         "RMLS collapses: at {} the effective rank is {:.1} (L_x) and {:.1} (L_y), below a tenth of its start; \

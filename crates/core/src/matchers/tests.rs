@@ -3,8 +3,11 @@
 use std::path::Path;
 
 use super::*;
-use crate::data::{Counts as DataCounts, DatasetAbout, DatasetWriter, Document, Evidence, Query, SplitAbout, SplitBy};
 use crate::data::Dataset;
+use crate::data::{
+    Counts as DataCounts, DatasetAbout, DatasetWriter, Document, Evidence, Query, SplitAbout,
+    SplitBy,
+};
 use crate::eval::{Candidates, Variant};
 use crate::features::{Features, Preparation, Response, Weighting};
 use crate::linalg::{Centring, dot_f64};
@@ -12,7 +15,12 @@ use crate::sparse::explicit_c;
 
 /// Documents (id, title), queries, and pairs (query, document, clicks); every pair is also a
 /// judgment of both validation and test.
-fn dataset(path: &Path, docs: &[(&str, &str)], queries: &[&str], clicks: &[(u32, u32, f32)]) -> Dataset {
+fn dataset(
+    path: &Path,
+    docs: &[(&str, &str)],
+    queries: &[&str],
+    clicks: &[(u32, u32, f32)],
+) -> Dataset {
     let mut writer = DatasetWriter::create(path, false).unwrap();
     for query in queries {
         writer.query(&Query { id: (*query).into(), text: (*query).into(), clicks: 1.0 }).unwrap();
@@ -40,11 +48,27 @@ fn dataset(path: &Path, docs: &[(&str, &str)], queries: &[&str], clicks: &[(u32,
 /// the queries and the documents of a group: only clicks say what belongs together.
 fn checkerboard(path: &Path) -> Dataset {
     let docs = [
-        ("sun-1", "distance earth sun"), ("sun-2", "earth sun separation kilometres"), ("sun-3", "sun distance astronomical unit"),
-        ("car-1", "automobile insurance policy"), ("car-2", "motor vehicle policy quote"), ("car-3", "vehicle insurance premium"),
-        ("bp-1", "hypertension therapy"), ("bp-2", "hypertension medication therapy"), ("bp-3", "arterial hypertension guideline"),
+        ("sun-1", "distance earth sun"),
+        ("sun-2", "earth sun separation kilometres"),
+        ("sun-3", "sun distance astronomical unit"),
+        ("car-1", "automobile insurance policy"),
+        ("car-2", "motor vehicle policy quote"),
+        ("car-3", "vehicle insurance premium"),
+        ("bp-1", "hypertension therapy"),
+        ("bp-2", "hypertension medication therapy"),
+        ("bp-3", "arterial hypertension guideline"),
     ];
-    let queries = ["far away star", "star far", "miles to star", "cheap cover cars", "cars cover", "cover my cars", "blood pressure high", "high pressure", "pressure pills blood"];
+    let queries = [
+        "far away star",
+        "star far",
+        "miles to star",
+        "cheap cover cars",
+        "cars cover",
+        "cover my cars",
+        "blood pressure high",
+        "high pressure",
+        "pressure pills blood",
+    ];
     let mut clicks = Vec::new();
     for group in 0..3 {
         for i in 0..3 {
@@ -73,7 +97,8 @@ fn train(dataset: &Dataset, mix: &str) -> Trained {
     Model::train(dataset, &Preparation::default(), &mixture, &params, &Run::silent()).unwrap()
 }
 
-const EVERY: [&str; 8] = ["vsm", "bm25", "lm", "lm-jm", "pls", "rmls", "pls+bm25", "0.3*rmls+0.7*bm25"];
+const EVERY: [&str; 8] =
+    ["vsm", "bm25", "lm", "lm-jm", "pls", "rmls", "pls+bm25", "0.3*rmls+0.7*bm25"];
 
 #[test]
 fn learnt_matchers_solve_the_checkerboard_and_lexical_ones_cannot() {
@@ -125,8 +150,11 @@ fn models_are_the_same_files_at_any_thread_count() {
     let identity = |threads: usize, name: &str| {
         let path = dir.path().join(format!("{threads}"));
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| train(&dataset, name).save(&path, true, std::time::Duration::ZERO)).unwrap();
-        crate::file::Folder::<ModelAbout>::open(&path, crate::file::FolderKind::Model).unwrap().identity()
+        pool.install(|| train(&dataset, name).save(&path, true, std::time::Duration::ZERO))
+            .unwrap();
+        crate::file::Folder::<ModelAbout>::open(&path, crate::file::FolderKind::Model)
+            .unwrap()
+            .identity()
     };
     for name in EVERY {
         let one = identity(1, name);
@@ -151,7 +179,11 @@ fn explanations_add_up() {
                 let shown: f64 = few.lines.iter().map(|line| line.value).sum();
                 assert!((shown + few.rest - few.score).abs() < 1e-9, "{name}");
                 if let Some((mean, deviation)) = few.standard {
-                    let expected = if deviation > 0.0 { few.weight * (few.score - mean) / deviation } else { 0.0 };
+                    let expected = if deviation > 0.0 {
+                        few.weight * (few.score - mean) / deviation
+                    } else {
+                        0.0
+                    };
                     assert!((few.adds - expected).abs() < 1e-4, "{name}: {few:?}");
                 }
             }
@@ -167,7 +199,8 @@ fn permuting_the_documents_permutes_the_scores() {
     let turned: Vec<_> = docs.iter().rev().copied().collect();
     let turned_clicks: Vec<_> = clicks.iter().map(|&(q, d, c)| (q, 2 - d, c)).collect();
     let plain = dataset(&dir.path().join("p"), &docs, &["fruit", "heaven above"], &clicks);
-    let turned = dataset(&dir.path().join("t"), &turned, &["fruit", "heaven above"], &turned_clicks);
+    let turned =
+        dataset(&dir.path().join("t"), &turned, &["fruit", "heaven above"], &turned_clicks);
     for name in ["vsm", "bm25", "lm", "lm-jm", "pls"] {
         let (a, b) = (train(&plain, name).model, train(&turned, name).model);
         for text in ["fruit", "apple heaven"] {
@@ -205,7 +238,10 @@ fn scores(dataset: &Dataset, params: &Params, text: &str) -> Vec<f32> {
 
 fn close(found: &[f32], expected: &[f64]) {
     let near = |(&f, &e): (&f32, &f64)| (f64::from(f) - e).abs() < 1e-5;
-    assert!(found.len() == expected.len() && found.iter().zip(expected).all(near), "{found:?} {expected:?}");
+    assert!(
+        found.len() == expected.len() && found.iter().zip(expected).all(near),
+        "{found:?} {expected:?}"
+    );
 }
 
 #[test]
@@ -216,9 +252,15 @@ fn bm25_is_lucenes_by_hand() {
     // tf/(tf + 1.2·(0.25 + 0.75·|d|/2))
     let tf = |f: f64, length: f64| f / (f + 1.2 * (0.25 + 0.75 * length / 2.0));
     let bm25 = Params::named("bm25").unwrap();
-    close(&scores(&data, &bm25, "apple pear"), &[idf(1.0) * tf(2.0, 3.0) + idf(2.0) * tf(1.0, 3.0), idf(2.0) * tf(1.0, 2.0), 0.0]);
+    close(
+        &scores(&data, &bm25, "apple pear"),
+        &[idf(1.0) * tf(2.0, 3.0) + idf(2.0) * tf(1.0, 3.0), idf(2.0) * tf(1.0, 2.0), 0.0],
+    );
     // A repeated query word counts again.
-    close(&scores(&data, &bm25, "plum plum"), &[0.0, 2.0 * idf(2.0) * tf(1.0, 2.0), 2.0 * idf(2.0) * tf(1.0, 1.0)]);
+    close(
+        &scores(&data, &bm25, "plum plum"),
+        &[0.0, 2.0 * idf(2.0) * tf(1.0, 2.0), 2.0 * idf(2.0) * tf(1.0, 1.0)],
+    );
     let mut fields = bm25.clone();
     fields.set("fields.title.weight", "2.0").unwrap();
     fields.set("fields.title.b", "0").unwrap();
@@ -241,11 +283,19 @@ fn language_models_by_hand() {
     let gain = |f: f64| (1.0 + f / (10.0 * p)).ln();
     let length = |l: f64| (10.0f64 / (10.0 + l)).ln();
     // "zebra" is unknown to the collection and dropped from the query's length, too.
-    close(&scores(&data, &lm, "apple pear zebra"), &[
-        gain(2.0) + gain(1.0) + 2.0 * length(3.0), gain(1.0) + 2.0 * length(2.0), 2.0 * length(1.0),
-    ]);
+    close(
+        &scores(&data, &lm, "apple pear zebra"),
+        &[
+            gain(2.0) + gain(1.0) + 2.0 * length(3.0),
+            gain(1.0) + 2.0 * length(2.0),
+            2.0 * length(1.0),
+        ],
+    );
     let jm = |f: f64, l: f64| (1.0 + 0.9 * f / l / (0.1 * p)).ln();
-    close(&scores(&data, &Params::named("lm-jm").unwrap(), "pear"), &[jm(1.0, 3.0), jm(1.0, 2.0), 0.0]);
+    close(
+        &scores(&data, &Params::named("lm-jm").unwrap(), "pear"),
+        &[jm(1.0, 3.0), jm(1.0, 2.0), 0.0],
+    );
 }
 
 #[test]
@@ -279,17 +329,35 @@ fn identity_matrix(n: u32) -> Csr {
 #[test]
 fn pls_agrees_with_scikit_learns_plssvd() {
     let x: [&[f32]; 8] = [
-        &[-4.0, -4.5, -3.375, -1.125], &[-1.0, 0.5, 3.625, -3.125], &[2.0, 5.5, -2.375, -5.125], &[5.0, -2.5, 4.625, 5.875],
-        &[-5.0, 2.5, -1.375, 3.875], &[-2.0, -5.5, 5.625, 1.875], &[1.0, -0.5, -0.375, -0.125], &[4.0, 4.5, -6.375, -2.125],
+        &[-4.0, -4.5, -3.375, -1.125],
+        &[-1.0, 0.5, 3.625, -3.125],
+        &[2.0, 5.5, -2.375, -5.125],
+        &[5.0, -2.5, 4.625, 5.875],
+        &[-5.0, 2.5, -1.375, 3.875],
+        &[-2.0, -5.5, 5.625, 1.875],
+        &[1.0, -0.5, -0.375, -0.125],
+        &[4.0, 4.5, -6.375, -2.125],
     ];
     let y: [&[f32]; 8] = [
-        &[-3.75, -3.625, -2.75], &[3.25, 6.375, -1.75], &[-1.75, -3.625, 4.25], &[3.25, -0.625, 4.25],
-        &[-3.75, 4.375, -1.75], &[-0.75, 0.375, -2.75], &[1.25, -1.625, 1.25], &[2.25, -1.625, -0.75],
+        &[-3.75, -3.625, -2.75],
+        &[3.25, 6.375, -1.75],
+        &[-1.75, -3.625, 4.25],
+        &[3.25, -0.625, 4.25],
+        &[-3.75, 4.375, -1.75],
+        &[-0.75, 0.375, -2.75],
+        &[1.25, -1.625, 1.25],
+        &[2.25, -1.625, -0.75],
     ];
     let pls = Pls { dim: 2, tolerance: 1e-6, ..Pls::default() };
     let (maps, report) = pls.fit(weighted(&x, identity_matrix(8), &y), &Run::silent()).unwrap();
-    let x_weights = [[0.9589324895, -0.0790786562], [0.2696485977, 0.1140146755], [0.0673612074, 0.9374578605], [-0.0565736874, 0.3192490873]];
-    let y_weights = [[0.6379126519, 0.4087940936], [-0.3257943392, 0.911161079], [0.6978004708, 0.0516998753]];
+    let x_weights = [
+        [0.9589324895, -0.0790786562],
+        [0.2696485977, 0.1140146755],
+        [0.0673612074, 0.9374578605],
+        [-0.0565736874, 0.3192490873],
+    ];
+    let y_weights =
+        [[0.6379126519, 0.4087940936], [-0.3257943392, 0.911161079], [0.6978004708, 0.0516998753]];
     for (map, golden) in [(&maps.l_x, &x_weights[..]), (&maps.l_y, &y_weights[..])] {
         for (i, row) in golden.iter().enumerate() {
             for (found, golden) in map.row(i).iter().zip(row) {
@@ -304,7 +372,13 @@ fn pls_agrees_with_scikit_learns_plssvd() {
 
 #[test]
 fn pls_scores_carry_sigma_when_asked() {
-    let data = || weighted(&[&[1.0, 0.0], &[0.0, 1.0]], Csr::from_triplets(2, 2, vec![(0, 0, 4.0), (1, 1, 1.0)]).unwrap(), &[&[1.0, 0.0], &[0.0, 1.0]]);
+    let data = || {
+        weighted(
+            &[&[1.0, 0.0], &[0.0, 1.0]],
+            Csr::from_triplets(2, 2, vec![(0, 0, 4.0), (1, 1, 1.0)]).unwrap(),
+            &[&[1.0, 0.0], &[0.0, 1.0]],
+        )
+    };
     for (sigma, expected) in [(0.0, 1.0), (0.5, 2.0), (1.0, 4.0)] {
         let pls = Pls { dim: 2, sigma, ..Pls::default() };
         let (maps, _) = pls.fit(data(), &Run::silent()).unwrap();
@@ -316,7 +390,12 @@ fn pls_scores_carry_sigma_when_asked() {
 fn two_groups() -> Weighted {
     let x: [&[f32]; 4] = [&[1.0, 0.2, 0.0], &[0.8, 0.0, 0.1], &[0.0, 1.0, 0.5], &[0.1, 0.0, 1.0]];
     let y: [&[f32]; 3] = [&[1.0, 0.0, 0.3, 0.0], &[0.0, 1.0, 0.2, 0.1], &[0.0, 0.1, 0.0, 1.0]];
-    let r = Csr::from_triplets(4, 3, vec![(0, 0, 3.0), (1, 0, 2.0), (1, 1, 0.5), (2, 1, 2.0), (3, 2, 1.0), (3, 1, 0.5)]).unwrap();
+    let r = Csr::from_triplets(
+        4,
+        3,
+        vec![(0, 0, 3.0), (1, 0, 2.0), (1, 1, 0.5), (2, 1, 2.0), (3, 2, 1.0), (3, 1, 0.5)],
+    )
+    .unwrap();
     weighted(&x, r, &y)
 }
 
@@ -324,13 +403,25 @@ fn two_groups() -> Weighted {
 fn every_half_sweep_of_rmls_raises_the_objective() {
     for penalty in [Penalty::None, Penalty::Absolute, Penalty::Bound] {
         let rmls = Rmls {
-            dim: 3, start: Start::Random, sweeps: 6, penalty, beta: 0.05, gamma: 0.05, lambda_x: 1.2, lambda_y: 1.3, ..Rmls::default()
+            dim: 3,
+            start: Start::Random,
+            sweeps: 6,
+            penalty,
+            beta: 0.05,
+            gamma: 0.05,
+            lambda_x: 1.2,
+            lambda_y: 1.3,
+            ..Rmls::default()
         };
         let (maps, report) = rmls.fit(two_groups(), &Run::silent(), None).unwrap();
         assert_eq!(report.steps.len(), 12);
         assert_eq!(report.best, 11, "without validation the last sweep is kept");
         for pair in report.steps.windows(2) {
-            assert!(pair[1].objective >= pair[0].objective - 1e-5, "{penalty:?}: {:?}", report.steps);
+            assert!(
+                pair[1].objective >= pair[0].objective - 1e-5,
+                "{penalty:?}: {:?}",
+                report.steps
+            );
         }
         for map in [&maps.l_x, &maps.l_y] {
             for i in 0..map.n_rows() {
@@ -342,10 +433,12 @@ fn every_half_sweep_of_rmls_raises_the_objective() {
 
 #[test]
 fn rmls_on_non_negative_data_collapses_and_says_so() {
-    let x: Vec<Vec<f32>> = (0..40).map(|i| (0..40).map(|j| if i == j { 1.0 } else { 0.05 }).collect()).collect();
+    let x: Vec<Vec<f32>> =
+        (0..40).map(|i| (0..40).map(|j| if i == j { 1.0 } else { 0.05 }).collect()).collect();
     let rows: Vec<&[f32]> = x.iter().map(Vec::as_slice).collect();
     let rmls = Rmls { dim: 30, start: Start::Random, sweeps: 8, ..Rmls::default() };
-    let (_, report) = rmls.fit(weighted(&rows, identity_matrix(40), &rows), &Run::silent(), None).unwrap();
+    let (_, report) =
+        rmls.fit(weighted(&rows, identity_matrix(40), &rows), &Run::silent(), None).unwrap();
     let last = report.steps.last().unwrap();
     assert!(last.effective_rank_x < 1.5, "{last:?}");
     assert!(report.collapsed.is_some());
@@ -391,16 +484,26 @@ fn the_first_half_sweep_from_the_spectral_start_meets_u_again() {
 
 #[test]
 fn a_penalty_that_empties_a_side_names_the_largest_entry() {
-    let rmls = Rmls { dim: 2, start: Start::Random, penalty: Penalty::Absolute, beta: 1e6, ..Rmls::default() };
+    let rmls = Rmls {
+        dim: 2,
+        start: Start::Random,
+        penalty: Penalty::Absolute,
+        beta: 1e6,
+        ..Rmls::default()
+    };
     let error = rmls.fit(two_groups(), &Run::silent(), None).err().unwrap().to_string();
-    assert!(error.contains("empties all of L_x in sweep 1") && error.contains("largest |ω| is"), "{error}");
+    assert!(
+        error.contains("empties all of L_x in sweep 1") && error.contains("largest |ω| is"),
+        "{error}"
+    );
     assert!(error.contains("beta"), "{error}");
 }
 
 #[test]
 fn negative_responses_push_apart() {
     let x: [&[f32]; 2] = [&[1.0, 0.0], &[0.0, 1.0]];
-    let r = Csr::from_triplets(2, 2, vec![(0, 0, 1.0), (0, 1, -1.0), (1, 1, 1.0), (1, 0, -1.0)]).unwrap();
+    let r = Csr::from_triplets(2, 2, vec![(0, 0, 1.0), (0, 1, -1.0), (1, 1, 1.0), (1, 0, -1.0)])
+        .unwrap();
     let rmls = Rmls { dim: 2, start: Start::Random, sweeps: 5, ..Rmls::default() };
     let (maps, _) = rmls.fit(weighted(&x, r, &x), &Run::silent(), None).unwrap();
     assert!(dot_f64(maps.l_x.row(0), maps.l_y.row(0)) > 0.9);
@@ -416,7 +519,16 @@ fn parameters_are_set_by_key_and_wrong_ones_refused() {
     let Params::Rmls(params) = &rmls else { unreachable!() };
     assert_eq!((params.penalty, params.centring), (Penalty::Relative, Centring::Clicks));
     assert_eq!(params.features.doc_clicks, 0.5);
-    for (key, value) in [("dimm", "3"), ("dim", "-1"), ("dim", "0"), ("penalty", "l3"), ("features", "1"), ("rho_x", "1"), ("features.colour", "1"), ("dim.x", "1")] {
+    for (key, value) in [
+        ("dimm", "3"),
+        ("dim", "-1"),
+        ("dim", "0"),
+        ("penalty", "l3"),
+        ("features", "1"),
+        ("rho_x", "1"),
+        ("features.colour", "1"),
+        ("dim.x", "1"),
+    ] {
         assert!(rmls.clone().set(key, value).is_err(), "{key}={value}");
     }
     let message = rmls.set("dimm", "3").unwrap_err().to_string();
@@ -450,13 +562,19 @@ fn features_are_weighted_as_the_papers_say() {
         assert!((row.norm() - 1.0).abs() < 1e-6);
     }
     // "apple" clicked document 0: two kinds of equal weight.
-    assert!((x.row(0).get(0) - 0.5f32.sqrt()).abs() < 1e-6 && (x.row(0).get(3) - 0.5f32.sqrt()).abs() < 1e-6);
+    assert!(
+        (x.row(0).get(0) - 0.5f32.sqrt()).abs() < 1e-6
+            && (x.row(0).get(3) - 0.5f32.sqrt()).abs() < 1e-6
+    );
     // Document 0: words of norm 1 beside a click feature of norm 1/2.
     assert!((y.row(0).get(3) - 0.5 / 1.25f32.sqrt()).abs() < 1e-6);
     let data = Weighted::of(&counts, &featurizer, Weighting::Mean, Response::Log).unwrap();
     // n_x = 2 queries with n_i = 1 document each, one click: ln 2 / 2.
     assert!((data.r.row(0).get(0) - 2.0f32.ln() / 2.0).abs() < 1e-6);
-    assert_eq!((Response::Log.of(-3.0), Response::Binary.of(-3.0), Response::Raw.of(-3.0)), (-(4.0f32.ln()), -1.0, -3.0));
+    assert_eq!(
+        (Response::Log.of(-3.0), Response::Binary.of(-3.0), Response::Raw.of(-3.0)),
+        (-(4.0f32.ln()), -1.0, -3.0)
+    );
 }
 
 #[test]

@@ -3,4 +3,5 @@
 
 pub mod concepts;
 pub mod demo;
+pub mod engine;
 pub mod weblog;

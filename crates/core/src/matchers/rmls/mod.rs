@@ -211,7 +211,8 @@ impl Rmls {
         let operator = Operator::new(data.x, data.r, data.y, self.centring)?;
         let report =
             RmlsReport { steps: Vec::new(), best: 0, collapsed: None, spectral_converged: None };
-        let mut fit = Fit { params: self, operator, validate, best: None, report, penalties: (0.0, 0.0) };
+        let mut fit =
+            Fit { params: self, operator, validate, best: None, report, penalties: (0.0, 0.0) };
         match self.start {
             Start::Random => fit.from_random(run)?,
             Start::Spectral => fit.from_spectral(run)?,

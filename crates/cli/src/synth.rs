@@ -1,0 +1,151 @@
+//! `liken synth`: click logs made up from a known truth.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use liken::Run;
+use liken::data::{DatasetAbout, Import, Table};
+use liken::synth::demo::{Demo, PAGE};
+use liken::synth::engine::bm25;
+use liken::synth::weblog::Weblog;
+
+use crate::console::Console;
+use crate::output::grouped;
+
+/// Make a synthetic click log: a dataset folder, or raw files as a user would have them.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  liken synth demo -o demo                     a small readable log, as a dataset
+  liken synth demo -o raw --raw                the same as clicks.tsv, documents.jsonl, judgments.tsv
+  liken synth one-week -o week                 the size and shape of the papers' one week of clicks
+  liken synth half-year -o sample --scale 0.01 a hundredth of their half year")]
+pub struct SynthArgs {
+    /// Which log.
+    #[arg(value_enum)]
+    kind: Kind,
+
+    /// Folder to write.
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+
+    /// Write the log and the documents as a user would have them, not a dataset.
+    #[arg(long)]
+    raw: bool,
+
+    /// Multiply the number of queries, documents and words (or searches).
+    #[arg(long, default_value_t = 1.0, value_name = "X")]
+    scale: f64,
+
+    /// Seed of everything drawn.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+
+    /// Replace the folder if it is there.
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Kind {
+    /// Hand-written concepts, readable titles and queries, a real vocabulary gap.
+    Demo,
+    /// 94,022 queries, 111,631 documents: Table 1 of the RMLS papers, first row.
+    OneWeek,
+    /// 6,372,254 queries, 4,599,849 documents: its second row.
+    HalfYear,
+}
+
+pub fn run(args: &SynthArgs, console: &Console) -> anyhow::Result<()> {
+    let about = console.run(|run| match args.kind {
+        Kind::Demo => demo(args, run),
+        Kind::OneWeek => weblog(Weblog::one_week(), args, run),
+        Kind::HalfYear => weblog(Weblog::half_year(), args, run),
+    })?;
+    let mut out = console.out();
+    let path = args.output.display();
+    match about {
+        Some(about) => {
+            let counts = about.counts;
+            writeln!(
+                out,
+                "{path}: {} queries, {} documents, {} training pairs; {} + {} judged queries",
+                grouped(counts.queries),
+                grouped(counts.documents),
+                grouped(counts.pairs),
+                grouped(counts.validation.0),
+                grouped(counts.test.0)
+            )?;
+            writeln!(out, "next: liken compare {path}")?;
+        }
+        None => {
+            writeln!(out, "{path}: clicks.tsv, documents.jsonl, judgments.tsv")?;
+            writeln!(
+                out,
+                "next: liken import --clicks {path}/clicks.tsv --documents {path}/documents.jsonl --judgments {path}/judgments.tsv -o data"
+            )?;
+        }
+    }
+    Ok(out.flush()?)
+}
+
+fn weblog(log: Weblog, args: &SynthArgs, run: &Run<'_>) -> liken::Result<Option<DatasetAbout>> {
+    let log = Weblog { scale: args.scale, seed: args.seed, ..log };
+    if args.raw {
+        log.write_raw(&args.output, args.force, run)?;
+        return Ok(None);
+    }
+    log.write(&args.output, args.force, run).map(Some)
+}
+
+fn demo(args: &SynthArgs, run: &Run<'_>) -> liken::Result<Option<DatasetAbout>> {
+    if !(args.scale > 0.0 && args.scale <= 100.0) {
+        return Err(liken::Error::Parameter {
+            name: "scale".into(),
+            value: args.scale.to_string(),
+            expected: "a number above 0, at most 100".into(),
+        });
+    }
+    let whole = Demo::default();
+    let scaled = |n: usize| ((n as f64 * args.scale).round() as usize).max(1);
+    let params = Demo {
+        documents: scaled(whole.documents),
+        queries: scaled(whole.queries),
+        unseen: scaled(whole.unseen),
+        searches: scaled(whole.searches),
+        judged: scaled(whole.judged),
+        seed: args.seed,
+        ..whole
+    };
+    if args.raw {
+        write_raw(&params, &args.output, args.force, run)?;
+        return Ok(None);
+    }
+    // Refuse before the work, not after it.
+    if args.output.exists() && !args.force {
+        return Err(liken::Error::Exists { path: args.output.clone() });
+    }
+    let work = tempfile::tempdir().map_err(liken::Error::io("create", &std::env::temp_dir()))?;
+    let raw = work.path().join("demo");
+    write_raw(&params, &raw, false, run)?;
+    let import = import_of(&raw);
+    Ok(Some(import.run(&args.output, args.force, run)?.about))
+}
+
+/// Writes the demo log with these sizes as raw files.
+pub fn write_raw(params: &Demo, path: &Path, force: bool, run: &Run<'_>) -> liken::Result<()> {
+    let engine = |documents: &[_], queries: &[String]| bm25(documents, queries, PAGE);
+    params.build(&engine, run)?.write_raw(path, force)
+}
+
+/// How raw files of a synthetic log are imported.
+pub fn import_of(raw: &Path) -> Import {
+    let table = |name: &str| Some(Table::new(raw.join(name)));
+    Import {
+        clicks: table("clicks.tsv"),
+        documents: table("documents.jsonl"),
+        judgments: table("judgments.tsv"),
+        ..Import::default()
+    }
+}
