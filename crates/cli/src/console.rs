@@ -88,8 +88,13 @@ impl Console {
         if closed_pipe {
             return ExitCode::SUCCESS;
         }
+        // Our own errors already say what caused them.
+        let message = match error.downcast_ref::<liken::Error>() {
+            Some(own) => own.to_string(),
+            None => format!("{error:#}"),
+        };
         self.bar.suspend(|| {
-            let _ = writeln!(io::stderr(), "error: {error:#}");
+            let _ = writeln!(io::stderr(), "error: {message}");
         });
         if matches!(error.downcast_ref(), Some(liken::Error::Cancelled)) {
             return ExitCode::from(130);

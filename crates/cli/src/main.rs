@@ -55,6 +55,8 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
+    #[cfg(unix)]
+    ignore_file_size_signal();
     let cli = Cli::parse();
     let console = Console::new(cli.quiet);
     if let Err(error) = rayon::ThreadPoolBuilder::new().num_threads(cli.threads).build_global() {
@@ -78,4 +80,12 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => console.fail(&error),
     }
+}
+
+/// A write beyond the limit on the size of files is to fail like any other failing write, so
+/// that it is reported and cleaned up after; by default the system kills the program instead.
+#[cfg(unix)]
+fn ignore_file_size_signal() {
+    // SAFETY: no other thread runs yet, and ignoring a signal installs no handler.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }

@@ -89,7 +89,7 @@ impl Prepared {
     }
 
     fn step(&self, run: &Run<'_>, done: u32, total: usize) -> Result<()> {
-        if done % (1 << 16) == 0 {
+        if done.is_multiple_of(1 << 16) {
             run.step("writing", u64::from(done), Some(total as u64))?;
         }
         Ok(())

@@ -220,3 +220,39 @@ impl Import {
         Ok(Some(FilterReport { min_clicks, before, dropped }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::TableFormat;
+    use super::*;
+
+    #[test]
+    fn an_import_is_written_as_toml_and_refuses_unknown_keys() {
+        let text = r#"
+            clicks = { path = "log.tsv.gz", columns = { query = "q", doc = "2" }, no_header = true }
+            documents = { path = "/abs/docs.jsonl" }
+            split = "edges"
+            min_clicks = 1
+        "#;
+        let mut import: Import = toml::from_str(text).unwrap();
+        assert_eq!(import.split, Some(SplitBy::Edges));
+        let again: Import = toml::from_str(&toml::to_string(&import).unwrap()).unwrap();
+        assert_eq!(again, import);
+        import.relative_to(Path::new("/data"));
+        assert_eq!(import.clicks.unwrap().path, Path::new("/data/log.tsv.gz"));
+        assert_eq!(import.documents.unwrap().path, Path::new("/abs/docs.jsonl"));
+        assert!(toml::from_str::<Import>("click = 1").is_err());
+        assert!(toml::from_str::<Import>("clicks = { file = \"x\" }").is_err());
+    }
+
+    #[test]
+    fn a_stopped_import_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let clicks = Table { format: Some(TableFormat::Tsv), ..Table::new("Cargo.toml") };
+        let import = Import { clicks: Some(clicks), ..Import::default() };
+        let run = Run::new(&|_| {}, &|| true);
+        let stopped = import.run(&dir.path().join("out"), false, &run);
+        assert!(matches!(stopped, Err(Error::Cancelled)));
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}

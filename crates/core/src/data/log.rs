@@ -201,14 +201,13 @@ impl Log {
             });
         }
         let part = self.part(row)?;
-        let doc = self.doc(row)?;
         self.has_counts |= clicks.is_some();
         self.has_weights |= weight.is_some();
         let value = clicks.or(weight).unwrap_or(1.0);
         if value == 0.0 {
             return Ok(Kept::No(if weight.is_some() { "weight 0" } else { "no clicks" }));
         }
-        let query = self.query_of(row, &raw)?;
+        let (query, doc) = self.pair(row, &raw)?;
         // A weight says how good a pair is, not how often the query was spelt so.
         self.queries.spelt(query, &raw, clicks.unwrap_or(1.0));
         self.queries.clicks[query as usize] += value.max(0.0);
@@ -221,11 +220,10 @@ impl Log {
         let raw = row.text(Column::Query)?;
         let weight = row.number(Column::Weight)?.unwrap_or(1.0);
         let part = part.or(self.part(row)?);
-        let doc = self.doc(row)?;
-        let query = self.query_of(row, &raw)?;
         if weight == 0.0 {
             return Ok(Kept::No("weight 0"));
         }
+        let (query, doc) = self.pair(row, &raw)?;
         self.queries.spelt(query, &raw, 1.0);
         self.queries.clicks[query as usize] += weight.max(0.0);
         let part = part.or(self.queries.part(query)).unwrap_or(Part::Train);
@@ -244,8 +242,7 @@ impl Log {
             });
         }
         let part = reading.part.or(self.part(row)?);
-        let doc = self.doc(row)?;
-        let query = self.query_of(row, &raw)?;
+        let (query, doc) = self.pair(row, &raw)?;
         self.queries.spelt(query, &raw, 0.0);
         let place = (self.tables.len(), row.line());
         match self.judgments.entry((query, doc, part)) {
@@ -313,6 +310,17 @@ impl Log {
             )
         };
         Part::parse(&text).map(Some).ok_or_else(unknown)
+    }
+
+    /// The numbers of the query `raw` and of the row's document. What can be unknown is looked
+    /// up first, so that a bad row leaves no trace.
+    fn pair(&mut self, row: &TableReader<'_>, raw: &str) -> Checked<(u32, u32)> {
+        if self.queries.listed {
+            let query = self.query_of(row, raw)?;
+            return Ok((query, self.doc(row)?));
+        }
+        let doc = self.doc(row)?;
+        Ok((self.query_of(row, raw)?, doc))
     }
 
     fn doc(&mut self, row: &TableReader<'_>) -> Checked<u32> {

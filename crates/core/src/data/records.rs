@@ -34,8 +34,11 @@ impl<'r> Records<'r> {
                 reader: csv::ReaderBuilder::new()
                     .has_headers(false)
                     .flexible(true)
+                    // A carriage return is taken off the last field instead: as part of the
+                    // end of a line it would be counted with the next row.
+                    .terminator(csv::Terminator::Any(b'\n'))
                     .buffer_capacity(1 << 17)
-                    .from_reader(Bounded { input, given: 0 }),
+                    .from_reader(Bounded { input, given: 0, total: 0, last: b'\n' }),
                 record: StringRecord::new(),
             },
         };
@@ -106,30 +109,29 @@ impl<'r> Records<'r> {
                     advice: "",
                 })))
             }
-            Body::Csv { reader, record } => {
+            Body::Csv { reader, record } => loop {
                 reader.get_mut().given = 0;
                 let mut bytes = std::mem::take(record).into_byte_record();
-                let more = match reader.read_byte_record(&mut bytes) {
-                    Ok(more) => more,
+                match reader.read_byte_record(&mut bytes) {
+                    Ok(true) => {}
+                    Ok(false) => return Ok(None),
                     Err(error) => return Err(csv_failure(error, reader, self.line)),
-                };
-                if !more {
-                    return Ok(None);
                 }
-                self.line = bytes.position().map_or(self.line + 1, csv::Position::line);
+                self.line = first_line(reader, &bytes);
+                let blank = bytes.len() == 1 && bytes[0].trim_ascii().is_empty();
                 match StringRecord::from_byte_record(bytes) {
-                    Ok(valid) => {
-                        *record = valid;
-                        Ok(Some(Ok(())))
-                    }
+                    Ok(valid) => *record = valid,
                     Err(error) => {
                         let field = error.utf8_error().field();
                         let bytes: ByteRecord = error.into_byte_record();
                         let bad = invalid_utf8(bytes.get(field).unwrap_or_default(), self.line);
-                        Ok(Some(Err(bad)))
+                        return Ok(Some(Err(bad)));
                     }
                 }
-            }
+                if !blank {
+                    return Ok(Some(Ok(())));
+                }
+            },
         }
     }
 
@@ -149,7 +151,11 @@ impl<'r> Records<'r> {
                 let start = if at == 0 { 0 } else { ends.get(at - 1).map_or(0, |end| end + 1) };
                 ends.get(at).map_or("", |&end| &lines.text[start..end])
             }
-            Body::Csv { record, .. } => record.get(at).unwrap_or_default(),
+            Body::Csv { record, .. } => {
+                let field = record.get(at).unwrap_or_default();
+                let is_last = at + 1 == record.len();
+                field.strip_suffix('\r').filter(|_| is_last).unwrap_or(field)
+            }
             Body::Jsonl { .. } => "",
         }
     }
@@ -223,7 +229,11 @@ impl<'r> Lines<'r> {
 /// Ends the reading when one row of a CSV file grows without end.
 struct Bounded<'r> {
     input: Input<'r>,
+    /// Bytes given since the row began.
     given: u64,
+    /// Bytes given in all, and the last of them.
+    total: u64,
+    last: u8,
 }
 
 impl Read for Bounded<'_> {
@@ -233,8 +243,19 @@ impl Read for Bounded<'_> {
         }
         let n = self.input.read(buffer)?;
         self.given += n as u64;
+        self.total += n as u64;
+        self.last = buffer[..n].last().copied().unwrap_or(self.last);
         Ok(n)
     }
+}
+
+/// The line where the row just read starts. The reader's own note of it comes before any
+/// blank lines, so it is counted back from the end of the row.
+fn first_line(reader: &csv::Reader<Bounded<'_>>, row: &ByteRecord) -> u64 {
+    let (end, source) = (reader.position(), reader.get_ref());
+    let unterminated = end.byte() == source.total && source.last != b'\n';
+    let breaks = row.as_slice().iter().filter(|byte| **byte == b'\n').count() as u64;
+    end.line() - breaks - u64::from(!unterminated)
 }
 
 fn csv_failure(error: csv::Error, reader: &csv::Reader<Bounded<'_>>, line: u64) -> Error {
@@ -272,5 +293,66 @@ fn too_long(path: &Path, line: u64) -> Error {
         found: "a longer one".into(),
         advice: "look for a missing line end or an unclosed quotation mark, and check the format"
             .into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::Write;
+
+    use super::*;
+    use crate::Run;
+
+    /// The lines and fields of `text`, or what is wrong with it.
+    fn rows(format: TableFormat, text: &[u8]) -> Result<Vec<(u64, Vec<String>)>> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t");
+        File::create(&path).unwrap().write_all(text).unwrap();
+        let mut records = Records::new(Input::open(&path, Run::silent())?, format);
+        let mut rows = Vec::new();
+        while let Some(row) = records.advance()? {
+            row.map_err(|bad| bad.error(&path))?;
+            rows.push((records.line(), records.fields().map(str::to_owned).collect()));
+        }
+        Ok(rows)
+    }
+
+    fn row(line: u64, fields: &[&str]) -> (u64, Vec<String>) {
+        (line, fields.iter().map(|field| field.to_string()).collect())
+    }
+
+    #[test]
+    fn tsv_is_split_at_tabs_alone() {
+        let read = rows(TableFormat::Tsv, b"a\t\"b\r\n\n\tx\t\nlast").unwrap();
+        assert_eq!(read, [row(1, &["a", "\"b"]), row(3, &["", "x", ""]), row(4, &["last"])]);
+    }
+
+    #[test]
+    fn csv_rows_know_the_line_they_start_in() {
+        let read = rows(TableFormat::Csv, b"a,\"b\nc\"\r\n\nd,\"\"\"\"\n").unwrap();
+        assert_eq!(read, [row(1, &["a", "b\nc"]), row(4, &["d", "\""])]);
+        let read = rows(TableFormat::Csv, b"\n\na,b\r\n\r\nc,\"d\r\ne\"\r\nf,g\r\nh,i").unwrap();
+        let expected = [
+            row(3, &["a", "b"]),
+            row(5, &["c", "d\r\ne"]),
+            row(7, &["f", "g"]),
+            row(8, &["h", "i"]),
+        ];
+        assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn a_row_without_end_stops_the_reading() {
+        let endless = vec![b'x'; LONGEST as usize + (2 << 20)];
+        let open_quote = [b"a\n\"", endless.as_slice()].concat();
+        for (format, text, line) in [
+            (TableFormat::Tsv, endless.as_slice(), 1),
+            (TableFormat::Jsonl, endless.as_slice(), 1),
+            (TableFormat::Csv, open_quote.as_slice(), 2),
+        ] {
+            let message = rows(format, text).unwrap_err().to_string();
+            assert!(message.contains(&format!(":{line}: expected a row of at most 64 MiB")));
+        }
     }
 }

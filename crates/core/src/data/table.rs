@@ -192,8 +192,9 @@ impl<'r> TableReader<'r> {
 
     /// The text in `column`, which must not be blank.
     pub(super) fn text(&self, column: Column) -> Checked<Cow<'_, str>> {
-        self.optional(column)?
-            .ok_or_else(|| self.bad("missing field", format!("a {}", column.name()), "nothing"))
+        self.optional(column)?.ok_or_else(|| {
+            self.bad("missing field", format!("the field {}", column.name()), "nothing")
+        })
     }
 
     /// The text in `column`, if there is any.
@@ -219,14 +220,15 @@ impl<'r> TableReader<'r> {
     /// The number in `column`; `None` if the table has no such column.
     pub(super) fn number(&self, column: Column) -> Checked<Option<f64>> {
         let Some(text) = self.optional(column)? else {
-            if self.records.is_json() || !self.has(column) {
+            let named = match self.records.object() {
+                None => self.has(column),
+                Some(object) => self.layout.value(column, object).is_some_and(|v| !v.is_null()),
+            };
+            if !named {
                 return Ok(None);
             }
-            return Err(self.bad(
-                "missing field",
-                format!("a number as {}", column.name()),
-                "nothing",
-            ));
+            let expected = format!("a number as {}", column.name());
+            return Err(self.bad("missing field", expected, "nothing"));
         };
         match text.trim().parse::<f64>() {
             Ok(number) if number.is_finite() => Ok(Some(number)),
