@@ -286,7 +286,7 @@ mod tests {
             let found = gram(&block);
             for i in 0..k {
                 for j in 0..=i {
-                    prop_assert!((found[(i, j)] - expected.get(i, j)).abs() < 1e-9 * n as f64);
+                    prop_assert!((found[(i, j)] - expected.get(i, j)).abs() <= 1e-9 * n as f64);
                 }
             }
         }
