@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use liken::data::Dataset;
-use liken::eval::{Candidates, CompareParams, Comparison, Measure, Variant};
+use liken::eval::{Candidates, CompareParams, Comparison, HeldOut, Measure, Variant};
 use liken::experiment::fit_and_compare;
 use liken::matchers::{FitReport, Mixture};
 
@@ -14,7 +14,7 @@ use crate::console::Console;
 use crate::output::{Grid, TableFormat, grouped, json};
 use crate::settings::{ParamArgs, TextArgs, resolve};
 
-/// Compare models on a dataset's test queries.
+/// Compare models on a dataset's test queries, with intervals and tests of significance.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -51,6 +51,10 @@ pub struct CompareArgs {
     /// The model that others are tested against [default: the first].
     #[arg(long, value_name = "MODEL")]
     baseline: Option<String>,
+
+    /// Queries to measure on: test, or validation while choosing parameters.
+    #[arg(long, value_name = "PART", default_value = "test", value_parser = ["test", "validation"])]
+    on: String,
 
     /// Documents to rank: all, judged, or auto (judged if the judgments hold bad documents too).
     #[arg(long, value_name = "WHICH", default_value = "auto", value_parser = ["auto", "all", "judged"])]
@@ -93,7 +97,8 @@ pub fn run(args: &CompareArgs, console: &Console) -> anyhow::Result<()> {
         measures: &args.measures,
         tune_on: args.tune_on,
         baseline,
-        candidates: named::<Candidates>(&args.candidates)?,
+        on: named(&args.on)?,
+        candidates: named(&args.candidates)?,
         variant: Variant {
             gain: named(&args.gain)?,
             empty: named(&args.empty)?,
@@ -120,7 +125,7 @@ fn named<T: serde::de::DeserializeOwned>(name: &str) -> anyhow::Result<T> {
 pub fn warn_about(comparison: &Comparison, fits: &[(String, FitReport)], console: &Console) {
     if comparison.unread_queries > 0 {
         console.warn(format!(
-            "{} of {} test queries analyse to nothing that training knew",
+            "{} of {} judged queries analyse to nothing that training knew",
             comparison.unread_queries, comparison.queries
         ));
     }
@@ -142,13 +147,17 @@ pub fn write(
     }
     // LaTeX takes what is not a table as a comment.
     let note = if format == TableFormat::Latex { "% " } else { "" };
+    let on = match comparison.on {
+        HeldOut::Validation => "validation",
+        HeldOut::Test => "test",
+    };
     let ranked = match comparison.candidates {
         Candidates::Judged => "the judged documents are ranked",
         Candidates::All | Candidates::Auto => "all documents are ranked",
     };
     writeln!(
         out,
-        "{note}{} test queries, {ranked}; {} without a relevant document",
+        "{note}{} {on} queries, {ranked}; {} without a relevant document",
         grouped(comparison.queries),
         comparison.empty_queries
     )?;

@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::Args;
 use liken::Run;
 use liken::data::Dataset;
-use liken::eval::{Candidates, CompareParams, Comparison, Measure, Variant};
+use liken::eval::{Candidates, CompareParams, Comparison, HeldOut, Measure, Variant};
 use liken::experiment::fit_and_compare;
 use liken::features::Preparation;
 use liken::matchers::{Mixture, Model, Params};
@@ -139,6 +139,7 @@ fn compare_all(dataset: &Dataset, run: &Run<'_>) -> liken::Result<Comparison> {
         measures: &measures,
         tune_on: Measure::Ndcg { k: Some(5) },
         baseline: 0,
+        on: HeldOut::Test,
         candidates: Candidates::Auto,
         variant: Variant::default(),
         seed: 1,

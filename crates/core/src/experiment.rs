@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::data::{Dataset, Import};
 use crate::eval::{
-    Candidates, CompareParams, Comparison, Contender, Measure, Task, Variant, compare,
+    Candidates, CompareParams, Comparison, Contender, HeldOut, Measure, Task, Variant, compare,
 };
 use crate::features::{Counts, Preparation};
 use crate::matchers::{FitReport, Matcher, Mixture, Params};
@@ -170,6 +170,7 @@ impl Experiment {
             measures: &self.compare.measures,
             tune_on: self.compare.tune_on.unwrap_or(first),
             baseline,
+            on: HeldOut::Test,
             candidates: self.compare.candidates,
             variant: self.compare.variant,
             seed: self.compare.seed,
@@ -220,7 +221,8 @@ pub fn fit_and_compare(
     run: &Run<'_>,
 ) -> Result<(Comparison, Vec<(String, FitReport)>)> {
     let counts = Counts::of(dataset, preparation, run)?;
-    let validation = Task::validation(dataset, &counts.doc_ids, params.candidates, params.variant);
+    let validation =
+        Task::new(dataset, HeldOut::Validation, &counts.doc_ids, params.candidates, params.variant);
     let mut contenders = Vec::with_capacity(models.len());
     let mut fits = Vec::with_capacity(models.len());
     for (name, model) in models {

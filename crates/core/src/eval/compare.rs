@@ -8,7 +8,7 @@ use super::significance::{
     BOOTSTRAP_ROUNDS, Interval, RANDOMISATION_ROUNDS, bootstrap_mean, holm, mean, paired_t,
     randomisation, sign, wins_ties_losses,
 };
-use super::{Candidates, Measure, Task, Variant};
+use super::{Candidates, HeldOut, Measure, Task, Variant};
 use crate::data::Dataset;
 use crate::features::Counts;
 use crate::matchers::{Matcher, Mixture, standardise, weight_grid};
@@ -35,6 +35,8 @@ pub struct CompareParams<'a> {
     pub tune_on: Measure,
     /// The row that others are tested against.
     pub baseline: usize,
+    /// Which queries the table is about; weights are tuned on validation whatever it is.
+    pub on: HeldOut,
     /// Which documents are ranked.
     pub candidates: Candidates,
     /// The variant of the measures.
@@ -50,13 +52,15 @@ pub struct Comparison {
     pub measures: Vec<Measure>,
     /// The variant of the measures.
     pub variant: Variant,
+    /// Which queries it is about.
+    pub on: HeldOut,
     /// Which documents were ranked.
     pub candidates: Candidates,
-    /// Test queries.
+    /// How many queries.
     pub queries: usize,
-    /// Test queries in which the analyser found no known term; every model is blind there.
+    /// Queries in which the analyser found no known term; every model is blind there.
     pub unread_queries: usize,
-    /// Test queries without a single relevant document.
+    /// Queries without a single relevant document.
     pub empty_queries: usize,
     /// The row that others are tested against.
     pub baseline: String,
@@ -119,10 +123,10 @@ pub fn compare(
     run: &Run<'_>,
 ) -> Result<Comparison> {
     params.variant.check()?;
-    let test = Task::test(dataset, &counts.doc_ids, params.candidates, params.variant);
-    if test.queries().is_empty() {
+    let task = Task::new(dataset, params.on, &counts.doc_ids, params.candidates, params.variant);
+    if task.queries().is_empty() {
         return Err(Error::Empty {
-            what: format!("{} has no test queries", dataset.folder.path.display()),
+            what: format!("{} has no judged queries to measure on", dataset.folder.path.display()),
             advice: "import it again with judgments, or with --split queries --test 0.1".into(),
         });
     }
@@ -132,9 +136,9 @@ pub fn compare(
 
     run.step("measuring", 0, None)?;
     let chosen: Vec<Vec<Vec<f64>>> = weights.iter().map(|w| vec![w.clone()]).collect();
-    let measured = measure_all(counts, contenders, &rows, &chosen, &test, params.measures, run)?;
+    let measured = measure_all(counts, contenders, &rows, &chosen, &task, params.measures, run)?;
 
-    let clicks: Vec<f64> = test
+    let clicks: Vec<f64> = task
         .queries()
         .iter()
         .map(|&i| dataset.queries.get(i as usize).map(|query| query.clicks))
@@ -173,20 +177,21 @@ pub fn compare(
             values: values[r].clone(),
         })
         .collect();
-    let is_empty = |&&i: &&u32| {
-        !dataset.test.row(i as usize).values.iter().any(|&g| g >= params.variant.relevant_from)
+    let is_empty = |&place: &usize| {
+        !task.grades(place).values.iter().any(|&g| g >= params.variant.relevant_from)
     };
     Ok(Comparison {
         measures: params.measures.to_vec(),
         variant: params.variant,
-        candidates: test.candidates(),
-        queries: test.queries().len(),
-        unread_queries: test
+        on: params.on,
+        candidates: task.candidates(),
+        queries: task.queries().len(),
+        unread_queries: task
             .queries()
             .iter()
             .filter(|&&i| counts.queries.row(i as usize).is_empty())
             .count(),
-        empty_queries: test.queries().iter().filter(is_empty).count(),
+        empty_queries: (0..task.queries().len()).filter(is_empty).count(),
         baseline: rows[params.baseline].name.clone(),
         rows: summaries,
     })
@@ -252,7 +257,8 @@ fn tune(
             vec![None; rows.len()],
         ));
     }
-    let validation = Task::validation(dataset, &counts.doc_ids, params.candidates, params.variant);
+    let validation =
+        Task::new(dataset, HeldOut::Validation, &counts.doc_ids, params.candidates, params.variant);
     if validation.queries().is_empty() {
         return Err(Error::Empty {
             what: "there are no validation queries to tune the weights of a mix on".into(),

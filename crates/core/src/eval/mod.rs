@@ -32,5 +32,5 @@ pub use compare::{
 };
 pub use measure::Measure;
 pub use ranking::{Hit, share_of_ties, tie_rank, top_k};
-pub use task::{Candidates, Task};
+pub use task::{Candidates, HeldOut, Task};
 pub use variant::{Empty, Gain, Variant};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Hit, Measure, Variant, tie_rank, top_k};
 use crate::data::{Dataset, SplitBy};
-use crate::sparse::Csr;
+use crate::sparse::{Csr, Row};
 
 /// Which documents are ranked for a query.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -34,7 +34,18 @@ impl Candidates {
     }
 }
 
-/// One side of a split, ready to be ranked and measured.
+/// A held-out part of a dataset.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum HeldOut {
+    /// For choosing: parameters, weights, when to stop.
+    Validation,
+    /// For reporting, once everything is chosen.
+    #[default]
+    Test,
+}
+
+/// A held-out part of a dataset, ready to be ranked and measured.
 pub struct Task<'a> {
     judged: &'a Csr,
     excluded: Option<&'a Csr>,
@@ -45,33 +56,18 @@ pub struct Task<'a> {
 }
 
 impl<'a> Task<'a> {
-    /// The validation side of `dataset`.
-    pub fn validation(
+    /// The part `held_out` of `dataset`, whose documents are called `doc_ids`.
+    pub fn new(
         dataset: &'a Dataset,
+        held_out: HeldOut,
         doc_ids: &[String],
         candidates: Candidates,
         variant: Variant,
     ) -> Self {
-        Task::new(dataset, &dataset.validation, doc_ids, candidates, variant)
-    }
-
-    /// The test side of `dataset`.
-    pub fn test(
-        dataset: &'a Dataset,
-        doc_ids: &[String],
-        candidates: Candidates,
-        variant: Variant,
-    ) -> Self {
-        Task::new(dataset, &dataset.test, doc_ids, candidates, variant)
-    }
-
-    fn new(
-        dataset: &'a Dataset,
-        judged: &'a Csr,
-        doc_ids: &[String],
-        candidates: Candidates,
-        variant: Variant,
-    ) -> Self {
+        let judged = match held_out {
+            HeldOut::Validation => &dataset.validation,
+            HeldOut::Test => &dataset.test,
+        };
         // Where pairs were dealt out, a query's training documents are no longer a question.
         let excluded = (dataset.about().split.by == SplitBy::Edges).then_some(&dataset.clicks);
         let queries =
@@ -98,6 +94,11 @@ impl<'a> Task<'a> {
         }
     }
 
+    /// The grades of the query at `place`.
+    pub fn grades(&self, place: usize) -> Row<'a> {
+        self.judged.row(self.queries[place] as usize)
+    }
+
     /// Ranks the candidates of the query at `place` by their `scores` and measures the ranking.
     pub fn measure(&self, measures: &[Measure], place: usize, scores: &[f32]) -> Vec<Option<f64>> {
         let query = self.queries[place] as usize;
@@ -116,7 +117,7 @@ impl<'a> Task<'a> {
                 hits.into_iter().map(|hit| Hit { doc: docs[hit.doc as usize], ..hit }).collect()
             }
         };
-        let judged = self.judged.row(query);
+        let judged = self.grades(place);
         measures.iter().map(|measure| measure.of(&hits, judged, &self.variant)).collect()
     }
 

@@ -1,8 +1,7 @@
 //! A folder with a manifest: datasets and models are both this.
 //!
-//! A folder is written under a temporary name beside its place and renamed when it is whole,
-//! so that a reader sees the old one or the new one, never half of one. The manifest lists
-//! every file with its length and checksum; opening verifies them.
+//! It appears whole or not at all ([`StagedFolder`]). The manifest lists every file with its
+//! length and checksum; opening verifies them.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -12,8 +11,8 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use tempfile::TempDir;
 
+use super::staged::StagedFolder;
 use crate::{Error, Result};
 
 /// The newest format this version writes and reads.
@@ -66,9 +65,7 @@ pub struct FileEntry {
 
 /// A folder being written. Dropped without [`NewFolder::commit`], it leaves nothing behind.
 pub struct NewFolder {
-    target: PathBuf,
-    temporary: TempDir,
-    force: bool,
+    staged: StagedFolder,
     outside: Vec<String>,
 }
 
@@ -76,30 +73,13 @@ impl NewFolder {
     /// Starts a folder that will appear at `target`. Refuses at once if something is there
     /// already and `force` is not set, so that no work is done in vain.
     pub fn create(target: &Path, force: bool) -> Result<Self> {
-        if target.symlink_metadata().is_ok() {
-            if !force {
-                return Err(Error::Exists { path: target.to_owned() });
-            }
-            // Never delete what is not ours, whatever --force says.
-            if !target.join(MANIFEST).is_file() && !is_empty_folder(target) {
-                return Err(Error::Unusable {
-                    path: target.to_owned(),
-                    problem: "is not a folder written by liken".into(),
-                    advice: "--force replaces only liken's own folders: choose another name, or remove it by hand".into(),
-                });
-            }
-        }
-        let parent = create_parent(target)?;
-        let temporary = tempfile::Builder::new()
-            .prefix(".liken-")
-            .tempdir_in(&parent)
-            .map_err(Error::io("write", &parent))?;
-        Ok(NewFolder { target: target.to_owned(), temporary, force, outside: Vec::new() })
+        let is_ours = |folder: &Path| folder.join(MANIFEST).is_file();
+        Ok(NewFolder { staged: StagedFolder::create(target, force, is_ours)?, outside: Vec::new() })
     }
 
     /// Where to write the file `name`.
     pub fn path(&self, name: &str) -> PathBuf {
-        self.temporary.path().join(name)
+        self.staged.path(name)
     }
 
     /// Writes `value` as indented JSON.
@@ -116,48 +96,18 @@ impl NewFolder {
     /// Writes the manifest and gives the folder its name.
     pub fn commit<T: Serialize>(self, kind: FolderKind, about: T) -> Result<()> {
         let mut files = BTreeMap::new();
-        let folder = self.temporary.path();
-        for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
-            let path = entry.map_err(Error::io("read", folder))?.path();
+        let folder = self.staged.folder();
+        for entry in fs::read_dir(&folder).map_err(Error::io("read", &folder))? {
+            let path = entry.map_err(Error::io("read", &folder))?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if !self.outside.contains(&name) {
                 let bytes = path.metadata().map_err(Error::io("read", &path))?.len();
                 files.insert(name, FileEntry { bytes, sha256: checksum(&path)? });
             }
-            sync(&path)?;
         }
         let liken = env!("CARGO_PKG_VERSION").to_owned();
-        let manifest = Manifest { kind, format: FORMAT, liken, about, files };
-        self.write_json(MANIFEST, &manifest)?;
-        sync(&self.path(MANIFEST))?;
-        // Temporary folders are private; a finished one is as readable as any other folder.
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            fs::set_permissions(folder, fs::Permissions::from_mode(0o755))
-                .map_err(Error::io("write", folder))?;
-        }
-        let old = if self.force && self.target.exists() {
-            let parent = self.target.parent().filter(|p| !p.as_os_str().is_empty());
-            let aside = tempfile::Builder::new()
-                .prefix(".liken-old-")
-                .tempdir_in(parent.unwrap_or(Path::new(".")))
-                .map_err(Error::io("write", &self.target))?;
-            let moved = aside.path().join("old");
-            fs::rename(&self.target, &moved).map_err(Error::io("replace", &self.target))?;
-            Some((aside, moved))
-        } else {
-            None
-        };
-        let temporary = self.temporary.keep();
-        if let Err(source) = fs::rename(&temporary, &self.target) {
-            if let Some((_, moved)) = &old {
-                fs::rename(moved, &self.target).map_err(Error::io("restore", &self.target))?;
-            }
-            fs::remove_dir_all(&temporary).map_err(Error::io("remove", &temporary))?;
-            return Err(Error::Io { path: self.target, doing: "create", source });
-        }
-        Ok(())
+        self.write_json(MANIFEST, &Manifest { kind, format: FORMAT, liken, about, files })?;
+        self.staged.publish()
     }
 }
 
@@ -248,16 +198,6 @@ pub fn checksum(path: &Path) -> Result<String> {
     }
 }
 
-/// Makes the folder that `target` will lie in, and names it.
-pub fn create_parent(target: &Path) -> Result<PathBuf> {
-    let parent = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-        _ => PathBuf::from("."),
-    };
-    fs::create_dir_all(&parent).map_err(Error::io("create", &parent))?;
-    Ok(parent)
-}
-
 fn verify(path: &Path, entry: &FileEntry) -> Result<()> {
     let bytes = path.metadata().map_err(Error::io("read", path))?.len();
     if bytes != entry.bytes {
@@ -284,14 +224,6 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
 fn read_json<V: DeserializeOwned>(path: &Path) -> Result<V> {
     let text = fs::read_to_string(path).map_err(Error::io("read", path))?;
     serde_json::from_str(&text).map_err(|error| Error::damaged(path, error.to_string()))
-}
-
-fn sync(path: &Path) -> Result<()> {
-    File::open(path).and_then(|file| file.sync_all()).map_err(Error::io("write", path))
-}
-
-fn is_empty_folder(path: &Path) -> bool {
-    fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -4,9 +4,11 @@
 mod folder;
 mod lines;
 mod single;
+mod staged;
 mod tensors;
 
-pub use folder::{Folder, FolderKind, Manifest, NewFolder, checksum, create_parent};
+pub use folder::{Folder, FolderKind, Manifest, NewFolder, checksum};
 pub use lines::{LineTable, LineTableWriter};
 pub use single::NewFile;
+pub use staged::StagedFolder;
 pub use tensors::{Tensors, TensorsWriter};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use super::folder::create_parent;
+use super::staged::{create_parent, make_readable};
 use crate::{Error, Result};
 
 /// A file being written under a temporary name beside its place. Dropped without
@@ -34,16 +34,7 @@ impl NewFile {
     /// Gives the file its name.
     pub fn commit(self) -> Result<()> {
         self.temporary.as_file().sync_all().map_err(Error::io("write", &self.target))?;
-        // Temporary files are private; a finished one is as readable as any other file.
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            let mode = std::fs::Permissions::from_mode(0o644);
-            self.temporary
-                .as_file()
-                .set_permissions(mode)
-                .map_err(Error::io("write", &self.target))?;
-        }
+        make_readable(self.temporary.path())?;
         let target = self.target;
         self.temporary.persist(&target).map_err(|error| Error::Io {
             path: target,

@@ -23,7 +23,7 @@ use super::mix::standardise;
 use super::{Explanation, FitReport, Line, Maps, Matcher, Mixture, Params, PartExplanation};
 use crate::data::Dataset;
 use crate::eval::{
-    Candidates, CompareParams, Contender, Hit, Measure, Task, Variant, tie_rank, top_k,
+    Candidates, CompareParams, Contender, HeldOut, Hit, Measure, Task, Variant, tie_rank, top_k,
     tune_weights,
 };
 use crate::features::{Counts, Field, Preparation, QueryTerms, Unread};
@@ -136,7 +136,8 @@ impl Model {
     ) -> Result<Trained> {
         let counts = Counts::of(dataset, preparation, run)?;
         let variant = Variant::default();
-        let validation = Task::validation(dataset, &counts.doc_ids, Candidates::Auto, variant);
+        let validation =
+            Task::new(dataset, HeldOut::Validation, &counts.doc_ids, Candidates::Auto, variant);
         let mut contenders = Vec::new();
         let mut reports = Vec::new();
         for ((_, name), params) in mixture.parts.iter().zip(params) {
@@ -149,6 +150,7 @@ impl Model {
             measures: &[],
             tune_on: Measure::Ndcg { k: Some(10) },
             baseline: 0,
+            on: HeldOut::Validation,
             candidates: Candidates::Auto,
             variant,
             seed: 1,

@@ -4,4 +4,5 @@
 pub mod concepts;
 pub mod demo;
 pub mod engine;
+mod raw;
 pub mod weblog;

@@ -12,7 +12,6 @@ mod judgments;
 mod line;
 mod log;
 mod names;
-mod raw;
 mod speech;
 mod spread;
 #[cfg(test)]
@@ -26,6 +25,7 @@ use serde_json::{Map, Value};
 
 use self::judgments::Judged;
 use self::log::{Log, Page};
+use super::raw::{CLICKS, DOCUMENTS, JUDGMENTS, RawFolder};
 use crate::data::{
     Counts, DatasetAbout, DatasetWriter, Document, Evidence, Query, SplitAbout, SplitBy,
 };
@@ -159,11 +159,11 @@ impl Weblog {
     /// grade, split). The folder appears whole or not at all.
     pub fn write_raw(&self, dir: &Path, force: bool, run: &Run) -> Result<()> {
         let size = self.size()?;
-        let folder = raw::RawFolder::create(dir, force)?;
+        let folder = RawFolder::create(dir, force)?;
         let log = Log::new(self, size, run)?;
         let clicks = log.clicks()?;
         let mut judged = Judged::pick(&log, &clicks);
-        let mut table = folder.table(raw::CLICKS, "query\tdoc\tclicks")?;
+        let mut table = folder.table(CLICKS, "query\tdoc\tclicks")?;
         log.each_query(&mut judged, run, |row, text| {
             clicks
                 .row(row)
@@ -171,11 +171,11 @@ impl Weblog {
                 .try_for_each(|(doc, n)| table.line(format_args!("{text}\t{}\t{n}", log::id(doc))))
         })?;
         table.finish()?;
-        let mut table = folder.lines(raw::DOCUMENTS)?;
+        let mut table = folder.lines(DOCUMENTS)?;
         log.each_document(&mut judged, run, |page| table.json(&Document::from(page)))?;
         table.finish()?;
         let (validation, test) = judged.grade(&log)?;
-        let mut table = folder.table(raw::JUDGMENTS, "query\tdoc\tgrade\tsplit")?;
+        let mut table = folder.table(JUDGMENTS, "query\tdoc\tgrade\tsplit")?;
         for (row, text) in judged.texts(&log) {
             for (split, grades) in [("validation", &validation), ("test", &test)] {
                 for (doc, grade) in grades.row(row).iter() {

@@ -1,0 +1,84 @@
+//! A log as somebody would have it who has not met liken: `clicks.tsv`, `documents.jsonl` and
+//! `judgments.tsv` in a folder that appears whole or not at all.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::file::StagedFolder;
+use crate::{Error, Result};
+
+/// Query, document, clicks.
+pub(super) const CLICKS: &str = "clicks.tsv";
+/// Documents with their fields.
+pub(super) const DOCUMENTS: &str = "documents.jsonl";
+/// Query, document, grade and perhaps split.
+pub(super) const JUDGMENTS: &str = "judgments.tsv";
+
+/// A raw log being written.
+pub(super) struct RawFolder {
+    staged: StagedFolder,
+}
+
+impl RawFolder {
+    /// Starts the folder that will appear at `target`. With `force` a folder that holds
+    /// nothing but files of a raw log is replaced.
+    pub(super) fn create(target: &Path, force: bool) -> Result<Self> {
+        let is_ours = |folder: &Path| {
+            fs::read_dir(folder).is_ok_and(|entries| {
+                entries.flatten().all(|entry| {
+                    [CLICKS, DOCUMENTS, JUDGMENTS].iter().any(|name| entry.file_name() == *name)
+                })
+            })
+        };
+        Ok(RawFolder { staged: StagedFolder::create(target, force, is_ours)? })
+    }
+
+    /// Starts a file of lines.
+    pub(super) fn lines(&self, name: &str) -> Result<RawTable> {
+        let path = self.staged.path(name);
+        let file = File::create(&path).map_err(Error::io("create", &path))?;
+        Ok(RawTable { path, writer: BufWriter::with_capacity(1 << 20, file) })
+    }
+
+    /// Starts a table with a first line of its own.
+    pub(super) fn table(&self, name: &str, header: &str) -> Result<RawTable> {
+        let mut table = self.lines(name)?;
+        table.line(format_args!("{header}"))?;
+        Ok(table)
+    }
+
+    /// Gives the folder its name.
+    pub(super) fn commit(self) -> Result<()> {
+        self.staged.publish()
+    }
+}
+
+/// A file of the folder.
+pub(super) struct RawTable {
+    path: PathBuf,
+    writer: BufWriter<File>,
+}
+
+impl RawTable {
+    /// Writes one line.
+    pub(super) fn line(&mut self, text: fmt::Arguments<'_>) -> Result<()> {
+        writeln!(self.writer, "{text}").map_err(Error::io("write", &self.path))
+    }
+
+    /// Writes one line of JSON.
+    pub(super) fn json(&mut self, value: &impl Serialize) -> Result<()> {
+        serde_json::to_writer(&mut self.writer, value)
+            .map_err(io::Error::from)
+            .and_then(|()| self.writer.write_all(b"\n"))
+            .map_err(Error::io("write", &self.path))
+    }
+
+    /// Writes what is left.
+    pub(super) fn finish(mut self) -> Result<()> {
+        self.writer.flush().map_err(Error::io("write", &self.path))
+    }
+}
