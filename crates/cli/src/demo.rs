@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use anyhow::Context;
 use clap::Args;
@@ -87,10 +88,14 @@ pub fn run(args: &DemoArgs, console: &Console) -> anyhow::Result<()> {
     out.flush()?;
 
     let name = &comparison.rows[best].name;
+    let started = Instant::now();
     let learnt = console.run(|run| train(&dataset, name, run))?;
-    console.run(|_| learnt.save(&model, args.force, std::time::Duration::ZERO))?;
+    console.run(|_| learnt.save(&model, args.force, started.elapsed()))?;
     let words = console.run(|run| train(&dataset, "bm25", run))?;
-    writeln!(out, "\n4. Why: two searches in which the query and its best document share no word")?;
+    writeln!(
+        out,
+        "\n4. Why: two queries that nobody searched before, each sharing no word with its best document"
+    )?;
     for (text, doc) in telling_examples(&dataset, &learnt.model, &words.model)? {
         show(&mut out, &text, doc, &learnt.model, &words.model)?;
     }
@@ -202,8 +207,9 @@ fn train(dataset: &Dataset, name: &str, run: &Run<'_>) -> liken::Result<liken::m
     Model::train(dataset, &Preparation::default(), &mixture, &params, run)
 }
 
-/// Two test queries whose best document under `learnt` is judged good and shares no word
-/// with the query; those first that word counting serves worst.
+/// Two test queries that nobody searched for, so that no click of their own helps, and whose
+/// best document under `learnt` is judged good and shares no word with the query; those
+/// first that word counting serves worst.
 fn telling_examples(
     dataset: &Dataset,
     learnt: &Model,
@@ -212,7 +218,7 @@ fn telling_examples(
     let mut found: Vec<(f32, u32, u32)> = Vec::new();
     for i in 0..dataset.test.n_rows() {
         let judged = dataset.test.row(i);
-        if judged.is_empty() {
+        if judged.is_empty() || !dataset.clicks.row(i).is_empty() {
             continue;
         }
         let query = learnt.counts.query(i);

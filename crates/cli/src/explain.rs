@@ -65,13 +65,17 @@ pub fn print(out: &mut impl Write, explanation: &Explanation) -> anyhow::Result<
     }
     for part in &explanation.parts {
         writeln!(out)?;
+        let ends = if part.lines.is_empty() { "; nothing adds to it" } else { ", namely" };
         match part.standard {
             Some((mean, deviation)) => writeln!(
                 out,
-                "{}: {:.4} = {} · ({:.4} − {mean:.4}) / {deviation:.4}, where {:.4} is",
-                part.method, part.adds, part.weight, part.score, part.score
+                "{} adds {:.4} = {} · ({:.4} − {mean:.4}) / {deviation:.4}: weight · (score − mean) / deviation of all documents{ends}",
+                part.method, part.adds, part.weight, part.score
             )?,
-            None => writeln!(out, "{}: {:.4} is", part.method, part.score)?,
+            None => writeln!(out, "{} scores {:.4}{ends}", part.method, part.score)?,
+        }
+        if part.lines.is_empty() {
+            continue;
         }
         let mut grid = Grid::new(["adds", "query", "document"]).left(&[1, 2]);
         for line in &part.lines {

@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, ValueEnum};
-use comfy_table::{CellAlignment, Table as Grid, presets};
 use liken::data::{Dropped, Evidence, Import, ImportReport, SplitBy, Table, TableFormat, is_beir};
 
 use crate::console::Console;
+use crate::output::{Format, Grid, TableFormat as Style, grouped, json};
 
 const EXAMPLES: &str = "\
 Tables are TSV, CSV or JSON lines by their ending, packed (.gz, .zst) or not; - is standard
@@ -114,17 +114,8 @@ pub struct ImportArgs {
     lenient: bool,
 
     /// How to print the report.
-    #[arg(long, value_enum, default_value_t = ReportFormat::Table)]
-    format: ReportFormat,
-}
-
-/// How to print a report.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ReportFormat {
-    /// For people.
-    Table,
-    /// For programs.
-    Json,
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
 }
 
 /// A table, on the command line.
@@ -153,11 +144,8 @@ pub fn run(args: &ImportArgs, console: &Console) -> anyhow::Result<()> {
     }
     let mut out = console.out();
     match args.format {
-        ReportFormat::Json => {
-            serde_json::to_writer_pretty(&mut out, &report)?;
-            writeln!(out)?;
-        }
-        ReportFormat::Table => args.print(&report, &mut out)?,
+        Format::Json => json(&mut out, &report)?,
+        Format::Table => args.print(&report, &mut out)?,
     }
     out.flush()?;
     Ok(())
@@ -229,25 +217,20 @@ impl ImportArgs {
     }
 
     fn print(&self, report: &ImportReport, out: &mut impl Write) -> anyhow::Result<()> {
-        let mut read = grid(&["read", "as", "rows", "kept", "dropped"], 2);
+        let mut read = Grid::new(["read", "as", "rows", "kept", "dropped"]).left(&[1]);
         for table in &report.tables {
-            let dropped = table.rows - table.kept;
-            read.add_row([
-                table.name.clone(),
-                table.role.clone(),
-                grouped(table.rows),
-                grouped(table.kept),
-                grouped(dropped),
-            ]);
+            let numbers = [table.rows, table.kept, table.rows - table.kept].map(grouped);
+            read.row([table.name.clone(), table.role.clone()].into_iter().chain(numbers));
         }
-        writeln!(out, "{}\n", trimmed(&read))?;
+        read.write(out, Style::Table)?;
+        writeln!(out)?;
 
         let about = &report.about;
         let evidence = match about.evidence {
             Evidence::Judgments => "judgments",
             Evidence::HeldOutClicks => "held-out clicks",
         };
-        let mut parts = grid(&["part", "queries", "pairs", "from"], 1);
+        let mut parts = Grid::new(["part", "queries", "pairs", "from"]).left(&[3]);
         let learnt = if about.sources.iter().any(|source| source.role == "clicks") {
             "clicks"
         } else {
@@ -258,10 +241,10 @@ impl ImportArgs {
             ("validation", about.counts.validation, evidence),
             ("test", about.counts.test, evidence),
         ] {
-            let (queries, pairs) = (grouped(queries as u64), grouped(pairs as u64));
-            parts.add_row([name.to_owned(), queries, pairs, from.to_owned()]);
+            parts.row([name.to_owned(), grouped(queries), grouped(pairs), from.to_owned()]);
         }
-        writeln!(out, "{}\n", trimmed(&parts))?;
+        parts.write(out, Style::Table)?;
+        writeln!(out)?;
 
         for table in &report.tables {
             for dropped in &table.dropped {
@@ -285,8 +268,8 @@ impl ImportArgs {
             out,
             "wrote {}: {} queries, {} documents, split by {}",
             self.output.display(),
-            grouped(about.counts.queries as u64),
-            grouped(about.counts.documents as u64),
+            grouped(about.counts.queries),
+            grouped(about.counts.documents),
             about.split.by.name(),
         )?;
         if report.filter.as_ref().is_some_and(|filter| filter.is_drastic()) {
@@ -305,35 +288,6 @@ fn samples(dropped: &Dropped, out: &mut impl Write) -> anyhow::Result<()> {
         writeln!(out, "  {sample}")?;
     }
     Ok(())
-}
-
-/// A table without lines; columns from `numbers` on are aligned to the right.
-fn grid(titles: &[&str], numbers: usize) -> Grid {
-    let mut grid = Grid::new();
-    grid.load_style(presets::NOTHING).set_header(titles);
-    for (at, column) in grid.column_iter_mut().enumerate() {
-        if at >= numbers && titles[at] != "from" {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    grid
-}
-
-fn trimmed(grid: &Grid) -> String {
-    grid.to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
-}
-
-/// A number with a comma after every three digits.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// The line that was typed, without the click filter.
@@ -395,11 +349,6 @@ fn usage(message: &str) -> ! {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_grouped_by_thousands() {
-        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
-    }
 
     #[test]
     fn the_line_to_type_has_no_filter_and_can_be_pasted() {

@@ -131,15 +131,39 @@ fn latex_escape(text: &str) -> String {
     escaped
 }
 
-/// A whole number with thin groups of three: 1 234 567.
-pub fn grouped(n: usize) -> String {
+/// A whole number with a comma after every three digits.
+pub fn grouped(n: impl ToString) -> String {
     let digits = n.to_string();
     let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn every_format_holds_the_same_cells() {
+        let mut grid = Grid::new(["model", "nDCG_5"]);
+        grid.row(["bm25", "0.31"]);
+        let written = |format| {
+            let mut out = Vec::new();
+            grid.write(&mut out, format).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(written(TableFormat::Table), "model  nDCG_5\nbm25     0.31\n");
+        assert!(written(TableFormat::Markdown).contains("| bm25  |   0.31 |"));
+        assert!(written(TableFormat::Latex).contains("model & nDCG\\_5 \\\\\n"));
+    }
 }

@@ -60,6 +60,20 @@ pub struct DatasetAbout {
     pub report: Vec<String>,
 }
 
+impl DatasetAbout {
+    /// A dataset that was made, not imported: no sources, nothing dealt out or filtered.
+    pub fn as_given(evidence: Evidence) -> Self {
+        DatasetAbout {
+            counts: Counts::default(),
+            sources: Vec::new(),
+            split: SplitAbout { by: SplitBy::Given, seed: 0, shares: (0.0, 0.0) },
+            min_clicks: None,
+            evidence,
+            report: Vec::new(),
+        }
+    }
+}
+
 /// How much a dataset holds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {

@@ -5,6 +5,8 @@ mod checks;
 mod columns;
 mod dataset;
 mod finish;
+#[cfg(test)]
+pub(crate) mod fixture;
 mod identity;
 mod import;
 mod input;

@@ -5,6 +5,9 @@ mod counts;
 mod stats;
 mod weighted;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use counts::Parts;
 pub use counts::{Counts, Field, Preparation, QueryTerms, Unread};
 pub use stats::{ClickHistogram, TableOne};

@@ -4,44 +4,22 @@ use std::path::Path;
 
 use super::*;
 use crate::data::Dataset;
-use crate::data::{
-    Counts as DataCounts, DatasetAbout, DatasetWriter, Document, Evidence, Query, SplitAbout,
-    SplitBy,
-};
+use crate::data::fixture::Fixture;
 use crate::eval::{Candidates, Variant};
 use crate::features::{Features, Preparation, Response, Weighting};
 use crate::linalg::{Centring, dot_f64};
 use crate::sparse::explicit_c;
 
-/// Documents (id, title), queries, and pairs (query, document, clicks); every pair is also a
-/// judgment of both validation and test.
+/// Documents (id, title), queries, and pairs (query, document, clicks).
 fn dataset(
     path: &Path,
     docs: &[(&str, &str)],
     queries: &[&str],
     clicks: &[(u32, u32, f32)],
 ) -> Dataset {
-    let mut writer = DatasetWriter::create(path, false).unwrap();
-    for query in queries {
-        writer.query(&Query { id: (*query).into(), text: (*query).into(), clicks: 1.0 }).unwrap();
-    }
-    for (id, title) in docs {
-        let fields = serde_json::json!({ "title": title });
-        let fields = fields.as_object().unwrap().clone();
-        writer.document(&Document { id: (*id).into(), fields }).unwrap();
-    }
-    let matrix = Csr::from_triplets(queries.len(), docs.len(), clicks.to_vec()).unwrap();
-    let grades = matrix.map(|_, _, _| 1.0).unwrap();
-    let about = DatasetAbout {
-        counts: DataCounts::default(),
-        sources: Vec::new(),
-        split: SplitAbout { by: SplitBy::Given, seed: 0, shares: (0.0, 0.0) },
-        min_clicks: None,
-        evidence: Evidence::Judgments,
-        report: Vec::new(),
-    };
-    writer.finish(&matrix, &grades, &grades, &[], about).unwrap();
-    Dataset::open(path).unwrap()
+    let documents: Vec<_> =
+        docs.iter().map(|&(id, title)| (id, serde_json::json!({ "title": title }))).collect();
+    Fixture { documents: &documents, queries, clicks, held_out: &[] }.open(path)
 }
 
 /// Three groups of queries and documents that share no word across the groups, nor between

@@ -1,9 +1,6 @@
 //! The engine whose result pages the demo's users see: our own BM25.
 
-use crate::data::{
-    Counts as DatasetCounts, Dataset, DatasetAbout, DatasetWriter, Document, Evidence, Query,
-    SplitAbout, SplitBy,
-};
+use crate::data::{Dataset, DatasetAbout, DatasetWriter, Document, Evidence, Query};
 use crate::eval::{tie_rank, top_k};
 use crate::features::{Counts, Preparation};
 use crate::matchers::{Matcher, Params};
@@ -21,14 +18,7 @@ pub fn bm25(documents: &[Document], queries: &[String], k: usize) -> Result<Vec<
     }
     documents.iter().try_for_each(|document| writer.document(document))?;
     let none = Csr::empty(queries.len(), documents.len());
-    let about = DatasetAbout {
-        counts: DatasetCounts::default(),
-        sources: Vec::new(),
-        split: SplitAbout { by: SplitBy::Given, seed: 0, shares: (0.0, 0.0) },
-        min_clicks: None,
-        evidence: Evidence::Judgments,
-        report: Vec::new(),
-    };
+    let about = DatasetAbout::as_given(Evidence::Judgments);
     writer.finish(&none, &none, &none, &[], about)?;
     let dataset = Dataset::open(&path)?;
     let run = Run::silent();
