@@ -235,7 +235,11 @@ fn write_tests(
     if comparison.rows.len() < 2 {
         return Ok(());
     }
-    writeln!(out, "\n{note}difference to {} and p-values", comparison.baseline)?;
+    // With many measures the first will do; JSON has them all.
+    let all = (comparison.rows.len() - 1) * comparison.measures.len() <= 16;
+    let shown = if all { comparison.measures.len() } else { 1 };
+    let which = if all { "" } else { " (the first measure; --format json has all)" };
+    writeln!(out, "\n{note}difference to {} and p-values{which}", comparison.baseline)?;
     let mut grid = Grid::new([
         "model",
         "measure",
@@ -248,7 +252,7 @@ fn write_tests(
     ])
     .left(&[1]);
     for row in &comparison.rows {
-        for (measure, cell) in comparison.measures.iter().zip(&row.cells) {
+        for (measure, cell) in comparison.measures.iter().zip(&row.cells).take(shown) {
             if let Some(against) = cell.against {
                 let (wins, ties, losses) = against.wins_ties_losses;
                 grid.row([

@@ -1,18 +1,65 @@
-//! liken learns which document answers which query from click logs and text.
+//! liken learns which document answers which query, from click logs and text.
+//!
+//! A table of clicks and a table of documents become a dataset; a dataset becomes a model; a
+//! model scores documents for any query and says why:
+//!
+//! ```
+//! use liken::Run;
+//! use liken::data::{Dataset, Import, Table};
+//! use liken::features::Preparation;
+//! use liken::matchers::{Mixture, Model, Params};
+//! # #[allow(clippy::disallowed_methods)]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! let (clicks, documents) = (folder.path().join("clicks.tsv"), folder.path().join("documents.tsv"));
+//! std::fs::write(&clicks, "query\tdoc\tclicks\n\
+//!     how far is the sun\tsun\t40\nhow far away is the sun\tsun\t9\nmiles to the sun\tsun\t7\n\
+//!     car insurance\tcars\t30\ncheap car insurance\tcars\t8\ninsure my car\tcars\t5\n")?;
+//! std::fs::write(&documents, "id\ttitle\n\
+//!     sun\tDistance between Earth and its star\ncars\tAutomobile policies\n")?;
+//!
+//! let import = Import {
+//!     clicks: Some(Table::new(&clicks)),
+//!     documents: Some(Table::new(&documents)),
+//!     ..Import::default()
+//! };
+//! let (data, run) = (folder.path().join("data"), Run::silent());
+//! import.run(&data, false, &run)?;
+//!
+//! let dataset = Dataset::open(&data)?;
+//! let mut params = Params::named("pls")?;
+//! params.set("dim", "2")?;
+//! let mixture = Mixture::parse("pls")?;
+//! let model = Model::train(&dataset, &Preparation::default(), &mixture, &[params], &run)?.model;
+//!
+//! // No word of the query is in the document; the clicks know.
+//! let query = model.read_query("far sun miles")?;
+//! let best = model.search(&query, 1)[0];
+//! assert_eq!(model.counts.doc_ids[best.doc as usize], "sun");
+//! let why = model.explain("far sun miles", best.doc, 3)?;
+//! assert!(why.shared_words.is_empty() && why.score > 0.0);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The order of the modules below is the way of the data; none reaches back up.
 
 pub mod data;
-mod error;
+pub mod features;
+pub mod matchers;
+
 pub mod eval;
 pub mod experiment;
-pub mod features;
+pub mod synth;
+
 pub mod file;
 pub mod linalg;
-pub mod matchers;
 pub mod random;
-mod run;
 pub mod sparse;
-pub mod synth;
 pub mod text;
+
+mod error;
+mod run;
 
 pub use error::{Error, Result};
 pub use run::{Progress, Run};

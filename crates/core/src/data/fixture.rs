@@ -1,6 +1,7 @@
-//! Small datasets for tests.
+//! Data for tests: small datasets made on the spot, and the way to real ones.
 
-use std::path::Path;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -38,4 +39,24 @@ impl Fixture<'_> {
         writer.finish(&clicks, &grades, &grades, self.held_out, about).unwrap();
         Dataset::open(path).unwrap()
     }
+}
+
+/// The folder `name` of real data, below `LIKEN_DATA` or beside the project. Where it is
+/// absent the test is skipped; `LIKEN_SKIP_LOG` names a file that counts the skipped.
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+pub(crate) fn real_data(name: &str) -> Option<PathBuf> {
+    let data = std::env::var_os("LIKEN_DATA").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
+        PathBuf::from,
+    );
+    let folder = data.join(name);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    eprintln!("skipped: {} is not there; set LIKEN_DATA", folder.display());
+    if let Some(log) = std::env::var_os("LIKEN_SKIP_LOG") {
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(log);
+        writeln!(log.unwrap(), "{name}").unwrap();
+    }
+    None
 }

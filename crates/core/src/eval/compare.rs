@@ -132,10 +132,10 @@ pub fn compare(
     }
     let rows: Vec<Row> =
         params.rows.iter().map(|mix| Row::new(mix, contenders)).collect::<Result<_>>()?;
-    let (weights, tuned) = tune(dataset, counts, contenders, &rows, params, run)?;
+    let tuned = tune(dataset, counts, contenders, &rows, params, run)?;
 
     run.step("measuring", 0, None)?;
-    let chosen: Vec<Vec<Vec<f64>>> = weights.iter().map(|w| vec![w.clone()]).collect();
+    let chosen: Vec<Vec<Vec<f64>>> = tuned.iter().map(|row| vec![row.weights.clone()]).collect();
     let measured = measure_all(counts, contenders, &rows, &chosen, &task, params.measures, run)?;
 
     let clicks: Vec<f64> = task
@@ -163,9 +163,9 @@ pub fn compare(
                 .parts
                 .iter()
                 .map(|&p| contenders[p].name.clone())
-                .zip(weights[r].iter().copied())
+                .zip(tuned[r].weights.iter().copied())
                 .collect(),
-            validation: tuned[r],
+            validation: tuned[r].validation,
             cells: (0..params.measures.len())
                 .map(|m| Cell {
                     mean: mean(&values[r][m]),
@@ -197,8 +197,16 @@ pub fn compare(
     })
 }
 
-/// Tunes the weights of a mix of fitted contenders on the validation queries: the weights
-/// and the validation score they reach.
+/// Weights of a mix.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Weights {
+    /// One weight a part.
+    pub weights: Vec<f64>,
+    /// The validation score they reach, where they had to be tuned.
+    pub validation: Option<f64>,
+}
+
+/// The weights of a mix of fitted contenders: those given, or the best on validation.
 pub fn tune_weights(
     dataset: &Dataset,
     counts: &Counts,
@@ -206,10 +214,9 @@ pub fn tune_weights(
     mixture: &Mixture,
     params: &CompareParams<'_>,
     run: &Run<'_>,
-) -> Result<(Vec<f64>, Option<f64>)> {
+) -> Result<Weights> {
     let row = Row::new(mixture, contenders)?;
-    let (mut weights, mut scores) = tune(dataset, counts, contenders, &[row], params, run)?;
-    Ok((weights.swap_remove(0), scores.swap_remove(0)))
+    Ok(tune(dataset, counts, contenders, &[row], params, run)?.swap_remove(0))
 }
 
 struct Row {
@@ -238,7 +245,7 @@ impl Row {
     }
 }
 
-/// For every row the weights to use, and the validation score where they had to be tuned.
+/// The weights of every row.
 fn tune(
     dataset: &Dataset,
     counts: &Counts,
@@ -246,16 +253,14 @@ fn tune(
     rows: &[Row],
     params: &CompareParams<'_>,
     run: &Run<'_>,
-) -> Result<(Vec<Vec<f64>>, Vec<Option<f64>>)> {
+) -> Result<Vec<Weights>> {
     let choices: Vec<Vec<Vec<f64>>> = rows
         .iter()
         .map(|row| row.weights.clone().map_or_else(|| weight_grid(row.parts.len()), |w| vec![w]))
         .collect();
     if choices.iter().all(|choices| choices.len() == 1) {
-        return Ok((
-            choices.into_iter().map(|mut c| c.swap_remove(0)).collect(),
-            vec![None; rows.len()],
-        ));
+        let given = |mut c: Vec<Vec<f64>>| Weights { weights: c.swap_remove(0), validation: None };
+        return Ok(choices.into_iter().map(given).collect());
     }
     let validation =
         Task::new(dataset, HeldOut::Validation, &counts.doc_ids, params.candidates, params.variant);
@@ -268,19 +273,18 @@ fn tune(
     run.step("tuning mixes on validation", 0, None)?;
     let measure = params.tune_on;
     let measured = measure_all(counts, contenders, rows, &choices, &validation, &[measure], run)?;
-    let mut weights = Vec::with_capacity(rows.len());
-    let mut scores = Vec::with_capacity(rows.len());
-    for (r, choices) in choices.into_iter().enumerate() {
+    let mut tuned = Vec::with_capacity(rows.len());
+    for (r, mut choices) in choices.into_iter().enumerate() {
         let means: Vec<f64> = (0..choices.len())
             .map(|c| mean(&measured.iter().filter_map(|query| query[r][c][0]).collect::<Vec<_>>()))
             .collect();
         let better = |a: f64, b: f64| if measure.higher_is_better() { a > b } else { a < b };
         let best = (1..means.len())
             .fold(0, |best, c| if better(means[c], means[best]) { c } else { best });
-        scores.push((choices.len() > 1).then_some(means[best]));
-        weights.push(choices[best].clone());
+        let validation = (choices.len() > 1).then_some(means[best]);
+        tuned.push(Weights { weights: choices.swap_remove(best), validation });
     }
-    Ok((weights, scores))
+    Ok(tuned)
 }
 
 /// Indexed by query, row, choice of weights and measure.

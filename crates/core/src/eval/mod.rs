@@ -27,8 +27,8 @@ mod variant;
 mod tests;
 
 pub use compare::{
-    Against, CLICK_BINS, Cell, CompareParams, Comparison, ComparisonRow, Contender, compare,
-    tune_weights,
+    Against, CLICK_BINS, Cell, CompareParams, Comparison, ComparisonRow, Contender, Weights,
+    compare, tune_weights,
 };
 pub use measure::Measure;
 pub use ranking::{Hit, share_of_ties, tie_rank, top_k};

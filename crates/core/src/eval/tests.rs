@@ -2,27 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::{Gain, Hit, Measure, Variant, tie_rank, top_k};
+use crate::data::fixture::real_data;
 use crate::sparse::Row;
-
-/// The folder `name` of the real data that some tests look at: below `$LIKEN_DATA`, by
-/// default `../shared/data` beside the workspace. `None`, with a word on stderr, where it is
-/// not there; the test then returns.
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
-pub(crate) fn data_folder(name: &str) -> Option<PathBuf> {
-    let data = std::env::var_os("LIKEN_DATA").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
-        PathBuf::from,
-    );
-    let folder = data.join(name);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    eprintln!("skipped: {} is not there; set LIKEN_DATA", folder.display());
-    None
-}
 
 /// Values by query and second key, in the order of the queries.
 type Table<V> = BTreeMap<String, BTreeMap<String, V>>;
@@ -75,7 +59,7 @@ fn compare(
     relevant_from: f32,
     depth: usize,
 ) {
-    let Some(folder) = data_folder("trec_eval") else { return };
+    let Some(folder) = real_data("trec_eval") else { return };
     let qrels: Table<f32> = table(&folder.join(qrels), [0, 2, 3]);
     let run: Table<f32> = table(&folder.join(run), [0, 2, 4]);
     let expected: Table<String> = table(&folder.join(expected), [1, 0, 2]);

@@ -24,7 +24,7 @@ pub use lexical::Lexical;
 pub use lm::{Lm, Smoothing};
 pub use mix::{Mixture, standardise, weight_grid};
 pub use model::{Model, ModelAbout, Part, Trained};
-pub use neighbours::Neighbours;
+pub use neighbours::{Neighbour, Neighbours};
 pub use params::{METHODS, ParamDoc, Params, preparation_docs, set_key};
 pub use pls::{Pls, PlsReport};
 pub use rmls::{Penalty, Rmls, RmlsReport, RmlsStep, Start};

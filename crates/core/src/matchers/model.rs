@@ -155,11 +155,11 @@ impl Model {
             variant,
             seed: 1,
         };
-        let (weights, score) = tune_weights(dataset, &counts, &contenders, mixture, &compare, run)?;
+        let tuned = tune_weights(dataset, &counts, &contenders, mixture, &compare, run)?;
         let parts: Vec<Part> = contenders
             .into_iter()
             .zip(params)
-            .zip(weights)
+            .zip(tuned.weights)
             .map(|((contender, params), weight)| Part {
                 weight,
                 params: params.clone(),
@@ -182,7 +182,11 @@ impl Model {
                 pairs: counts.clicks.nnz(),
             },
         };
-        Ok(Trained { model: Model::new(about, counts, parts), reports, validation: score })
+        Ok(Trained {
+            model: Model::new(about, counts, parts),
+            reports,
+            validation: tuned.validation,
+        })
     }
 
     fn new(about: ModelAbout, counts: Counts, parts: Vec<Part>) -> Self {

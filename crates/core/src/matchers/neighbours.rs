@@ -9,6 +9,9 @@ use crate::features::{Counts, QueryTerms};
 use crate::linalg::{Dense, dot_f64};
 use crate::{Error, Result};
 
+/// Something near, by name, with its cosine.
+pub type Neighbour = (String, f64);
+
 /// The latent space of a model, to look around in.
 pub struct Neighbours<'a> {
     counts: &'a Counts,
@@ -34,7 +37,7 @@ impl<'a> Neighbours<'a> {
     }
 
     /// The `k` queries nearest to `query`, itself left out.
-    pub fn queries(&self, query: &QueryTerms, k: usize) -> Result<Vec<(String, f64)>> {
+    pub fn queries(&self, query: &QueryTerms, k: usize) -> Result<Vec<Neighbour>> {
         let images = self.bilinear.query_images(self.counts)?;
         let image = self.bilinear.query_image(self.counts, query);
         let found = nearest(&image, &images, k, |i| query.known == Some(i));
@@ -51,7 +54,7 @@ impl<'a> Neighbours<'a> {
 
     /// The `k` words of queries and the `k` words of documents that queries with `word` are
     /// nearest to. `word` is analysed like any text and must be one term.
-    pub fn words(&self, word: &str, k: usize) -> Result<(Vec<(String, f64)>, Vec<(String, f64)>)> {
+    pub fn words(&self, word: &str, k: usize) -> Result<(Vec<Neighbour>, Vec<Neighbour>)> {
         let unknown = |advice: &str| Error::Unknown {
             kind: "word",
             name: word.to_owned(),

@@ -214,8 +214,8 @@ impl Rmls {
         let mut fit =
             Fit { params: self, operator, validate, best: None, report, penalties: (0.0, 0.0) };
         match self.start {
-            Start::Random => fit.from_random(run)?,
-            Start::Spectral => fit.from_spectral(run)?,
+            Start::Random => fit.start_random(run)?,
+            Start::Spectral => fit.start_spectral(run)?,
         }
         let best = fit.best.ok_or_else(|| Error::Empty {
             what: "RMLS made no step".into(),
@@ -279,7 +279,7 @@ struct Sums {
 }
 
 impl Fit<'_, '_> {
-    fn from_random(&mut self, run: &Run<'_>) -> Result<()> {
+    fn start_random(&mut self, run: &Run<'_>) -> Result<()> {
         let params = self.params;
         let mut l_y = Dense::gaussian(self.operator.d_y(), params.dim, params.seed);
         l_y.scale_rows_to(params.theta_y);
@@ -292,7 +292,7 @@ impl Fit<'_, '_> {
         self.sweep_on(l_x, l_y, (start, start), run)
     }
 
-    fn from_spectral(&mut self, run: &Run<'_>) -> Result<()> {
+    fn start_spectral(&mut self, run: &Run<'_>) -> Result<()> {
         let params = self.params;
         let defaults = SvdParams::of(params.dim);
         let svd_params = SvdParams { tolerance: params.tolerance, seed: params.seed, ..defaults };
