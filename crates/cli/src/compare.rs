@@ -123,6 +123,10 @@ fn named<T: serde::de::DeserializeOwned>(name: &str) -> anyhow::Result<T> {
 
 /// Warns of what the comparison found wrong.
 pub fn warn_about(comparison: &Comparison, fits: &[(String, FitReport)], console: &Console) {
+    if comparison.unread.documents > 0 {
+        console
+            .warn(format!("{} documents analyse to nothing", grouped(comparison.unread.documents)));
+    }
     if comparison.unread_queries > 0 {
         console.warn(format!(
             "{} of {} judged queries analyse to nothing that training knew",

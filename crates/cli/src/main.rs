@@ -30,8 +30,9 @@ struct Cli {
     verb: Verb,
 
     /// Threads to use; 0 means one for every core. The result is the same for any number.
-    #[arg(long, global = true, default_value_t = 0, value_name = "N")]
-    threads: usize,
+    #[arg(long, global = true, default_value_t = 0, value_name = "N",
+        value_parser = clap::value_parser!(u16).range(0..=512))]
+    threads: u16,
 
     /// Show no progress.
     #[arg(long, short, global = true)]
@@ -59,7 +60,9 @@ fn main() -> ExitCode {
     ignore_file_size_signal();
     let cli = Cli::parse();
     let console = Console::new(cli.quiet);
-    if let Err(error) = rayon::ThreadPoolBuilder::new().num_threads(cli.threads).build_global() {
+    if let Err(error) =
+        rayon::ThreadPoolBuilder::new().num_threads(cli.threads.into()).build_global()
+    {
         return console.fail(&error.into());
     }
     let result: anyhow::Result<()> = match &cli.verb {

@@ -10,7 +10,7 @@ use super::significance::{
 };
 use super::{Candidates, HeldOut, Measure, Task, Variant};
 use crate::data::Dataset;
-use crate::features::Counts;
+use crate::features::{Counts, Unread};
 use crate::matchers::{Matcher, Mixture, standardise, weight_grid};
 use crate::{Error, Result, Run};
 
@@ -60,6 +60,8 @@ pub struct Comparison {
     pub queries: usize,
     /// Queries in which the analyser found no known term; every model is blind there.
     pub unread_queries: usize,
+    /// Texts of the whole dataset that analyse to nothing.
+    pub unread: Unread,
     /// Queries without a single relevant document.
     pub empty_queries: usize,
     /// The row that others are tested against.
@@ -191,6 +193,7 @@ pub fn compare(
             .iter()
             .filter(|&&i| counts.queries.row(i as usize).is_empty())
             .count(),
+        unread: counts.unread,
         empty_queries: (0..task.queries().len()).filter(is_empty).count(),
         baseline: rows[params.baseline].name.clone(),
         rows: summaries,

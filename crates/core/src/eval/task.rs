@@ -121,15 +121,18 @@ impl<'a> Task<'a> {
         measures.iter().map(|measure| measure.of(&hits, judged, &self.variant)).collect()
     }
 
-    /// The mean of `measure` over all queries, `score(place, docs)` giving the scores.
+    /// The mean of `measure` over the queries at `places`; `score(i, docs)` gives the scores of
+    /// the candidates of the query at `places[i]`.
     pub fn mean(
         &self,
         measure: Measure,
+        places: &[usize],
         score: impl Fn(usize, Option<&[u32]>) -> Vec<f32> + Sync,
     ) -> f64 {
-        let values: Vec<Option<f64>> = (0..self.queries.len())
-            .into_par_iter()
-            .map(|place| self.measure(&[measure], place, &score(place, self.docs(place)))[0])
+        let values: Vec<Option<f64>> = places
+            .par_iter()
+            .enumerate()
+            .map(|(i, &place)| self.measure(&[measure], place, &score(i, self.docs(place)))[0])
             .collect();
         let known: Vec<f64> = values.into_iter().flatten().collect();
         super::significance::mean(&known)

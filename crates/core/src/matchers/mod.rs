@@ -62,43 +62,8 @@ impl FitReport {
     pub fn warnings(&self) -> Vec<String> {
         match self {
             FitReport::Lexical => Vec::new(),
-            FitReport::Pls(report) => {
-                let mut warnings = Vec::new();
-                if !report.converged {
-                    warnings.push(format!(
-                        "PLS stopped after {} iterations at a residual of {:.1e}; raise `iterations` or `tolerance`",
-                        report.iterations, report.residual
-                    ));
-                }
-                warnings
-            }
-            FitReport::Rmls(report) => {
-                let mut warnings = Vec::new();
-                if let Some(at) = report.collapsed {
-                    let step = &report.steps[at];
-                    let advice = match report.spectral_converged {
-                        None => "Try start = \"spectral\", or centring = \"clicks\"",
-                        Some(_) => {
-                            "That is as expected after a few sweeps; sweeps = 1 saves the time"
-                        }
-                    };
-                    warnings.push(format!(
-                        "RMLS collapses: at {} the effective rank is {:.1} (L_x) and {:.1} (L_y), below a tenth of its start; \
-                         kept is {}. {advice}",
-                        step.step, step.effective_rank_x, step.effective_rank_y, report.steps[report.best].step
-                    ));
-                }
-                if report.steps[report.best].step == "start" {
-                    warnings.push(
-                        "the best sweep is the spectral start: this is PLS with its rows scaled"
-                            .into(),
-                    );
-                }
-                if report.spectral_converged == Some(false) {
-                    warnings.push("the spectral start did not meet its tolerance".into());
-                }
-                warnings
-            }
+            FitReport::Pls(report) => report.warnings(),
+            FitReport::Rmls(report) => report.warnings(),
         }
     }
 }
@@ -188,26 +153,33 @@ impl Matcher {
     }
 }
 
-/// Scores maps on a validation task by its mean nDCG@10.
+/// Most validation queries that are scored after each half-sweep: enough to choose one, and
+/// the choice must not cost more than the sweep.
+const VALIDATION_QUERIES: usize = 1000;
+
+/// Scores maps on a validation task by its mean nDCG@10, over some of its queries if there
+/// are very many.
 fn validator<'a>(
     counts: &Counts,
     featurizer: &Featurizer,
     task: &'a Task<'a>,
 ) -> Result<impl FnMut(&crate::linalg::Dense, &crate::linalg::Dense) -> Result<f64> + use<'a>> {
     let (x, y) = featurizer.matrices(counts)?;
-    let queries = task.queries().to_vec();
+    let step = task.queries().len().div_ceil(VALIDATION_QUERIES).max(1);
+    let places: Vec<usize> = (0..task.queries().len()).step_by(step).collect();
+    let queries: Vec<u32> = places.iter().map(|&place| task.queries()[place]).collect();
     let x = pick_rows(&x, &queries)?;
     Ok(move |l_x: &crate::linalg::Dense, l_y: &crate::linalg::Dense| {
         let (query_images, doc_images) = (bilinear::image(&x, l_x), bilinear::image(&y, l_y));
-        let score = |place: usize, docs: Option<&[u32]>| {
-            let image = query_images.row(place);
+        let score = |at: usize, docs: Option<&[u32]>| {
+            let image = query_images.row(at);
             let score = |doc: usize| crate::linalg::dot(image, doc_images.row(doc));
             match docs {
                 Some(docs) => docs.iter().map(|&doc| score(doc as usize)).collect(),
                 None => (0..doc_images.n_rows()).map(score).collect(),
             }
         };
-        Ok(task.mean(Measure::Ndcg { k: Some(10) }, score))
+        Ok(task.mean(Measure::Ndcg { k: Some(10) }, &places, score))
     })
 }
 

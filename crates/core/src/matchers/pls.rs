@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bilinear::Maps;
 use crate::features::{Features, Response, Weighted, Weighting};
-use crate::linalg::{Centring, Operator, SvdParams, randomised_svd};
+use crate::linalg::{Centring, Operator, Svd, SvdParams, randomised_svd};
 use crate::{Error, Result, Run};
 
 /// Parameters of PLS.
@@ -63,8 +63,41 @@ pub struct PlsReport {
     pub residual: f64,
     /// Whether the residual is below the tolerance.
     pub converged: bool,
+    /// Whether C has fewer dimensions than were asked for.
+    pub rank_deficient: bool,
     /// The singular values.
     pub sigma: Vec<f64>,
+}
+
+impl PlsReport {
+    pub(super) fn of(svd: &Svd) -> Self {
+        PlsReport {
+            dim: svd.sigma.len(),
+            iterations: svd.iterations,
+            residual: svd.residuals.iter().copied().fold(0.0, f64::max),
+            converged: svd.converged,
+            rank_deficient: svd.rank_deficient,
+            sigma: svd.sigma.clone(),
+        }
+    }
+
+    /// What a user should be warned of.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if !self.converged {
+            warnings.push(format!(
+                "the singular vectors are only good to a residual of {:.1e} after {} iterations; raise `iterations` or `tolerance`",
+                self.residual, self.iterations
+            ));
+        }
+        if self.rank_deficient {
+            warnings.push(format!(
+                "the clicks only fill {} dimensions; the others were left out",
+                self.dim
+            ));
+        }
+        warnings
+    }
 }
 
 impl Pls {
@@ -98,13 +131,7 @@ impl Pls {
             ..defaults
         };
         let mut svd = randomised_svd(&operator, &params, run)?;
-        let report = PlsReport {
-            dim: svd.sigma.len(),
-            iterations: svd.iterations,
-            residual: svd.residuals.iter().copied().fold(0.0, f64::max),
-            converged: svd.converged,
-            sigma: svd.sigma.clone(),
-        };
+        let report = PlsReport::of(&svd);
         if self.sigma > 0.0 {
             let scales: Vec<f32> =
                 svd.sigma.iter().map(|s| s.powf(self.sigma / 2.0) as f32).collect();

@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bilinear::Maps;
-use super::pls::scale_columns;
+use super::pls::{PlsReport, scale_columns};
 use crate::features::{Features, Response, Weighted, Weighting};
 use crate::linalg::{Centring, Dense, Operator, SvdParams, effective_rank, randomised_svd};
 use crate::random::Random;
@@ -26,6 +26,9 @@ use crate::{Error, Result, Run};
 
 /// Rows looked at for the effective rank: the whole Gram matrix would cost more than a sweep.
 const RANK_SAMPLE: usize = 4096;
+
+/// The name of the step before the first sweep.
+const START: &str = "start";
 
 /// Parameters of RMLS.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -153,8 +156,35 @@ pub struct RmlsReport {
     pub best: usize,
     /// The first at which the effective rank fell below a tenth of its start.
     pub collapsed: Option<usize>,
-    /// Whether the spectral start met its tolerance.
-    pub spectral_converged: Option<bool>,
+    /// The singular vectors of a spectral start.
+    pub spectral: Option<PlsReport>,
+}
+
+impl RmlsReport {
+    /// What a user should be warned of.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings: Vec<String> =
+            self.spectral.iter().flat_map(|spectral| spectral.warnings()).collect();
+        let kept = &self.steps[self.best].step;
+        if let Some(at) = self.collapsed {
+            let step = &self.steps[at];
+            let advice = match self.spectral {
+                None => "Try start = \"spectral\", or centring = \"clicks\"",
+                Some(_) => "After a few sweeps that is to be expected; fewer sweeps save the time",
+            };
+            warnings.push(format!(
+                "RMLS collapses: at {} the effective rank is {:.1} (L_x) and {:.1} (L_y), below a tenth of its start; kept is {kept}. {advice}",
+                step.step, step.effective_rank_x, step.effective_rank_y
+            ));
+        }
+        if kept == START {
+            warnings.push(
+                "no sweep is better than the spectral start: this is PLS with its rows scaled"
+                    .into(),
+            );
+        }
+        warnings
+    }
 }
 
 /// Scores a pair of maps on validation data; higher is better.
@@ -209,8 +239,7 @@ impl Rmls {
     ) -> Result<(Maps, RmlsReport)> {
         self.check()?;
         let operator = Operator::new(data.x, data.r, data.y, self.centring)?;
-        let report =
-            RmlsReport { steps: Vec::new(), best: 0, collapsed: None, spectral_converged: None };
+        let report = RmlsReport { steps: Vec::new(), best: 0, collapsed: None, spectral: None };
         let mut fit =
             Fit { params: self, operator, validate, best: None, report, penalties: (0.0, 0.0) };
         match self.start {
@@ -297,7 +326,7 @@ impl Fit<'_, '_> {
         let defaults = SvdParams::of(params.dim);
         let svd_params = SvdParams { tolerance: params.tolerance, seed: params.seed, ..defaults };
         let svd = randomised_svd(&self.operator, &svd_params, run)?;
-        self.report.spectral_converged = Some(svd.converged);
+        self.report.spectral = Some(PlsReport::of(&svd));
         let (mut l_x, mut l_y) = (svd.u.clone(), svd.v.clone());
         l_x.scale_rows_to(params.theta_x);
         l_y.scale_rows_to(params.theta_y);
@@ -307,7 +336,7 @@ impl Fit<'_, '_> {
             self.operator.apply(&l_y, &mut omega);
             ordered_sum(&omega, |u, omega| row::inner(omega, l_x.row(u)))
         };
-        let step = self.describe("start".into(), inner, 0.0, &l_x, &l_y, ranks)?;
+        let step = self.describe(START.into(), inner, 0.0, &l_x, &l_y, ranks)?;
         self.keep(step, 0, &l_x, &l_y);
         if params.sweeps == 0 {
             return Ok(());
