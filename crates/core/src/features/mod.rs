@@ -1,6 +1,7 @@
 //! From text and clicks to matrices: counts that every model can be made from, and the
 //! weighted matrices that bilinear models are trained on.
 
+mod blocks;
 mod counts;
 mod stats;
 mod weighted;

@@ -1,0 +1,229 @@
+//! Reading all text of a dataset in parallel: fixed blocks of texts, each counted with a
+//! dictionary of its own so that blocks need not wait for each other, then brought onto one
+//! vocabulary in order.
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+use serde_json::Value;
+
+use crate::data::{Dataset, Document};
+use crate::sparse::Csr;
+use crate::text::{Analyzer, Vocabulary};
+use crate::{Result, Run};
+
+/// Texts in a block.
+const BLOCK: usize = 1024;
+
+/// The texts of one block.
+pub(super) struct Block {
+    /// Number of the block's first text.
+    first: usize,
+    terms: Vec<String>,
+    /// For each text, for each field: (term of this block, count), sorted by term.
+    texts: Vec<Vec<Vec<(u32, f32)>>>,
+}
+
+/// Counts one text after another.
+#[derive(Default)]
+struct BlockBuilder {
+    ids: HashMap<String, u32>,
+    terms: Vec<String>,
+    texts: Vec<Vec<Vec<(u32, f32)>>>,
+}
+
+impl BlockBuilder {
+    fn id(&mut self, term: &str) -> u32 {
+        if let Some(&id) = self.ids.get(term) {
+            return id;
+        }
+        let id = self.terms.len() as u32;
+        self.ids.insert(term.to_owned(), id);
+        self.terms.push(term.to_owned());
+        id
+    }
+
+    /// The counts of one field.
+    fn field(&mut self, analyzer: &Analyzer, name: &str, value: &Value) -> Vec<(u32, f32)> {
+        let mut counts = HashMap::new();
+        read_value(analyzer, name, value, &mut |term, by| {
+            *counts.entry(self.id(term)).or_default() += by;
+        });
+        let mut sorted: Vec<(u32, f32)> = counts.into_iter().collect();
+        sorted.sort_unstable_by_key(|&(id, _)| id);
+        sorted
+    }
+
+    fn finish(self, first: usize) -> Block {
+        Block { first, terms: self.terms, texts: self.texts }
+    }
+}
+
+/// Emits the terms of a field: text is analysed, a list is analysed item by item, and an
+/// object of numbers is a bag of counts whose words go through the same analysis.
+fn read_value(analyzer: &Analyzer, name: &str, value: &Value, emit: &mut dyn FnMut(&str, f32)) {
+    match value {
+        Value::String(text) if name == "url" => analyzer.url(text, &mut |term| emit(term, 1.0)),
+        Value::String(text) => analyzer.text(text, &mut |term| emit(term, 1.0)),
+        Value::Array(items) => items.iter().for_each(|item| read_value(analyzer, name, item, emit)),
+        Value::Object(bag) => {
+            for (word, count) in bag {
+                if let Some(count) = count.as_f64().filter(|&count| count > 0.0) {
+                    analyzer.text(word, &mut |term| emit(term, count as f32));
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Counts the `fields` of every document; with their ids.
+pub(super) fn read_documents(
+    dataset: &Dataset,
+    analyzer: &Analyzer,
+    fields: &[String],
+    run: &Run<'_>,
+) -> Result<(Vec<Block>, Vec<String>)> {
+    let blocks = in_blocks(dataset.documents.len(), "reading documents", run, |span| {
+        let mut block = BlockBuilder::default();
+        let mut ids = Vec::with_capacity(span.len());
+        for j in span {
+            let document: Document = dataset.documents.get(j)?;
+            let counts = fields
+                .iter()
+                .map(|name| match document.fields.get(name) {
+                    Some(value) => block.field(analyzer, name, value),
+                    None => Vec::new(),
+                })
+                .collect();
+            block.texts.push(counts);
+            ids.push(document.id);
+        }
+        Ok((block, ids))
+    })?;
+    let mut all_ids = Vec::with_capacity(dataset.documents.len());
+    let mut all_blocks = Vec::with_capacity(blocks.len());
+    for (first, (block, ids)) in blocks {
+        all_ids.extend(ids);
+        all_blocks.push(block.finish(first));
+    }
+    Ok((all_blocks, all_ids))
+}
+
+/// Counts every query; with their ids and texts.
+pub(super) fn read_queries(
+    dataset: &Dataset,
+    analyzer: &Analyzer,
+    run: &Run<'_>,
+) -> Result<(Vec<Block>, Vec<String>, Vec<String>)> {
+    let blocks = in_blocks(dataset.queries.len(), "reading queries", run, |span| {
+        let mut block = BlockBuilder::default();
+        let mut names = Vec::with_capacity(span.len());
+        for i in span {
+            let query = dataset.queries.get(i)?;
+            let text = Value::String(query.text);
+            let counts = block.field(analyzer, "query", &text);
+            block.texts.push(vec![counts]);
+            let Value::String(text) = text else { unreachable!("it was made a string above") };
+            names.push((query.id, text));
+        }
+        Ok((block, names))
+    })?;
+    let (mut ids, mut texts, mut all) = (Vec::new(), Vec::new(), Vec::new());
+    for (first, (block, names)) in blocks {
+        for (id, text) in names {
+            ids.push(id);
+            texts.push(text);
+        }
+        all.push(block.finish(first));
+    }
+    Ok((all, ids, texts))
+}
+
+/// Calls `work` on fixed blocks of 0..n in parallel and returns the results in order, each
+/// with the number of its first item.
+fn in_blocks<T: Send>(
+    n: usize,
+    stage: &str,
+    run: &Run<'_>,
+    work: impl Fn(std::ops::Range<usize>) -> Result<T> + Sync,
+) -> Result<Vec<(usize, T)>> {
+    (0..n.div_ceil(BLOCK))
+        .into_par_iter()
+        .map(|b| {
+            let span = b * BLOCK..((b + 1) * BLOCK).min(n);
+            run.step(stage, span.end as u64, Some(n as u64))?;
+            Ok((span.start, work(span)?))
+        })
+        .collect()
+}
+
+/// Adds to `texts` in how many of the texts that `counts_it` names each term occurs.
+pub(super) fn count_texts<'a>(
+    blocks: &'a [Block],
+    counts_it: impl Fn(usize) -> bool,
+    texts: &mut HashMap<&'a str, u32>,
+) {
+    let mut seen: Vec<usize> = Vec::new();
+    for block in blocks {
+        let mut in_block = vec![0u32; block.terms.len()];
+        seen.clear();
+        seen.resize(block.terms.len(), usize::MAX);
+        for (t, fields) in block.texts.iter().enumerate() {
+            if !counts_it(block.first + t) {
+                continue;
+            }
+            for &(term, _) in fields.iter().flatten() {
+                if seen[term as usize] != t {
+                    seen[term as usize] = t;
+                    in_block[term as usize] += 1;
+                }
+            }
+        }
+        for (term, count) in block.terms.iter().zip(in_block) {
+            if count > 0 {
+                *texts.entry(term).or_default() += count;
+            }
+        }
+    }
+}
+
+/// The counts of one field as a matrix: texts × terms of the vocabulary.
+pub(super) fn assemble(blocks: &[Block], vocabulary: &Vocabulary, field: usize) -> Result<Csr> {
+    let parts: Vec<(Vec<u64>, Vec<u32>, Vec<f32>)> = blocks
+        .par_iter()
+        .map(|block| {
+            let ids: Vec<Option<u32>> =
+                block.terms.iter().map(|term| vocabulary.id(term)).collect();
+            let (mut lengths, mut indices, mut values) = (Vec::new(), Vec::new(), Vec::new());
+            let mut row: Vec<(u32, f32)> = Vec::new();
+            for fields in &block.texts {
+                row.clear();
+                row.extend(
+                    fields[field].iter().filter_map(|&(t, n)| ids[t as usize].map(|id| (id, n))),
+                );
+                row.sort_unstable_by_key(|&(id, _)| id);
+                lengths.push(row.len() as u64);
+                indices.extend(row.iter().map(|&(id, _)| id));
+                values.extend(row.iter().map(|&(_, n)| n));
+            }
+            (lengths, indices, values)
+        })
+        .collect();
+    let mut starts = vec![0u64];
+    let (mut indices, mut values) = (Vec::new(), Vec::new());
+    for (lengths, block_indices, block_values) in parts {
+        for length in lengths {
+            starts.push(starts[starts.len() - 1] + length);
+        }
+        indices.extend(block_indices);
+        values.extend(block_values);
+    }
+    Csr::new(vocabulary.len(), starts, indices, values)
+}
+
+/// How many texts yielded no term at all.
+pub(super) fn count_unread(blocks: &[Block]) -> usize {
+    let empty = |fields: &&Vec<Vec<(u32, f32)>>| fields.iter().all(Vec::is_empty);
+    blocks.iter().map(|block| block.texts.iter().filter(empty).count()).sum()
+}
