@@ -19,13 +19,13 @@ use crate::{Error, Result};
 #[serde(default, deny_unknown_fields)]
 pub struct Features {
     /// Weight of a query's words.
-    pub query_words: f32,
+    pub query_words: f64,
     /// Weight of the documents clicked for a query, as features of the query; 0 leaves them out.
-    pub query_clicks: f32,
+    pub query_clicks: f64,
     /// Weight of a document's words.
-    pub doc_words: f32,
+    pub doc_words: f64,
     /// Weight of the queries a document was clicked for, as features of the document; 0 leaves them out.
-    pub doc_clicks: f32,
+    pub doc_clicks: f64,
     /// How a number of clicks becomes the value of a click feature.
     pub click_value: Response,
     /// Scale whole rows to unit norm.
@@ -36,7 +36,7 @@ impl Default for Features {
     fn default() -> Self {
         Features {
             query_words: 1.0,
-            query_clicks: 0.0,
+            query_clicks: 0.3,
             doc_words: 1.0,
             doc_clicks: 1.0,
             click_value: Response::Log,
@@ -202,8 +202,8 @@ impl Featurizer {
         &self,
         terms: Row<'_>,
         clicks: Option<Row<'_>>,
-        word_weight: f32,
-        click_weight: f32,
+        word_weight: f64,
+        click_weight: f64,
     ) -> (Vec<u32>, Vec<f32>) {
         let mut indices = Vec::new();
         let mut values = Vec::new();
@@ -263,10 +263,10 @@ impl Weighted {
     }
 }
 
-fn scale_to(values: &mut [f32], norm: f32) {
+fn scale_to(values: &mut [f32], norm: f64) {
     let old = values.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>().sqrt();
     if old > 0.0 {
-        let scale = (f64::from(norm) / old) as f32;
+        let scale = (norm / old) as f32;
         values.iter_mut().for_each(|value| *value *= scale);
     }
 }

@@ -39,7 +39,8 @@ impl Default for Pls {
     fn default() -> Self {
         Pls {
             dim: 300,
-            features: Features::default(),
+            // Without scaled rows PLS leans on frequent features, and click features should lean less.
+            features: Features { query_clicks: 0.0, doc_clicks: 0.3, ..Features::default() },
             weighting: Weighting::default(),
             response: Response::default(),
             centring: Centring::None,

@@ -28,22 +28,22 @@ impl Rmls {
         };
         match self.penalty {
             Penalty::None | Penalty::Bound => 0.0,
-            Penalty::Absolute => fixed,
-            Penalty::Relative => share * row.iter().fold(0.0f32, |m, w| m.max(w.abs())),
+            Penalty::Absolute => fixed as f32,
+            Penalty::Relative => share as f32 * row.iter().fold(0.0f32, |m, w| m.max(w.abs())),
         }
     }
 
     fn theta(&self, side: Side) -> f32 {
         match side {
-            Side::X => self.theta_x,
-            Side::Y => self.theta_y,
+            Side::X => self.theta_x as f32,
+            Side::Y => self.theta_y as f32,
         }
     }
 
     fn lambda(&self, side: Side) -> f32 {
         match side {
-            Side::X => self.lambda_x,
-            Side::Y => self.lambda_y,
+            Side::X => self.lambda_x as f32,
+            Side::Y => self.lambda_y as f32,
         }
     }
 }
@@ -99,10 +99,10 @@ impl Fit<'_, '_> {
     fn start_random(&mut self, run: &Run<'_>) -> Result<()> {
         let params = self.params;
         let mut l_y = Dense::gaussian(self.operator.d_y(), params.dim, params.seed);
-        l_y.scale_rows_to(params.theta_y);
+        l_y.scale_rows_to(params.theta(Side::Y));
         let l_x = Dense::zeros(self.operator.d_x(), params.dim);
         if params.penalty == Penalty::Absolute {
-            self.penalties.1 = f64::from(params.gamma) * ordered_sum(&l_y, |_, row| row::l1(row));
+            self.penalties.1 = params.gamma * ordered_sum(&l_y, |_, row| row::l1(row));
         }
         // A random L_y has, but for chance, as much rank as it will ever have.
         let start = self.rank(&l_y);

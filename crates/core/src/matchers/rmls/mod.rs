@@ -41,21 +41,21 @@ pub struct Rmls {
     /// How rows are made sparse.
     pub penalty: Penalty,
     /// `absolute`: threshold of the rows of L_x, in units of the click weights.
-    pub beta: f32,
+    pub beta: f64,
     /// `absolute`: threshold of the rows of L_y.
-    pub gamma: f32,
+    pub gamma: f64,
     /// `relative`: threshold of a row of L_x as a share of its largest entry; 0 to below 1.
-    pub rho_x: f32,
+    pub rho_x: f64,
     /// `relative`: threshold of a row of L_y as a share of its largest entry.
-    pub rho_y: f32,
+    pub rho_y: f64,
     /// `bound`: largest ℓ1 norm of a row of L_x.
-    pub lambda_x: f32,
+    pub lambda_x: f64,
     /// `bound`: largest ℓ1 norm of a row of L_y.
-    pub lambda_y: f32,
+    pub lambda_y: f64,
     /// Euclidean norm of the rows of L_x.
-    pub theta_x: f32,
+    pub theta_x: f64,
     /// Euclidean norm of the rows of L_y.
-    pub theta_y: f32,
+    pub theta_y: f64,
     /// Which features queries and documents have.
     pub features: Features,
     /// How clicks are weighted against each other.
@@ -101,7 +101,7 @@ impl Default for Rmls {
         Rmls {
             dim: 300,
             start: Start::default(),
-            sweeps: 10,
+            sweeps: 1,
             patience: 2,
             penalty: Penalty::default(),
             beta: 0.0,
