@@ -2,8 +2,8 @@
 //!
 //! C·B = Xᵀ(R(Y·B)), less a·(bᵀB) where a centring a·bᵀ is taken off. Three sparse products
 //! cost (nnz X + nnz R + nnz Y) multiply-adds per column of B whatever C looks like, while
-//! one frequent word is enough to make C nearly dense. Columns go through in blocks of
-//! [`WIDTH`], so that the products in between take n × [`WIDTH`] numbers, not n × k.
+//! one frequent word is enough to make C nearly dense. Columns go through in equal blocks of at
+//! most [`WIDTH`], so that the products in between take n × [`WIDTH`] numbers, not n × k.
 //!
 //! The transposes of the three factors are kept: twice the memory, and every product is a
 //! pass over rows.
@@ -16,8 +16,11 @@ use super::{BlockRef, Dense};
 use crate::sparse::{Csr, check_shapes, csr_times_dense};
 use crate::{Error, Result};
 
-/// Latent columns that go through the factors together.
-const WIDTH: usize = 64;
+/// The most latent columns that go through the factors together. A narrow block costs nearly as
+/// many jumps in memory as a wide one.
+const WIDTH: usize = 96;
+/// Columns that the kernel sums at once.
+const LANES: usize = 8;
 /// Rows whose share of bᵀB is summed by one thread.
 const ROWS_PER_SUM: usize = 4096;
 
@@ -152,11 +155,12 @@ fn chain(factors: [&Csr; 3], b: &Dense, out: &mut Dense) {
     assert_eq!(b.n_rows(), first.n_cols(), "one row of B per feature of its side");
     assert_eq!(out.n_rows(), third.n_rows(), "one row of the product per feature of its side");
     assert_eq!(b.n_cols(), out.n_cols(), "as many columns out as in");
-    let width = WIDTH.min(b.n_cols());
+    let n_blocks = b.n_cols().div_ceil(WIDTH).max(1);
+    let width = b.n_cols().div_ceil(n_blocks).next_multiple_of(LANES);
     let mut inner = Dense::zeros(first.n_rows(), width);
     let mut outer = Dense::zeros(second.n_rows(), width);
-    for start in (0..b.n_cols()).step_by(WIDTH) {
-        let columns = start..(start + WIDTH).min(b.n_cols());
+    for start in (0..b.n_cols()).step_by(width.max(1)) {
+        let columns = start..(start + width).min(b.n_cols());
         let here = 0..columns.len();
         csr_times_dense(first, b.block(columns.clone()), inner.block_mut(here.clone()));
         csr_times_dense(second, inner.block(here.clone()), outer.block_mut(here.clone()));
