@@ -4,7 +4,7 @@
 //! one of a few hundred buckets of neighbouring columns, which is few enough places to write
 //! to in turn, then to their places within the bucket, which is small enough for the cache.
 //! That takes twelve bytes an entry for the time being, more than the transpose itself, and
-//! half the time.
+//! about three fifths of the time.
 //!
 //! Both steps are parallel over memory that is cut up beforehand: the rows by blocks, each
 //! with a part of every bucket of its own, then the buckets. An entry's place is fixed by the
