@@ -11,7 +11,7 @@ use liken::experiment::fit_and_compare;
 use liken::matchers::{FitReport, Mixture};
 
 use crate::console::Console;
-use crate::output::{Grid, TableFormat, grouped, json};
+use crate::output::{Grid, TableFormat, grouped, json, remark};
 use crate::settings::{ParamArgs, TextArgs, resolve};
 
 /// Compare models on a dataset's test queries, with intervals and tests of significance.
@@ -149,8 +149,6 @@ pub fn write(
     if format == TableFormat::Json {
         return Ok(json(out, comparison)?);
     }
-    // LaTeX takes what is not a table as a comment.
-    let note = if format == TableFormat::Latex { "% " } else { "" };
     let on = match comparison.on {
         HeldOut::Validation => "validation",
         HeldOut::Test => "test",
@@ -159,18 +157,18 @@ pub fn write(
         Candidates::Judged => "the judged documents are ranked",
         Candidates::All | Candidates::Auto => "all documents are ranked",
     };
-    writeln!(
-        out,
-        "{note}{} {on} queries, {ranked}; {} without a relevant document",
+    let about = format!(
+        "{} {on} queries, {ranked}; {} without a relevant document",
         grouped(comparison.queries),
         comparison.empty_queries
-    )?;
-    writeln!(out, "{note}{}", comparison.variant)?;
-    writeln!(
-        out,
-        "{note}mean with 95 % bootstrap interval; paired t-test against {}, Holm-corrected: * p < 0.05, ** p < 0.01",
+    );
+    let stars = format!(
+        "mean with 95 % bootstrap interval; paired t-test against {}, Holm-corrected: * p < 0.05, ** p < 0.01",
         comparison.baseline
-    )?;
+    );
+    for text in [about, comparison.variant.to_string(), stars] {
+        remark(out, format, &text)?;
+    }
     writeln!(out)?;
     write_means(out, comparison, format)?;
     write_weights(out, comparison, format)?;
@@ -210,7 +208,6 @@ fn write_weights(
     comparison: &Comparison,
     format: TableFormat,
 ) -> anyhow::Result<()> {
-    let note = if format == TableFormat::Latex { "% " } else { "" };
     let mixes: Vec<String> = comparison
         .rows
         .iter()
@@ -220,12 +217,13 @@ fn write_weights(
                 row.weights.iter().map(|(name, weight)| format!("{weight}*{name}")).collect();
             let tuned =
                 row.validation.map_or(String::new(), |score| format!(" (validation {score:.4})"));
-            format!("{note}{}: {}{tuned}", row.name, weights.join(" + "))
+            format!("{}: {}{tuned}", row.name, weights.join(" + "))
         })
         .collect();
     if !mixes.is_empty() {
-        writeln!(out, "\n{note}weights of mixes")?;
-        mixes.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        writeln!(out)?;
+        remark(out, format, "weights of mixes")?;
+        mixes.iter().try_for_each(|line| remark(out, format, line))?;
     }
     Ok(())
 }
@@ -235,7 +233,6 @@ fn write_tests(
     comparison: &Comparison,
     format: TableFormat,
 ) -> anyhow::Result<()> {
-    let note = if format == TableFormat::Latex { "% " } else { "" };
     if comparison.rows.len() < 2 {
         return Ok(());
     }
@@ -243,7 +240,9 @@ fn write_tests(
     let all = (comparison.rows.len() - 1) * comparison.measures.len() <= 16;
     let shown = if all { comparison.measures.len() } else { 1 };
     let which = if all { "" } else { " (the first measure; --format json has all)" };
-    writeln!(out, "\n{note}difference to {} and p-values{which}", comparison.baseline)?;
+    writeln!(out)?;
+    let title = format!("difference to {} and p-values{which}", comparison.baseline);
+    remark(out, format, &title)?;
     let mut grid = Grid::new([
         "model",
         "measure",
@@ -280,14 +279,15 @@ fn write_bins(
     comparison: &Comparison,
     format: TableFormat,
 ) -> anyhow::Result<()> {
-    let note = if format == TableFormat::Latex { "% " } else { "" };
     let Some(first) = comparison.rows.first() else { return Ok(()) };
     let filled: Vec<usize> = (0..first.bins.len()).filter(|&b| first.bins[b].1 > 0).collect();
     if filled.len() < 2 {
         return Ok(());
     }
     let measure = comparison.measures.len() - 1;
-    writeln!(out, "\n{note}{} by total clicks of the query", comparison.measures[measure])?;
+    writeln!(out)?;
+    let title = format!("{} by total clicks of the query", comparison.measures[measure]);
+    remark(out, format, &title)?;
     let mut above = None;
     let names: Vec<String> = first
         .bins

@@ -9,7 +9,7 @@ use liken::experiment::Experiment;
 
 use crate::compare;
 use crate::console::Console;
-use crate::output::{TableFormat, json};
+use crate::output::{TableFormat, json, remark};
 
 /// Replay an experiment file; exit code 1 if a score moved.
 #[derive(Args)]
@@ -47,17 +47,24 @@ pub fn run(args: &ExperimentArgs, console: &Console) -> anyhow::Result<()> {
         compare::write(&mut out, &outcome.comparison, args.format)?;
         writeln!(out)?;
         for check in &outcome.checks {
-            let mark = if check.passed { "ok  " } else { "MOVED" };
-            writeln!(out, "{mark} {}: {}", check.expected, check.found)?;
+            let mark = if check.passed { "ok   " } else { "MOVED" };
+            remark(&mut out, args.format, &format!("{mark} {}: {}", check.expected, check.found))?;
         }
     }
     out.flush()?;
-    let moved = outcome.checks.iter().filter(|check| !check.passed).count();
-    if moved > 0 {
+    let moved: Vec<String> = outcome
+        .checks
+        .iter()
+        .filter(|check| !check.passed)
+        .map(|check| format!("\n  expected {}, found {}", check.expected, check.found))
+        .collect();
+    if !moved.is_empty() {
         bail!(
-            "{moved} of {} expectations of {} were not met",
+            "{}: {} of {} expectations were not met{}",
+            args.file.display(),
+            moved.len(),
             outcome.checks.len(),
-            args.file.display()
+            moved.concat()
         );
     }
     Ok(())

@@ -1,9 +1,10 @@
 //! How results look: a table for people, JSON for programs, Markdown and LaTeX for papers.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use clap::ValueEnum;
-use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle, presets};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
 
 /// Table or JSON.
@@ -34,6 +35,22 @@ pub enum TableFormat {
 pub fn json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, value)?;
     writeln!(out)
+}
+
+/// A path as it is typed at a shell's prompt.
+pub fn typed(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:@,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// `value` as JSON in which single-precision numbers are as short as in a file: 0.1, not
+/// 0.10000000149011612.
+pub fn short(value: &impl Serialize) -> serde_json::Result<serde_json::Value> {
+    serde_json::from_str(&serde_json::to_string(value)?)
 }
 
 /// A table of text: a heading and rows, the first column to the left, others to the right
@@ -69,16 +86,14 @@ impl Grid {
     pub fn write(&self, out: &mut impl Write, format: TableFormat) -> io::Result<()> {
         match format {
             TableFormat::Latex => self.write_latex(out),
-            TableFormat::Markdown | TableFormat::Json => {
-                self.write_aligned(out, presets::ASCII_MARKDOWN)
-            }
-            TableFormat::Table => self.write_aligned(out, presets::NOTHING),
+            TableFormat::Markdown | TableFormat::Json => self.write_markdown(out),
+            TableFormat::Table => self.write_plain(out),
         }
     }
 
-    fn write_aligned(&self, out: &mut impl Write, style: TableStyle) -> io::Result<()> {
+    fn write_plain(&self, out: &mut impl Write) -> io::Result<()> {
         let mut table = Table::new();
-        table.load_style(style).set_content_arrangement(ContentArrangement::Disabled);
+        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
         table.set_header(&self.heading);
         for row in &self.rows {
             table.add_row(row);
@@ -91,6 +106,36 @@ impl Grid {
         for line in table.lines() {
             // Without borders every line begins with the padding of the first column.
             writeln!(out, "{}", line.strip_prefix(' ').unwrap_or(&line).trim_end())?;
+        }
+        Ok(())
+    }
+
+    fn write_markdown(&self, out: &mut impl Write) -> io::Result<()> {
+        let escaped: Vec<Vec<String>> = std::iter::once(&self.heading)
+            .chain(&self.rows)
+            .map(|row| row.iter().map(|cell| markdown_escape(cell)).collect())
+            .collect();
+        // Three dashes are the least that every reader takes for a rule.
+        let width = |c: usize| escaped.iter().map(|row| row[c].chars().count()).fold(3, usize::max);
+        let widths: Vec<usize> = (0..self.heading.len()).map(width).collect();
+        for (r, row) in escaped.iter().enumerate() {
+            write!(out, "|")?;
+            for (c, (cell, &width)) in row.iter().zip(&widths).enumerate() {
+                if self.left.contains(&c) {
+                    write!(out, " {cell:<width$} |")?;
+                } else {
+                    write!(out, " {cell:>width$} |")?;
+                }
+            }
+            writeln!(out)?;
+            if r == 0 {
+                write!(out, "|")?;
+                for (c, &width) in widths.iter().enumerate() {
+                    let end = if self.left.contains(&c) { '-' } else { ':' };
+                    write!(out, "{}{end}|", "-".repeat(width + 1))?;
+                }
+                writeln!(out)?;
+            }
         }
         Ok(())
     }
@@ -114,6 +159,27 @@ impl Grid {
     }
 }
 
+/// Writes a line of prose beside tables: a comment in LaTeX, a paragraph in Markdown.
+pub fn remark(out: &mut impl Write, format: TableFormat, text: &str) -> io::Result<()> {
+    match format {
+        TableFormat::Latex => writeln!(out, "% {text}"),
+        TableFormat::Markdown => writeln!(out, "{}\n", markdown_escape(text)),
+        TableFormat::Table | TableFormat::Json => writeln!(out, "{text}"),
+    }
+}
+
+/// The stars of 0.5*pls+0.5*bm25 are not emphasis.
+fn markdown_escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '*' | '_' | '|' | '`' | '\\') {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    escaped
+}
+
 fn latex_escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -125,6 +191,9 @@ fn latex_escape(text: &str) -> String {
             '≤' => escaped.push_str("$\\le$"),
             '±' => escaped.push_str("$\\pm$"),
             '−' => escaped.push_str("$-$"),
+            '–' => escaped.push_str("--"),
+            // In LaTeX's own encoding these print as ¡, ¿ and a dash.
+            '<' | '>' | '|' => escaped.extend(['$', c, '$']),
             _ => escaped.push(c),
         }
     }
@@ -154,6 +223,12 @@ mod tests {
     }
 
     #[test]
+    fn a_path_with_spaces_is_quoted() {
+        let paths = ["/tmp/a-1.b", "my data", "it's", ""].map(|path| typed(Path::new(path)));
+        assert_eq!(paths, ["/tmp/a-1.b", "'my data'", "'it'\\''s'", "''"]);
+    }
+
+    #[test]
     fn every_format_holds_the_same_cells() {
         let mut grid = Grid::new(["model", "nDCG_5"]);
         grid.row(["bm25", "0.31"]);
@@ -163,7 +238,27 @@ mod tests {
             String::from_utf8(out).unwrap()
         };
         assert_eq!(written(TableFormat::Table), "model  nDCG_5\nbm25     0.31\n");
-        assert!(written(TableFormat::Markdown).contains("| bm25  |   0.31 |"));
+        assert!(written(TableFormat::Markdown).contains("| bm25  |    0.31 |"));
         assert!(written(TableFormat::Latex).contains("model & nDCG\\_5 \\\\\n"));
+    }
+
+    #[test]
+    fn signs_that_a_format_takes_for_its_own_are_escaped() {
+        let mut grid = Grid::new(["model", "p"]);
+        grid.row(["0.5*pls+0.5*bm25", "<0.0001"]);
+        let written = |format| {
+            let mut out = Vec::new();
+            grid.write(&mut out, format).unwrap();
+            remark(&mut out, format, "* p < 0.05").unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let markdown = "| model              |       p |\n\
+                        |--------------------|--------:|\n\
+                        | 0.5\\*pls+0.5\\*bm25 | <0.0001 |\n\
+                        \\* p < 0.05\n\n";
+        assert_eq!(written(TableFormat::Markdown), markdown);
+        let latex = written(TableFormat::Latex);
+        assert!(latex.contains("0.5*pls+0.5*bm25 & $<$0.0001 \\\\\n"), "{latex}");
+        assert!(latex.ends_with("\n% * p < 0.05\n"), "{latex}");
     }
 }
