@@ -88,11 +88,15 @@ impl Console {
         if closed_pipe {
             return ExitCode::SUCCESS;
         }
-        // Our own errors already say what caused them.
-        let message = match error.downcast_ref::<liken::Error>() {
-            Some(own) => own.to_string(),
-            None => format!("{error:#}"),
-        };
+        // Our own errors already say what caused them, so the chain ends there.
+        let mut links = Vec::new();
+        for cause in error.chain() {
+            links.push(cause.to_string().trim_end().to_owned());
+            if cause.is::<liken::Error>() {
+                break;
+            }
+        }
+        let message = links.join(": ");
         self.bar.suspend(|| {
             let _ = writeln!(io::stderr(), "error: {message}");
         });

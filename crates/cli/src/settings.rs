@@ -98,9 +98,18 @@ pub fn resolve(
         let Some((key, value)) = assignment.split_once('=') else {
             bail!("--set {assignment}: expected KEY=VALUE, such as --set response=log");
         };
-        set_one(key.trim(), value.trim(), &mut preparation, &mut models)?;
+        set_one(key.trim(), value.trim(), &mut preparation, &mut models).map_err(|error| {
+            match error.downcast_ref() {
+                Some(liken::Error::Setting { .. }) => error.context(format!("--set {assignment}")),
+                _ => error,
+            }
+        })?;
     }
-    let preparation = serde_json::from_value(preparation).context("--set preparation.…")?;
+    // Only together do they make sense: `char_ngrams` needs both of its lengths.
+    let preparation = prepared(&preparation).with_context(|| {
+        let given = args.set.iter().filter(|assignment| assignment.starts_with("preparation."));
+        given.map(|assignment| format!("--set {assignment}")).collect::<Vec<_>>().join(" ")
+    })?;
     Ok(Settings { preparation, models })
 }
 
@@ -136,27 +145,39 @@ fn merge_file(
     preparation: &mut Value,
     models: &mut [(String, Params)],
 ) -> anyhow::Result<()> {
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("{}: cannot read", path.display()))?;
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).map_err(liken::Error::io("read", path))?;
     let mut table: Map<String, Value> =
-        toml::from_str(&text).with_context(|| format!("{}: not TOML", path.display()))?;
-    if let Some(Value::Object(given)) = table.remove("preparation") {
+        toml::from_str(&text).with_context(|| format!("{shown}: not TOML"))?;
+    let mut part = |name: &str| match table.remove(name) {
+        None => Ok(None),
+        Some(Value::Object(given)) => Ok(Some(given)),
+        Some(other) => bail!("{shown}: {name} = {other}: expected a table, [{name}]"),
+    };
+    if let Some(given) = part("preparation")? {
         merge(preparation, &given);
+        prepared(preparation).with_context(|| format!("{shown}: [preparation]"))?;
     }
-    let single = models.len() == 1;
     for (name, params) in models.iter_mut() {
-        if let Some(Value::Object(given)) = table.remove(name.as_str()) {
-            params.merge(&given).with_context(|| format!("{}: [{name}]", path.display()))?;
-        }
-        if single {
-            let rest = std::mem::take(&mut table);
-            params.merge(&rest).with_context(|| format!("{}", path.display()))?;
+        if let Some(given) = part(name)? {
+            params.merge(&given).with_context(|| format!("{shown}: [{name}]"))?;
         }
     }
-    if let Some(name) = table.keys().next() {
-        bail!("{}: [{name}] is not a model that takes part", path.display());
+    match models {
+        [(_, params)] => params.merge(&table).with_context(|| shown.to_string())?,
+        _ => {
+            if let Some(name) = table.keys().next() {
+                bail!("{shown}: {name} is not a model that takes part");
+            }
+        }
     }
     Ok(())
+}
+
+/// How text is read, from its JSON.
+fn prepared(preparation: &Value) -> anyhow::Result<Preparation> {
+    serde_json::from_value(preparation.clone())
+        .map_err(|error| liken::Error::Setting { problem: error.to_string() }.into())
 }
 
 fn merge(into: &mut Value, table: &Map<String, Value>) {

@@ -79,6 +79,12 @@ pub enum Error {
         /// The values allowed.
         expected: String,
     },
+    /// A parameter that does not exist, or a value of the wrong kind for it.
+    #[error("{problem}\n  `liken train METHOD --help` lists the parameters of a method")]
+    Setting {
+        /// Which, and what there is.
+        problem: String,
+    },
     /// A name that nobody knows: a query, a document, a word, a method.
     #[error("no {kind} is called {name:?}\n  {advice}")]
     Unknown {

@@ -157,13 +157,7 @@ fn edited<T: Serialize + DeserializeOwned>(
     params: &T,
     change: impl FnOnce(&mut Value) -> Result<()>,
 ) -> Result<T> {
-    let broken = |error: serde_json::Error| {
-        Error::parameter(
-            "parameters",
-            error,
-            "the names and values that `liken train METHOD --help` lists",
-        )
-    };
+    let broken = |error: serde_json::Error| Error::Setting { problem: error.to_string() };
     let mut value = serde_json::to_value(params).map_err(broken)?;
     change(&mut value)?;
     serde_json::from_value(value).map_err(broken)
@@ -204,7 +198,10 @@ fn merge(into: &mut Value, table: &Map<String, Value>) {
 
 fn docs<T: JsonSchema + Default + Serialize>() -> Vec<ParamDoc> {
     let schema = schema_for!(T).to_value();
-    let defaults = serde_json::to_value(T::default()).unwrap_or(Value::Null);
+    // By way of text, in which an f32 is as short as somebody would type it.
+    let defaults = serde_json::to_string(&T::default())
+        .and_then(|text| serde_json::from_str(&text))
+        .unwrap_or(Value::Null);
     let mut found = Vec::new();
     collect_docs(&schema, &schema, &defaults, "", &mut found);
     found
