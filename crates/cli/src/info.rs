@@ -12,7 +12,7 @@ use liken::matchers::ModelAbout;
 use serde_json::{Value, json};
 
 use crate::console::Console;
-use crate::output::{Format, grouped, json as write_json};
+use crate::output::{Format, grouped, json as write_json, short};
 
 /// Describe a dataset, a model or a run file.
 #[derive(Args)]
@@ -50,7 +50,7 @@ pub fn run(args: &InfoArgs, console: &Console) -> anyhow::Result<()> {
             if args.format == Format::Table {
                 model(&folder, &mut out)?;
             }
-            json!({ "identity": folder.identity(), "manifest": folder.manifest })
+            json!({ "identity": folder.identity(), "manifest": short(&folder.manifest)? })
         }
     };
     if args.format == Format::Json {
@@ -71,7 +71,12 @@ fn dataset(folder: &Folder<DatasetAbout>, out: &mut impl Write) -> anyhow::Resul
     )?;
     writeln!(out, "queries     {}", grouped(counts.queries))?;
     writeln!(out, "documents   {}", grouped(counts.documents))?;
-    writeln!(out, "training    {} pairs, {} clicks", grouped(counts.pairs), counts.clicks)?;
+    writeln!(
+        out,
+        "training    {} pairs, {} clicks",
+        grouped(counts.pairs),
+        grouped(counts.clicks.round())
+    )?;
     for (name, (queries, pairs)) in [("validation", counts.validation), ("test", counts.test)] {
         writeln!(out, "{name:<11} {} queries, {} judged pairs", grouped(queries), grouped(pairs))?;
     }
@@ -123,7 +128,7 @@ fn model(folder: &Folder<ModelAbout>, out: &mut impl Write) -> anyhow::Result<()
     )?;
     for part in &about.parts {
         writeln!(out, "part        {} × {}", part.weight, part.params.name())?;
-        let Value::Object(tagged) = serde_json::to_value(&part.params)? else { continue };
+        let Value::Object(tagged) = short(&part.params)? else { continue };
         if let Some(params) = tagged.get("params") {
             let mut flat = BTreeMap::new();
             flatten("", params, &mut flat);
