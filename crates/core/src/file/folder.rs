@@ -151,10 +151,11 @@ impl<T: DeserializeOwned> Folder<T> {
             format: u32,
         }
         let manifest = path.join(MANIFEST);
-        if path.is_dir() && !manifest.exists() {
+        let found = path.metadata().map_err(Error::io("read", path))?;
+        if found.is_file() || !manifest.exists() {
             return Err(Error::Unusable {
                 path: path.to_owned(),
-                problem: "has no manifest.json, so it is neither a dataset nor a model of liken"
+                problem: "holds no manifest.json, so it is neither a dataset nor a model of liken"
                     .into(),
                 advice: "`liken import` makes a dataset, `liken train` a model".into(),
             });
@@ -199,7 +200,11 @@ pub fn checksum(path: &Path) -> Result<String> {
 }
 
 fn verify(path: &Path, entry: &FileEntry) -> Result<()> {
-    let bytes = path.metadata().map_err(Error::io("read", path))?.len();
+    let found = path.metadata();
+    if found.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+        return Err(Error::damaged(path, "it is missing"));
+    }
+    let bytes = found.map_err(Error::io("read", path))?.len();
     if bytes != entry.bytes {
         return Err(Error::damaged(path, format!("{bytes} bytes long instead of {}", entry.bytes)));
     }
