@@ -65,7 +65,8 @@ pub fn print(out: &mut impl Write, explanation: &Explanation) -> anyhow::Result<
     }
     for part in &explanation.parts {
         writeln!(out)?;
-        let ends = if part.lines.is_empty() { "; nothing adds to it" } else { ", namely" };
+        let nothing = part.lines.is_empty() && part.n_rest == 0;
+        let ends = if nothing { "; nothing adds to it" } else { ", namely" };
         match part.standard {
             Some((mean, deviation)) => writeln!(
                 out,
@@ -74,7 +75,7 @@ pub fn print(out: &mut impl Write, explanation: &Explanation) -> anyhow::Result<
             )?,
             None => writeln!(out, "{} scores {:.4}{ends}", part.method, part.score)?,
         }
-        if part.lines.is_empty() {
+        if nothing {
             continue;
         }
         let mut grid = Grid::new(["adds", "query", "document"]).left(&[1, 2]);

@@ -79,12 +79,15 @@ pub fn run(args: &SearchArgs, console: &Console) -> anyhow::Result<()> {
                 ]);
             }
             grid.write(&mut out, TableFormat::Table)?;
-            if let Some(reason) = shelf.missing {
-                console.warn(format!("no titles: {reason}"));
-            }
         }
     }
-    Ok(out.flush()?)
+    out.flush()?;
+    if let Some(reason) = shelf.missing {
+        console.warn(format!(
+            "no titles: {reason}\n  --dataset DIR says where the documents' text lies now"
+        ));
+    }
+    Ok(())
 }
 
 /// The documents' text, as far as the dataset is still there.
@@ -109,7 +112,11 @@ impl Shelf {
                     path.display()
                 )),
             },
-            Err(error) => Shelf { dataset: None, missing: Some(error.to_string()) },
+            // Its first line: the rest is advice for those who want the dataset itself.
+            Err(error) => Shelf {
+                dataset: None,
+                missing: error.to_string().lines().next().map(ToOwned::to_owned),
+            },
         }
     }
 

@@ -55,7 +55,11 @@ pub fn run(args: &SimilarArgs, console: &Console) -> anyhow::Result<()> {
         Ok(grid.write(&mut &mut *out, TableFormat::Table)?)
     };
     if let Some(text) = &args.query {
-        let found = neighbours.queries(&model.read_query(text)?, args.k)?;
+        let query = model.read_query(text)?;
+        if !query.unknown.is_empty() {
+            console.warn(format!("the model does not know {}", query.unknown.join(", ")));
+        }
+        let found = neighbours.queries(&query, args.k)?;
         match args.format {
             Format::Json => json(&mut out, &found)?,
             Format::Table => print(&mut out, "query", &found)?,
@@ -80,6 +84,9 @@ pub fn run(args: &SimilarArgs, console: &Console) -> anyhow::Result<()> {
                     })
                     .collect();
                 print(&mut out, "document", &named)?;
+                if let Some(reason) = shelf.missing {
+                    console.warn(format!("no titles: {reason}"));
+                }
             }
         }
     } else if let Some(word) = &args.word {

@@ -27,11 +27,9 @@ impl<'a> Neighbours<'a> {
         });
         match bilinear {
             Some(bilinear) => Ok(Neighbours { counts: &model.counts, bilinear }),
-            None => Err(Error::Unknown {
-                kind: "latent space",
-                name: model.about.name.clone(),
-                advice: "this model only counts words; similarity is learnt: `liken train rmls …`"
-                    .into(),
+            None => Err(Error::Empty {
+                what: format!("{} has no latent space to look around in", model.about.name),
+                advice: "it only counts words; similarity is learnt: `liken train rmls …`".into(),
             }),
         }
     }
@@ -55,9 +53,8 @@ impl<'a> Neighbours<'a> {
     /// The `k` words of queries and the `k` words of documents that queries with `word` are
     /// nearest to. `word` is analysed like any text and must be one term.
     pub fn words(&self, word: &str, k: usize) -> Result<(Vec<Neighbour>, Vec<Neighbour>)> {
-        let unknown = |advice: &str| Error::Unknown {
-            kind: "word",
-            name: word.to_owned(),
+        let unknown = |advice: &str| Error::Empty {
+            what: format!("nothing is known of the word {word:?}"),
             advice: advice.into(),
         };
         let terms = self.counts.analyzer.terms(word);
