@@ -140,6 +140,19 @@ impl Experiment {
                 });
             }
         }
+        // A wrong name is found before the data are read.
+        let wrong = |place: String, error: Error| Error::Unusable {
+            path: path.to_owned(),
+            problem: format!("{place}: {error}"),
+            advice: "rows are made of methods and of the file's own [models]".into(),
+        };
+        for name in experiment.models.keys() {
+            experiment.model(name).map_err(|error| wrong(format!("[models.{name}]"), error))?;
+        }
+        for row in &experiment.compare.rows {
+            let models = Mixture::parse(row).and_then(|row| experiment.models_of(&[row]));
+            models.map_err(|error| wrong(format!("the row {row:?}"), error))?;
+        }
         Ok(experiment)
     }
 
@@ -182,7 +195,7 @@ impl Experiment {
     }
 
     fn import(&self, data_folder: &Path, work: &Path, run: &Run<'_>) -> Result<PathBuf> {
-        let folder = work.join(&self.name);
+        let folder = work.join("data");
         let mut data = self.data.clone();
         data.relative_to(data_folder);
         data.run(&folder, true, run)?;
@@ -195,20 +208,19 @@ impl Experiment {
             if models.iter().any(|(known, _)| known == name) {
                 continue;
             }
-            let params = match self.models.get(name) {
-                None => Params::named(name)?,
-                Some(table) => {
-                    let mut table = table.clone();
-                    let method = table.remove("method");
-                    let method = method.as_ref().and_then(Value::as_str).unwrap_or(name);
-                    let mut params = Params::named(method)?;
-                    params.merge(&table)?;
-                    params
-                }
-            };
-            models.push((name.clone(), params));
+            models.push((name.clone(), self.model(name)?));
         }
         Ok(models)
+    }
+
+    fn model(&self, name: &str) -> Result<Params> {
+        let Some(table) = self.models.get(name) else { return Params::named(name) };
+        let mut table = table.clone();
+        let method = table.remove("method");
+        let method = method.as_ref().and_then(Value::as_str).unwrap_or(name);
+        let mut params = Params::named(method)?;
+        params.merge(&table)?;
+        Ok(params)
     }
 }
 
