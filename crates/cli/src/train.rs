@@ -6,18 +6,20 @@ use std::time::Instant;
 
 use clap::{Args, CommandFactory};
 use liken::data::Dataset;
+use liken::file::NewFolder;
 use liken::matchers::{
     FitReport, METHODS, Mixture, Model, ParamDoc, Params, Trained, preparation_docs,
 };
 
 use crate::console::Console;
-use crate::output::{Format, Grid, TableFormat, grouped, json};
+use crate::output::{Format, Grid, TableFormat, grouped, json, short, typed};
 use crate::settings::{ParamArgs, TextArgs, resolve};
 
 /// Learn a model from a dataset.
 #[derive(Args)]
 #[command(
     disable_help_flag = true,
+    override_usage = "liken train [OPTIONS] --output <DIR> <METHOD> <DATASET>",
     after_help = "\
 Examples:
   liken train bm25 DATASET -o bm25                       the baseline; nothing is learnt
@@ -72,15 +74,13 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
         .filter_map(|(_, name)| settings.models.iter().find(|(known, _)| known == name))
         .map(|(_, params)| params.clone())
         .collect();
-    // Refuse before the work, not after it.
-    if output.exists() && !args.force {
-        return Err(liken::Error::Exists { path: output.clone() }.into());
-    }
     let started = Instant::now();
     let trained = console.run(|run| {
         let dataset = Dataset::open(path)?;
+        // A place that cannot be written to is found before the work, not after it.
+        let folder = NewFolder::create(output, args.force)?;
         let trained = Model::train(&dataset, &settings.preparation, &mixture, &params, run)?;
-        trained.save(output, args.force, started.elapsed())?;
+        trained.save_in(folder, started.elapsed())?;
         Ok(trained)
     })?;
     warn_about(&trained, console);
@@ -90,7 +90,7 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
             &mut out,
             &serde_json::json!({
                 "model": output,
-                "about": trained.model.about,
+                "about": short(&trained.model.about)?,
                 "validation": trained.validation,
                 "reports": trained.reports,
             }),
@@ -98,7 +98,7 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
         Format::Table => {
             print_reports(&mut out, &trained)?;
             writeln!(out, "{} written", output.display())?;
-            writeln!(out, "next: liken search {} \"your query\"", output.display())?;
+            writeln!(out, "next: liken search {} \"your query\"", typed(output))?;
         }
     }
     Ok(out.flush()?)
@@ -183,23 +183,28 @@ fn print_reports(out: &mut impl Write, trained: &Trained) -> anyhow::Result<()> 
 }
 
 fn help(method: Option<&str>, console: &Console) -> anyhow::Result<()> {
+    // An unknown method is refused before anything is printed.
+    let mut methods = Vec::new();
+    for (_, name) in method.map(Mixture::parse).transpose()?.iter().flat_map(|mix| &mix.parts) {
+        methods.push((name.clone(), Params::named(name)?.docs()));
+    }
     let mut out = console.out();
     let mut cli = crate::Cli::command();
     cli.build();
     if let Some(command) = cli.find_subcommand_mut("train") {
         write!(out, "{}", command.render_long_help())?;
     }
-    match method {
-        None => {
+    match &methods[..] {
+        [] => {
             writeln!(out, "\nMethods (`liken train METHOD --help` lists a method's parameters):")?;
             for (name, about) in METHODS {
                 writeln!(out, "  {name:<13} {about}")?;
             }
         }
-        Some(mix) => {
-            for (_, name) in Mixture::parse(mix)?.parts {
+        methods => {
+            for (name, docs) in methods {
                 writeln!(out, "\nParameters of {name} (--set KEY=VALUE):")?;
-                write_docs(&mut out, &Params::named(&name)?.docs())?;
+                write_docs(&mut out, docs)?;
             }
             writeln!(out, "\nHow text is read, whatever the method:")?;
             write_docs(&mut out, &preparation_docs())?;

@@ -310,7 +310,12 @@ impl Model {
 impl Trained {
     /// Writes the model folder at `path`.
     pub fn save(&self, path: &Path, force: bool, took: Duration) -> Result<()> {
-        let mut folder = NewFolder::create(path, force)?;
+        self.save_in(NewFolder::create(path, force)?, took)
+    }
+
+    /// Writes the model into `folder`, which was begun before training: a place that cannot
+    /// be written to is then found before the work, not after it.
+    pub fn save_in(&self, mut folder: NewFolder, took: Duration) -> Result<()> {
         let counts = &self.model.counts;
         folder.write_json("preparation.json", &counts.preparation)?;
         let statistics = Statistics {
