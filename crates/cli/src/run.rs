@@ -1,10 +1,12 @@
 //! `liken run`: many queries at once, written as a TREC run file.
 
+use std::collections::HashMap;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
+use liken::Run;
 use liken::data::text_lines;
 use liken::eval::trec::write_run;
 use liken::matchers::Model;
@@ -51,11 +53,14 @@ const BATCH: usize = 64;
 pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<()> {
     use rayon::prelude::*;
     let to_stdout = args.output.as_os_str() == "-";
+    if args.output.is_dir() {
+        bail!("{}: is a folder, expected a file to write", args.output.display());
+    }
     if !to_stdout && args.output.exists() && !args.force {
         return Err(liken::Error::Exists { path: args.output.clone() }.into());
     }
     let model = console.run(|_| Model::open(&args.model))?;
-    let queries = read_queries(args)?;
+    let queries = console.run(|run| read_queries(&args.queries, run))?;
     let tag = args.tag.clone().unwrap_or_else(|| model.about.name.clone());
     if tag.chars().any(char::is_whitespace) || tag.is_empty() {
         bail!("--tag {tag:?}: expected a name without white space");
@@ -75,12 +80,13 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<()> {
             .collect();
         for ((id, text), hits) in batch.iter().zip(ranked) {
             match hits {
-                Some(hits) => write_run(&mut out, id, &hits, &model.counts.doc_ids, &tag)?,
+                Some(hits) => write_run(&mut out, id, &hits, &model.counts.doc_ids, &tag)
+                    .map_err(liken::Error::io("write", &args.output))?,
                 None => unread.push(text.clone()),
             }
         }
     }
-    out.flush()?;
+    out.flush().map_err(liken::Error::io("write", &args.output))?;
     drop(out);
     if let Some(file) = temporary {
         file.commit()?;
@@ -96,31 +102,42 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn read_queries(args: &RunArgs) -> anyhow::Result<Vec<(String, String)>> {
-    let path = &args.queries;
+fn read_queries(path: &Path, run: &Run<'_>) -> liken::Result<Vec<(String, String)>> {
     let mut queries = Vec::new();
-    for line in text_lines(path, liken::Run::silent())? {
+    let mut seen = HashMap::new();
+    for line in text_lines(path, *run)? {
         let (number, line) = line?;
         if line.trim().is_empty() {
             continue;
         }
         let (id, text) = match line.split_once('\t') {
             Some((id, text)) => (id.trim().to_owned(), text.to_owned()),
-            None => (number.to_string(), line.clone()),
+            None => (number.to_string(), line),
+        };
+        let wrong = |expected: &str, found: String| liken::Error::Line {
+            path: path.to_owned(),
+            line: number,
+            expected: expected.to_owned(),
+            found,
+            advice: "give every query an id of its own, or give the texts alone".into(),
         };
         if id.is_empty() || id.chars().any(char::is_whitespace) {
-            bail!(
-                "{}:{number}: expected an id without white space before the tab, found {id:?}",
-                path.display()
-            );
+            return Err(wrong("an id without white space before the tab", format!("{id:?}")));
+        }
+        if id.starts_with('#') {
+            return Err(wrong("an id that a TREC run does not take for a comment", id));
+        }
+        if let Some(first) = seen.insert(id.clone(), number) {
+            return Err(wrong("an id of its own", format!("{id:?}, as in line {first}")));
         }
         queries.push((id, text));
     }
     if queries.is_empty() {
-        bail!(
-            "{}: no queries\n  expected one a line: id<TAB>text, or just the text",
-            path.display()
-        );
+        return Err(liken::Error::Unusable {
+            path: path.to_owned(),
+            problem: "no queries".into(),
+            advice: "expected one a line: id<TAB>text, or just the text".into(),
+        });
     }
     Ok(queries)
 }
