@@ -15,7 +15,7 @@ use liken::matchers::{Mixture, Model, Params};
 use liken::synth::demo::Demo;
 
 use crate::console::Console;
-use crate::output::{Grid, TableFormat, grouped};
+use crate::output::{Grid, TableFormat, grouped, typed};
 use crate::search::{Shelf, shorten};
 use crate::{compare, explain, synth};
 
@@ -47,6 +47,12 @@ pub fn run(args: &DemoArgs, console: &Console) -> anyhow::Result<()> {
     let temporary = tempfile::tempdir()?;
     let folder = args.output.clone().unwrap_or_else(|| temporary.path().to_owned());
     let (raw, data, model) = (folder.join("log"), folder.join("data"), folder.join("model"));
+    for path in [&raw, &data, &model] {
+        // Refuse before the work, not in the middle of it.
+        if path.exists() && !args.force {
+            return Err(liken::Error::Exists { path: path.clone() }.into());
+        }
+    }
     let mut out = console.out();
 
     writeln!(out, "1. A click log: people search, click, and the engine learns nothing from it")?;
@@ -110,7 +116,7 @@ pub fn run(args: &DemoArgs, console: &Console) -> anyhow::Result<()> {
             out,
             "Everything is kept in {}: try liken similar {} --query \"heart attack\"",
             folder.display(),
-            model.display()
+            typed(&model)
         )?;
     }
     Ok(out.flush()?)

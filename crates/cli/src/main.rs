@@ -24,7 +24,19 @@ use console::Console;
 
 /// Learns which document answers which query from click logs and text.
 #[derive(Parser)]
-#[command(name = "liken", version, propagate_version = true, arg_required_else_help = true)]
+#[command(
+    name = "liken",
+    version,
+    propagate_version = true,
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  liken demo                                                             everything at once
+  liken import --clicks clicks.tsv --documents documents.jsonl -o data   your own log
+  liken compare data                                                     which model is best
+  liken train rmls+bm25 data -o model
+  liken search model \"how far is the sun\""
+)]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,

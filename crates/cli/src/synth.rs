@@ -11,7 +11,7 @@ use liken::synth::engine::bm25;
 use liken::synth::weblog::Weblog;
 
 use crate::console::Console;
-use crate::output::grouped;
+use crate::output::{grouped, typed};
 
 /// Make a synthetic click log: a dataset folder, or raw files as a user would have them.
 #[derive(Args)]
@@ -77,13 +77,17 @@ pub fn run(args: &SynthArgs, console: &Console) -> anyhow::Result<()> {
                 grouped(counts.validation.0),
                 grouped(counts.test.0)
             )?;
-            writeln!(out, "next: liken compare {path}")?;
+            writeln!(out, "next: liken compare {}", typed(&args.output))?;
         }
         None => {
             writeln!(out, "{path}: clicks.tsv, documents.jsonl, judgments.tsv")?;
+            let table = |name: &str| typed(&args.output.join(name));
             writeln!(
                 out,
-                "next: liken import --clicks {path}/clicks.tsv --documents {path}/documents.jsonl --judgments {path}/judgments.tsv -o data"
+                "next: liken import --clicks {} --documents {} --judgments {} -o data",
+                table("clicks.tsv"),
+                table("documents.jsonl"),
+                table("judgments.tsv")
             )?;
         }
     }
@@ -100,17 +104,19 @@ fn weblog(log: Weblog, args: &SynthArgs, run: &Run<'_>) -> liken::Result<Option<
 }
 
 fn demo(args: &SynthArgs, run: &Run<'_>) -> liken::Result<Option<DatasetAbout>> {
-    if !(args.scale > 0.0 && args.scale <= 100.0) {
+    // Two queries a concept are the least.
+    if !(args.scale >= 0.17 && args.scale <= 100.0) {
         return Err(liken::Error::Parameter {
             name: "scale".into(),
             value: args.scale.to_string(),
-            expected: "a number above 0, at most 100".into(),
+            expected: "a number from 0.17 to 100 for the demo log".into(),
         });
     }
     let whole = Demo::default();
     let scaled = |n: usize| ((n as f64 * args.scale).round() as usize).max(1);
     let params = Demo {
-        documents: scaled(whole.documents),
+        // Every concept keeps its two documents.
+        documents: scaled(whole.documents).max(2 * whole.concepts),
         queries: scaled(whole.queries),
         unseen: scaled(whole.unseen),
         searches: scaled(whole.searches),
