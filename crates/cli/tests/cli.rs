@@ -1,10 +1,35 @@
-//! The command line through the real binary: one temporary folder a test.
+//! The command line through the real binary: one temporary folder a test, and one for the
+//! models that many tests only read.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
+#[path = "cli/compare.rs"]
+mod compare;
+#[path = "cli/damaged.rs"]
+mod damaged;
+#[path = "cli/demo.rs"]
+mod demo;
+#[path = "cli/experiment.rs"]
+mod experiment;
 #[path = "cli/import.rs"]
 mod import;
 #[path = "cli/import_bad.rs"]
 mod import_bad;
+#[path = "cli/info.rs"]
+mod info;
+#[path = "cli/manners.rs"]
+mod manners;
 #[path = "cli/place.rs"]
 mod place;
+#[path = "cli/run.rs"]
+mod run;
+#[path = "cli/search.rs"]
+mod search;
+#[path = "cli/shared.rs"]
+mod shared;
+#[path = "cli/similar.rs"]
+mod similar;
+#[path = "cli/synth.rs"]
+mod synth;
+#[path = "cli/train.rs"]
+mod train;

@@ -51,6 +51,11 @@ impl Place {
         command
     }
 
+    /// The words of `line`, and then arguments that may hold spaces.
+    pub fn ask(&self, line: &str, more: &[&str]) -> Said {
+        Said::of(self.command(line).args(more).stdin(Stdio::null()).output().unwrap())
+    }
+
     pub fn run(&self, line: &str) -> Said {
         Said::of(self.command(line).stdin(Stdio::null()).output().unwrap())
     }
@@ -87,11 +92,36 @@ impl Place {
 
 impl Said {
     pub fn of(output: Output) -> Self {
-        Said {
+        let said = Said {
             code: output.status.code(),
             out: String::from_utf8(output.stdout).unwrap(),
             err: String::from_utf8(output.stderr).unwrap(),
+        };
+        assert!(!said.err.contains("panicked"), "{}", said.err);
+        said
+    }
+
+    /// What it printed, as JSON.
+    #[track_caller]
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}:\n{}", self.out))
+    }
+
+    /// It must have worked, and every part must be in what it printed.
+    #[track_caller]
+    pub fn shows(self, parts: &[&str]) -> Self {
+        let said = self.fine();
+        for part in parts {
+            assert!(said.out.contains(part), "no {part:?} in:\n{}", said.out);
         }
+        said
+    }
+
+    /// It must have worked without a word on stderr.
+    #[track_caller]
+    pub fn silent(self) -> Self {
+        assert_eq!(self.err, "");
+        self.fine()
     }
 
     /// It must have worked.

@@ -1,0 +1,183 @@
+//! Several models side by side.
+
+use serde_json::Value;
+
+use crate::place::Place;
+use crate::shared::{at, shared};
+
+const SMALL: &str = "compare data --dim 10 --measures nDCG@5,AP";
+
+fn json(more: &str) -> Value {
+    shared().run(&format!("{SMALL} --format json {more}")).silent().json()
+}
+
+#[test]
+fn the_table_has_intervals_tests_weights_and_bins() {
+    let said = shared().run(&format!("{SMALL} --models bm25,pls,pls+bm25")).silent();
+    let said = said.shows(&[
+        "test queries, the judged documents are ranked",
+        "95 % bootstrap interval",
+        "paired t-test against bm25, Holm-corrected",
+        "weights of mixes\npls+bm25: 0.",
+        "(validation 0.",
+        "difference to bm25 and p-values",
+        "randomisation",
+        "wins/ties/losses",
+        "AP by total clicks of the query",
+        "≤10 (",
+    ]);
+    for row in ["bm25", "pls", "pls+bm25"] {
+        assert!(said.out.lines().any(|line| line.starts_with(&format!("{row} "))), "{row}");
+    }
+}
+
+#[test]
+fn json_holds_every_number() {
+    let json = json("--models bm25,pls,pls+bm25");
+    assert_eq!((&json["on"], &json["baseline"]), (&"test".into(), &"bm25".into()));
+    assert_eq!(json["measures"], serde_json::json!(["nDCG@5", "AP"]));
+    let rows = json["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 3);
+    for row in rows {
+        let cells = row["cells"].as_array().unwrap();
+        assert_eq!(cells.len(), 2);
+        for cell in cells {
+            let number = |value: &Value| value.as_f64().unwrap();
+            let (low, high) = (number(&cell["interval"]["low"]), number(&cell["interval"]["high"]));
+            assert!(low <= number(&cell["mean"]) && number(&cell["mean"]) <= high, "{cell}");
+            assert_eq!(cell["against"].is_null(), row["name"] == "bm25");
+            if let Some(against) = cell["against"].as_object() {
+                for test in ["t", "t_holm", "sign", "randomisation"] {
+                    assert!((0.0..=1.0).contains(&number(&against[test])), "{test}: {cell}");
+                }
+                assert!(number(&against["t_holm"]) >= number(&against["t"]));
+            }
+        }
+        let counted: u64 =
+            row["bins"].as_array().unwrap().iter().map(|bin| bin[1].as_u64().unwrap()).sum();
+        assert_eq!(counted, json["queries"].as_u64().unwrap());
+    }
+    let weights = &rows[2]["weights"];
+    assert!((weights[0][1].as_f64().unwrap() + weights[1][1].as_f64().unwrap() - 1.0).abs() < 1e-9);
+    assert!(rows[2]["validation"].is_number() && rows[0]["validation"].is_null());
+}
+
+#[test]
+fn markdown_is_tables_and_paragraphs() {
+    let line = format!("{SMALL} --models bm25,0.5*pls+0.5*bm25 --format markdown");
+    let out = shared().run(&line).silent().out;
+    let blocks: Vec<&str> = out.split("\n\n").map(str::trim).filter(|b| !b.is_empty()).collect();
+    let tables: Vec<&&str> = blocks.iter().filter(|block| block.starts_with('|')).collect();
+    assert_eq!(tables.len(), 3, "{out}");
+    for table in tables {
+        let lines: Vec<&str> = table.lines().collect();
+        let columns = lines[0].matches('|').count();
+        assert!(
+            lines.iter().all(|line| line.matches('|').count() == columns && line.ends_with('|'))
+        );
+        assert!(lines[1].chars().all(|c| "|-:".contains(c)) && lines[1].contains("-:|"), "{table}");
+    }
+    // A star is a star, not the beginning of emphasis.
+    let unescaped = |at: usize| !out[..at].ends_with('\\');
+    assert!(!out.match_indices('*').any(|(at, _)| unescaped(at)), "{out}");
+    for block in blocks.iter().filter(|block| !block.starts_with('|')) {
+        assert_eq!(block.lines().count(), 1, "{block}");
+    }
+}
+
+#[test]
+fn latex_is_tabulars_and_comments() {
+    let line = format!("{SMALL} --models bm25,pls,0.5*pls+0.5*bm25 --format latex");
+    let out = shared().run(&line).silent().out;
+    assert_eq!(out.matches("\\begin{tabular}").count(), 3, "{out}");
+    let mut columns = None;
+    for line in out.lines().filter(|line| !line.is_empty() && !line.starts_with('%')) {
+        if let Some(spec) = line.strip_prefix("\\begin{tabular}{") {
+            columns = Some(spec.trim_end_matches('}').len());
+        } else if line == "\\end{tabular}" {
+            assert!(columns.take().is_some());
+        } else if line != "\\hline" {
+            let cells = line.strip_suffix(" \\\\").unwrap().split(" & ").count();
+            assert_eq!(Some(cells), columns, "{line}");
+            // In LaTeX's own encoding a bare < is an inverted exclamation mark.
+            assert!(!line.replace("$<$", "").contains(['<', '>', '|', '≤', '–']), "{line}");
+        }
+    }
+    assert!(columns.is_none());
+}
+
+#[test]
+fn the_baseline_the_part_and_the_weights_are_as_asked() {
+    let found = json("--models bm25,0.7*pls+0.3*bm25 --baseline 0.7*pls+0.3*bm25");
+    assert_eq!(found["baseline"], "0.7*pls+0.3*bm25");
+    assert!(found["rows"][0]["cells"][0]["against"].is_object());
+    assert!(found["rows"][1]["cells"][0]["against"].is_null());
+    assert_eq!(found["rows"][1]["weights"], serde_json::json!([["pls", 0.7], ["bm25", 0.3]]));
+    assert!(found["rows"][1]["validation"].is_null());
+    let said = shared().run(&format!("{SMALL} --models bm25 --format json --on validation"));
+    let validation = said.fine().json();
+    assert_eq!(validation["on"], "validation");
+    assert_ne!(validation["rows"][0]["cells"], json("--models bm25")["rows"][0]["cells"]);
+    let all = json("--models bm25 --candidates all");
+    assert_eq!(all["candidates"], "all");
+    let linear = json("--models bm25 --gain linear --empty skip");
+    assert_eq!(
+        (&linear["variant"]["gain"], &linear["variant"]["empty"]),
+        (&"linear".into(), &"skip".into())
+    );
+    // Parameters reach the models.
+    let k1 = json("--models bm25,vsm --set bm25.k1=9 --set bm25.b=0");
+    assert_ne!(
+        k1["rows"][0]["cells"][0]["mean"],
+        json("--models bm25,vsm")["rows"][0]["cells"][0]["mean"]
+    );
+}
+
+#[test]
+fn the_same_seed_gives_the_same_table_at_any_number_of_threads() {
+    let of =
+        |more: &str| shared().run(&format!("{SMALL} --models bm25,rmls+bm25 {more}")).fine().out;
+    let one = of("--threads 1");
+    assert_eq!(of("--threads 2"), one);
+    assert_eq!(of("--threads 7"), one);
+    assert_ne!(of("--seed 9"), one);
+}
+
+#[test]
+fn unknown_names_are_refused_before_any_work() {
+    let place = shared();
+    for (more, code, words) in [
+        ("--models bm25,magic", 1, ["no method is called \"magic\"", "bm25, vsm, lm"]),
+        ("--models bm25 --baseline pls", 1, ["--baseline pls", "expected one of the models: bm25"]),
+        ("--models 0.5*pls+bm25", 1, ["models = 0.5*pls+bm25", "all of them or none"]),
+        ("--models bm25,,vsm", 1, ["models = ", "names joined by +"]),
+        ("--measures magic", 2, ["no measure is called \"magic\"", "nDCG@k"]),
+        ("--measures P", 2, ["measure = P", "as in P@10"]),
+        ("--measures nDCG@0", 2, ["nDCG@0", "a whole number from 1 on"]),
+        ("--tune-on magic", 2, ["no measure is called \"magic\"", "--tune-on"]),
+        ("--on train", 2, ["--on", "test, validation"]),
+        ("--candidates some", 2, ["--candidates", "auto, all, judged"]),
+        ("--gain none", 2, ["--gain", "exp, linear"]),
+        ("--format html", 2, ["--format", "table, json, markdown, latex"]),
+        ("--models pls,bm25 --set dim=3", 1, ["--set dim=3", "--set pls.dim=3"]),
+    ] {
+        place.run(&format!("compare data {more}")).refused(code, &words);
+    }
+}
+
+#[test]
+fn a_dataset_without_test_or_validation_says_what_to_do() {
+    let place = Place::new();
+    let tables = format!("--clicks {0}/clicks.tsv --documents {0}/documents.jsonl", at("raw"));
+    place.run(&format!("import {tables} --test 0 -o untested")).fine();
+    place.run(&format!("import {tables} --validation 0 -o untuned")).fine();
+    let models = "--models bm25,pls+bm25 --dim 5 --measures AP";
+    place
+        .run(&format!("compare untested {models}"))
+        .refused(1, &["untested has no judged queries to measure on", "import it again"]);
+    place.run(&format!("compare untested {models} --on validation")).fine();
+    place
+        .run(&format!("compare untuned {models}"))
+        .refused(1, &["no validation queries to tune", "0.5*pls+0.5*bm25"]);
+    place.run("compare untuned --models bm25,0.5*pls+0.5*bm25 --dim 5 --measures AP").fine();
+}

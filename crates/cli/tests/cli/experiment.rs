@@ -1,0 +1,133 @@
+//! Experiments as files.
+
+use crate::place::Place;
+use crate::shared::at;
+
+const EXPERIMENT: &str = "\
+name = \"../tiny\"
+[data]
+clicks = { path = \"clicks.tsv\" }
+documents = { path = \"documents.jsonl\" }
+judgments = { path = \"judgments.tsv\" }
+[models.small]
+method = \"pls\"
+dim = 10
+[compare]
+rows = [\"bm25\", \"small\", \"small+bm25\"]
+measures = [\"nDCG@5\", \"AP\"]
+";
+
+fn expect(score: f64, tolerance: f64) -> String {
+    format!(
+        "[[expected]]\nmodel = \"bm25\"\nmeasure = \"nDCG@5\"\nscore = {score}\n\
+         tolerance = {tolerance}\n[[expected]]\nmodel = \"small+bm25\"\nmeasure = \"AP\"\n\
+         at_least = 0.1\n"
+    )
+}
+
+/// A place with the shared raw tables and the experiment beside them.
+fn place(text: &str) -> Place {
+    let place = Place::new();
+    for name in ["clicks.tsv", "documents.jsonl", "judgments.tsv"] {
+        place
+            .file(&format!("here/{name}"), std::fs::read(format!("{}/{name}", at("raw"))).unwrap());
+    }
+    place.file("here/exp.toml", text);
+    place
+}
+
+#[test]
+fn an_experiment_passes_until_a_score_moves() {
+    let place = place(EXPERIMENT);
+    let json = place.run("experiment here/exp.toml --format json").silent().json();
+    let score = json["comparison"]["rows"][0]["cells"][0]["mean"].as_f64().unwrap();
+    assert_eq!(json["checks"], serde_json::json!([]));
+
+    place.file("here/exp.toml", format!("{EXPERIMENT}{}", expect(score, 0.0001)));
+    let said = place.run("experiment here/exp.toml").silent();
+    said.shows(&[
+        "paired t-test against bm25",
+        "\nok    bm25 nDCG@5 0.",
+        "\nok    small+bm25 AP at least 0.1: 0.",
+    ]);
+
+    place.file("here/exp.toml", format!("{EXPERIMENT}{}", expect(score + 0.01, 0.0001)));
+    for format in ["table", "json", "markdown", "latex"] {
+        let said = place.run(&format!("experiment here/exp.toml --format {format}"));
+        let found = format!("found {score:.4}");
+        if format == "json" {
+            assert_eq!(said.json()["checks"][0]["passed"], false);
+        } else {
+            assert!(said.out.contains("MOVED bm25 nDCG@5"), "{}", said.out);
+        }
+        said.refused(1, &["here/exp.toml: 1 of 2 expectations", "expected bm25 nDCG@5 0.", &found]);
+    }
+    // Nothing is written, whatever the experiment is called.
+    assert_eq!(place.names(), ["here"]);
+    assert_eq!(std::fs::read_dir(place.path("here")).unwrap().count(), 4);
+}
+
+#[test]
+fn an_expected_warning_must_come() {
+    let collapse = "[models.published]\nmethod = \"rmls\"\nstart = \"random\"\nsweeps = 20\npatience = 20\ndim = 100\n\
+        [compare]\nrows = [\"published\"]\nmeasures = [\"AP\"]\n\
+        [[expected]]\nmodel = \"published\"\nwarns = \"collapse\"\n";
+    let data = EXPERIMENT.split("[models").next().unwrap();
+    let place = place(&format!("{data}{collapse}"));
+    let said = place.run("experiment here/exp.toml").fine();
+    assert!(said.err.contains("published: RMLS collapses"), "{}", said.err);
+    said.shows(&["ok    published warns"]);
+    place.file(
+        "here/exp.toml",
+        format!(
+            "{data}{}",
+            collapse.replace("random", "spectral").replace("sweeps = 20", "sweeps = 0")
+        ),
+    );
+    place.run("experiment here/exp.toml").refused(1, &["published warns: …collapse…"]);
+}
+
+#[test]
+fn the_data_may_lie_elsewhere() {
+    let place = Place::with(&[("exp.toml", EXPERIMENT)]);
+    place.run(&format!("experiment exp.toml --data {}", at("raw"))).silent();
+    let mut command = place.command("experiment exp.toml");
+    let output = command.env("LIKEN_DATA", at("raw")).output().unwrap();
+    crate::place::Said::of(output).silent();
+    place
+        .run("experiment exp.toml --data nowhere")
+        .refused(1, &["nowhere", "cannot read", "check the path"]);
+    place.run("experiment exp.toml").refused(1, &["documents.jsonl: cannot read"]);
+    place.run("experiment none.toml").refused(1, &["none.toml: cannot read", "check the path"]);
+}
+
+#[test]
+fn a_broken_experiment_names_the_place() {
+    for (from, to, words) in [
+        ("[compare]", "[compare", &["exp.toml: ", "line 9"][..]),
+        ("measures =", "measure =", &["exp.toml: ", "line 11", "unknown field `measure`"]),
+        ("\"AP\"]", "\"magic\"]", &["exp.toml: ", "line 11", "no measure is called \"magic\""]),
+        ("clicks = {", "clicks = { rows = 3,", &["exp.toml: ", "line 3", "unknown field `rows`"]),
+        ("dim = 10", "dimm = 10", &["exp.toml: [models.small]: unknown field `dimm`"]),
+        ("dim = 10", "dim = 0", &["exp.toml: [models.small]: dim = 0", "1 or more"]),
+        ("\"pls\"", "\"plz\"", &["exp.toml: [models.small]: ", "\"plz\""]),
+        ("\"small+bm25\"", "\"smal+bm25\"", &["exp.toml: the row \"smal+bm25\": ", "\"smal\""]),
+        ("rows =", "baseline = \"lm\"\nrows =", &["\"lm\"", "one of the rows"]),
+        ("[\"nDCG@5\", \"AP\"]", "[]", &["measures = []", "at least one"]),
+    ] {
+        let text = EXPERIMENT.replacen(from, to, 1);
+        assert_ne!(text, EXPERIMENT);
+        place(&text).run("experiment here/exp.toml").refused(1, words);
+    }
+    for expected in [
+        "model = \"lm\"\nmeasure = \"AP\"\nat_least = 0.1\n",
+        "model = \"bm25\"\nmeasure = \"AP\"\nscore = 0.1\n",
+        "model = \"bm25\"\nat_least = 0.1\n",
+        "model = \"bm25\"\n",
+    ] {
+        let text = format!("{EXPERIMENT}[[expected]]\n{expected}");
+        place(&text)
+            .run("experiment here/exp.toml")
+            .refused(1, &["exp.toml: the expectation for", "[[expected]]"]);
+    }
+}

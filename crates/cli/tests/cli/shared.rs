@@ -1,0 +1,40 @@
+//! What many tests read and none writes to: a small log as raw files and as a dataset, and
+//! three models trained on it.
+
+use std::sync::OnceLock;
+
+use crate::place::Place;
+
+static SHARED: OnceLock<Place> = OnceLock::new();
+
+/// The folder with `raw`, `data`, `queries.tsv`, and the models `bm25`, `rmls` and `mix` (rmls+bm25).
+pub fn shared() -> &'static Place {
+    SHARED.get_or_init(|| {
+        // A static is never dropped, so the folder goes when the tests end.
+        #[cfg(unix)]
+        // SAFETY: the function takes no argument and does not unwind.
+        unsafe {
+            libc::atexit(clean_up);
+        }
+        let place = Place::new();
+        place.run("synth demo --scale 0.2 --raw -o raw").silent();
+        place.run("synth demo --scale 0.2 -o data").silent();
+        place.file("queries.tsv", "q1\theart attack\nq2\tcheap flights\n");
+        place.run("train bm25 data -o bm25").silent();
+        place.run("train rmls data -o rmls --dim 40").fine();
+        place.run("train rmls+bm25 data -o mix --dim 40").fine();
+        place
+    })
+}
+
+/// The path of something in the shared folder, for a command that runs elsewhere.
+pub fn at(name: &str) -> String {
+    shared().path(name).to_str().unwrap().to_owned()
+}
+
+#[cfg(unix)]
+extern "C" fn clean_up() {
+    if let Some(place) = SHARED.get() {
+        let _ = std::fs::remove_dir_all(place.path(""));
+    }
+}
