@@ -82,6 +82,9 @@ pub struct CompareArgs {
 pub fn run(args: &CompareArgs, console: &Console) -> anyhow::Result<()> {
     let rows: Vec<Mixture> =
         args.models.iter().map(|name| Mixture::parse(name)).collect::<Result<_, _>>()?;
+    if let Some(twice) = (1..rows.len()).find(|&r| rows[..r].contains(&rows[r])) {
+        bail!("--models: {} is named twice", rows[twice]);
+    }
     let settings = resolve(&args.text, &args.params, &rows)?;
     let baseline = match &args.baseline {
         None => 0,

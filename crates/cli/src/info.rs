@@ -12,7 +12,7 @@ use liken::matchers::ModelAbout;
 use serde_json::{Value, json};
 
 use crate::console::Console;
-use crate::output::{Format, grouped, json as write_json, short};
+use crate::output::{Format, grouped, json as write_json};
 
 /// Describe a dataset, a model or a run file.
 #[derive(Args)]
@@ -50,7 +50,7 @@ pub fn run(args: &InfoArgs, console: &Console) -> anyhow::Result<()> {
             if args.format == Format::Table {
                 model(&folder, &mut out)?;
             }
-            json!({ "identity": folder.identity(), "manifest": short(&folder.manifest)? })
+            json!({ "identity": folder.identity(), "manifest": folder.manifest })
         }
     };
     if args.format == Format::Json {
@@ -128,7 +128,7 @@ fn model(folder: &Folder<ModelAbout>, out: &mut impl Write) -> anyhow::Result<()
     )?;
     for part in &about.parts {
         writeln!(out, "part        {} × {}", part.weight, part.params.name())?;
-        let Value::Object(tagged) = short(&part.params)? else { continue };
+        let Value::Object(tagged) = serde_json::to_value(&part.params)? else { continue };
         if let Some(params) = tagged.get("params") {
             let mut flat = BTreeMap::new();
             flatten("", params, &mut flat);

@@ -47,12 +47,6 @@ pub fn typed(path: &Path) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// `value` as JSON in which single-precision numbers are as short as in a file: 0.1, not
-/// 0.10000000149011612.
-pub fn short(value: &impl Serialize) -> serde_json::Result<serde_json::Value> {
-    serde_json::from_str(&serde_json::to_string(value)?)
-}
-
 /// A table of text: a heading and rows, the first column to the left, others to the right
 /// unless `left` says so.
 pub struct Grid {

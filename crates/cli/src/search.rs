@@ -42,7 +42,13 @@ pub fn run(args: &SearchArgs, console: &Console) -> anyhow::Result<()> {
     if !query.unknown.is_empty() {
         console.warn(format!("the model does not know {}", query.unknown.join(", ")));
     }
-    let hits = model.search(&query, args.k);
+    let mut hits = model.search(&query, args.k);
+    if let ([_], true) = (&model.parts[..], model.is_lexical()) {
+        hits.retain(|hit| hit.score != 0.0);
+        if hits.is_empty() {
+            console.warn("no document has a word of the query");
+        }
+    }
     let shelf = Shelf::open(&model, args.dataset.as_deref());
     let mut out = console.out();
     match args.format {

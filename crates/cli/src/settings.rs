@@ -86,6 +86,10 @@ pub fn resolve(
         merge_file(path, &mut preparation, &mut models)?;
     }
     text.apply(&mut preparation)?;
+    if args.dim.is_some() && !models.is_empty() && models.iter().all(|(_, params)| !params.learns())
+    {
+        bail!("--dim is for learnt models (pls, rmls); none takes part");
+    }
     for (_, params) in &mut models {
         if let Some(dim) = args.dim.filter(|_| params.learns()) {
             params.set("dim", &dim.to_string())?;

@@ -1,15 +1,17 @@
 //! `liken similar`: what lies near a query, a document or a word in the latent space.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use liken::matchers::{Model, Neighbours};
+use liken::matchers::{Model, Neighbour, Neighbours};
+use serde::Serialize;
 
 use crate::console::Console;
 use crate::output::{Format, Grid, TableFormat, json};
-use crate::search::{Shelf, shorten};
+use crate::search::Shelf;
 
 /// Show what a learnt model holds for similar: queries, documents or words.
 #[derive(Args)]
@@ -38,6 +40,10 @@ pub struct SimilarArgs {
     #[arg(short, default_value_t = 10, value_name = "N")]
     k: usize,
 
+    /// Where the dataset lies, if not where it was in training (for titles).
+    #[arg(long, value_name = "DIR")]
+    dataset: Option<PathBuf>,
+
     /// How to print it.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -46,63 +52,72 @@ pub struct SimilarArgs {
 pub fn run(args: &SimilarArgs, console: &Console) -> anyhow::Result<()> {
     let model = console.run(|_| Model::open(&args.model))?;
     let neighbours = Neighbours::of(&model)?;
-    let mut out = console.out();
-    let print = |out: &mut dyn Write, name: &str, found: &[(String, f64)]| -> anyhow::Result<()> {
-        let mut grid = Grid::new(["cosine", name]).left(&[1]);
-        for (text, cosine) in found {
-            grid.row([format!("{cosine:.3}"), text.clone()]);
-        }
-        Ok(grid.write(&mut &mut *out, TableFormat::Table)?)
-    };
-    if let Some(text) = &args.query {
+    let lists = if let Some(text) = &args.query {
         let query = model.read_query(text)?;
         if !query.unknown.is_empty() {
             console.warn(format!("the model does not know {}", query.unknown.join(", ")));
         }
-        let found = neighbours.queries(&query, args.k)?;
-        match args.format {
-            Format::Json => json(&mut out, &found)?,
-            Format::Table => print(&mut out, "query", &found)?,
-        }
+        vec![Near::list("queries", "query", neighbours.queries(&query, args.k)?)]
     } else if let Some(id) = &args.doc {
-        let found = neighbours.docs(model.find_doc(id)?, args.k);
-        match args.format {
-            Format::Json => {
-                let named: Vec<(&str, f64)> = found
-                    .iter()
-                    .map(|&(doc, cosine)| (model.counts.doc_ids[doc as usize].as_str(), cosine))
-                    .collect();
-                json(&mut out, &named)?;
-            }
-            Format::Table => {
-                let shelf = Shelf::open(&model, None);
-                let named: Vec<(String, f64)> = found
-                    .iter()
-                    .map(|&(doc, cosine)| {
-                        let id = &model.counts.doc_ids[doc as usize];
-                        (format!("{id}  {}", shorten(&shelf.title(doc), 60)), cosine)
-                    })
-                    .collect();
-                print(&mut out, "document", &named)?;
-                if let Some(reason) = shelf.missing {
-                    console.warn(format!("no titles: {reason}"));
-                }
-            }
+        let shelf = Shelf::open(&model, args.dataset.as_deref());
+        if let Some(reason) = &shelf.missing {
+            console.warn(format!("no titles: {reason}"));
         }
+        let near = |(doc, cosine): (u32, f64)| Near {
+            cosine,
+            name: model.counts.doc_ids[doc as usize].clone(),
+            title: Some(shelf.title(doc)).filter(|title| !title.is_empty()),
+        };
+        let found = neighbours.docs(model.find_doc(id)?, args.k);
+        vec![("documents", "document", found.into_iter().map(near).collect())]
     } else if let Some(word) = &args.word {
         let (in_queries, in_docs) = neighbours.words(word, args.k)?;
-        match args.format {
-            Format::Json => {
-                json(&mut out, &serde_json::json!({ "queries": in_queries, "documents": in_docs }))?
-            }
-            Format::Table => {
-                print(&mut out, "word of queries", &in_queries)?;
-                writeln!(out)?;
-                print(&mut out, "word of documents", &in_docs)?;
-            }
-        }
+        vec![
+            Near::list("queries", "word of queries", in_queries),
+            Near::list("documents", "word of documents", in_docs),
+        ]
     } else {
         bail!("say what is meant: --query, --doc or --word");
+    };
+    let mut out = console.out();
+    match args.format {
+        Format::Json => {
+            let named: BTreeMap<&str, &Vec<Near>> =
+                lists.iter().map(|(key, _, list)| (*key, list)).collect();
+            json(&mut out, &named)?;
+        }
+        Format::Table => {
+            for (l, (_, heading, list)) in lists.iter().enumerate() {
+                if l > 0 {
+                    writeln!(out)?;
+                }
+                let mut grid = Grid::new(["cosine", *heading, ""]).left(&[1, 2]);
+                for near in list {
+                    let title = near.title.clone().unwrap_or_default();
+                    grid.row([format!("{:.3}", near.cosine), near.name.clone(), title]);
+                }
+                grid.write(&mut out, TableFormat::Table)?;
+            }
+        }
     }
     Ok(out.flush()?)
+}
+
+/// What is near: the key in JSON, the heading of the table, and the things.
+type List = (&'static str, &'static str, Vec<Near>);
+
+/// Something near.
+#[derive(Serialize)]
+struct Near {
+    cosine: f64,
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+}
+
+impl Near {
+    fn list(key: &'static str, heading: &'static str, found: Vec<Neighbour>) -> List {
+        let near = |(name, cosine)| Near { cosine, name, title: None };
+        (key, heading, found.into_iter().map(near).collect())
+    }
 }

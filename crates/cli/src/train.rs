@@ -12,7 +12,7 @@ use liken::matchers::{
 };
 
 use crate::console::Console;
-use crate::output::{Format, Grid, TableFormat, grouped, json, short, typed};
+use crate::output::{Format, Grid, TableFormat, grouped, json, typed};
 use crate::settings::{ParamArgs, TextArgs, resolve};
 
 /// Learn a model from a dataset.
@@ -90,7 +90,7 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
             &mut out,
             &serde_json::json!({
                 "model": output,
-                "about": short(&trained.model.about)?,
+                "about": trained.model.about,
                 "validation": trained.validation,
                 "reports": trained.reports,
             }),

@@ -21,6 +21,8 @@ mod info;
 mod manners;
 #[path = "cli/place.rs"]
 mod place;
+#[path = "cli/real.rs"]
+mod real;
 #[path = "cli/run.rs"]
 mod run;
 #[path = "cli/search.rs"]

@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 
 use crate::data::{Dataset, Import};
 use crate::eval::{
-    Candidates, CompareParams, Comparison, Contender, HeldOut, Measure, Task, Variant, compare,
+    Candidates, CompareParams, Comparison, Contender, HeldOut, Measure, Task, Variant,
+    check_comparable, compare,
 };
 use crate::features::{Counts, Preparation};
 use crate::matchers::{FitReport, Matcher, Mixture, Params};
@@ -232,6 +233,7 @@ pub fn fit_and_compare(
     params: &CompareParams<'_>,
     run: &Run<'_>,
 ) -> Result<(Comparison, Vec<(String, FitReport)>)> {
+    check_comparable(dataset, params.rows, Some(params.on))?;
     let counts = Counts::of(dataset, preparation, run)?;
     let validation =
         Task::new(dataset, HeldOut::Validation, &counts.doc_ids, params.candidates, params.variant);

@@ -174,7 +174,7 @@ fn a_dataset_without_test_or_validation_says_what_to_do() {
     let models = "--models bm25,pls+bm25 --dim 5 --measures AP";
     place
         .run(&format!("compare untested {models}"))
-        .refused(1, &["untested has no judged queries to measure on", "import it again"]);
+        .refused(1, &["untested has no test queries to measure on", "import it again"]);
     place.run(&format!("compare untested {models} --on validation")).fine();
     place
         .run(&format!("compare untuned {models}"))

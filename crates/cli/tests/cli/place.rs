@@ -48,6 +48,7 @@ impl Place {
     pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new(binary());
         command.args(line.split_whitespace()).current_dir(self.folder.path());
+        command.env_remove("LIKEN_DATA");
         command
     }
 

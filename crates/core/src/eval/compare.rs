@@ -126,12 +126,7 @@ pub fn compare(
 ) -> Result<Comparison> {
     params.variant.check()?;
     let task = Task::new(dataset, params.on, &counts.doc_ids, params.candidates, params.variant);
-    if task.queries().is_empty() {
-        return Err(Error::Empty {
-            what: format!("{} has no judged queries to measure on", dataset.folder.path.display()),
-            advice: "import it again with judgments, or with --split queries --test 0.1".into(),
-        });
-    }
+    check_comparable(dataset, params.rows, Some(params.on))?;
     let rows: Vec<Row> =
         params.rows.iter().map(|mix| Row::new(mix, contenders)).collect::<Result<_>>()?;
     let tuned = tune(dataset, counts, contenders, &rows, params, run)?;
@@ -200,6 +195,31 @@ pub fn compare(
     })
 }
 
+/// Refuses what cannot be compared before anything is fitted: no queries to measure on, or
+/// none to tune the weights of a mix on.
+pub fn check_comparable(dataset: &Dataset, rows: &[Mixture], on: Option<HeldOut>) -> Result<()> {
+    let path = dataset.folder.path.display();
+    let (judged, name) = match on {
+        Some(HeldOut::Test) => (dataset.test.nnz(), "test"),
+        Some(HeldOut::Validation) => (dataset.validation.nnz(), "validation"),
+        None => (usize::MAX, ""),
+    };
+    if judged == 0 {
+        return Err(Error::Empty {
+            what: format!("{path} has no {name} queries to measure on"),
+            advice: format!("import it again with judgments, or with --split queries --{name} 0.1"),
+        });
+    }
+    let tunes = rows.iter().any(|row| row.weights().is_none());
+    if tunes && dataset.validation.nnz() == 0 {
+        return Err(Error::Empty {
+            what: format!("{path} has no validation queries to tune the weights of a mix on"),
+            advice: "give the weights (0.5*pls+0.5*bm25), or import with --validation 0.1".into(),
+        });
+    }
+    Ok(())
+}
+
 /// Weights of a mix.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weights {
@@ -218,6 +238,7 @@ pub fn tune_weights(
     params: &CompareParams<'_>,
     run: &Run<'_>,
 ) -> Result<Weights> {
+    check_comparable(dataset, std::slice::from_ref(mixture), None)?;
     let row = Row::new(mixture, contenders)?;
     Ok(tune(dataset, counts, contenders, &[row], params, run)?.swap_remove(0))
 }
@@ -267,12 +288,6 @@ fn tune(
     }
     let validation =
         Task::new(dataset, HeldOut::Validation, &counts.doc_ids, params.candidates, params.variant);
-    if validation.queries().is_empty() {
-        return Err(Error::Empty {
-            what: "there are no validation queries to tune the weights of a mix on".into(),
-            advice: "give the weights (0.5*pls+0.5*bm25), or import with --validation 0.1".into(),
-        });
-    }
     run.step("tuning mixes on validation", 0, None)?;
     let measure = params.tune_on;
     let measured = measure_all(counts, contenders, rows, &choices, &validation, &[measure], run)?;

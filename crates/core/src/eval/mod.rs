@@ -28,7 +28,7 @@ mod tests;
 
 pub use compare::{
     Against, CLICK_BINS, Cell, CompareParams, Comparison, ComparisonRow, Contender, Weights,
-    compare, tune_weights,
+    check_comparable, compare, tune_weights,
 };
 pub use measure::Measure;
 pub use ranking::{Hit, share_of_ties, tie_rank, top_k};

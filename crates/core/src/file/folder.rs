@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::staged::StagedFolder;
@@ -19,6 +20,9 @@ use crate::{Error, Result};
 const FORMAT: u32 = 1;
 
 const MANIFEST: &str = "manifest.json";
+
+/// Files that are no part of a folder's identity: times, dates, the number of threads.
+const OUTSIDE_IDENTITY: [&str; 1] = ["times.json"];
 
 /// What a folder of ours holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,15 +70,13 @@ pub struct FileEntry {
 /// A folder being written. Dropped without [`NewFolder::commit`], it leaves nothing behind.
 pub struct NewFolder {
     staged: StagedFolder,
-    outside: Vec<String>,
 }
 
 impl NewFolder {
     /// Starts a folder that will appear at `target`. Refuses at once if something is there
     /// already and `force` is not set, so that no work is done in vain.
     pub fn create(target: &Path, force: bool) -> Result<Self> {
-        let is_ours = |folder: &Path| folder.join(MANIFEST).is_file();
-        Ok(NewFolder { staged: StagedFolder::create(target, force, is_ours)?, outside: Vec::new() })
+        Ok(NewFolder { staged: StagedFolder::create(target, force, is_ours)? })
     }
 
     /// Where to write the file `name`.
@@ -87,12 +89,6 @@ impl NewFolder {
         write_json(&self.path(name), value)
     }
 
-    /// Keeps the file `name` out of the manifest: it is not part of the folder's identity
-    /// (times, dates, number of threads).
-    pub fn outside_identity(&mut self, name: &str) {
-        self.outside.push(name.to_owned());
-    }
-
     /// Writes the manifest and gives the folder its name.
     pub fn commit<T: Serialize>(self, kind: FolderKind, about: T) -> Result<()> {
         let mut files = BTreeMap::new();
@@ -100,7 +96,7 @@ impl NewFolder {
         for entry in fs::read_dir(&folder).map_err(Error::io("read", &folder))? {
             let path = entry.map_err(Error::io("read", &folder))?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if !self.outside.contains(&name) {
+            if !OUTSIDE_IDENTITY.contains(&name.as_str()) {
                 let bytes = path.metadata().map_err(Error::io("read", &path))?.len();
                 files.insert(name, FileEntry { bytes, sha256: checksum(&path)? });
             }
@@ -174,7 +170,7 @@ impl<T: DeserializeOwned> Folder<T> {
         read_json(&self.file(name))
     }
 
-    /// One checksum over everything that belongs to the folder's identity.
+    /// One checksum over every file that belongs to the folder's identity.
     pub fn identity(&self) -> String {
         let mut hash = Sha256::new();
         for (name, entry) in &self.manifest.files {
@@ -197,6 +193,17 @@ pub fn checksum(path: &Path) -> Result<String> {
         }
         hash.update(&buffer[..n]);
     }
+}
+
+/// Whether `folder` holds a manifest of ours and nothing that we did not write.
+fn is_ours(folder: &Path) -> bool {
+    let Ok(manifest) = read_json::<Manifest<Value>>(&folder.join(MANIFEST)) else { return false };
+    let known = |name: &str| {
+        name == MANIFEST || OUTSIDE_IDENTITY.contains(&name) || manifest.files.contains_key(name)
+    };
+    fs::read_dir(folder).is_ok_and(|entries| {
+        entries.flatten().all(|entry| entry.file_name().to_str().is_some_and(known))
+    })
 }
 
 fn verify(path: &Path, entry: &FileEntry) -> Result<()> {
@@ -269,6 +276,13 @@ mod tests {
         File::create(target.join("cat.jpg")).unwrap();
         assert!(matches!(write_one(&target, true, "x"), Err(Error::Unusable { .. })));
         assert!(target.join("cat.jpg").exists());
+        // Others, too, call a file manifest.json, and people put their own files beside ours.
+        File::create(target.join("manifest.json")).unwrap();
+        assert!(matches!(write_one(&target, true, "x"), Err(Error::Unusable { .. })));
+        let ours = dir.path().join("ours");
+        write_one(&ours, false, "x").unwrap();
+        File::create(ours.join("notes.txt")).unwrap();
+        assert!(matches!(write_one(&ours, true, "x"), Err(Error::Unusable { .. })));
     }
 
     #[test]
@@ -286,10 +300,8 @@ mod tests {
         let manifest = fs::read_to_string(target.join(MANIFEST)).unwrap();
         write_json(
             &target.join(MANIFEST),
-            &serde_json::from_str::<serde_json::Value>(
-                &manifest.replace("\"format\": 1", "\"format\": 9"),
-            )
-            .unwrap(),
+            &serde_json::from_str::<Value>(&manifest.replace("\"format\": 1", "\"format\": 9"))
+                .unwrap(),
         )
         .unwrap();
         assert!(matches!(open(), Err(Error::Newer { found: 9, .. })));

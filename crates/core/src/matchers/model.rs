@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! manifest.json             what it is, its parameters, the dataset it came from
+//! parameters.json           weight and parameters of every part, as in the manifest
 //! preparation.json          the analyser and the fields
 //! statistics.json           counts of the collection
 //! vocabulary.jsonl          the terms
@@ -23,8 +24,8 @@ use super::mix::standardise;
 use super::{Explanation, FitReport, Line, Maps, Matcher, Mixture, Params, PartExplanation};
 use crate::data::Dataset;
 use crate::eval::{
-    Candidates, CompareParams, Contender, HeldOut, Hit, Measure, Task, Variant, tie_rank, top_k,
-    tune_weights,
+    Candidates, CompareParams, Contender, HeldOut, Hit, Measure, Task, Variant, check_comparable,
+    tie_rank, top_k, tune_weights,
 };
 use crate::features::{Counts, Field, Preparation, QueryTerms, Unread};
 use crate::file::{
@@ -134,6 +135,7 @@ impl Model {
         params: &[Params],
         run: &Run<'_>,
     ) -> Result<Trained> {
+        check_comparable(dataset, std::slice::from_ref(mixture), None)?;
         let counts = Counts::of(dataset, preparation, run)?;
         let variant = Variant::default();
         let validation =
@@ -213,6 +215,11 @@ impl Model {
     /// The `k` best documents for a query.
     pub fn search(&self, query: &QueryTerms, k: usize) -> Vec<Hit> {
         top_k(&self.scores(query), k, &self.tie_rank, &[])
+    }
+
+    /// Whether the model only counts words, so that a score of 0 means: no word in common.
+    pub fn is_lexical(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part.matcher, Matcher::Lexical(_)))
     }
 
     /// Reads a query; an error if the model can make nothing of it.
@@ -315,7 +322,7 @@ impl Trained {
 
     /// Writes the model into `folder`, which was begun before training: a place that cannot
     /// be written to is then found before the work, not after it.
-    pub fn save_in(&self, mut folder: NewFolder, took: Duration) -> Result<()> {
+    pub fn save_in(&self, folder: NewFolder, took: Duration) -> Result<()> {
         let counts = &self.model.counts;
         folder.write_json("preparation.json", &counts.preparation)?;
         let statistics = Statistics {
@@ -324,6 +331,7 @@ impl Trained {
             fields: counts.fields.iter().map(|field| field.name.clone()).collect(),
         };
         folder.write_json("statistics.json", &statistics)?;
+        folder.write_json("parameters.json", &self.model.about.parts)?;
         folder.write_json("report.json", &self.reports)?;
         counts.vocabulary.write(&folder.path("vocabulary.jsonl"))?;
         let mut documents = LineTableWriter::create(&folder.path("documents.jsonl"))?;
@@ -361,7 +369,6 @@ impl Trained {
             "threads": rayon::current_num_threads(),
         });
         folder.write_json("times.json", &times)?;
-        folder.outside_identity("times.json");
         folder.commit(FolderKind::Model, &self.model.about)
     }
 }
@@ -370,6 +377,12 @@ impl Model {
     /// Opens and verifies the model folder at `path`.
     pub fn open(path: &Path) -> Result<Self> {
         let folder: Folder<ModelAbout> = Folder::open(path, FolderKind::Model)?;
+        // The manifest is for people to read; what it says of the parameters must be what was saved.
+        let parts: Vec<PartAbout> = folder.read_json("parameters.json")?;
+        if parts != folder.manifest.about.parts {
+            let manifest = folder.file("manifest.json");
+            return Err(Error::damaged(&manifest, "its parameters are not those of parameters.json"));
+        }
         let preparation: Preparation = folder.read_json("preparation.json")?;
         let statistics: Statistics = folder.read_json("statistics.json")?;
         let tensors_path = folder.file("counts.safetensors");

@@ -198,10 +198,7 @@ fn merge(into: &mut Value, table: &Map<String, Value>) {
 
 fn docs<T: JsonSchema + Default + Serialize>() -> Vec<ParamDoc> {
     let schema = schema_for!(T).to_value();
-    // By way of text, in which an f32 is as short as somebody would type it.
-    let defaults = serde_json::to_string(&T::default())
-        .and_then(|text| serde_json::from_str(&text))
-        .unwrap_or(Value::Null);
+    let defaults = serde_json::to_value(T::default()).unwrap_or(Value::Null);
     let mut found = Vec::new();
     collect_docs(&schema, &schema, &defaults, "", &mut found);
     found

@@ -237,7 +237,8 @@ impl Fit<'_, '_> {
         start: (f64, f64),
     ) -> Result<RmlsStep> {
         let ranks = (self.rank(l_x), self.rank(l_y));
-        let fell = |now: f64, start: f64| now < start / 10.0;
+        // With few dimensions a tenth of the start is less than one direction.
+        let fell = |now: f64, start: f64| now < start / 10.0 || (now < 1.5 && start > 3.0);
         if self.report.collapsed.is_none() && (fell(ranks.0, start.0) || fell(ranks.1, start.1)) {
             self.report.collapsed = Some(self.report.steps.len());
         }

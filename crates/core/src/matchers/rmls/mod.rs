@@ -150,7 +150,7 @@ pub struct RmlsReport {
     pub steps: Vec<RmlsStep>,
     /// The one that was kept (index into `steps`).
     pub best: usize,
-    /// The first at which the effective rank fell below a tenth of its start.
+    /// The first at which the effective rank fell below a tenth of its start, or to about one.
     pub collapsed: Option<usize>,
     /// The singular vectors of a spectral start.
     pub spectral: Option<PlsReport>,
@@ -169,7 +169,7 @@ impl RmlsReport {
                 Some(_) => "After a few sweeps that is to be expected; fewer sweeps save the time",
             };
             warnings.push(format!(
-                "RMLS collapses: at {} the effective rank is {:.1} (L_x) and {:.1} (L_y), below a tenth of its start; kept is {kept}. {advice}",
+                "RMLS collapses: at {} the effective rank is {:.1} (L_x) and {:.1} (L_y), far below its start; kept is {kept}. {advice}",
                 step.step, step.effective_rank_x, step.effective_rank_y
             ));
         }
