@@ -3,14 +3,13 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::bail;
 use clap::Args;
 use liken::data::Dataset;
 use liken::eval::{Candidates, CompareParams, Comparison, HeldOut, Measure, Variant};
 use liken::experiment::fit_and_compare;
 use liken::matchers::{FitReport, Mixture};
 
-use crate::console::Console;
+use crate::console::{Console, Usage};
 use crate::output::{Grid, TableFormat, grouped, json, remark};
 use crate::settings::{ParamArgs, TextArgs, resolve};
 
@@ -64,6 +63,10 @@ pub struct CompareArgs {
     #[arg(long, value_name = "GAIN", default_value = "exp", value_parser = ["exp", "linear"])]
     gain: String,
 
+    /// The lowest grade that counts as relevant in AP, P, R and RR.
+    #[arg(long, value_name = "GRADE", default_value_t = 1.0)]
+    relevant_from: f32,
+
     /// What a query without a relevant document counts: zero, one, or skip it.
     #[arg(long, value_name = "HOW", default_value = "zero", value_parser = ["zero", "skip", "one"])]
     empty: String,
@@ -83,7 +86,7 @@ pub fn run(args: &CompareArgs, console: &Console) -> anyhow::Result<()> {
     let rows: Vec<Mixture> =
         args.models.iter().map(|name| Mixture::parse(name)).collect::<Result<_, _>>()?;
     if let Some(twice) = (1..rows.len()).find(|&r| rows[..r].contains(&rows[r])) {
-        bail!("--models: {} is named twice", rows[twice]);
+        return Err(Usage(format!("--models: {} is named twice", rows[twice])).into());
     }
     let settings = resolve(&args.text, &args.params, &rows)?;
     let baseline = match &args.baseline {
@@ -91,7 +94,10 @@ pub fn run(args: &CompareArgs, console: &Console) -> anyhow::Result<()> {
         Some(name) => match rows.iter().position(|row| &row.to_string() == name) {
             Some(at) => at,
             None => {
-                bail!("--baseline {name}: expected one of the models: {}", args.models.join(", "))
+                let all = args.models.join(", ");
+                return Err(
+                    Usage(format!("--baseline {name}: expected one of the models: {all}")).into()
+                );
             }
         },
     };
@@ -104,8 +110,8 @@ pub fn run(args: &CompareArgs, console: &Console) -> anyhow::Result<()> {
         candidates: named(&args.candidates)?,
         variant: Variant {
             gain: named(&args.gain)?,
+            relevant_from: args.relevant_from,
             empty: named(&args.empty)?,
-            ..Variant::default()
         },
         seed: args.params.seed().unwrap_or(1),
     };
@@ -287,10 +293,6 @@ fn write_bins(
     if filled.len() < 2 {
         return Ok(());
     }
-    let measure = comparison.measures.len() - 1;
-    writeln!(out)?;
-    let title = format!("{} by total clicks of the query", comparison.measures[measure]);
-    remark(out, format, &title)?;
     let mut above = None;
     let names: Vec<String> = first
         .bins
@@ -306,14 +308,20 @@ fn write_bins(
             format!("{name} ({queries})")
         })
         .collect();
-    let mut grid = Grid::new(
-        std::iter::once("model".to_owned()).chain(filled.iter().map(|&b| names[b].clone())),
-    );
-    for row in &comparison.rows {
-        let cells = filled.iter().map(|&b| format!("{:.4}", row.bins[b].2[measure]));
-        grid.row(std::iter::once(row.name.clone()).chain(cells));
+    // With many measures the first will do; JSON has them all.
+    let shown = if comparison.measures.len() <= 4 { comparison.measures.len() } else { 1 };
+    for (m, measure) in comparison.measures.iter().enumerate().take(shown) {
+        writeln!(out)?;
+        remark(out, format, &format!("{measure} by total clicks of the query (queries)"))?;
+        let heading = filled.iter().map(|&b| names[b].clone());
+        let mut grid = Grid::new(std::iter::once("model".to_owned()).chain(heading));
+        for row in &comparison.rows {
+            let cells = filled.iter().map(|&b| format!("{:.4}", row.bins[b].2[m]));
+            grid.row(std::iter::once(row.name.clone()).chain(cells));
+        }
+        grid.write(out, format)?;
     }
-    Ok(grid.write(out, format)?)
+    Ok(())
 }
 
 fn p(value: f64) -> String {

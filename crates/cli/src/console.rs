@@ -1,7 +1,7 @@
 //! The one place that writes to the terminal: results to stdout, progress and warnings to
 //! stderr, and the wish to stop (Ctrl-C) on its way in.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -13,6 +13,18 @@ use liken::{Progress, Run};
 
 /// Set by Ctrl-C; long work looks at it.
 static STOP: AtomicBool = AtomicBool::new(false);
+
+/// The user typed something that cannot be meant: exit code 2.
+#[derive(Debug)]
+pub struct Usage(pub String);
+
+impl Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
 
 /// The terminal.
 pub struct Console {
@@ -103,6 +115,20 @@ impl Console {
         if matches!(error.downcast_ref(), Some(liken::Error::Cancelled)) {
             return ExitCode::from(130);
         }
-        ExitCode::FAILURE
+        if error.chain().any(is_usage) { ExitCode::from(2) } else { ExitCode::FAILURE }
     }
+}
+
+/// Whether the cause of a failure is what the user typed, not what was found.
+fn is_usage(cause: &(dyn std::error::Error + 'static)) -> bool {
+    use liken::Error::{Parameter, Setting, Unknown};
+    cause.is::<Usage>()
+        || matches!(
+            cause.downcast_ref(),
+            Some(
+                Parameter { .. }
+                    | Setting { .. }
+                    | Unknown { kind: "method" | "model" | "row", .. }
+            )
+        )
 }

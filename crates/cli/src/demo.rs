@@ -224,7 +224,7 @@ fn telling_examples(
     let mut found: Vec<(f32, u32, u32)> = Vec::new();
     for i in 0..dataset.test.n_rows() {
         let judged = dataset.test.row(i);
-        if judged.is_empty() || !dataset.clicks.row(i).is_empty() {
+        if judged.is_empty() || dataset.queries.get(i)?.clicks > 0.0 {
             continue;
         }
         let query = learnt.counts.query(i);

@@ -68,6 +68,9 @@ pub fn print(out: &mut impl Write, explanation: &Explanation) -> anyhow::Result<
         let nothing = part.lines.is_empty() && part.n_rest == 0;
         let ends = if nothing { "; nothing adds to it" } else { ", namely" };
         match part.standard {
+            Some((_, 0.0)) => {
+                writeln!(out, "{} adds nothing: all documents score the same", part.method)?
+            }
             Some((mean, deviation)) => writeln!(
                 out,
                 "{} adds {:.4} = {} · ({:.4} − {mean:.4}) / {deviation:.4}: weight · (score − mean) / deviation of all documents{ends}",

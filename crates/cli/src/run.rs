@@ -8,6 +8,7 @@ use anyhow::bail;
 use clap::Args;
 use liken::Run;
 use liken::data::text_lines;
+use liken::eval::share_of_ties;
 use liken::eval::trec::write_run;
 use liken::matchers::Model;
 
@@ -71,17 +72,25 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<()> {
         None => Box::new(console.out()),
         Some(file) => Box::new(BufWriter::new(file.writer()?)),
     };
-    let mut unread = Vec::new();
+    let (mut unread, mut tied) = (Vec::new(), 0);
     for (b, batch) in queries.chunks(BATCH).enumerate() {
         console.run(|run| run.step("ranking", (b * BATCH) as u64, Some(queries.len() as u64)))?;
         let ranked: Vec<_> = batch
             .par_iter()
-            .map(|(_, text)| model.read_query(text).ok().map(|query| model.search(&query, args.k)))
+            .map(|(id, text)| {
+                let query = model.read_query_of(id, text).ok()?;
+                Some(model.search(&query, args.k))
+            })
             .collect();
         for ((id, text), hits) in batch.iter().zip(ranked) {
             match hits {
-                Some(hits) => write_run(&mut out, id, &hits, &model.counts.doc_ids, &tag)
-                    .map_err(liken::Error::io("write", &args.output))?,
+                Some(hits) => {
+                    // Documents without a score are tied by nature; others should not be.
+                    let scored = hits.iter().take_while(|hit| hit.score != 0.0).count();
+                    tied += usize::from(share_of_ties(&hits[..scored]) > 0.5);
+                    write_run(&mut out, id, &hits, &model.counts.doc_ids, &tag)
+                        .map_err(liken::Error::io("write", &args.output))?;
+                }
                 None => unread.push(text.clone()),
             }
         }
@@ -90,6 +99,12 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<()> {
     drop(out);
     if let Some(file) = temporary {
         file.commit()?;
+    }
+    if tied * 10 > queries.len() {
+        console.warn(format!(
+            "for {tied} of {} queries most scores are tied; their order is that of the ids, descending",
+            queries.len()
+        ));
     }
     if !unread.is_empty() {
         console.warn(format!(

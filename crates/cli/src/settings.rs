@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 use liken::features::Preparation;
-use liken::matchers::{Mixture, Params, set_key};
+use liken::matchers::{METHODS, Mixture, Params, merge, set_key};
 use liken::text::Language;
 use serde_json::{Map, Value};
+
+use crate::console::Usage;
 
 /// How text is read.
 #[derive(Args)]
@@ -66,6 +68,11 @@ impl ParamArgs {
     pub fn seed(&self) -> Option<u64> {
         self.seed
     }
+
+    /// The dimension, if one was given.
+    pub fn dim(&self) -> Option<usize> {
+        self.dim
+    }
 }
 
 /// Resolves flags, `--params` and `--set` for the models that `mixtures` name: defaults, then
@@ -86,10 +93,6 @@ pub fn resolve(
         merge_file(path, &mut preparation, &mut models)?;
     }
     text.apply(&mut preparation)?;
-    if args.dim.is_some() && !models.is_empty() && models.iter().all(|(_, params)| !params.learns())
-    {
-        bail!("--dim is for learnt models (pls, rmls); none takes part");
-    }
     for (_, params) in &mut models {
         if let Some(dim) = args.dim.filter(|_| params.learns()) {
             params.set("dim", &dim.to_string())?;
@@ -100,7 +103,10 @@ pub fn resolve(
     }
     for assignment in &args.set {
         let Some((key, value)) = assignment.split_once('=') else {
-            bail!("--set {assignment}: expected KEY=VALUE, such as --set response=log");
+            return Err(Usage(format!(
+                "--set {assignment}: expected KEY=VALUE, such as --set response=log"
+            ))
+            .into());
         };
         set_one(key.trim(), value.trim(), &mut preparation, &mut models).map_err(|error| {
             match error.downcast_ref() {
@@ -114,6 +120,7 @@ pub fn resolve(
         let given = args.set.iter().filter(|assignment| assignment.starts_with("preparation."));
         given.map(|assignment| format!("--set {assignment}")).collect::<Vec<_>>().join(" ")
     })?;
+    models.iter().try_for_each(|(_, params)| params.check())?;
     Ok(Settings { preparation, models })
 }
 
@@ -131,17 +138,21 @@ fn set_one(
     {
         return Ok(params.set(rest, value)?);
     }
-    match models {
-        [(_, params)] => Ok(params.set(key, value)?),
-        _ => {
-            let names: Vec<&str> = models.iter().map(|(name, _)| name.as_str()).collect();
-            bail!(
-                "--set {key}={value}: say which model is meant, one of {}: --set {}.{key}={value}",
-                names.join(", "),
-                names[0]
-            )
-        }
+    if let [(_, params)] = models {
+        return Ok(params.set(key, value)?);
     }
+    let names: Vec<&str> = models.iter().map(|(name, _)| name.as_str()).collect();
+    let all = names.join(", ");
+    let message = match key.split_once('.') {
+        Some((name, _)) if METHODS.iter().any(|&(method, _)| method == name) => {
+            format!("--set {key}={value}: {name} does not take part; the models are {all}")
+        }
+        _ => format!(
+            "--set {key}={value}: say which model is meant, one of {all}: --set {}.{key}={value}",
+            names[0]
+        ),
+    };
+    Err(Usage(message).into())
 }
 
 fn merge_file(
@@ -158,17 +169,26 @@ fn merge_file(
         Some(Value::Object(given)) => Ok(Some(given)),
         Some(other) => bail!("{shown}: {name} = {other}: expected a table, [{name}]"),
     };
+    // What is wrong in a file is the file's fault, not that of the line typed.
+    let wrong = |place: &str, error: anyhow::Error| {
+        let place = if place.is_empty() { String::new() } else { format!("[{place}]: ") };
+        anyhow::anyhow!("{shown}: {place}{error}")
+    };
     if let Some(given) = part("preparation")? {
         merge(preparation, &given);
-        prepared(preparation).with_context(|| format!("{shown}: [preparation]"))?;
+        prepared(preparation).map_err(|error| wrong("preparation", error))?;
     }
+    let laid = |params: &mut Params, given: &Map<String, Value>| -> anyhow::Result<()> {
+        params.merge(given)?;
+        Ok(params.check()?)
+    };
     for (name, params) in models.iter_mut() {
         if let Some(given) = part(name)? {
-            params.merge(&given).with_context(|| format!("{shown}: [{name}]"))?;
+            laid(params, &given).map_err(|error| wrong(name, error))?;
         }
     }
     match models {
-        [(_, params)] => params.merge(&table).with_context(|| shown.to_string())?,
+        [(_, params)] => laid(params, &table).map_err(|error| wrong("", error))?,
         _ => {
             if let Some(name) = table.keys().next() {
                 bail!("{shown}: {name} is not a model that takes part");
@@ -182,15 +202,6 @@ fn merge_file(
 fn prepared(preparation: &Value) -> anyhow::Result<Preparation> {
     serde_json::from_value(preparation.clone())
         .map_err(|error| liken::Error::Setting { problem: error.to_string() }.into())
-}
-
-fn merge(into: &mut Value, table: &Map<String, Value>) {
-    for (key, value) in table {
-        match (&mut into[key.as_str()], value) {
-            (inner @ Value::Object(_), Value::Object(table)) => merge(inner, table),
-            (place, _) => *place = value.clone(),
-        }
-    }
 }
 
 impl TextArgs {
@@ -218,6 +229,6 @@ fn char_ngrams(range: &str) -> anyhow::Result<Value> {
     let (from, to) = range.split_once('-').unwrap_or((range, range));
     match (from.trim().parse::<usize>(), to.trim().parse::<usize>()) {
         (Ok(from), Ok(to)) => Ok(serde_json::json!({ "min": from, "max": to })),
-        _ => bail!("--char-ngrams {range}: expected two lengths, such as 3-5"),
+        _ => Err(Usage(format!("--char-ngrams {range}: expected two lengths, such as 3-5")).into()),
     }
 }

@@ -42,7 +42,7 @@ pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
         let featurizer = Featurizer::new(&counts, &features)?;
         let data = Weighted::of(&counts, &featurizer, Weighting::Sum, Response::Raw)?;
         run.step("counting C", 0, None)?;
-        let table = TableOne::of(&counts, &data)?;
+        let table = TableOne::of(&counts, &data);
         let histogram = ClickHistogram::of(&counts);
         Ok((counts, table, histogram))
     })?;

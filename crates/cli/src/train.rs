@@ -11,7 +11,7 @@ use liken::matchers::{
     FitReport, METHODS, Mixture, Model, ParamDoc, Params, Trained, preparation_docs,
 };
 
-use crate::console::Console;
+use crate::console::{Console, Usage};
 use crate::output::{Format, Grid, TableFormat, grouped, json, typed};
 use crate::settings::{ParamArgs, TextArgs, resolve};
 
@@ -74,6 +74,10 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
         .filter_map(|(_, name)| settings.models.iter().find(|(known, _)| known == name))
         .map(|(_, params)| params.clone())
         .collect();
+    if args.params.dim().is_some() && !params.iter().any(Params::learns) {
+        let message = format!("--dim is for learnt models (pls, rmls); {method} learns nothing");
+        return Err(Usage(message).into());
+    }
     let started = Instant::now();
     let trained = console.run(|run| {
         let dataset = Dataset::open(path)?;
@@ -109,7 +113,7 @@ pub fn warn_about(trained: &Trained, console: &Console) {
     let unread = trained.model.counts.unread;
     if unread.documents > 0 {
         console.warn(format!(
-            "{} of {} documents analyse to nothing and can be found by clicks alone",
+            "{} of {} documents analyse to nothing",
             grouped(unread.documents),
             grouped(trained.model.counts.n_docs())
         ));

@@ -141,20 +141,61 @@ impl Experiment {
                 });
             }
         }
-        // A wrong name is found before the data are read.
-        let wrong = |place: String, error: Error| Error::Unusable {
+        experiment.check().map_err(|(place, error)| Error::Unusable {
             path: path.to_owned(),
             problem: format!("{place}: {error}"),
             advice: "rows are made of methods and of the file's own [models]".into(),
-        };
-        for name in experiment.models.keys() {
-            experiment.model(name).map_err(|error| wrong(format!("[models.{name}]"), error))?;
-        }
-        for row in &experiment.compare.rows {
-            let models = Mixture::parse(row).and_then(|row| experiment.models_of(&[row]));
-            models.map_err(|error| wrong(format!("the row {row:?}"), error))?;
-        }
+        })?;
         Ok(experiment)
+    }
+
+    /// Finds wrong names before the data are read: where, and what is wrong.
+    fn check(&self) -> std::result::Result<(), (String, Error)> {
+        let table = &self.compare;
+        let at = |place: &str| {
+            let place = place.to_owned();
+            move |error| (place, error)
+        };
+        for name in self.models.keys() {
+            let place = format!("[models.{name}]");
+            self.model(name).map_err(at(&place))?;
+            let used = |row: &String| {
+                Mixture::parse(row).is_ok_and(|mix| mix.parts.iter().any(|(_, part)| part == name))
+            };
+            if !table.rows.iter().any(used) {
+                let error =
+                    Error::parameter("model", name, "a model that some row of the table uses");
+                return Err((place, error));
+            }
+        }
+        for row in &table.rows {
+            let models = Mixture::parse(row).and_then(|row| self.models_of(&[row]));
+            models.map_err(at(&format!("the row {row:?}")))?;
+        }
+        if table.measures.is_empty() {
+            return Err(at("[compare]")(Error::parameter(
+                "measures",
+                "[]",
+                "at least one measure",
+            )));
+        }
+        if let Some(name) = table.baseline.as_ref().filter(|name| !table.rows.contains(name)) {
+            return Err(at("[compare]")(Error::parameter(
+                "baseline",
+                format!("{name:?}"),
+                "one of the rows",
+            )));
+        }
+        for measure in self.expected.iter().filter_map(|expected| expected.measure) {
+            if !table.measures.contains(&measure) {
+                return Err(at("[[expected]]")(Error::parameter(
+                    "measure",
+                    measure,
+                    "one of the table's measures",
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Imports the data from below `data_folder` into `work` and runs everything.
@@ -164,25 +205,13 @@ impl Experiment {
         let rows: Vec<Mixture> =
             self.compare.rows.iter().map(|row| Mixture::parse(row)).collect::<Result<_>>()?;
         let models = self.models_of(&rows)?;
-        let baseline = match &self.compare.baseline {
-            None => 0,
-            Some(name) => {
-                self.compare.rows.iter().position(|row| row == name).ok_or_else(|| {
-                    Error::Unknown {
-                        kind: "row",
-                        name: name.clone(),
-                        advice: "the baseline must be one of the rows".into(),
-                    }
-                })?
-            }
-        };
-        let Some(&first) = self.compare.measures.first() else {
-            return Err(Error::parameter("measures", "[]", "at least one measure"));
-        };
+        let is_baseline = |row: &String| Some(row) == self.compare.baseline.as_ref();
+        let baseline = self.compare.rows.iter().position(is_baseline).unwrap_or(0);
+        let first = self.compare.measures.first().copied();
         let params = CompareParams {
             rows: &rows,
             measures: &self.compare.measures,
-            tune_on: self.compare.tune_on.unwrap_or(first),
+            tune_on: self.compare.tune_on.or(first).unwrap_or(Measure::Ndcg { k: Some(10) }),
             baseline,
             on: HeldOut::Test,
             candidates: self.compare.candidates,
@@ -221,6 +250,7 @@ impl Experiment {
         let method = method.as_ref().and_then(Value::as_str).unwrap_or(name);
         let mut params = Params::named(method)?;
         params.merge(&table)?;
+        params.check()?;
         Ok(params)
     }
 }

@@ -71,7 +71,7 @@ fn a_flipped_bit() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .filter(|name| name != "manifest.json" && name != "times.json")
         .collect();
-    assert_eq!(names.len(), 11);
+    assert_eq!(names.len(), 12);
     let place = copy("mix");
     for name in names {
         let path = place.path("mix").join(&name);

@@ -348,7 +348,7 @@ fn a_beir_folder_without_training_is_split_as_asked() {
     assert!(data.clicks.nnz() > 0 && data.validation.nnz() > 0 && data.test.nnz() > 0);
     place
         .run("import set --split given -o other")
-        .refused(1, &["split = given", "no qrels/train.tsv"]);
+        .refused(2, &["split = given", "no qrels/train.tsv"]);
 }
 
 #[test]

@@ -209,8 +209,8 @@ fn wrong_usage_ends_with_two() {
     place.run("import . -o out").refused(1, &["not a BEIR folder", "queries.jsonl"]);
     place
         .run("import --clicks c.tsv --columns url=1 -o out")
-        .refused(1, &["columns = url=1", "query, doc"]);
-    place.run("import --clicks c.tsv --test 2 -o out").refused(1, &["test = 2", "between 0 and 1"]);
+        .refused(2, &["columns = url=1", "query, doc"]);
+    place.run("import --clicks c.tsv --test 2 -o out").refused(2, &["test = 2", "between 0 and 1"]);
     assert_eq!(place.names(), ["c.tsv", "c.txt"]);
 }
 

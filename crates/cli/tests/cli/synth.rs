@@ -61,14 +61,14 @@ fn a_scale_that_makes_no_sense_is_refused() {
     for kind in ["demo", "one-week", "half-year"] {
         for scale in ["0", "-1", "nan", "inf", "1e300"] {
             let said = place.run(&format!("synth {kind} --scale={scale} -o out"));
-            said.refused(1, &["scale = ", "expected"]);
+            said.refused(2, &["scale = ", "expected"]);
         }
         place.run(&format!("synth {kind} --scale much -o out")).refused(2, &["--scale", "much"]);
     }
-    place.run("synth one-week --scale 0.0001 -o out").refused(1, &["expected at least 0.00"]);
+    place.run("synth one-week --scale 0.0001 -o out").refused(2, &["expected at least 0.00"]);
     place.run("synth other -o out").refused(2, &["demo, one-week, half-year"]);
     place.run("synth demo").refused(2, &["--output"]);
-    place.run("synth demo --scale 0.1 -o out").refused(1, &["from 0.17 to 100"]);
+    place.run("synth demo --scale 0.1 -o out").refused(2, &["from 0.17 to 100"]);
     assert!(place.names().is_empty());
     place.run("synth demo --scale 0.17 -o least").shows(&["660 documents"]);
 }
@@ -127,7 +127,7 @@ fn stats_count_terms_as_the_flags_say() {
     let data = at("data");
     place.run(&format!("stats {}", at("mix"))).refused(1, &["is a model, not a dataset"]);
     place.run(&format!("stats {data} --min-df 100000")).refused(1, &["no term is left", "min_df"]);
-    place.run(&format!("stats {data} --char-ngrams 5-3")).refused(1, &["char_ngrams", "5"]);
-    place.run(&format!("stats {data} --char-ngrams x")).refused(1, &["--char-ngrams x", "3-5"]);
+    place.run(&format!("stats {data} --char-ngrams 5-3")).refused(2, &["char_ngrams", "5"]);
+    place.run(&format!("stats {data} --char-ngrams x")).refused(2, &["--char-ngrams x", "3-5"]);
     place.run(&format!("stats {data} --language xx")).refused(2, &["--language", "xx", "en, ar"]);
 }

@@ -32,7 +32,7 @@ fn help_lists_the_methods_and_every_parameter_with_its_default() {
     said.shows(&["Parameters of rmls", "rho_x [default: 0.1]", "Parameters of bm25"]);
     let said = place.run("train bm25+bm26 --help");
     assert_eq!(said.out, "");
-    said.refused(1, &["no method is called \"bm26\"", "bm25, vsm, lm"]);
+    said.refused(2, &["no method is called \"bm26\"", "bm25, vsm, lm"]);
 }
 
 #[test]
@@ -67,24 +67,26 @@ fn wrong_usage_names_the_culprit_and_what_is_allowed() {
         ("--set preparation.x=1", ["--set preparation.x=1: unknown field", "`min_df`"]),
         ("--set preparation.min_df=x", ["--set preparation.min_df=x: ", "train METHOD --help"]),
         ("--word-ngrams 9", ["word_ngrams = 9", "1 to 5"]),
-        ("--min-df 100000", ["no term is left", "lower min_df"]),
     ] {
-        place.run(&format!("train rmls {data} -o out {more}")).refused(1, &words);
+        place.run(&format!("train rmls {data} -o out {more}")).refused(2, &words);
     }
+    place
+        .run(&format!("train rmls {data} -o out --min-df 100000"))
+        .refused(1, &["no term is left", "lower min_df"]);
     for (method, words) in [
         ("rml", ["no method is called \"rml\"", "bm25, vsm, lm"]),
         ("rmls+", ["models = rmls+", "names joined by +"]),
         ("0.5*rmls+bm25", ["models = 0.5*rmls+bm25", "all of them or none"]),
         ("nan*rmls+1*bm25", ["models = nan*rmls", "names joined by +"]),
     ] {
-        place.run(&format!("train {method} {data} -o out")).refused(1, &words);
+        place.run(&format!("train {method} {data} -o out")).refused(2, &words);
     }
     place
         .run(&format!("train rmls+bm25 {data} -o out --set dim=3"))
-        .refused(1, &["--set dim=3: say which model is meant", "--set rmls.dim=3"]);
+        .refused(2, &["--set dim=3: say which model is meant", "--set rmls.dim=3"]);
     place
         .run(&format!("train rmls+bm25 {data} -o out --set bm25.dim=3"))
-        .refused(1, &["--set bm25.dim=3: unknown field `dim`", "`k1`"]);
+        .refused(2, &["--set bm25.dim=3: unknown field `dim`", "`k1`"]);
     assert!(place.names().is_empty(), "{:?}", place.names());
 }
 
@@ -209,10 +211,17 @@ fn the_published_rmls_warns_of_its_collapse() {
 }
 
 #[test]
-fn texts_that_analyse_to_nothing_are_counted() {
+fn texts_that_analyse_to_nothing_are_counted_and_missing_fields_refused() {
     let place = Place::new();
-    let said = place.run(&format!("train vsm {} -o out --fields nothing", at("data"))).fine();
-    assert!(said.err.contains("660 of 660 documents analyse to nothing"), "{}", said.err);
+    let none = place.run(&format!("train vsm {} -o out --fields nothing", at("data")));
+    none.refused(1, &["no field of the documents is called \"nothing\"", "they have ", "title"]);
+    let said = place.run(&format!("train vsm {} -o out --fields class,nothing", at("data")));
+    assert!(said.fine().err.is_empty());
+    place.file("c.tsv", "query\tdoc\n?!\ta\nred\ta\nred apple\tb\ngreen\tb\n");
+    place.file("d.tsv", "id\ttitle\na\tthe of\nb\tapple\n");
+    place.run("import --clicks c.tsv --documents d.tsv --validation 0 --test 0.2 -o d").fine();
+    let said = place.run("train vsm d -o model").fine();
+    assert!(said.err.contains("1 of 2 documents analyse to nothing"), "{}", said.err);
 }
 
 #[test]

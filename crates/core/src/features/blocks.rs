@@ -2,7 +2,7 @@
 //! dictionary of its own so that blocks need not wait for each other, then brought onto one
 //! vocabulary in order.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use rayon::prelude::*;
 use serde_json::Value;
@@ -20,6 +20,8 @@ pub(super) struct Block {
     /// Number of the block's first text.
     first: usize,
     terms: Vec<String>,
+    /// Every field that the texts have, read or not.
+    pub(super) fields: BTreeSet<String>,
     /// For each text, for each field: (term of this block, count), sorted by term.
     texts: Vec<Vec<Vec<(u32, f32)>>>,
 }
@@ -29,6 +31,7 @@ pub(super) struct Block {
 struct BlockBuilder {
     ids: HashMap<String, u32>,
     terms: Vec<String>,
+    fields: BTreeSet<String>,
     texts: Vec<Vec<Vec<(u32, f32)>>>,
 }
 
@@ -55,7 +58,7 @@ impl BlockBuilder {
     }
 
     fn finish(self, first: usize) -> Block {
-        Block { first, terms: self.terms, texts: self.texts }
+        Block { first, terms: self.terms, fields: self.fields, texts: self.texts }
     }
 }
 
@@ -89,6 +92,11 @@ pub(super) fn read_documents(
         let mut ids = Vec::with_capacity(span.len());
         for j in span {
             let document: Document = dataset.documents.get(j)?;
+            for name in document.fields.keys() {
+                if !block.fields.contains(name) {
+                    block.fields.insert(name.clone());
+                }
+            }
             let counts = fields
                 .iter()
                 .map(|name| match document.fields.get(name) {

@@ -5,14 +5,14 @@
 //! Whatever is counted to build the vocabulary and its statistics is counted on training
 //! alone: documents that were not held out, and queries that have training clicks.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{assemble, count_texts, count_unread, read_documents, read_queries};
+use super::blocks::{Block, assemble, count_texts, count_unread, read_documents, read_queries};
 use crate::data::Dataset;
 use crate::sparse::Csr;
 use crate::text::{Analyzer, AnalyzerParams, Vocabulary, query_identity};
@@ -126,6 +126,7 @@ impl Counts {
         preparation.check()?;
         let analyzer = Analyzer::new(&preparation.analyzer)?;
         let (doc_blocks, doc_ids) = read_documents(dataset, &analyzer, &preparation.fields, run)?;
+        check_fields(&doc_blocks, &preparation.fields)?;
         let (query_blocks, query_ids, query_texts) = read_queries(dataset, &analyzer, run)?;
         run.check()?;
 
@@ -188,13 +189,15 @@ impl Counts {
                 }
             }
         }
-        let by_identity = parts
-            .query_texts
-            .iter()
-            .enumerate()
-            .rev() // the first of several queries with one text wins
-            .map(|(i, text)| (query_identity(text), i as u32))
-            .collect();
+        // Of several queries with one text, one with training clicks knows more; else the first.
+        let mut by_identity: HashMap<String, u32> = HashMap::with_capacity(parts.query_texts.len());
+        for (i, text) in parts.query_texts.iter().enumerate() {
+            let place = by_identity.entry(query_identity(text)).or_insert(i as u32);
+            let clicked = |i: usize| !parts.clicks.row(i).is_empty();
+            if !clicked(*place as usize) && clicked(i) {
+                *place = i as u32;
+            }
+        }
         Ok(Counts {
             n_training_docs: parts.doc_ids.len() - parts.held_out_documents.len(),
             preparation: parts.preparation,
@@ -244,6 +247,20 @@ impl Counts {
         QueryTerms { indices, counts, unknown, known }
     }
 
+    /// Reads the text of a query that also has an id: if the dataset has a query of that id and
+    /// text, it is that one, whatever other query shares the text.
+    pub fn read_query_of(&self, id: &str, text: &str) -> QueryTerms {
+        let mut query = self.read_query(text);
+        let is_it = |&i: &usize| {
+            self.query_ids[i] == id && query_identity(&self.query_texts[i]) == query_identity(text)
+        };
+        if let Some(known) = query.known.filter(|&i| self.query_ids[i as usize] != id) {
+            let found = (0..self.n_queries()).find(is_it);
+            query.known = Some(found.map_or(known, |i| i as u32));
+        }
+        query
+    }
+
     /// Query number `i` of the dataset, as [`Counts::read_query`] would read it.
     pub fn query(&self, i: usize) -> QueryTerms {
         let row = self.queries.row(i);
@@ -290,6 +307,20 @@ impl Parts {
             Err(Error::damaged(path, "its matrices do not fit the vocabulary and the ids"))
         }
     }
+}
+
+/// Refuses fields that no document has, though the documents have others.
+fn check_fields(blocks: &[Block], fields: &[String]) -> Result<()> {
+    let others: BTreeSet<&str> =
+        blocks.iter().flat_map(|block| block.fields.iter().map(String::as_str)).collect();
+    if others.is_empty() || fields.iter().any(|field| others.contains(field.as_str())) {
+        return Ok(());
+    }
+    Err(Error::Unknown {
+        kind: "field of the documents",
+        name: fields.join(", "),
+        advice: format!("they have {}", others.into_iter().collect::<Vec<_>>().join(", ")),
+    })
 }
 
 fn sum_fields(fields: &[Field], n_docs: usize, n_terms: usize) -> Result<Csr> {

@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use super::counts::Counts;
 use super::weighted::Weighted;
-use crate::Result;
 use crate::sparse::nnz_of_product3;
 
 /// Statistics of query and document features (Wu, Lu and Li 2013, Table 1).
@@ -40,13 +39,13 @@ pub struct TableOne {
 
 impl TableOne {
     /// Counts `data`, exactly. C is counted row by row and never formed.
-    pub fn of(counts: &Counts, data: &Weighted) -> Result<Self> {
+    pub fn of(counts: &Counts, data: &Weighted) -> Self {
         let (x, y, r) = (&data.x, &data.y, &data.r);
         let x_t = x.transpose();
         let n_y = r.transpose().rows().filter(|row| !row.is_empty()).count();
         let nnz_c = nnz_of_product3(&x_t, r, y) as f64;
         let share = |a: usize, b: usize| if b == 0 { 0.0 } else { a as f64 / b as f64 };
-        Ok(TableOne {
+        TableOne {
             n_x: x.n_rows(),
             n_y,
             words: counts.n_terms(),
@@ -60,7 +59,7 @@ impl TableOne {
             docs_per_feature: share(y.nnz(), y.n_cols()),
             w_x: nnz_c / x.n_cols().max(1) as f64,
             w_y: nnz_c / y.n_cols().max(1) as f64,
-        })
+        }
     }
 }
 

@@ -125,7 +125,7 @@ fn table_one_counts_a_small_log_by_hand() {
     let features = Features { query_clicks: 1.0, ..Features::default() };
     let featurizer = Featurizer::new(&counts, &features).unwrap();
     let data = Weighted::of(&counts, &featurizer, Weighting::Sum, Response::Raw).unwrap();
-    let table = TableOne::of(&counts, &data).unwrap();
+    let table = TableOne::of(&counts, &data);
     assert_eq!((table.n_x, table.n_y, table.words, table.d_x, table.d_y), (2, 1, 5, 7, 7));
     // Each query: one word and one clicked document. Document 0: two words and two queries.
     assert_eq!(

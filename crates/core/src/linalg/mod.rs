@@ -16,5 +16,6 @@ pub use dense::{BlockMut, BlockRef, Dense, dot, dot_f64};
 pub use operator::{Centring, Operator};
 pub use orthonormal::orthonormalise;
 pub use small::effective_rank;
+pub(crate) use svd::{CENTRING_ERROR, nothing_there};
 pub use svd::{Svd, SvdParams, randomised_svd};
 pub use threshold::{soft_threshold, soft_threshold_row};

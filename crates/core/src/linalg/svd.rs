@@ -22,7 +22,7 @@ use crate::{Error, Result, Run};
 /// Singular values below this share of the largest are rounding errors of f32 products.
 const NUMERICAL_ZERO: f64 = 1e-5;
 /// The same for what is left where a centring has taken nearly everything off.
-const CENTRING_ERROR: f64 = 1e-6;
+pub(crate) const CENTRING_ERROR: f64 = 1e-6;
 /// Residual, as a share of the triplet's own singular value, that is refined in any case. One
 /// dominant direction, as uncentred clicks have it, makes every other residual small beside
 /// σ₁ while its vectors are still those of the random start.
@@ -140,7 +140,8 @@ pub fn randomised_svd(c: &Operator, params: &SvdParams, run: &Run<'_>) -> Result
     unreachable!("the last iteration returns")
 }
 
-fn nothing_there() -> Error {
+/// The error of a C without anything in it.
+pub(crate) fn nothing_there() -> Error {
     Error::Empty {
         what: "C = XᵀRY is zero: there is nothing to factorise".to_owned(),
         advice: "check that the training clicks join queries and documents that have features, \

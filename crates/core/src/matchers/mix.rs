@@ -45,6 +45,18 @@ impl Mixture {
         if weighted != 0 && weighted != parts.len() {
             return Err(wrong());
         }
+        // A weight of one model alone would change nothing, and weights of zero everything.
+        let idle = match &parts[..] {
+            [(weight, _)] => weight.is_some(),
+            all => weighted > 0 && all.iter().all(|&(weight, _)| weight == Some(0.0)),
+        };
+        if idle {
+            return Err(Error::parameter(
+                "models",
+                text,
+                "weights for a mix of several models, not all 0",
+            ));
+        }
         Ok(Mixture { parts })
     }
 
@@ -115,7 +127,15 @@ mod tests {
         assert_eq!(Mixture::parse("pls+bm25").unwrap().weights(), None);
         assert_eq!(Mixture::parse("0.8*pls + 0.2*bm25").unwrap().weights(), Some(vec![0.8, 0.2]));
         assert_eq!(Mixture::parse("bm25").unwrap().weights(), Some(vec![1.0]));
-        for wrong in ["", "pls+", "0.5*pls+bm25", "x*pls+0.1*bm25", "inf*pls+0.1*bm25"] {
+        for wrong in [
+            "",
+            "pls+",
+            "0.5*pls+bm25",
+            "x*pls+0.1*bm25",
+            "inf*pls+0.1*bm25",
+            "2*bm25",
+            "0*pls+0*bm25",
+        ] {
             assert!(Mixture::parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -25,7 +25,7 @@ pub use lm::{Lm, Smoothing};
 pub use mix::{Mixture, standardise, weight_grid};
 pub use model::{Model, ModelAbout, Part, Trained};
 pub use neighbours::{Neighbour, Neighbours};
-pub use params::{METHODS, ParamDoc, Params, preparation_docs, set_key};
+pub use params::{METHODS, ParamDoc, Params, merge, preparation_docs, set_key};
 pub use pls::{Pls, PlsReport};
 pub use rmls::{Penalty, Rmls, RmlsReport, RmlsStep, Start};
 pub use vsm::Vsm;

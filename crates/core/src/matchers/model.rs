@@ -224,8 +224,17 @@ impl Model {
 
     /// Reads a query; an error if the model can make nothing of it.
     pub fn read_query(&self, text: &str) -> Result<QueryTerms> {
-        let query = self.counts.read_query(text);
-        if query.indices.is_empty() && query.known.is_none() {
+        self.checked(self.counts.read_query(text), text)
+    }
+
+    /// Reads a query that has an id, as [`Counts::read_query_of`] does.
+    pub fn read_query_of(&self, id: &str, text: &str) -> Result<QueryTerms> {
+        self.checked(self.counts.read_query_of(id, text), text)
+    }
+
+    fn checked(&self, query: QueryTerms, text: &str) -> Result<QueryTerms> {
+        let clicked = query.known.is_some_and(|i| !self.counts.clicks.row(i as usize).is_empty());
+        if query.indices.is_empty() && !clicked {
             let advice = if query.unknown.is_empty() {
                 "it holds nothing but stop words, punctuation or space: add a word".to_owned()
             } else {
@@ -381,7 +390,10 @@ impl Model {
         let parts: Vec<PartAbout> = folder.read_json("parameters.json")?;
         if parts != folder.manifest.about.parts {
             let manifest = folder.file("manifest.json");
-            return Err(Error::damaged(&manifest, "its parameters are not those of parameters.json"));
+            return Err(Error::damaged(
+                &manifest,
+                "its parameters are not those of parameters.json",
+            ));
         }
         let preparation: Preparation = folder.read_json("preparation.json")?;
         let statistics: Statistics = folder.read_json("statistics.json")?;

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use super::{Bilinear, Matcher, Model};
 use crate::features::{Counts, QueryTerms};
 use crate::linalg::{Dense, dot_f64};
+use crate::text::{Analyzer, AnalyzerParams};
 use crate::{Error, Result};
 
 /// Something near, by name, with its cosine.
@@ -57,7 +58,13 @@ impl<'a> Neighbours<'a> {
             what: format!("nothing is known of the word {word:?}"),
             advice: advice.into(),
         };
-        let terms = self.counts.analyzer.terms(word);
+        // The word itself, without the n-grams that the model may have beside it.
+        let plain = AnalyzerParams {
+            word_ngrams: 1,
+            char_ngrams: None,
+            ..self.counts.preparation.analyzer.clone()
+        };
+        let terms = Analyzer::new(&plain)?.terms(word);
         let [term] = &terms[..] else {
             return Err(unknown(
                 "expected one word that is not a stop word; for several, use --query",

@@ -101,7 +101,7 @@ impl Params {
     }
 
     /// Sets the parameter `key` (dots lead into tables) to `value`, written as in TOML; a
-    /// bare word is text.
+    /// bare word is text. Whether all of them make sense together is for [`Params::check`].
     pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
         self.edit(|params| set_key(params, key, value))
     }
@@ -142,7 +142,7 @@ impl Params {
             Params::Pls(params) => Params::Pls(edited(params, change)?),
             Params::Rmls(params) => Params::Rmls(edited(params, change)?),
         };
-        self.check()
+        Ok(())
     }
 }
 
@@ -171,6 +171,10 @@ pub fn set_key(params: &mut Value, key: &str, value: &str) -> Result<()> {
         .unwrap_or_else(|| Value::String(value.to_owned()));
     let mut place = params;
     for name in key.split('.') {
+        if place.is_null() {
+            // An optional table that is not there yet.
+            *place = Value::Object(Map::new());
+        }
         let table = match place {
             Value::Object(table) => table,
             _ => {
@@ -183,7 +187,8 @@ pub fn set_key(params: &mut Value, key: &str, value: &str) -> Result<()> {
     Ok(())
 }
 
-fn merge(into: &mut Value, table: &Map<String, Value>) {
+/// Lays `table` over `into`, table by table.
+pub fn merge(into: &mut Value, table: &Map<String, Value>) {
     if let Value::Object(known) = into {
         for (key, value) in table {
             match (known.get_mut(key), value) {

@@ -87,7 +87,7 @@ impl PlsReport {
         let mut warnings = Vec::new();
         if !self.converged {
             warnings.push(format!(
-                "the singular vectors are only good to a residual of {:.1e} after {} iterations; raise `iterations` or `tolerance`",
+                "the singular vectors are only good to a residual of {:.1e} after {} iterations; raise `tolerance`, or `iterations` of pls",
                 self.residual, self.iterations
             ));
         }

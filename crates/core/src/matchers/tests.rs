@@ -309,7 +309,8 @@ fn parameters_are_set_by_key_and_wrong_ones_refused() {
         ("features.colour", "1"),
         ("dim.x", "1"),
     ] {
-        assert!(rmls.clone().set(key, value).is_err(), "{key}={value}");
+        let mut wrong = rmls.clone();
+        assert!(wrong.set(key, value).and_then(|()| wrong.check()).is_err(), "{key}={value}");
     }
     let message = rmls.set("dimm", "3").unwrap_err().to_string();
     assert!(message.contains("dimm") && message.contains("dim"), "{message}");

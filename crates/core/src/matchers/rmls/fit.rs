@@ -4,7 +4,9 @@ use rayon::prelude::*;
 
 use super::row;
 use super::{Penalty, Rmls, RmlsReport, RmlsStep, START, Start, Validate};
-use crate::linalg::{Dense, Operator, SvdParams, effective_rank, randomised_svd};
+use crate::linalg::{
+    CENTRING_ERROR, Dense, Operator, SvdParams, effective_rank, nothing_there, randomised_svd,
+};
 use crate::matchers::Maps;
 use crate::matchers::pls::{PlsReport, scale_columns};
 use crate::random::Random;
@@ -18,6 +20,16 @@ const RANK_SAMPLE: usize = 4096;
 enum Side {
     X,
     Y,
+}
+
+impl Side {
+    /// The map of this side, for people.
+    fn map(self) -> &'static str {
+        match self {
+            Side::X => "L_x",
+            Side::Y => "L_y",
+        }
+    }
 }
 
 impl Rmls {
@@ -56,7 +68,15 @@ pub(super) fn fit(
     run: &Run<'_>,
 ) -> Result<(Maps, RmlsReport)> {
     let report = RmlsReport { steps: Vec::new(), best: 0, collapsed: None, spectral: None };
-    let mut fit = Fit { params, operator, validate, best: None, report, penalties: (0.0, 0.0) };
+    let mut fit = Fit {
+        params,
+        operator,
+        validate,
+        best: None,
+        report,
+        penalties: (0.0, 0.0),
+        first_ranks: (None, None),
+    };
     match params.start {
         Start::Random => fit.start_random(run)?,
         Start::Spectral => fit.start_spectral(run)?,
@@ -82,6 +102,8 @@ struct Fit<'a, 'v> {
     report: RmlsReport,
     /// β Σ|l_xu|₁ and γ Σ|l_yv|₁ as of each side's last update.
     penalties: (f64, f64),
+    /// The effective rank of L_x and of L_y as they were first made.
+    first_ranks: (Option<f64>, Option<f64>),
 }
 
 /// Sums over the rows of a half-sweep.
@@ -93,6 +115,7 @@ struct Sums {
     old: f64,
     largest: f64,
     filled: f64,
+    broken: bool,
 }
 
 impl Fit<'_, '_> {
@@ -100,13 +123,11 @@ impl Fit<'_, '_> {
         let params = self.params;
         let mut l_y = Dense::gaussian(self.operator.d_y(), params.dim, params.seed);
         l_y.scale_rows_to(params.theta(Side::Y));
-        let l_x = Dense::zeros(self.operator.d_x(), params.dim);
         if params.penalty == Penalty::Absolute {
             self.penalties.1 = params.gamma * ordered_sum(&l_y, |_, row| row::l1(row));
         }
-        // A random L_y has, but for chance, as much rank as it will ever have.
-        let start = self.rank(&l_y);
-        self.sweep_on(l_x, l_y, (start, start), run)
+        let l_x = Dense::zeros(self.operator.d_x(), params.dim);
+        self.sweep_on(Maps { l_x, l_y }, None, run)
     }
 
     fn start_spectral(&mut self, run: &Run<'_>) -> Result<()> {
@@ -115,28 +136,18 @@ impl Fit<'_, '_> {
         let svd_params = SvdParams { tolerance: params.tolerance, seed: params.seed, ..defaults };
         let svd = randomised_svd(&self.operator, &svd_params, run)?;
         self.report.spectral = Some(PlsReport::of(&svd));
-        let (mut l_x, mut l_y) = (svd.u.clone(), svd.v.clone());
+        let mut maps = Maps { l_x: svd.u.clone(), l_y: svd.v.clone() };
         // The scale-free penalties apply to the start, too; an absolute threshold is made for
         // Ω and would mean something else here.
-        let start = match params.penalty {
+        let scale_free = match params.penalty {
             Penalty::Absolute => &Rmls { penalty: Penalty::None, ..params.clone() },
             _ => params,
         };
-        update_rows(start, Side::X, &svd.u, &mut l_x);
-        update_rows(start, Side::Y, &svd.v, &mut l_y);
-        let ranks = (self.rank(&l_x), self.rank(&l_y));
-        let inner = {
-            let mut omega = Dense::zeros(self.operator.d_x(), l_y.n_cols());
-            self.operator.apply(&l_y, &mut omega);
-            ordered_sum(&omega, |u, omega| row::inner(omega, l_x.row(u)))
-        };
-        let step = self.describe(START.into(), inner, 0.0, &l_x, &l_y, ranks)?;
-        if params.penalty == Penalty::Absolute && params.sweeps > 0 {
-            // It does not obey the penalty, so it cannot be the result.
-            self.report.steps.push(step);
-        } else {
-            self.keep(step, 0, &l_x, &l_y);
-        }
+        self.penalties.0 = update_rows(scale_free, Side::X, &svd.u, &mut maps.l_x).penalty;
+        self.penalties.1 = update_rows(scale_free, Side::Y, &svd.v, &mut maps.l_y).penalty;
+        self.first_ranks = (Some(self.rank(&maps.l_x)), Some(self.rank(&maps.l_y)));
+        let inner = self.inner(&maps);
+        self.describe(START.into(), 0, inner, 0.0, &maps)?;
         if params.sweeps == 0 {
             return Ok(());
         }
@@ -145,23 +156,18 @@ impl Fit<'_, '_> {
         let inverse: Vec<f32> = svd.sigma.iter().map(|&s| (1.0 / s) as f32).collect();
         let mut from = svd.v;
         scale_columns(&mut from, &inverse);
-        self.sweep_on(l_x, from, ranks, run)
+        self.sweep_on(maps, Some(from), run)
     }
 
-    fn sweep_on(
-        &mut self,
-        mut l_x: Dense,
-        mut l_y: Dense,
-        start: (f64, f64),
-        run: &Run<'_>,
-    ) -> Result<()> {
+    /// Sweeps on from `maps`; the very first L_x is made from `from`, if given, instead of L_y.
+    fn sweep_on(&mut self, mut maps: Maps, mut from: Option<Dense>, run: &Run<'_>) -> Result<()> {
         let params = self.params;
         let total = Some(2 * params.sweeps as u64);
         for sweep in 1..=params.sweeps {
             run.step(&format!("RMLS sweep {sweep}"), 2 * (sweep as u64 - 1), total)?;
-            self.half_sweep(Side::X, sweep, &mut l_x, &mut l_y, start)?;
+            self.half_sweep(Side::X, sweep, &mut maps, from.take())?;
             run.step(&format!("RMLS sweep {sweep}"), 2 * sweep as u64 - 1, total)?;
-            self.half_sweep(Side::Y, sweep, &mut l_x, &mut l_y, start)?;
+            self.half_sweep(Side::Y, sweep, &mut maps, None)?;
             let stale = self.best.as_ref().map_or(0, |best| sweep - best.sweep);
             if self.validate.is_some() && stale >= params.patience {
                 break;
@@ -174,25 +180,41 @@ impl Fit<'_, '_> {
         &mut self,
         side: Side,
         sweep: usize,
-        l_x: &mut Dense,
-        l_y: &mut Dense,
-        start: (f64, f64),
+        maps: &mut Maps,
+        from: Option<Dense>,
     ) -> Result<()> {
-        let mut omega = match side {
+        let (n_rows, dim) = match side {
+            Side::X => (self.operator.d_x(), maps.l_y.n_cols()),
+            Side::Y => (self.operator.d_y(), maps.l_x.n_cols()),
+        };
+        let mut omega = Dense::zeros(n_rows, dim);
+        match side {
+            Side::X => self.operator.apply(from.as_ref().unwrap_or(&maps.l_y), &mut omega),
+            Side::Y => self.operator.apply_transpose(&maps.l_x, &mut omega),
+        }
+        let old = if side == Side::X { &maps.l_x } else { &maps.l_y };
+        let sums = update_rows(self.params, side, old, &mut omega);
+        self.check_sums(&sums, side, sweep)?;
+        let rank = Some(self.rank(&omega));
+        match side {
             Side::X => {
-                let mut omega = Dense::zeros(self.operator.d_x(), l_y.n_cols());
-                self.operator.apply(l_y, &mut omega);
-                omega
+                (maps.l_x, self.penalties.0) = (omega, sums.penalty);
+                self.first_ranks.0 = self.first_ranks.0.or(rank);
             }
             Side::Y => {
-                let mut omega = Dense::zeros(self.operator.d_y(), l_x.n_cols());
-                self.operator.apply_transpose(l_x, &mut omega);
-                omega
+                (maps.l_y, self.penalties.1) = (omega, sums.penalty);
+                self.first_ranks.1 = self.first_ranks.1.or(rank);
             }
-        };
-        let old = if side == Side::X { &*l_x } else { &*l_y };
-        let sums = update_rows(self.params, side, old, &mut omega);
-        if !sums.inner.is_finite() || !sums.largest.is_finite() {
+        }
+        let name = format!("sweep {sweep}, {}", side.map());
+        let change = if sums.old > 0.0 { (sums.moved / sums.old).sqrt() } else { 1.0 };
+        // Σ ⟨ω, l⟩ is the trace, unless ω came from something else than L_y.
+        let inner = if from.is_some() { self.inner(maps) } else { sums.inner };
+        self.describe(name, sweep, inner, change, maps)
+    }
+
+    fn check_sums(&self, sums: &Sums, side: Side, sweep: usize) -> Result<()> {
+        if sums.broken || !sums.inner.is_finite() {
             return Err(Error::NotFinite {
                 what: "a row of Ω = C·L",
                 sweep,
@@ -201,52 +223,60 @@ impl Fit<'_, '_> {
                         .into(),
             });
         }
+        if sums.largest <= CENTRING_ERROR * self.operator.correction_norm() {
+            return Err(nothing_there());
+        }
         if sums.filled == 0.0 {
-            let (name, hint) = match (self.params.penalty, side) {
-                (Penalty::Absolute, Side::X) => ("L_x", "beta"),
-                (Penalty::Absolute, Side::Y) => ("L_y", "gamma"),
-                (_, Side::X) => ("L_x", "the penalty"),
-                (_, Side::Y) => ("L_y", "the penalty"),
+            let knob = match (self.params.penalty, side) {
+                (Penalty::Absolute, Side::X) => "beta",
+                (Penalty::Absolute, Side::Y) => "gamma",
+                _ => "the penalty",
             };
             return Err(Error::Empty {
                 what: format!(
-                    "the penalty empties all of {name} in sweep {sweep}: the largest |ω| is {:.3e}",
+                    "the penalty empties all of {} in sweep {sweep}: the largest |ω| is {:.3e}",
+                    side.map(),
                     sums.largest
                 ),
-                advice: format!("set {hint} well below that, or use penalty = \"relative\""),
+                advice: format!("set {knob} well below that, or use penalty = \"relative\""),
             });
         }
-        match side {
-            Side::X => (*l_x, self.penalties.0) = (omega, sums.penalty),
-            Side::Y => (*l_y, self.penalties.1) = (omega, sums.penalty),
-        }
-        let name = format!("sweep {sweep}, {}", if side == Side::X { "L_x" } else { "L_y" });
-        let change = if sums.old > 0.0 { (sums.moved / sums.old).sqrt() } else { 1.0 };
-        let step = self.describe(name, sums.inner, change, l_x, l_y, start)?;
-        self.keep(step, sweep, l_x, l_y);
         Ok(())
     }
 
+    /// tr(L_xᵀ C L_y).
+    fn inner(&self, maps: &Maps) -> f64 {
+        let mut omega = Dense::zeros(self.operator.d_x(), maps.l_y.n_cols());
+        self.operator.apply(&maps.l_y, &mut omega);
+        ordered_sum(&omega, |u, omega| row::inner(omega, maps.l_x.row(u)))
+    }
+
+    /// Reports and validates what `maps` are now, and keeps them if they are the best so far
+    /// and obey the penalty on both sides.
     fn describe(
         &mut self,
         step: String,
+        sweep: usize,
         inner: f64,
         change: f64,
-        l_x: &Dense,
-        l_y: &Dense,
-        start: (f64, f64),
-    ) -> Result<RmlsStep> {
+        maps: &Maps,
+    ) -> Result<()> {
+        let Maps { l_x, l_y } = maps;
         let ranks = (self.rank(l_x), self.rank(l_y));
         // With few dimensions a tenth of the start is less than one direction.
-        let fell = |now: f64, start: f64| now < start / 10.0 || (now < 1.5 && start > 3.0);
-        if self.report.collapsed.is_none() && (fell(ranks.0, start.0) || fell(ranks.1, start.1)) {
+        let fell = |now: f64, first: Option<f64>| {
+            first.is_some_and(|first| now < first / 10.0 || (now < 1.5 && first > 3.0))
+        };
+        if self.report.collapsed.is_none()
+            && (fell(ranks.0, self.first_ranks.0) || fell(ranks.1, self.first_ranks.1))
+        {
             self.report.collapsed = Some(self.report.steps.len());
         }
         let validation = match &mut self.validate {
             Some(validate) => Some(validate(l_x, l_y)?),
             None => None,
         };
-        Ok(RmlsStep {
+        self.report.steps.push(RmlsStep {
             step,
             objective: inner - self.penalties.0 - self.penalties.1,
             change,
@@ -255,22 +285,25 @@ impl Fit<'_, '_> {
             effective_rank_x: ranks.0,
             effective_rank_y: ranks.1,
             validation,
-        })
-    }
-
-    fn keep(&mut self, step: RmlsStep, sweep: usize, l_x: &Dense, l_y: &Dense) {
-        let score = step.validation;
-        self.report.steps.push(step);
-        let better = match (&self.best, score) {
+        });
+        // Both sides are thresholded once L_y has been updated; before that, only where the
+        // start was.
+        let last = self.report.steps.len() - 1;
+        let obeys = match (self.params.penalty, self.params.start) {
+            (Penalty::None, _) | (Penalty::Relative | Penalty::Bound, Start::Spectral) => true,
+            (Penalty::Absolute, Start::Spectral) => last >= 2,
+            (_, Start::Random) => last >= 1,
+        };
+        let better = match (&self.best, validation) {
             (Some(best), Some(score)) => score > best.score,
             // Without validation the last sweep is the result.
             _ => true,
         };
-        if better {
-            self.report.best = self.report.steps.len() - 1;
-            let maps = Maps { l_x: l_x.clone(), l_y: l_y.clone() };
-            self.best = Some(Best { score: score.unwrap_or(0.0), sweep, maps });
+        if obeys && better {
+            self.report.best = last;
+            self.best = Some(Best { score: validation.unwrap_or(0.0), sweep, maps: maps.clone() });
         }
+        Ok(())
     }
 
     /// The effective rank of a few thousand rows, always the same ones.
@@ -306,8 +339,8 @@ fn update_rows(params: &Rmls, side: Side, old: &Dense, omega: &mut Dense) -> Sum
                 before.copy_from_slice(omega);
                 let largest = omega.iter().fold(0.0f32, |m, w| m.max(w.abs()));
                 // `max` passes over a NaN, so look for one.
-                let broken = omega.iter().any(|w| !w.is_finite());
-                sums.largest = if broken { f64::NAN } else { sums.largest.max(f64::from(largest)) };
+                sums.broken |= omega.iter().any(|w| !w.is_finite());
+                sums.largest = sums.largest.max(f64::from(largest));
                 let threshold = params.threshold(side, omega);
                 if params.penalty == Penalty::Bound {
                     row::bounded(omega, params.lambda(side), params.theta(side), &mut scratch);
@@ -331,11 +364,8 @@ fn update_rows(params: &Rmls, side: Side, old: &Dense, omega: &mut Dense) -> Sum
         penalty: a.penalty + b.penalty,
         moved: a.moved + b.moved,
         old: a.old + b.old,
-        largest: if a.largest.is_nan() || b.largest.is_nan() {
-            f64::NAN
-        } else {
-            a.largest.max(b.largest)
-        },
+        largest: a.largest.max(b.largest),
+        broken: a.broken || b.broken,
         filled: a.filled + b.filled,
     })
 }

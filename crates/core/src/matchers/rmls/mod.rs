@@ -173,7 +173,7 @@ impl RmlsReport {
                 step.step, step.effective_rank_x, step.effective_rank_y
             ));
         }
-        if kept == START {
+        if kept == START && self.steps.len() > 1 {
             warnings.push(
                 "no sweep is better than the spectral start: this is PLS with its rows scaled"
                     .into(),
@@ -194,6 +194,26 @@ impl Rmls {
         }
         if self.sweeps == 0 && self.start == Start::Random {
             return Err(Error::parameter("sweeps", 0, "1 or more when the start is random"));
+        }
+        let absolute = self.penalty == Penalty::Absolute;
+        for (name, value) in [("beta", self.beta), ("gamma", self.gamma)] {
+            if value != 0.0 && !absolute {
+                return Err(Error::parameter(name, value, "0, or penalty = \"absolute\""));
+            }
+        }
+        if absolute && self.beta == 0.0 && self.gamma == 0.0 {
+            return Err(Error::parameter(
+                "beta",
+                0,
+                "beta or gamma above 0 for an absolute penalty",
+            ));
+        }
+        if absolute && self.sweeps == 0 {
+            return Err(Error::parameter(
+                "sweeps",
+                0,
+                "1 or more: an absolute penalty acts in the sweeps",
+            ));
         }
         for (name, value) in [("rho_x", self.rho_x), ("rho_y", self.rho_y)] {
             if !(0.0..1.0).contains(&value) {

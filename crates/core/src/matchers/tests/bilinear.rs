@@ -95,13 +95,14 @@ fn two_groups() -> Weighted {
 #[test]
 fn every_half_sweep_of_rmls_raises_the_objective() {
     for penalty in [Penalty::None, Penalty::Absolute, Penalty::Bound] {
+        let threshold = if penalty == Penalty::Absolute { 0.05 } else { 0.0 };
         let rmls = Rmls {
             dim: 3,
             start: Start::Random,
             sweeps: 6,
             penalty,
-            beta: 0.05,
-            gamma: 0.05,
+            beta: threshold,
+            gamma: threshold,
             lambda_x: 1.2,
             lambda_y: 1.3,
             ..Rmls::default()
@@ -201,4 +202,47 @@ fn negative_responses_push_apart() {
     let (maps, _) = rmls.fit(weighted(&x, r, &x), &Run::silent(), None).unwrap();
     assert!(dot_f64(maps.l_x.row(0), maps.l_y.row(0)) > 0.9);
     assert!(dot_f64(maps.l_x.row(0), maps.l_y.row(1)) < -0.9);
+}
+
+#[test]
+fn every_result_of_rmls_obeys_its_own_penalty() {
+    for start in [Start::Random, Start::Spectral] {
+        let rmls = Rmls {
+            dim: 3,
+            start,
+            sweeps: 3,
+            patience: 9,
+            penalty: Penalty::Bound,
+            lambda_x: 1.1,
+            lambda_y: 1.2,
+            ..Rmls::default()
+        };
+        // Whichever step validation prefers, both maps keep the bounds.
+        for preferred in 0..7 {
+            let mut calls = 0;
+            let mut validate = |_: &crate::linalg::Dense, _: &crate::linalg::Dense| {
+                calls += 1;
+                Ok(if calls - 1 == preferred { 1.0 } else { 0.0 })
+            };
+            let (maps, _) = rmls.fit(two_groups(), &Run::silent(), Some(&mut validate)).unwrap();
+            for (map, bound) in [(&maps.l_x, 1.1), (&maps.l_y, 1.2)] {
+                for i in 0..map.n_rows() {
+                    let l1: f32 = map.row(i).iter().map(|value| value.abs()).sum();
+                    let l2 = dot_f64(map.row(i), map.row(i)).sqrt();
+                    assert!(l1 < bound + 1e-4 && l2 < 1.0 + 1e-4, "{start:?} {preferred}: {map:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_log_that_centring_empties_is_refused_from_either_start() {
+    for start in [Start::Random, Start::Spectral] {
+        let rmls = Rmls { dim: 1, start, centring: Centring::Mean, ..Rmls::default() };
+        let one: [&[f32]; 1] = [&[0.3, 0.7]];
+        let error = rmls.fit(weighted(&one, identity_matrix(1), &one), &Run::silent(), None);
+        let message = error.err().unwrap().to_string();
+        assert!(message.contains("nothing to factorise"), "{start:?}: {message}");
+    }
 }
