@@ -11,7 +11,7 @@ use liken::data::Dataset;
 use liken::eval::{Candidates, CompareParams, Comparison, HeldOut, Measure, Variant};
 use liken::experiment::fit_and_compare;
 use liken::features::Preparation;
-use liken::matchers::{Mixture, Model, Params};
+use liken::matchers::{Explanation, Mixture, Model, Params};
 use liken::synth::demo::Demo;
 
 use crate::console::Console;
@@ -283,5 +283,20 @@ fn show(
     }
     grid.write(out, TableFormat::Table)?;
     writeln!(out)?;
-    explain::print(out, &learnt.explain(text, doc, 5)?)
+    let explanation = learnt.explain(text, doc, 5)?;
+    writeln!(out, "In plain words: {}\n", in_words(&explanation))?;
+    explain::print(out, &explanation)
+}
+
+/// The largest contributions as a sentence.
+fn in_words(explanation: &Explanation) -> String {
+    let lines = || explanation.parts.iter().flat_map(|part| &part.lines);
+    let meets = lines().find(|line| !line.doc.starts_with("clicked for")).map(|line| {
+        format!("clicks taught that “{}” in a query goes with “{}” in a document", line.query, line.doc)
+    });
+    let asked = lines()
+        .find(|line| line.doc.starts_with("clicked for"))
+        .map(|line| format!("this document was {}, which means much the same", line.doc));
+    let reasons: Vec<String> = meets.into_iter().chain(asked).collect();
+    format!("{}.", reasons.join("; "))
 }
