@@ -104,6 +104,23 @@ fn invalid_utf8() {
 }
 
 #[test]
+fn a_quote_that_is_never_closed() {
+    let documents = b"id,title\nd1,a\nd2,b\nd3,\"5 inch nail\nd4,ghi\nd5,jkl\n";
+    let words = ["d.csv:4", "a quote opened in line 4 is never closed", "double", "TSV"];
+    documents_refused("d.csv", documents, &words);
+    // How many rows are lost nobody knows, so they cannot be skipped and counted.
+    let (place, said) =
+        import(("c.tsv", CLICKS.as_bytes()), ("d.csv", documents), "--lenient --min-clicks 1");
+    said.refused(1, &words);
+    assert_nothing_stays(&place);
+    documents_refused(
+        "d.csv",
+        b"id,title\nd1,\"5 inch\nd2,b\nd3,\"6 inch\nd4,ghi\n",
+        &["d.csv:2", "a quote opened in line 2 is closed in line 4 before text"],
+    );
+}
+
+#[test]
 fn a_truncated_gzip() {
     let text: String = (0..9999).map(|i| format!("d{i}\t{}\n", i * i)).collect();
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

@@ -13,6 +13,7 @@ mod input;
 mod log;
 mod names;
 mod pairs;
+mod quotes;
 mod records;
 mod report;
 mod split;

@@ -7,6 +7,7 @@ use csv::{ByteRecord, StringRecord};
 use serde_json::{Map, Value};
 
 use super::input::Input;
+use super::quotes::{Quotes, Swallowed};
 use super::table::{BadRow, Checked, TableFormat, excerpt};
 use crate::{Error, Result};
 
@@ -38,7 +39,7 @@ impl<'r> Records<'r> {
                     // end of a line it would be counted with the next row.
                     .terminator(csv::Terminator::Any(b'\n'))
                     .buffer_capacity(1 << 17)
-                    .from_reader(Bounded { input, given: 0, total: 0, last: b'\n' }),
+                    .from_reader(Bounded::new(input)),
                 record: StringRecord::new(),
             },
         };
@@ -112,10 +113,15 @@ impl<'r> Records<'r> {
             Body::Csv { reader, record } => loop {
                 reader.get_mut().given = 0;
                 let mut bytes = std::mem::take(record).into_byte_record();
-                match reader.read_byte_record(&mut bytes) {
-                    Ok(true) => {}
-                    Ok(false) => return Ok(None),
-                    Err(error) => return Err(csv_failure(error, reader, self.line)),
+                let any = reader
+                    .read_byte_record(&mut bytes)
+                    .map_err(|error| csv_failure(error, reader, self.line))?;
+                let source = reader.get_ref();
+                if let Some(swallowed) = source.quotes.swallowed(reader.position().line()) {
+                    return Err(swallowed_rows(source.input.label(), swallowed));
+                }
+                if !any {
+                    return Ok(None);
                 }
                 self.line = first_line(reader, &bytes);
                 let blank = bytes.len() == 1 && bytes[0].trim_ascii().is_empty();
@@ -226,7 +232,8 @@ impl<'r> Lines<'r> {
     }
 }
 
-/// Ends the reading when one row of a CSV file grows without end.
+/// The bytes of a CSV file: ends the reading when one row grows without end, and follows the
+/// quotation marks.
 struct Bounded<'r> {
     input: Input<'r>,
     /// Bytes given since the row began.
@@ -234,6 +241,13 @@ struct Bounded<'r> {
     /// Bytes given in all, and the last of them.
     total: u64,
     last: u8,
+    quotes: Quotes,
+}
+
+impl<'r> Bounded<'r> {
+    fn new(input: Input<'r>) -> Self {
+        Bounded { input, given: 0, total: 0, last: b'\n', quotes: Quotes::new() }
+    }
 }
 
 impl Read for Bounded<'_> {
@@ -245,6 +259,7 @@ impl Read for Bounded<'_> {
         self.given += n as u64;
         self.total += n as u64;
         self.last = buffer[..n].last().copied().unwrap_or(self.last);
+        self.quotes.follow(&buffer[..n]);
         Ok(n)
     }
 }
@@ -270,6 +285,30 @@ fn csv_failure(error: csv::Error, reader: &csv::Reader<Bounded<'_>>, line: u64) 
             problem: format!("not readable as CSV: {other:?}"),
             advice: "write it anew, or give it as JSON lines".into(),
         },
+    }
+}
+
+/// Rows that became part of a field. Also with --lenient this ends the import, because nobody
+/// can say how many rows they were.
+fn swallowed_rows(path: &Path, swallowed: Swallowed) -> Error {
+    let (line, expected, found) = match swallowed {
+        Swallowed::Unclosed(line) => (
+            line,
+            "a closing quotation mark",
+            format!("the end of the file: a quote opened in line {line} is never closed"),
+        ),
+        Swallowed::Torn(line, closed) => (
+            line,
+            "a comma or the end of the line after a closing quotation mark",
+            format!("text: a quote opened in line {line} is closed in line {closed} before text"),
+        ),
+    };
+    Error::Line {
+        path: path.to_owned(),
+        line,
+        expected: expected.into(),
+        found,
+        advice: "quote the field and double each quotation mark in it (\"5\"\" nail\"), or use TSV, where it is a character like any other".into(),
     }
 }
 
@@ -340,6 +379,22 @@ mod tests {
             row(8, &["h", "i"]),
         ];
         assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn csv_rows_swallowed_by_a_stray_quote_are_an_error() {
+        let rows = |text: &str| rows(TableFormat::Csv, text.as_bytes());
+        let error = |text: &str| rows(text).unwrap_err().to_string();
+        let unclosed = error("id,title\nd1,a\nd3,\"5 inch nail\nd4,ghi\nd5,jkl\n");
+        assert!(unclosed.contains("t:3: "), "{unclosed}");
+        assert!(unclosed.contains("a quote opened in line 3 is never closed"), "{unclosed}");
+        assert!(error("a,b\nc,\"").contains("t:2: "));
+        assert!(error("\"").contains("t:1: "));
+        let torn = error("a,b\nd3,\"5 inch\nd4,x\nd5,\"6 inch\nd6,y\n");
+        assert!(torn.contains("t:2: "), "{torn}");
+        assert!(torn.contains("opened in line 2 is closed in line 4 before text"), "{torn}");
+        assert_eq!(rows("a,\"b\"").unwrap(), [row(1, &["a", "b"])]);
+        assert_eq!(rows("a,\"\"\"b\n\"\"\"\r\n").unwrap(), [row(1, &["a", "\"b\n\""])]);
     }
 
     #[test]
