@@ -82,6 +82,28 @@ fn a_bad_number() {
 }
 
 #[test]
+fn a_number_too_large_to_be_stored() {
+    clicks_refused(
+        b"query\tdoc\tclicks\na\td1\t4\nb\td2\t1e39\n",
+        &["c.tsv:3", "at most 3.4028235e38 in size as clicks", "found 1e39", "--lenient"],
+    );
+    clicks_refused(
+        b"query\tdoc\tweight\na\td1\t-1e39\n",
+        &["c.tsv:2", "at most 3.4028235e38 in size as weight", "found -1e39"],
+    );
+    for split in ["", "\tsplit"] {
+        let rows = [("a", "d1", "2e38"), ("b", "d2", "9"), ("a", "d1", "2e38")];
+        let value = if split.is_empty() { "" } else { "\ttrain" };
+        let rows: String =
+            rows.iter().map(|(q, d, n)| format!("{q}\t{d}\t{n}{value}\n")).collect();
+        clicks_refused(
+            format!("query\tdoc\tclicks{split}\n{rows}").as_bytes(),
+            &["c.tsv: ", "the query \"a\" and the document \"d1\"", "at most 3.4028235e38", "scale"],
+        );
+    }
+}
+
+#[test]
 fn a_negative_click_count() {
     clicks_refused(
         b"query\tdoc\tclicks\na\td1\t-2\n",

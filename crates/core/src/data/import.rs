@@ -98,7 +98,7 @@ impl Import {
         let judgments = log.take_judgments();
         let split = self.split(by_source, &log, !judgments.is_empty())?;
         run.step("splitting", 0, None)?;
-        let (given, cancelled) = log.take_pairs(split.by);
+        let (given, cancelled) = log.take_pairs(split.by)?;
         let mut divided = split.divide(given, &judgments, &log.queries, &log.documents);
         divided.drop("pairs whose weights add up to 0", cancelled);
         checks::something_to_learn_from(&divided, split.by)?;

@@ -134,22 +134,42 @@ impl Log {
     }
 
     /// The pairs of each given part; all in one where the split is not to be as given. Also
-    /// how many pairs came to nothing.
-    pub(super) fn take_pairs(&mut self, by: SplitBy) -> (Vec<(Part, Vec<Edge>)>, usize) {
+    /// how many pairs came to nothing. An error if the weights of a pair add up to more than
+    /// can be stored.
+    pub(super) fn take_pairs(&mut self, by: SplitBy) -> Result<(Vec<(Part, Vec<Edge>)>, usize)> {
         let clicks = std::mem::replace(&mut self.clicks, PARTS.map(|_| Pairs::new(Merge::Sum)));
         let links = std::mem::replace(&mut self.links, PARTS.map(|_| Pairs::new(Merge::Max)));
         if by != SplitBy::Given {
             let (edges, cancelled) = combine(clicks.into(), links.into());
-            return (vec![(Part::Train, edges)], cancelled);
+            self.check_sums(&edges)?;
+            return Ok((vec![(Part::Train, edges)], cancelled));
         }
         let mut parts = Vec::new();
         let mut cancelled = 0;
         for (part, (clicks, links)) in PARTS.into_iter().zip(clicks.into_iter().zip(links)) {
             let (edges, nothing) = combine(vec![clicks], vec![links]);
+            self.check_sums(&edges)?;
             parts.push((part, edges));
             cancelled += nothing;
         }
-        (parts, cancelled)
+        Ok((parts, cancelled))
+    }
+
+    fn check_sums(&self, edges: &[Edge]) -> Result<()> {
+        let Some(edge) = edges.iter().find(|edge| !edge.weight.is_finite()) else {
+            return Ok(());
+        };
+        let query = excerpt(self.queries.names.name(edge.query));
+        let doc = excerpt(self.documents.name(edge.doc));
+        let of_pairs = |table: &&TableReport| table.role != "queries" && table.role != "documents";
+        Err(Error::Unusable {
+            path: self.tables.iter().find(of_pairs).map_or("", |table| &table.name).into(),
+            problem: format!(
+                "the clicks or weights of the query {query:?} and the document {doc:?} add up to a number that cannot be stored, expected at most {:e} in size",
+                f32::MAX
+            ),
+            advice: "scale the numbers down".into(),
+        })
     }
 
     /// The judgments, sorted.

@@ -67,7 +67,7 @@ impl Pairs {
 }
 
 /// Clicks and links as one sorted list of pairs. Pairs whose weights cancel out are left out
-/// and counted.
+/// and counted; weights that are too large together are not finite.
 pub(super) fn combine(clicks: Vec<Pairs>, links: Vec<Pairs>) -> (Vec<Edge>, usize) {
     let mut edges: Vec<Edge> = Vec::new();
     for (group, linked) in [(clicks, false), (links, true)] {
@@ -125,6 +125,20 @@ mod tests {
         weights.push(0, 1, -2.0);
         let (edges, cancelled) = combine(vec![weights], Vec::new());
         assert_eq!((edges.len(), edges[0].weight, cancelled), (1, -2.0, 1));
+    }
+
+    #[test]
+    fn weights_too_large_together_are_not_finite() {
+        let mut clicks = Pairs::new(Merge::Sum);
+        let mut links = Pairs::new(Merge::Max);
+        for (query, clicked, linked) in [(0, 3e38, 0.0), (1, 3e38, 3e38), (2, 1.0, 1.0)] {
+            clicks.push(query, 0, clicked);
+            clicks.push(query, 0, if query == 0 { clicked } else { 0.0 });
+            links.push(query, 0, linked);
+        }
+        let (edges, _) = combine(vec![clicks], vec![links]);
+        let finite: Vec<bool> = edges.iter().map(|edge| edge.weight.is_finite()).collect();
+        assert_eq!(finite, [false, false, true]);
     }
 
     #[test]

@@ -217,7 +217,8 @@ impl<'r> TableReader<'r> {
         Ok(text.filter(|text| !text.trim().is_empty()))
     }
 
-    /// The number in `column`; `None` if the table has no such column.
+    /// The number in `column`, which fits into an `f32`; `None` if the table has no such
+    /// column.
     pub(super) fn number(&self, column: Column) -> Checked<Option<f64>> {
         let Some(text) = self.optional(column)? else {
             let named = match self.records.object() {
@@ -231,7 +232,12 @@ impl<'r> TableReader<'r> {
             return Err(self.bad("missing field", expected, "nothing"));
         };
         match text.trim().parse::<f64>() {
-            Ok(number) if number.is_finite() => Ok(Some(number)),
+            Ok(number) if (number as f32).is_finite() => Ok(Some(number)),
+            Ok(number) if number.is_finite() => Err(self.bad(
+                "number too large",
+                format!("a number of at most {:e} in size as {}", f32::MAX, column.name()),
+                excerpt(&text),
+            )),
             _ => Err(self.bad(
                 "bad number",
                 format!("a number as {}", column.name()),
