@@ -141,6 +141,22 @@ fn json_documents_keep_their_values_and_bags_of_counts() {
 }
 
 #[test]
+fn documents_without_text_where_it_is_read_are_warned_of_and_numbers_are_text() {
+    let documents = "{\"id\": 1, \"title\": 1984}\n\
+        {\"id\": 2, \"body\": [\"a list\", \"of texts\"]}\n\
+        {\"id\": 3, \"ratings\": {\"a\": 1}}\n";
+    let clicks = "query,doc,split\nx,1,train\ny,2,test\nz,2,validation\n";
+    let place = Place::with(&[("clicks.csv", clicks), ("docs.jsonl", documents)]);
+    let said = place.run("import --clicks clicks.csv --documents docs.jsonl -o data").fine();
+    let warning =
+        "1 of 3 documents have no text in the fields that are read by default (title, body, url)";
+    assert!(said.err.contains(warning), "{}", said.err);
+    place.run("train bm25 data -o model").fine();
+    let found = place.run("search model 1984 --format json").fine().json();
+    assert_eq!(found["hits"][0]["id"], "1");
+}
+
+#[test]
 fn columns_are_mapped_by_name_and_by_position() {
     let clicks = "q;x\n".replace(';', "\t") + "rust\td1\nrust\td1\ngo\td3\n";
     let bare = "a\trust\td1\t9\nb\tgo\td3\t9\nc\tpython\td2\t9\n";

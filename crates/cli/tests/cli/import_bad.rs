@@ -94,13 +94,41 @@ fn a_number_too_large_to_be_stored() {
     for split in ["", "\tsplit"] {
         let rows = [("a", "d1", "2e38"), ("b", "d2", "9"), ("a", "d1", "2e38")];
         let value = if split.is_empty() { "" } else { "\ttrain" };
-        let rows: String =
-            rows.iter().map(|(q, d, n)| format!("{q}\t{d}\t{n}{value}\n")).collect();
+        let rows: String = rows.iter().map(|(q, d, n)| format!("{q}\t{d}\t{n}{value}\n")).collect();
         clicks_refused(
             format!("query\tdoc\tclicks{split}\n{rows}").as_bytes(),
-            &["c.tsv: ", "the query \"a\" and the document \"d1\"", "at most 3.4028235e38", "scale"],
+            &[
+                "c.tsv: ",
+                "the query \"a\" and the document \"d1\"",
+                "at most 3.4028235e38",
+                "scale",
+            ],
         );
     }
+}
+
+#[test]
+fn a_bad_count_in_a_bag() {
+    let good = "{\"id\": \"d1\", \"body\": {\"a\": 2, \"b\": 0}}\n\
+        {\"id\": \"d2\", \"title\": \"x\", \"metadata\": {\"url\": \"u\", \"year\": 1999}}\n\
+        {\"id\": \"d3\", \"title\": 1984}\n";
+    let with = |body: &str| format!("{good}{{\"id\": \"d4\", {body}}}\n");
+    for (body, words) in [
+        ("\"body\": {\"a\": -1}", ["a count of 0 or more for \"a\" in body", "found -1"]),
+        ("\"body\": {\"a\": \"two\"}", ["\"a\" in body", "found \"two\""]),
+        ("\"words\": {\"a\": 1, \"b\": -2}", ["\"b\" in words", "found -2"]),
+        ("\"body\": {\"a\": 1e39}", ["\"a\" in body", "found 1e+39"]),
+    ] {
+        let words = [&words[..], &["d.jsonl:4", "bag of counts", "--lenient"]].concat();
+        documents_refused("d.jsonl", with(body).as_bytes(), &words);
+    }
+    let clicks = ("c.tsv", CLICKS.as_bytes());
+    let documents = with("\"body\": {\"a\": -1}");
+    let (place, said) = import(clicks, ("d.jsonl", documents.as_bytes()), "--lenient");
+    let said = said.fine();
+    assert!(said.out.contains("dropped 1 rows of d.jsonl: bad count in a bag"), "{}", said.out);
+    assert!(!said.err.contains("no text"), "{}", said.err);
+    assert_eq!(place.dataset("out/data").documents.len(), 3);
 }
 
 #[test]

@@ -69,7 +69,7 @@ pub(super) fn warnings(
         ));
     } else if log.without_text > 0 {
         warnings.push(format!(
-            "{} of {n_documents} documents have no text (neither title nor body nor a bag of counts); if it has another name, map it: --columns documents:body=NAME",
+            "{} of {n_documents} documents have no text in the fields that are read by default (title, body, url); if theirs has another name, map it: --columns documents:body=NAME",
             log.without_text
         ));
     }

@@ -15,6 +15,7 @@ use super::input;
 use super::names::{Names, Queries};
 use super::pairs::{Edge, Merge, Pairs, combine};
 use super::report::TableReport;
+use super::said::{bad_count, has_text};
 use super::split::{Judgment, Part};
 use super::table::{BadRow, Checked, Table, TableReader, excerpt};
 use crate::{Error, Result, Run};
@@ -27,7 +28,7 @@ pub(super) struct Log {
     pub documents: Names,
     /// Whether there is a table of documents.
     pub documents_listed: bool,
-    /// Documents with neither title nor body nor a bag of counts.
+    /// Documents that say nothing in any field that is read by default.
     pub without_text: u64,
     /// By given part.
     clicks: [Pairs; 3],
@@ -298,6 +299,16 @@ impl Log {
     /// A new document, or `None` if the same came before.
     fn document(&mut self, row: &mut TableReader<'_>) -> Checked<Option<Document>> {
         let (id, fields) = row.document()?;
+        if let Some((field, word, count)) = bad_count(&fields) {
+            return Err(BadRow {
+                advice: "an object is a bag of counts (word: number); write anything else as text",
+                ..row.bad(
+                    "bad count in a bag",
+                    format!("a count of 0 or more for {:?} in {field}", excerpt(word)),
+                    excerpt(&count.to_string()),
+                )
+            });
+        }
         let content = content(&fields);
         if let Some(known) = self.documents.get(&id) {
             let (first, line) = self.contents[known as usize];
@@ -446,13 +457,4 @@ fn content(fields: &Map<String, Value>) -> u64 {
         }
     }
     hasher.finish()
-}
-
-/// Whether a document has a title, a body or a bag of counts.
-fn has_text(fields: &Map<String, Value>) -> bool {
-    fields.iter().any(|(name, value)| match value {
-        Value::String(text) => matches!(name.as_str(), "title" | "body") && !text.trim().is_empty(),
-        Value::Object(bag) => !bag.is_empty() && bag.values().all(Value::is_number),
-        _ => false,
-    })
 }

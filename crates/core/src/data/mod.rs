@@ -16,6 +16,7 @@ mod pairs;
 mod quotes;
 mod records;
 mod report;
+mod said;
 mod split;
 mod table;
 
@@ -27,4 +28,5 @@ pub use dataset::{
 pub use import::Import;
 pub use input::text_lines;
 pub use report::{Dropped, FilterReport, ImportReport, TableReport};
+pub(crate) use said::{Said, visit};
 pub use table::{Table, TableFormat};

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use rayon::prelude::*;
 use serde_json::Value;
 
-use crate::data::{Dataset, Document};
+use crate::data::{self, Dataset, Document, Said};
 use crate::sparse::Csr;
 use crate::text::{Analyzer, Vocabulary};
 use crate::{Result, Run};
@@ -62,22 +62,14 @@ impl BlockBuilder {
     }
 }
 
-/// Emits the terms of a field: text is analysed, a list is analysed item by item, and an
-/// object of numbers is a bag of counts whose words go through the same analysis.
+/// Emits the terms of a field: its texts are analysed, and so are the words of a bag, each
+/// counted as the bag says.
 fn read_value(analyzer: &Analyzer, name: &str, value: &Value, emit: &mut dyn FnMut(&str, f32)) {
-    match value {
-        Value::String(text) if name == "url" => analyzer.url(text, &mut |term| emit(term, 1.0)),
-        Value::String(text) => analyzer.text(text, &mut |term| emit(term, 1.0)),
-        Value::Array(items) => items.iter().for_each(|item| read_value(analyzer, name, item, emit)),
-        Value::Object(bag) => {
-            for (word, count) in bag {
-                if let Some(count) = count.as_f64().filter(|&count| count > 0.0) {
-                    analyzer.text(word, &mut |term| emit(term, count as f32));
-                }
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
+    data::visit(value, &mut |said| match said {
+        Said::Text(text) if name == "url" => analyzer.url(&text, &mut |term| emit(term, 1.0)),
+        Said::Text(text) => analyzer.text(&text, &mut |term| emit(term, 1.0)),
+        Said::Counted(word, count) => analyzer.text(word, &mut |term| emit(term, count)),
+    });
 }
 
 /// Counts the `fields` of every document; with their ids.
