@@ -292,7 +292,10 @@ fn show(
 fn in_words(explanation: &Explanation) -> String {
     let lines = || explanation.parts.iter().flat_map(|part| &part.lines);
     let meets = lines().find(|line| !line.doc.starts_with("clicked for")).map(|line| {
-        format!("clicks taught that “{}” in a query goes with “{}” in a document", line.query, line.doc)
+        format!(
+            "clicks taught that “{}” in a query goes with “{}” in a document",
+            line.query, line.doc
+        )
     });
     let asked = lines()
         .find(|line| line.doc.starts_with("clicked for"))
