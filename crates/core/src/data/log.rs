@@ -53,6 +53,9 @@ pub(super) struct Log {
 /// A line of one of the tables.
 type Place = (usize, u64);
 
+/// The pairs of each given part.
+type PartedPairs = Vec<(Part, Vec<Edge>)>;
+
 /// Whether a good row was used.
 enum Kept {
     Yes,
@@ -137,7 +140,7 @@ impl Log {
     /// The pairs of each given part; all in one where the split is not to be as given. Also
     /// how many pairs came to nothing. An error if the weights of a pair add up to more than
     /// can be stored.
-    pub(super) fn take_pairs(&mut self, by: SplitBy) -> Result<(Vec<(Part, Vec<Edge>)>, usize)> {
+    pub(super) fn take_pairs(&mut self, by: SplitBy) -> Result<(PartedPairs, usize)> {
         let clicks = std::mem::replace(&mut self.clicks, PARTS.map(|_| Pairs::new(Merge::Sum)));
         let links = std::mem::replace(&mut self.links, PARTS.map(|_| Pairs::new(Merge::Max)));
         if by != SplitBy::Given {
