@@ -141,58 +141,45 @@ impl Experiment {
                 });
             }
         }
-        experiment.check().map_err(|(place, error)| Error::Unusable {
-            path: path.to_owned(),
-            problem: format!("{place}: {error}"),
-            advice: "rows are made of methods and of the file's own [models]".into(),
-        })?;
+        experiment.check(path)?;
         Ok(experiment)
     }
 
-    /// Finds wrong names before the data are read: where, and what is wrong.
-    fn check(&self) -> std::result::Result<(), (String, Error)> {
-        let table = &self.compare;
-        let at = |place: &str| {
-            let place = place.to_owned();
-            move |error| (place, error)
+    /// Finds wrong names before the data are read; `path` is the file that holds them.
+    fn check(&self, path: &Path) -> Result<()> {
+        let wrong = |place: &str, error: Error| Error::Unusable {
+            path: path.to_owned(),
+            problem: format!("{place}: {error}"),
+            advice: "rows are made of methods and of the file's own [models]".into(),
         };
+        let table = &self.compare;
         for name in self.models.keys() {
             let place = format!("[models.{name}]");
-            self.model(name).map_err(at(&place))?;
-            let used = |row: &String| {
+            self.model(name).map_err(|error| wrong(&place, error))?;
+            let uses = |row: &String| {
                 Mixture::parse(row).is_ok_and(|mix| mix.parts.iter().any(|(_, part)| part == name))
             };
-            if !table.rows.iter().any(used) {
-                let error =
-                    Error::parameter("model", name, "a model that some row of the table uses");
-                return Err((place, error));
+            if !table.rows.iter().any(uses) {
+                let unused = Error::parameter("model", name, "one that some row of the table uses");
+                return Err(wrong(&place, unused));
             }
         }
         for row in &table.rows {
             let models = Mixture::parse(row).and_then(|row| self.models_of(&[row]));
-            models.map_err(at(&format!("the row {row:?}")))?;
+            models.map_err(|error| wrong(&format!("the row {row:?}"), error))?;
         }
         if table.measures.is_empty() {
-            return Err(at("[compare]")(Error::parameter(
-                "measures",
-                "[]",
-                "at least one measure",
-            )));
+            let none = Error::parameter("measures", "[]", "at least one measure");
+            return Err(wrong("[compare]", none));
         }
         if let Some(name) = table.baseline.as_ref().filter(|name| !table.rows.contains(name)) {
-            return Err(at("[compare]")(Error::parameter(
-                "baseline",
-                format!("{name:?}"),
-                "one of the rows",
-            )));
+            let missing = Error::parameter("baseline", format!("{name:?}"), "one of the rows");
+            return Err(wrong("[compare]", missing));
         }
         for measure in self.expected.iter().filter_map(|expected| expected.measure) {
             if !table.measures.contains(&measure) {
-                return Err(at("[[expected]]")(Error::parameter(
-                    "measure",
-                    measure,
-                    "one of the table's measures",
-                )));
+                let missing = Error::parameter("measure", measure, "one of the table's measures");
+                return Err(wrong("[[expected]]", missing));
             }
         }
         Ok(())
