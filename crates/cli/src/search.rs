@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use liken::data::{Dataset, Document};
 use liken::matchers::Model;
+use serde_json::Value;
 
 use crate::console::Console;
 use crate::output::{Format, Grid, TableFormat, json};
@@ -53,7 +54,7 @@ pub fn run(args: &SearchArgs, console: &Console) -> anyhow::Result<()> {
     let mut out = console.out();
     match args.format {
         Format::Json => {
-            let hits: Vec<serde_json::Value> = hits
+            let hits: Vec<Value> = hits
                 .iter()
                 .enumerate()
                 .map(|(i, hit)| {
@@ -134,9 +135,16 @@ impl Shelf {
     /// A line to show for a document: its title, or the beginning of its text, or its URL.
     pub fn title(&self, doc: u32) -> String {
         let Some(document) = self.document(doc) else { return String::new() };
-        let text =
-            |name: &str| document.fields.get(name)?.as_str().filter(|text| !text.trim().is_empty());
-        shorten(text("title").or(text("body")).or(text("url")).unwrap_or_default(), 70)
+        let text = |name: &str| {
+            let text = match document.fields.get(name)? {
+                Value::String(text) => text.clone(),
+                number @ Value::Number(_) => number.to_string(),
+                _ => return None,
+            };
+            Some(text).filter(|text| !text.trim().is_empty())
+        };
+        let shown = text("title").or_else(|| text("body")).or_else(|| text("url"));
+        shorten(&shown.unwrap_or_default(), 70)
     }
 }
 
