@@ -13,6 +13,7 @@ use liken::experiment::fit_and_compare;
 use liken::features::Preparation;
 use liken::matchers::{Explanation, Mixture, Model, Params};
 use liken::synth::demo::Demo;
+use liken::training;
 
 use crate::console::Console;
 use crate::output::{Grid, TableFormat, grouped, typed};
@@ -210,7 +211,7 @@ fn train(dataset: &Dataset, name: &str, run: &Run<'_>) -> liken::Result<liken::m
     let mixture = Mixture::parse(name)?;
     let params: Vec<Params> =
         mixture.parts.iter().map(|(_, name)| named(name)).collect::<Result<_, _>>()?;
-    Model::train(dataset, &Preparation::default(), &mixture, &params, run)
+    training::train(dataset, &Preparation::default(), &mixture, &params, run)
 }
 
 /// Two test queries that nobody searched for, so that no click of their own helps, and whose

@@ -8,9 +8,9 @@ use anyhow::bail;
 use clap::Args;
 use liken::Run;
 use liken::data::text_lines;
-use liken::eval::share_of_ties;
 use liken::eval::trec::write_run;
 use liken::matchers::Model;
+use liken::ranking::share_of_ties;
 
 use crate::console::Console;
 

@@ -7,9 +7,8 @@ use std::time::Instant;
 use clap::{Args, CommandFactory};
 use liken::data::Dataset;
 use liken::file::NewFolder;
-use liken::matchers::{
-    FitReport, METHODS, Mixture, Model, ParamDoc, Params, Trained, preparation_docs,
-};
+use liken::matchers::{FitReport, METHODS, Mixture, ParamDoc, Params, Trained, preparation_docs};
+use liken::training;
 
 use crate::console::{Console, Usage};
 use crate::output::{Format, Grid, TableFormat, grouped, json, typed};
@@ -83,7 +82,7 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
         let dataset = Dataset::open(path)?;
         // A place that cannot be written to is found before the work, not after it.
         let folder = NewFolder::create(output, args.force)?;
-        let trained = Model::train(&dataset, &settings.preparation, &mixture, &params, run)?;
+        let trained = training::train(&dataset, &settings.preparation, &mixture, &params, run)?;
         trained.save_in(folder, started.elapsed())?;
         Ok(trained)
     })?;

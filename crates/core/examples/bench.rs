@@ -17,11 +17,12 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use liken::data::{Dataset, DatasetAbout, DatasetWriter, Document, Evidence, SplitAbout, SplitBy};
-use liken::eval::{Measure, Variant, top_k};
+use liken::eval::{Measure, Variant};
 use liken::features::{Counts, Features, Featurizer, Preparation, Response, Weighted, Weighting};
 use liken::file::{Tensors, TensorsWriter};
 use liken::linalg::{Centring, Dense, Operator, SvdParams, randomised_svd};
 use liken::matchers::Bm25;
+use liken::ranking::top_k;
 use liken::sparse::{Csr, csr_times_dense};
 use liken::synth::weblog::Weblog;
 use liken::text::{AnalyzerParams, Language};

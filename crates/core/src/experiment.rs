@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 
 use crate::data::{Dataset, Import};
 use crate::eval::{
-    Candidates, CompareParams, Comparison, Contender, HeldOut, Measure, Task, Variant,
-    check_comparable, compare,
+    Candidates, CompareParams, Comparison, HeldOut, Measure, Variant, check_comparable, compare,
 };
 use crate::features::{Counts, Preparation};
-use crate::matchers::{FitReport, Matcher, Mixture, Params};
+use crate::matchers::{FitReport, Mixture, Params};
+use crate::training::fit_all;
 use crate::{Error, Result, Run};
 
 /// An experiment file.
@@ -252,18 +252,11 @@ pub fn fit_and_compare(
 ) -> Result<(Comparison, Vec<(String, FitReport)>)> {
     check_comparable(dataset, params.rows, Some(params.on))?;
     let counts = Counts::of(dataset, preparation, run)?;
-    let validation =
-        Task::new(dataset, HeldOut::Validation, &counts.doc_ids, params.candidates, params.variant);
-    let mut contenders = Vec::with_capacity(models.len());
-    let mut fits = Vec::with_capacity(models.len());
-    for (name, model) in models {
-        run.step(&format!("fitting {name}"), 0, None)?;
-        let (matcher, report) = Matcher::fit(model, &counts, Some(&validation), run)?;
-        contenders.push(Contender { name: name.clone(), matcher });
-        fits.push((name.clone(), report));
-    }
+    let (contenders, reports) =
+        fit_all(dataset, &counts, models, params.candidates, params.variant, run)?;
     let comparison = compare(dataset, &counts, &contenders, params, run)?;
-    Ok((comparison, fits))
+    let names = models.iter().map(|(name, _)| name.clone());
+    Ok((comparison, names.zip(reports).collect()))
 }
 
 impl Expected {

@@ -7,7 +7,8 @@
 //! use liken::Run;
 //! use liken::data::{Dataset, Import, Table};
 //! use liken::features::Preparation;
-//! use liken::matchers::{Mixture, Model, Params};
+//! use liken::matchers::{Mixture, Params};
+//! use liken::training::train;
 //! # #[allow(clippy::disallowed_methods)]
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let folder = tempfile::tempdir()?;
@@ -30,7 +31,7 @@
 //! let mut params = Params::named("pls")?;
 //! params.set("dim", "2")?;
 //! let mixture = Mixture::parse("pls")?;
-//! let model = Model::train(&dataset, &Preparation::default(), &mixture, &[params], &run)?.model;
+//! let model = train(&dataset, &Preparation::default(), &mixture, &[params], &run)?.model;
 //!
 //! // No word of the query is in the document; the clicks know.
 //! let query = model.read_query("far sun miles")?;
@@ -49,8 +50,11 @@ pub mod features;
 pub mod matchers;
 
 pub mod eval;
+pub mod ranking;
+
 pub mod experiment;
 pub mod synth;
+pub mod training;
 
 pub mod file;
 pub mod linalg;

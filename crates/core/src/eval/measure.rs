@@ -19,7 +19,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Gain, Hit, Variant};
+use super::{Gain, Variant};
+use crate::ranking::Hit;
 use crate::sparse::Row;
 
 /// What is measured; `k` is the number of documents looked at from the top, at least 1, and

@@ -3,7 +3,8 @@
 //! the run files that other tools read.
 //!
 //! ```
-//! use liken::eval::{Measure, Variant, tie_rank, top_k};
+//! use liken::eval::{Measure, Variant};
+//! use liken::ranking::{tie_rank, top_k};
 //! use liken::sparse::Row;
 //!
 //! let ids = ["a", "b", "c"].map(String::from);
@@ -17,7 +18,6 @@
 mod compare;
 mod measure;
 mod name;
-mod ranking;
 pub mod significance;
 mod task;
 pub mod trec;
@@ -31,6 +31,5 @@ pub use compare::{
     check_comparable, compare, tune_weights,
 };
 pub use measure::Measure;
-pub use ranking::{Hit, share_of_ties, tie_rank, top_k};
 pub use task::{Candidates, HeldOut, Task};
 pub use variant::{Empty, Gain, Variant};

@@ -5,9 +5,15 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Hit, Measure, Variant, tie_rank, top_k};
+use super::{Measure, Variant};
 use crate::data::{Dataset, SplitBy};
+use crate::matchers::Score;
+use crate::ranking::{Hit, tie_rank, top_k};
 use crate::sparse::{Csr, Row};
+
+/// Most queries that a judge looks at: enough to choose a sweep by, and the choice must not
+/// cost more than the sweep.
+const JUDGED_QUERIES: usize = 1000;
 
 /// Which documents are ranked for a query.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -121,20 +127,34 @@ impl<'a> Task<'a> {
         measures.iter().map(|measure| measure.of(&hits, judged, &self.variant)).collect()
     }
 
-    /// The mean of `measure` over the queries at `places`; `score(i, docs)` gives the scores of
-    /// the candidates of the query at `places[i]`.
-    pub fn mean(
-        &self,
-        measure: Measure,
-        places: &[usize],
-        score: impl Fn(usize, Option<&[u32]>) -> Vec<f32> + Sync,
-    ) -> f64 {
-        let values: Vec<Option<f64>> = places
-            .par_iter()
-            .enumerate()
-            .map(|(i, &place)| self.measure(&[measure], place, &score(i, self.docs(place)))[0])
-            .collect();
-        let known: Vec<f64> = values.into_iter().flatten().collect();
-        super::significance::mean(&known)
+    /// A judge of scores: their mean `measure`, over some of the queries if there are very many.
+    /// Nothing if there is no query to judge by.
+    pub fn judge(&self, measure: Measure) -> Option<impl Fn(&Score<'_>) -> f64> {
+        let step = self.queries.len().div_ceil(JUDGED_QUERIES).max(1);
+        let places: Vec<usize> = (0..self.queries.len()).step_by(step).collect();
+        let judge = move |score: &Score<'_>| {
+            let values: Vec<Option<f64>> = places
+                .par_iter()
+                .map(|&place| {
+                    let scores = score(self.queries[place], self.docs(place));
+                    self.measure(&[measure], place, &scores)[0]
+                })
+                .collect();
+            super::significance::mean(&values.into_iter().flatten().collect::<Vec<_>>())
+        };
+        (!self.queries.is_empty()).then_some(judge)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn judged_candidates_are_chosen_when_bad_documents_are_judged() {
+        let good = Csr::from_triplets(2, 2, vec![(0, 0, 1.0), (1, 1, 2.0)]).unwrap();
+        let pooled = Csr::from_triplets(2, 2, vec![(0, 0, 1.0), (0, 1, 0.0)]).unwrap();
+        assert_eq!(Candidates::Auto.resolve(&good), Candidates::All);
+        assert_eq!(Candidates::Auto.resolve(&pooled), Candidates::Judged);
     }
 }

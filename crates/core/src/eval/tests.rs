@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::{Gain, Hit, Measure, Variant, tie_rank, top_k};
+use super::{Gain, Measure, Variant};
 use crate::data::fixture::real_data;
+use crate::ranking::{Hit, tie_rank, top_k};
 use crate::sparse::Row;
 
 /// Values by query and second key, in the order of the queries.

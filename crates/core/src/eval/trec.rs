@@ -8,7 +8,7 @@
 
 use std::io::{self, Write};
 
-use super::Hit;
+use crate::ranking::Hit;
 
 /// Writes the ranking of one query; `doc_ids` by document number. Nothing is written if an id
 /// or the tag is empty or holds white space or control characters, if the query's id begins
@@ -72,7 +72,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::eval::{tie_rank, top_k};
+    use crate::ranking::{tie_rank, top_k};
 
     fn written(query_id: &str, scores: &[f32], ids: &[&str], tag: &str) -> io::Result<String> {
         let hits: Vec<Hit> = (0..).zip(scores).map(|(doc, &score)| Hit { doc, score }).collect();

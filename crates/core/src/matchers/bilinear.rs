@@ -6,7 +6,7 @@
 
 use crate::features::{Counts, Features, Featurizer, QueryTerms};
 use crate::linalg::{Dense, dot, dot_f64};
-use crate::sparse::{Csr, csr_times_dense};
+use crate::sparse::{Csr, Row, csr_times_dense};
 use crate::{Error, Result};
 
 /// The two maps that a bilinear trainer learns.
@@ -85,11 +85,7 @@ impl Bilinear {
     /// The image of a query, known or new.
     pub fn query_image(&self, counts: &Counts, query: &QueryTerms) -> Vec<f32> {
         let (indices, values) = self.featurizer.query_terms(counts, query);
-        let mut image = vec![0.0; self.dim()];
-        for (&u, &x) in indices.iter().zip(&values) {
-            add_scaled(&mut image, x, self.maps.l_x.row(u as usize));
-        }
-        image
+        image_of(Row { indices: &indices, values: &values }, &self.maps.l_x)
     }
 
     /// The image of every query of the counts.
@@ -153,8 +149,13 @@ pub(crate) fn image(rows: &Csr, map: &Dense) -> Dense {
     images
 }
 
-fn add_scaled(sum: &mut [f32], by: f32, row: &[f32]) {
-    for (s, &value) in sum.iter_mut().zip(row) {
-        *s += by * value;
+/// The image of one sparse row under a map.
+pub(crate) fn image_of(row: Row<'_>, map: &Dense) -> Vec<f32> {
+    let mut image = vec![0.0; map.n_cols()];
+    for (feature, value) in row.iter() {
+        for (sum, &entry) in image.iter_mut().zip(map.row(feature as usize)) {
+            *sum += value * entry;
+        }
     }
+    image
 }

@@ -32,8 +32,8 @@ pub use vsm::Vsm;
 
 use serde::{Deserialize, Serialize};
 
-use crate::eval::{Measure, Task};
 use crate::features::{Counts, Featurizer, QueryTerms, Weighted};
+use crate::linalg::{Dense, dot};
 use crate::sparse::Csr;
 use crate::{Result, Run};
 
@@ -68,12 +68,19 @@ impl FitReport {
     }
 }
 
+/// Scores the candidates of a query: all documents for `None`.
+pub type Score<'a> = dyn Fn(u32, Option<&[u32]>) -> Vec<f32> + Sync + 'a;
+
+/// Says how good scores are on validation data; higher is better. Whoever fits a matcher
+/// brings the judge, so that no matcher needs to know how rankings are measured.
+pub type Judge<'a> = dyn Fn(&Score<'_>) -> f64 + 'a;
+
 impl Matcher {
-    /// Fits `params` to `counts`. `validation`, where there is any, decides when to stop.
+    /// Fits `params` to `counts`. `judge`, where there is any, decides when to stop.
     pub fn fit(
         params: &Params,
         counts: &Counts,
-        validation: Option<&Task<'_>>,
+        judge: Option<&Judge<'_>>,
         run: &Run<'_>,
     ) -> Result<(Self, FitReport)> {
         Ok(match params {
@@ -90,12 +97,14 @@ impl Matcher {
             Params::Rmls(rmls) => {
                 let featurizer = Featurizer::new(counts, &rmls.features)?;
                 let data = Weighted::of(counts, &featurizer, rmls.weighting, rmls.response)?;
-                let (maps, report) = match validation {
-                    Some(task) if !task.queries().is_empty() => {
-                        let mut validate = validator(counts, &featurizer, task)?;
+                let (maps, report) = match judge {
+                    Some(judge) => {
+                        let (x, y) = featurizer.matrices(counts)?;
+                        let mut validate =
+                            |l_x: &Dense, l_y: &Dense| Ok(judge_maps(judge, &x, &y, l_x, l_y));
                         rmls.fit(data, run, Some(&mut validate))?
                     }
-                    _ => rmls.fit(data, run, None)?,
+                    None => rmls.fit(data, run, None)?,
                 };
                 let fitted = Bilinear::new(counts, &rmls.features, maps)?;
                 (Matcher::Bilinear(Box::new(fitted)), FitReport::Rmls(report))
@@ -153,44 +162,15 @@ impl Matcher {
     }
 }
 
-/// Most validation queries that are scored after each half-sweep: enough to choose one, and
-/// the choice must not cost more than the sweep.
-const VALIDATION_QUERIES: usize = 1000;
-
-/// Scores maps on a validation task by its mean nDCG@10, over some of its queries if there
-/// are very many.
-fn validator<'a>(
-    counts: &Counts,
-    featurizer: &Featurizer,
-    task: &'a Task<'a>,
-) -> Result<impl FnMut(&crate::linalg::Dense, &crate::linalg::Dense) -> Result<f64> + use<'a>> {
-    let (x, y) = featurizer.matrices(counts)?;
-    let step = task.queries().len().div_ceil(VALIDATION_QUERIES).max(1);
-    let places: Vec<usize> = (0..task.queries().len()).step_by(step).collect();
-    let queries: Vec<u32> = places.iter().map(|&place| task.queries()[place]).collect();
-    let x = pick_rows(&x, &queries)?;
-    Ok(move |l_x: &crate::linalg::Dense, l_y: &crate::linalg::Dense| {
-        let (query_images, doc_images) = (bilinear::image(&x, l_x), bilinear::image(&y, l_y));
-        let score = |at: usize, docs: Option<&[u32]>| {
-            let image = query_images.row(at);
-            let score = |doc: usize| crate::linalg::dot(image, doc_images.row(doc));
-            match docs {
-                Some(docs) => docs.iter().map(|&doc| score(doc as usize)).collect(),
-                None => (0..doc_images.n_rows()).map(score).collect(),
-            }
-        };
-        Ok(task.mean(Measure::Ndcg { k: Some(10) }, &places, score))
+/// What `judge` says of a pair of maps.
+fn judge_maps(judge: &Judge<'_>, x: &Csr, y: &Csr, l_x: &Dense, l_y: &Dense) -> f64 {
+    let docs = bilinear::image(y, l_y);
+    judge(&|query, candidates| {
+        let image = bilinear::image_of(x.row(query as usize), l_x);
+        let score = |doc: usize| dot(&image, docs.row(doc));
+        match candidates {
+            Some(candidates) => candidates.iter().map(|&doc| score(doc as usize)).collect(),
+            None => (0..docs.n_rows()).map(score).collect(),
+        }
     })
-}
-
-fn pick_rows(matrix: &Csr, rows: &[u32]) -> Result<Csr> {
-    let mut starts = vec![0u64];
-    let (mut indices, mut values) = (Vec::new(), Vec::new());
-    for &i in rows {
-        let row = matrix.row(i as usize);
-        indices.extend_from_slice(row.indices);
-        values.extend_from_slice(row.values);
-        starts.push(indices.len() as u64);
-    }
-    Csr::new(matrix.n_cols(), starts, indices, values)
 }

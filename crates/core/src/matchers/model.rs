@@ -21,19 +21,16 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::mix::standardise;
-use super::{Explanation, FitReport, Line, Maps, Matcher, Mixture, Params, PartExplanation};
+use super::{Explanation, FitReport, Line, Maps, Matcher, Params, PartExplanation};
 use crate::data::Dataset;
-use crate::eval::{
-    Candidates, CompareParams, Contender, HeldOut, Hit, Measure, Task, Variant, check_comparable,
-    tie_rank, top_k, tune_weights,
-};
 use crate::features::{Counts, Field, Preparation, QueryTerms, Unread};
 use crate::file::{
     Folder, FolderKind, LineTable, LineTableWriter, NewFolder, Tensors, TensorsWriter,
 };
 use crate::linalg::Dense;
+use crate::ranking::{Hit, tie_rank, top_k};
 use crate::text::Vocabulary;
-use crate::{Error, Result, Run};
+use crate::{Error, Result};
 
 /// One matcher of a model.
 pub struct Part {
@@ -45,7 +42,7 @@ pub struct Part {
     pub matcher: Matcher,
 }
 
-/// A model: what [`Model::train`] yields and what a model folder holds.
+/// A model: what training yields and what a model folder holds.
 pub struct Model {
     /// What the manifest says.
     pub about: ModelAbout,
@@ -126,55 +123,16 @@ struct QueryName {
 }
 
 impl Model {
-    /// Reads `dataset` as `preparation` says and fits every part of `mixture`; weights that are not
-    /// given are tuned on validation. `params` holds a set for each part.
-    pub fn train(
-        dataset: &Dataset,
-        preparation: &Preparation,
-        mixture: &Mixture,
-        params: &[Params],
-        run: &Run<'_>,
-    ) -> Result<Trained> {
-        check_comparable(dataset, std::slice::from_ref(mixture), None)?;
-        let counts = Counts::of(dataset, preparation, run)?;
-        let variant = Variant::default();
-        let validation =
-            Task::new(dataset, HeldOut::Validation, &counts.doc_ids, Candidates::Auto, variant);
-        let mut contenders = Vec::new();
-        let mut reports = Vec::new();
-        for ((_, name), params) in mixture.parts.iter().zip(params) {
-            let (matcher, report) = Matcher::fit(params, &counts, Some(&validation), run)?;
-            contenders.push(Contender { name: name.clone(), matcher });
-            reports.push(report);
-        }
-        let compare = CompareParams {
-            rows: &[],
-            measures: &[],
-            tune_on: Measure::Ndcg { k: Some(10) },
-            baseline: 0,
-            on: HeldOut::Validation,
-            candidates: Candidates::Auto,
-            variant,
-            seed: 1,
-        };
-        let tuned = tune_weights(dataset, &counts, &contenders, mixture, &compare, run)?;
-        let parts: Vec<Part> = contenders
-            .into_iter()
-            .zip(params)
-            .zip(tuned.weights)
-            .map(|((contender, params), weight)| Part {
-                weight,
-                params: params.clone(),
-                matcher: contender.matcher,
-            })
-            .collect();
+    /// Puts fitted parts together with the counts they were fitted to. `name` is the mix as the
+    /// user wrote it.
+    pub fn assemble(name: String, dataset: &Dataset, counts: Counts, parts: Vec<Part>) -> Self {
         let path = std::path::absolute(&dataset.folder.path)
             .unwrap_or_else(|_| dataset.folder.path.clone());
         let about = ModelAbout {
-            name: mixture.to_string(),
+            name,
             parts: parts
                 .iter()
-                .map(|p| PartAbout { weight: p.weight, params: p.params.clone() })
+                .map(|part| PartAbout { weight: part.weight, params: part.params.clone() })
                 .collect(),
             dataset: DatasetRef { path, identity: dataset.folder.identity() },
             counts: ModelCounts {
@@ -184,11 +142,7 @@ impl Model {
                 pairs: counts.clicks.nnz(),
             },
         };
-        Ok(Trained {
-            model: Model::new(about, counts, parts),
-            reports,
-            validation: tuned.validation,
-        })
+        Model::new(about, counts, parts)
     }
 
     fn new(about: ModelAbout, counts: Counts, parts: Vec<Part>) -> Self {

@@ -7,7 +7,6 @@ use std::path::Path;
 use super::*;
 use crate::data::Dataset;
 use crate::data::fixture::Fixture;
-use crate::eval::{Candidates, Variant};
 use crate::features::{Features, Preparation, Response, Weighting};
 use crate::linalg::{Centring, dot_f64};
 use crate::sparse::explicit_c;
@@ -74,7 +73,8 @@ fn small(name: &str) -> Params {
 fn train(dataset: &Dataset, mix: &str) -> Trained {
     let mixture = Mixture::parse(mix).unwrap();
     let params: Vec<Params> = mixture.parts.iter().map(|(_, name)| small(name)).collect();
-    Model::train(dataset, &Preparation::default(), &mixture, &params, &Run::silent()).unwrap()
+    crate::training::train(dataset, &Preparation::default(), &mixture, &params, &Run::silent())
+        .unwrap()
 }
 
 const EVERY: [&str; 8] =
@@ -356,13 +356,4 @@ fn features_are_weighted_as_the_papers_say() {
         (Response::Log.of(-3.0), Response::Binary.of(-3.0), Response::Raw.of(-3.0)),
         (-(4.0f32.ln()), -1.0, -3.0)
     );
-}
-
-#[test]
-fn judged_candidates_are_chosen_when_bad_documents_are_judged() {
-    let good = Csr::from_triplets(2, 2, vec![(0, 0, 1.0), (1, 1, 2.0)]).unwrap();
-    let pooled = Csr::from_triplets(2, 2, vec![(0, 0, 1.0), (0, 1, 0.0)]).unwrap();
-    assert_eq!(Candidates::Auto.resolve(&good), Candidates::All);
-    assert_eq!(Candidates::Auto.resolve(&pooled), Candidates::Judged);
-    assert_eq!(Variant::default().relevant_from, 1.0);
 }

@@ -1,9 +1,9 @@
 //! The engine whose result pages the demo's users see: our own BM25.
 
 use crate::data::{Dataset, DatasetAbout, DatasetWriter, Document, Evidence, Query};
-use crate::eval::{tie_rank, top_k};
 use crate::features::{Counts, Preparation};
 use crate::matchers::{Matcher, Params};
+use crate::ranking::{tie_rank, top_k};
 use crate::sparse::Csr;
 use crate::{Error, Result, Run};
 

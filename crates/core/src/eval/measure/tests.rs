@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::eval::{Empty, tie_rank, top_k};
+use crate::eval::Empty;
+use crate::ranking::{tie_rank, top_k};
 
 /// A ranking of `docs` with falling scores.
 fn ranking(docs: &[u32]) -> Vec<Hit> {

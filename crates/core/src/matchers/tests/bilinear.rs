@@ -143,7 +143,7 @@ fn rmls_on_non_negative_data_collapses_and_says_so() {
 fn rmls_stops_on_validation_and_returns_the_best_sweep() {
     let rmls = Rmls { dim: 3, start: Start::Random, sweeps: 9, patience: 2, ..Rmls::default() };
     let mut calls = 0.0;
-    let mut validate = |_: &crate::linalg::Dense, _: &crate::linalg::Dense| {
+    let mut validate = |_: &Dense, _: &Dense| {
         calls += 1.0;
         Ok(if calls == 2.0 { 1.0 } else { 1.0 / (10.0 + calls) })
     };
@@ -220,7 +220,7 @@ fn every_result_of_rmls_obeys_its_own_penalty() {
         // Whichever step validation prefers, both maps keep the bounds.
         for preferred in 0..7 {
             let mut calls = 0;
-            let mut validate = |_: &crate::linalg::Dense, _: &crate::linalg::Dense| {
+            let mut validate = |_: &Dense, _: &Dense| {
                 calls += 1;
                 Ok(if calls - 1 == preferred { 1.0 } else { 0.0 })
             };
