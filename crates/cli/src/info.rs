@@ -93,7 +93,7 @@ fn dataset(folder: &Folder<DatasetAbout>, out: &mut impl Write) -> anyhow::Resul
             source.name,
             source.role,
             source.bytes,
-            &source.sha256[..12.min(source.sha256.len())]
+            head(&source.sha256)
         )?;
     }
     for line in &about.report {
@@ -124,7 +124,7 @@ fn model(folder: &Folder<ModelAbout>, out: &mut impl Write) -> anyhow::Result<()
         out,
         "dataset     {} ({}…)",
         about.dataset.path.display(),
-        &about.dataset.identity[..12.min(about.dataset.identity.len())]
+        head(&about.dataset.identity)
     )?;
     for part in &about.parts {
         writeln!(out, "part        {} × {}", part.weight, part.params.name())?;
@@ -142,6 +142,11 @@ fn model(folder: &Folder<ModelAbout>, out: &mut impl Write) -> anyhow::Result<()
         writeln!(out, "trained     in {seconds:.1} s with {} threads", times["threads"])?;
     }
     Ok(())
+}
+
+/// The beginning of a checksum, enough to tell two apart.
+fn head(checksum: &str) -> String {
+    checksum.chars().take(12).collect()
 }
 
 fn flatten(prefix: &str, value: &Value, flat: &mut BTreeMap<String, String>) {
