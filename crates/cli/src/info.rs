@@ -9,6 +9,7 @@ use clap::Args;
 use liken::data::{DatasetAbout, text_lines};
 use liken::file::{Folder, FolderKind};
 use liken::matchers::ModelAbout;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::console::Console;
@@ -59,16 +60,18 @@ pub fn run(args: &InfoArgs, console: &Console) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
+/// What every folder has: its identity and who wrote it.
+fn origin<T: DeserializeOwned>(folder: &Folder<T>, out: &mut impl Write) -> anyhow::Result<()> {
+    writeln!(out, "identity    {}", folder.identity())?;
+    let manifest = &folder.manifest;
+    Ok(writeln!(out, "written by  liken {}, format {}", manifest.liken, manifest.format)?)
+}
+
 fn dataset(folder: &Folder<DatasetAbout>, out: &mut impl Write) -> anyhow::Result<()> {
     let about = &folder.manifest.about;
     let counts = &about.counts;
     writeln!(out, "dataset     {}", folder.path.display())?;
-    writeln!(out, "identity    {}", folder.identity())?;
-    writeln!(
-        out,
-        "written by  liken {}, format {}",
-        folder.manifest.liken, folder.manifest.format
-    )?;
+    origin(folder, out)?;
     writeln!(out, "queries     {}", grouped(counts.queries))?;
     writeln!(out, "documents   {}", grouped(counts.documents))?;
     writeln!(
@@ -106,12 +109,7 @@ fn model(folder: &Folder<ModelAbout>, out: &mut impl Write) -> anyhow::Result<()
     let about = &folder.manifest.about;
     writeln!(out, "model       {}", folder.path.display())?;
     writeln!(out, "method      {}", about.name)?;
-    writeln!(out, "identity    {}", folder.identity())?;
-    writeln!(
-        out,
-        "written by  liken {}, format {}",
-        folder.manifest.liken, folder.manifest.format
-    )?;
+    origin(folder, out)?;
     writeln!(
         out,
         "knows       {} documents, {} queries, {} terms, {} training pairs",

@@ -28,5 +28,5 @@ pub use dataset::{
 pub use import::Import;
 pub use input::text_lines;
 pub use report::{Dropped, FilterReport, ImportReport, TableReport};
-pub(crate) use said::{Said, visit};
+pub(crate) use said::{READ_BY_DEFAULT, Said, visit};
 pub use table::{Table, TableFormat};

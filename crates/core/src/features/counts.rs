@@ -5,6 +5,7 @@
 //! Whatever is counted to build the vocabulary and its statistics is counted on training
 //! alone: documents that were not held out, and queries that have training clicks.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
@@ -13,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{Block, assemble, count_texts, count_unread, read_documents, read_queries};
-use crate::data::Dataset;
+use crate::data::{Dataset, READ_BY_DEFAULT};
 use crate::sparse::Csr;
 use crate::text::{Analyzer, AnalyzerParams, Vocabulary, query_identity};
 use crate::{Error, Result, Run};
@@ -32,7 +33,7 @@ pub struct Preparation {
 
 impl Default for Preparation {
     fn default() -> Self {
-        let fields = ["title", "body", "url"].map(str::to_owned).to_vec();
+        let fields = READ_BY_DEFAULT.map(str::to_owned).to_vec();
         Preparation { analyzer: AnalyzerParams::default(), fields, min_df: 1 }
     }
 }
@@ -98,6 +99,8 @@ pub struct Counts {
     /// Texts that yielded nothing.
     pub unread: Unread,
     by_identity: HashMap<String, u32>,
+    /// All queries of a text that several share.
+    twins: HashMap<String, Vec<u32>>,
 }
 
 /// A query ready to be scored: its known terms, and its number if training knew it.
@@ -191,11 +194,20 @@ impl Counts {
         }
         // Of several queries with one text, one with training clicks knows more; else the first.
         let mut by_identity: HashMap<String, u32> = HashMap::with_capacity(parts.query_texts.len());
-        for (i, text) in parts.query_texts.iter().enumerate() {
-            let place = by_identity.entry(query_identity(text)).or_insert(i as u32);
-            let clicked = |i: usize| !parts.clicks.row(i).is_empty();
-            if !clicked(*place as usize) && clicked(i) {
-                *place = i as u32;
+        let mut twins: HashMap<String, Vec<u32>> = HashMap::new();
+        let clicked = |i: u32| !parts.clicks.row(i as usize).is_empty();
+        for (i, text) in (0u32..).zip(&parts.query_texts) {
+            match by_identity.entry(query_identity(text)) {
+                Entry::Vacant(place) => {
+                    place.insert(i);
+                }
+                Entry::Occupied(mut place) => {
+                    let first = *place.get();
+                    twins.entry(place.key().clone()).or_insert_with(|| vec![first]).push(i);
+                    if !clicked(first) && clicked(i) {
+                        place.insert(i);
+                    }
+                }
             }
         }
         Ok(Counts {
@@ -214,6 +226,7 @@ impl Counts {
             query_texts: parts.query_texts,
             unread: parts.unread,
             by_identity,
+            twins,
         })
     }
 
@@ -251,12 +264,9 @@ impl Counts {
     /// text, it is that one, whatever other query shares the text.
     pub fn read_query_of(&self, id: &str, text: &str) -> QueryTerms {
         let mut query = self.read_query(text);
-        let is_it = |&i: &usize| {
-            self.query_ids[i] == id && query_identity(&self.query_texts[i]) == query_identity(text)
-        };
-        if let Some(known) = query.known.filter(|&i| self.query_ids[i as usize] != id) {
-            let found = (0..self.n_queries()).find(is_it);
-            query.known = Some(found.map_or(known, |i| i as u32));
+        if let Some(twins) = self.twins.get(&query_identity(text)) {
+            let named = twins.iter().find(|&&i| self.query_ids[i as usize] == id);
+            query.known = named.copied().or(query.known);
         }
         query
     }

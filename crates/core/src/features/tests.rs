@@ -107,7 +107,7 @@ fn a_new_document_is_featurised_like_a_known_one_without_clicks() {
     let data = dataset(&dir.path().join("d"), &docs, &["red"], 1, &[]);
     let counts = Counts::of(&data, &Preparation::default(), &Run::silent()).unwrap();
     let featurizer = Featurizer::new(&counts, &Features::default()).unwrap();
-    let (_, y) = featurizer.matrices(&counts).unwrap();
+    let y = featurizer.docs(&counts).unwrap();
     let (indices, values) = featurizer.doc(counts.docs.row(1), None);
     assert_eq!(y.row(1), crate::sparse::Row { indices: &indices, values: &values });
     let wrong = Features { doc_words: -1.0, ..Features::default() };
@@ -135,4 +135,25 @@ fn table_one_counts_a_small_log_by_hand() {
     // C has rows fruit, crimson and document 0; each meets the four features of document 0.
     assert_eq!((table.w_x, table.w_y), (12.0 / 7.0, 12.0 / 7.0));
     assert_eq!(ClickHistogram::of(&counts).bins[1], (Some(10.0), 2, 2));
+}
+
+#[test]
+fn of_queries_that_share_a_text_the_one_with_the_id_is_meant_or_one_that_was_clicked() {
+    let dir = tempfile::tempdir().unwrap();
+    // The ids of a fixture are the texts as written; the identity is the same for all three.
+    let queries = ["Apple pie", "apple pie", "APPLE PIE", "tart"];
+    let documents = [("d", json!({ "title": "apple" }))];
+    let fixture = Fixture {
+        documents: &documents,
+        queries: &queries,
+        clicks: &[(1, 0, 5.0), (3, 0, 5.0)],
+        held_out: &[],
+    };
+    let counts =
+        Counts::of(&fixture.open(&dir.path().join("d")), &Preparation::default(), &Run::silent())
+            .unwrap();
+    assert_eq!(counts.read_query("aPPle pie").known, Some(1));
+    assert_eq!(counts.read_query_of("APPLE PIE", "apple pie").known, Some(2));
+    assert_eq!(counts.read_query_of("17", "apple pie").known, Some(1));
+    assert_eq!(counts.read_query_of("tart", "apple pie").known, Some(1));
 }

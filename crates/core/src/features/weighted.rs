@@ -170,16 +170,17 @@ impl Featurizer {
         self.query(query.row(), query.known.map(|i| counts.clicks.row(i as usize)))
     }
 
-    /// X and Y for everything in `counts`: all queries, all documents.
-    pub fn matrices(&self, counts: &Counts) -> Result<(Csr, Csr)> {
-        let clicked_by = counts.clicks.transpose();
-        let x = rows(self.d_x(), counts.n_queries(), |i| {
+    /// The features of every query of `counts`.
+    pub fn queries(&self, counts: &Counts) -> Result<Csr> {
+        rows(self.d_x(), counts.n_queries(), |i| {
             self.query(counts.queries.row(i), Some(counts.clicks.row(i)))
-        })?;
-        let y = rows(self.d_y(), counts.n_docs(), |j| {
-            self.doc(counts.docs.row(j), Some(clicked_by.row(j)))
-        })?;
-        Ok((x, y))
+        })
+    }
+
+    /// The features of every document of `counts`.
+    pub fn docs(&self, counts: &Counts) -> Result<Csr> {
+        let clicked_by = counts.clicks.transpose();
+        rows(self.d_y(), counts.n_docs(), |j| self.doc(counts.docs.row(j), Some(clicked_by.row(j))))
     }
 
     /// What feature `u` of a query means, for people.
@@ -237,7 +238,6 @@ impl Weighted {
         weighting: Weighting,
         response: Response,
     ) -> Result<Self> {
-        let (x, y) = featurizer.matrices(counts)?;
         let training: Vec<usize> =
             (0..counts.n_queries()).filter(|&i| !counts.clicks.row(i).is_empty()).collect();
         if training.is_empty() {
@@ -247,10 +247,11 @@ impl Weighted {
             });
         }
         let n_x = training.len() as f32;
-        let x = rows(x.n_cols(), training.len(), |t| {
-            let row = x.row(training[t]);
-            (row.indices.to_vec(), row.values.to_vec())
+        let x = rows(featurizer.d_x(), training.len(), |t| {
+            let i = training[t];
+            featurizer.query(counts.queries.row(i), Some(counts.clicks.row(i)))
         })?;
+        let y = featurizer.docs(counts)?;
         let r = rows(counts.n_docs(), training.len(), |t| {
             let row = counts.clicks.row(training[t]);
             let scale = match weighting {

@@ -57,7 +57,7 @@ impl Bilinear {
                 ),
             });
         }
-        let (_, y) = featurizer.matrices(counts)?;
+        let y = featurizer.docs(counts)?;
         let images = image(&y, &maps.l_y);
         Ok(Bilinear { featurizer, maps, y, images })
     }
@@ -90,8 +90,7 @@ impl Bilinear {
 
     /// The image of every query of the counts.
     pub fn query_images(&self, counts: &Counts) -> Result<Dense> {
-        let (x, _) = self.featurizer.matrices(counts)?;
-        Ok(image(&x, &self.maps.l_x))
+        Ok(image(&self.featurizer.queries(counts)?, &self.maps.l_x))
     }
 
     /// Scores every document.

@@ -99,7 +99,7 @@ impl Matcher {
                 let data = Weighted::of(counts, &featurizer, rmls.weighting, rmls.response)?;
                 let (maps, report) = match judge {
                     Some(judge) => {
-                        let (x, y) = featurizer.matrices(counts)?;
+                        let (x, y) = (featurizer.queries(counts)?, data.y.clone());
                         let mut validate =
                             |l_x: &Dense, l_y: &Dense| Ok(judge_maps(judge, &x, &y, l_x, l_y));
                         rmls.fit(data, run, Some(&mut validate))?

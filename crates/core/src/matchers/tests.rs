@@ -337,7 +337,7 @@ fn features_are_weighted_as_the_papers_say() {
     let counts = Counts::of(&data, &Preparation::default(), &Run::silent()).unwrap();
     let features = Features { query_clicks: 1.0, doc_clicks: 0.5, ..Features::default() };
     let featurizer = Featurizer::new(&counts, &features).unwrap();
-    let (x, y) = featurizer.matrices(&counts).unwrap();
+    let (x, y) = (featurizer.queries(&counts).unwrap(), featurizer.docs(&counts).unwrap());
     assert_eq!((x.n_cols(), y.n_cols()), (3 + 3, 3 + 2));
     for row in x.rows().chain(y.rows()) {
         assert!((row.norm() - 1.0).abs() < 1e-6);
