@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, ValueEnum};
-use liken::data::{Dropped, Evidence, Import, ImportReport, SplitBy, Table, TableFormat, is_beir};
+use liken::data::{
+    Dropped, EventRules, Evidence, Import, ImportReport, SplitBy, Table, TableFormat, is_beir,
+};
 
 use crate::console::Console;
 use crate::output::{Format, Grid, TableFormat as Style, grouped, json};
@@ -19,6 +21,8 @@ Tables are TSV, CSV or JSON lines by their ending, packed (.gz, .zst) or not; - 
 input. The first line names the columns:
   clicks     query, doc, clicks (else each line is one click) or a signed weight, [split]
   links      query, doc, [weight], [split]: pairs that no click filter touches
+  events     query, doc, [time], [user], [session], [page], [rank], [clicked]: a raw log, one
+             line for each document clicked or shown
   documents  id, title, body, url, class, and anything else, which is kept
   queries    id, text, [split]: the other tables then name queries by id
   judgments  query, doc, grade, [split]
@@ -33,6 +37,9 @@ Examples:
   zcat log.gz | liken import --clicks - --input-format tsv --documents docs.csv -o data
   liken import --clicks c.tsv --documents d.tsv --columns documents:id=docno,body=content -o data
   liken import --clicks c.tsv --documents d.jsonl --judgments grades.tsv -o data
+  liken import --events log.tsv.gz --documents d.jsonl --min-users 5 --half-life 30 -o data
+  liken import --events log.tsv.gz --split time --test-from 2026-11-01 --max-memory 2GiB -o data
+  liken import --events today.tsv --append data
   liken import beir nfcorpus -o data";
 
 /// Turn click logs, documents and judgments into a dataset.
@@ -41,13 +48,17 @@ Examples:
 pub struct ImportArgs {
     /// A BEIR folder, alone or after the word `beir`.
     #[arg(value_name = "FOLDER", num_args = 0..=2,
-        required_unless_present_any = ["clicks", "links"],
-        conflicts_with_all = ["clicks", "links", "documents", "queries", "judgments"])]
+        required_unless_present_any = ["clicks", "links", "events"],
+        conflicts_with_all = ["clicks", "links", "events", "documents", "queries", "judgments"])]
     source: Vec<PathBuf>,
 
     /// Clicks: query, doc, and how many.
     #[arg(long, value_name = "FILE")]
     clicks: Option<PathBuf>,
+
+    /// A raw log: one line for each document that somebody clicked or was shown.
+    #[arg(long, value_name = "FILE")]
+    events: Option<PathBuf>,
 
     /// Pairs of query and document that are not clicks.
     #[arg(long, value_name = "FILE")]
@@ -65,9 +76,14 @@ pub struct ImportArgs {
     #[arg(long, value_name = "FILE")]
     judgments: Option<PathBuf>,
 
-    /// The folder to write.
-    #[arg(long, short, value_name = "FOLDER")]
-    output: PathBuf,
+    /// The folder to write [default: with --append, that dataset].
+    #[arg(long, short, value_name = "FOLDER", required_unless_present = "append")]
+    output: Option<PathBuf>,
+
+    /// Add the events to this dataset, which was made from events, too; settings that are not
+    /// named are its own.
+    #[arg(long, value_name = "DATASET", requires = "events")]
+    append: Option<PathBuf>,
 
     /// Replace the folder if it exists.
     #[arg(long)]
@@ -109,6 +125,9 @@ pub struct ImportArgs {
     #[arg(long, value_name = "N")]
     min_clicks: Option<u32>,
 
+    #[command(flatten)]
+    events_args: EventsArgs,
+
     /// Skip and count bad rows instead of stopping at the first.
     #[arg(long)]
     lenient: bool,
@@ -118,10 +137,51 @@ pub struct ImportArgs {
     format: Format,
 }
 
+/// How a raw log is read.
+#[derive(Args)]
+#[command(next_help_heading = "Raw logs (--events)")]
+struct EventsArgs {
+    /// Leave out queries of fewer different users: what one person asks may name that person.
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "events",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
+    min_users: u32,
+
+    /// Count at most so many clicks of one user on one document for one query.
+    #[arg(long, value_name = "N", requires = "events")]
+    max_per_user: Option<u32>,
+
+    /// Leave out users with more events than this, as robots.
+    #[arg(long, value_name = "N", requires = "events")]
+    max_user_events: Option<u64>,
+
+    /// A click counts half after so many days.
+    #[arg(long, value_name = "DAYS", requires = "events")]
+    half_life: Option<f64>,
+
+    /// With --split time: validation begins here [default: by its share of the clicks].
+    #[arg(long, value_name = "TIME", requires = "events")]
+    validation_from: Option<String>,
+
+    /// With --split time: test begins here [default: by its share of the clicks].
+    #[arg(long, value_name = "TIME", requires = "events")]
+    test_from: Option<String>,
+
+    /// Memory for sorting the log, as in 500MiB or 2GiB; what does not fit goes through files,
+    /// and the dataset is the same [default: half of what is free].
+    #[arg(long, value_name = "SIZE", requires = "events", value_parser = parse_size)]
+    max_memory: Option<u64>,
+}
+
 /// A table, on the command line.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Role {
     Clicks,
+    Events,
     Links,
     Documents,
     Queries,
@@ -138,7 +198,10 @@ struct Columns {
 /// Runs the verb.
 pub fn run(args: &ImportArgs, console: &Console) -> anyhow::Result<()> {
     let import = args.import();
-    let report = console.run(|run| import.run(&args.output, args.force, run))?;
+    // A dataset that is appended to is replaced as a whole, once everything went well.
+    let in_place = args.append.is_some() && (args.output.is_none() || args.output == args.append);
+    let force = args.force || in_place;
+    let report = console.run(|run| import.run(args.output(), force, run))?;
     for warning in &report.warnings {
         console.warn(warning);
     }
@@ -160,6 +223,17 @@ impl ImportArgs {
             queries: self.table(Role::Queries, &self.queries),
             judgments: self.table(Role::Judgments, &self.judgments),
             links: self.table(Role::Links, &self.links),
+            events: self.table(Role::Events, &self.events),
+            rules: EventRules {
+                min_users: self.events_args.min_users,
+                max_per_user: self.events_args.max_per_user,
+                max_user_events: self.events_args.max_user_events,
+                half_life: self.events_args.half_life,
+            },
+            append: self.append.clone(),
+            validation_from: self.events_args.validation_from.clone(),
+            test_from: self.events_args.test_from.clone(),
+            max_memory: self.events_args.max_memory,
             split: self.split,
             validation: self.validation,
             test: self.test,
@@ -169,6 +243,7 @@ impl ImportArgs {
         };
         for (role, table) in [
             (Role::Clicks, &import.clicks),
+            (Role::Events, &import.events),
             (Role::Documents, &import.documents),
             (Role::Queries, &import.queries),
             (Role::Judgments, &import.judgments),
@@ -184,6 +259,10 @@ impl ImportArgs {
             }
         }
         import
+    }
+
+    fn output(&self) -> &Path {
+        self.output.as_deref().or(self.append.as_deref()).unwrap_or(Path::new(""))
     }
 
     fn beir(&self) -> Option<PathBuf> {
@@ -231,7 +310,8 @@ impl ImportArgs {
             Evidence::HeldOutClicks => "held-out clicks",
         };
         let mut parts = Grid::new(["part", "queries", "pairs", "from"]).left(&[3]);
-        let learnt = if about.sources.iter().any(|source| source.role == "clicks") {
+        let of_clicks = |role: &str| matches!(role, "clicks" | "events");
+        let learnt = if about.sources.iter().any(|source| of_clicks(&source.role)) {
             "clicks"
         } else {
             "links"
@@ -264,10 +344,17 @@ impl ImportArgs {
         for note in &report.notes {
             writeln!(out, "note: {note}")?;
         }
+        if report.sort_files > 0 {
+            writeln!(
+                out,
+                "the log did not fit into memory and was sorted in {} files",
+                grouped(report.sort_files)
+            )?;
+        }
         writeln!(
             out,
             "wrote {}: {} queries, {} documents, split by {}",
-            self.output.display(),
+            self.output().display(),
             grouped(about.counts.queries),
             grouped(about.counts.documents),
             about.split.by.name(),
@@ -326,6 +413,31 @@ fn parse_columns(text: &str) -> Result<Columns, String> {
     Ok(Columns { role, names: names.collect::<Result<_, _>>()? })
 }
 
+/// A number of bytes: 500MiB, 2GiB, 1500000.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let unit: u64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        "t" | "tib" => 1 << 40,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        _ => return Err(format!("{text:?}: expected a size such as 500MiB or 2GiB")),
+    };
+    let bytes = number.parse::<f64>().map(|number| number * unit as f64);
+    bytes
+        .ok()
+        .filter(|&bytes| bytes >= 1.0 && bytes < 2f64.powi(63))
+        .map(|bytes| bytes as u64)
+        .ok_or_else(|| format!("{text:?}: expected a size such as 500MiB or 2GiB"))
+}
+
 fn format_parser() -> impl TypedValueParser<Value = TableFormat> {
     PossibleValuesParser::new(["tsv", "csv", "jsonl"]).map(|name| match name.as_str() {
         "tsv" => TableFormat::Tsv,
@@ -349,6 +461,22 @@ fn usage(message: &str) -> ! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_are_read_with_their_unit() {
+        for (text, bytes) in [
+            ("1", 1),
+            ("2 KiB", 2048),
+            ("1.5MiB", 3 << 19),
+            ("2GB", 2_000_000_000),
+            ("1g", 1 << 30),
+        ] {
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "0", "much", "-1", "3 furlongs", "1e9", "99999999999TiB"] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn the_line_to_type_has_no_filter_and_can_be_pasted() {

@@ -58,6 +58,7 @@ pub mod training;
 
 pub mod file;
 pub mod linalg;
+pub mod memory;
 pub mod random;
 pub mod sparse;
 pub mod text;

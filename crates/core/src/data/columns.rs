@@ -16,6 +16,7 @@ pub(super) enum Role {
     Judgments,
     Queries,
     Documents,
+    Events,
 }
 
 impl Role {
@@ -26,6 +27,7 @@ impl Role {
             Role::Judgments => "judgments",
             Role::Queries => "queries",
             Role::Documents => "documents",
+            Role::Events => "events",
         }
     }
 
@@ -38,6 +40,16 @@ impl Role {
             Role::Judgments => &[Column::Query, Column::Doc, Column::Grade, Column::Split],
             Role::Queries => &[Column::Id, Column::Text, Column::Split],
             Role::Documents => &[Column::Id],
+            Role::Events => &[
+                Column::Query,
+                Column::Doc,
+                Column::Time,
+                Column::User,
+                Column::Session,
+                Column::Page,
+                Column::Rank,
+                Column::Clicked,
+            ],
         }
     }
 }
@@ -52,6 +64,12 @@ pub(super) enum Column {
     Split,
     Grade,
     Id,
+    Time,
+    User,
+    Session,
+    Page,
+    Rank,
+    Clicked,
     Text,
 }
 
@@ -65,12 +83,18 @@ impl Column {
             Column::Split => "split",
             Column::Grade => "grade",
             Column::Id => "id",
+            Column::Time => "time",
+            Column::User => "user",
+            Column::Session => "session",
+            Column::Page => "page",
+            Column::Rank => "rank",
+            Column::Clicked => "clicked",
             Column::Text => "text",
         }
     }
 
     fn is_optional(self) -> bool {
-        matches!(self, Column::Clicks | Column::Weight | Column::Split)
+        !matches!(self, Column::Query | Column::Doc | Column::Grade | Column::Id | Column::Text)
     }
 
     fn other_name(self) -> Option<&'static str> {

@@ -6,15 +6,19 @@
 //! documents.jsonl                one document a line: id and its fields as they came
 //! *.offsets.safetensors          where each line starts
 //! matrices.safetensors           clicks (training), validation and test judgments, held-out documents
+//! impressions.safetensors        pages of results as they were shown, if the log says
+//! log.jsonl.zst                  the raw log, aggregated: what another day is appended to
 //! ```
 //! Rows of the three matrices are queries, columns are documents, both in the order of the
 //! text tables. A judgment of grade 0 is stored, so that "judged bad" differs from "not judged".
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::events::EventsAbout;
+use super::impressions::{self, Impressions};
 use crate::Result;
 use crate::file::{
     Folder, FolderKind, LineTable, LineTableWriter, NewFolder, Tensors, TensorsWriter,
@@ -56,6 +60,9 @@ pub struct DatasetAbout {
     pub min_clicks: Option<f64>,
     /// What validation and test are judged by.
     pub evidence: Evidence,
+    /// Of the raw log it was made from, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<EventsAbout>,
     /// What was kept and dropped, in sentences.
     pub report: Vec<String>,
 }
@@ -69,6 +76,7 @@ impl DatasetAbout {
             split: SplitAbout { by: SplitBy::Given, seed: 0, shares: (0.0, 0.0) },
             min_clicks: None,
             evidence,
+            events: None,
             report: Vec::new(),
         }
     }
@@ -127,6 +135,8 @@ pub enum SplitBy {
     Documents,
     /// Judged queries: all clicks are training, the judgments are dealt out.
     Judgments,
+    /// Clicks, by time: the newest are held out.
+    Time,
     /// As the source says.
     Given,
 }
@@ -175,6 +185,15 @@ impl Dataset {
         })
     }
 
+    /// The pages of results that training may learn from; none where the log does not tell.
+    pub fn impressions(&self) -> Result<Impressions> {
+        if !self.folder.manifest.files.contains_key(impressions::FILE) {
+            return Ok(Impressions::default());
+        }
+        let path = self.folder.file(impressions::FILE);
+        Impressions::open(&path, self.clicks.n_rows(), self.clicks.n_cols())
+    }
+
     /// What the manifest says.
     pub fn about(&self) -> &DatasetAbout {
         &self.folder.manifest.about
@@ -196,6 +215,11 @@ impl DatasetWriter {
         let queries = LineTableWriter::create(&folder.path("queries.jsonl"))?;
         let documents = LineTableWriter::create(&folder.path("documents.jsonl"))?;
         Ok(DatasetWriter { folder, queries, documents })
+    }
+
+    /// Where the file `name` of the dataset is to be written; also the place for scratch files.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path(name)
     }
 
     /// Appends a query.

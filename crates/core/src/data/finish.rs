@@ -4,10 +4,12 @@
 use serde_json::Map;
 
 use super::dataset::{Counts, DatasetAbout, DatasetWriter, Document, Query, SplitAbout, SplitBy};
+use super::events::{Aggregated, EventRules, EventsAbout, Timeline};
+use super::impressions::{self, ImpressionsWriter};
 use super::log::Log;
 use super::names::Queries;
 use super::report::{FilterReport, ImportReport};
-use super::split::{Divided, Split};
+use super::split::{Divided, Part, Split};
 use crate::sparse::Csr;
 use crate::{Result, Run};
 
@@ -17,7 +19,15 @@ pub(super) struct Prepared {
     pub divided: Divided,
     pub split: Split,
     pub filter: Option<FilterReport>,
+    pub events: Option<Events>,
     pub warnings: Vec<String>,
+}
+
+/// A raw log that was read, aggregated and written.
+pub(super) struct Events {
+    pub aggregated: Aggregated,
+    pub timeline: Timeline,
+    pub rules: EventRules,
 }
 
 impl Prepared {
@@ -47,6 +57,12 @@ impl Prepared {
         let n_dropped = numbers.len() - n_queries;
         self.divided.drop("queries left without training pair or judgment", n_dropped);
 
+        let events = match &self.events {
+            None => None,
+            Some(events) => Some(self.write_events(events, &numbers, &writer, run)?),
+        };
+        let sort_files = self.events.as_ref().map_or(0, |events| events.aggregated.files);
+
         let Divided { train, validation, test, held_out_documents, .. } = self.divided;
         let matrix = |pairs: &mut dyn Iterator<Item = (u32, u32, f32)>| {
             let known = pairs.filter_map(|(q, d, value)| Some((numbers[q as usize]?, d, value)));
@@ -63,6 +79,17 @@ impl Prepared {
         if has_clicks && !counted && self.filter.is_none() {
             notes.push("no column clicks: each line is one click, and no pair is filtered".into());
         }
+        if let Some(events) = &events {
+            notes.extend(events.period().map(|period| format!("the events are {period}")));
+            notes.push(events.evidence());
+            if let Some((validation, test)) = events.cuts {
+                let (validation, test) = (events.moment(validation), events.moment(test));
+                notes.push(format!("validation begins with {validation}, test with {test}"));
+            }
+            if events.rules.half_life.is_some() {
+                notes.push("clicks are counted by their age: the click filter looks at what is left of them".into());
+            }
+        }
         notes.append(&mut self.divided.notes);
         let given = self.split.by == SplitBy::Given;
         let shares = if given { (0.0, 0.0) } else { self.split.shares };
@@ -73,6 +100,7 @@ impl Prepared {
                 split: SplitAbout { by: self.split.by, seed: self.split.seed, shares },
                 min_clicks: self.filter.as_ref().map(|filter| f64::from(filter.min_clicks)),
                 evidence: self.divided.evidence,
+                events,
                 report: Vec::new(),
             },
             tables: self.log.tables,
@@ -81,6 +109,7 @@ impl Prepared {
             dropped: self.divided.dropped,
             notes,
             warnings: self.warnings,
+            sort_files,
         };
         report.about.report = report.sentences();
         report.about =
@@ -88,11 +117,94 @@ impl Prepared {
         Ok(report)
     }
 
+    /// Writes the lists of impressions that training may use; what the manifest says of the log.
+    fn write_events(
+        &self,
+        events: &Events,
+        numbers: &[Option<u32>],
+        writer: &DatasetWriter,
+        run: &Run<'_>,
+    ) -> Result<EventsAbout> {
+        let Events { aggregated, timeline, rules } = events;
+        let mut lists = ImpressionsWriter::create(&writer.path(""))?;
+        if aggregated.offers.impressions {
+            let training = Training::new(&self.divided, self.split.by, &self.log.queries);
+            let mut logs = aggregated.queries()?;
+            while let Some(log) = logs.next()? {
+                run.check()?;
+                let Some(query) = self.log.queries.names.get(&log.query) else { continue };
+                let Some(number) = numbers[query as usize] else { continue };
+                let doc = |place: u32| {
+                    self.log.documents.get(&log.docs[place as usize]).unwrap_or_default()
+                };
+                for (span, count, list) in &log.lists {
+                    let shown =
+                        list.iter().map(|&(place, rank, clicked)| (doc(place), rank, clicked));
+                    if timeline.part(*span) == Part::Train && training.may_see(query, shown.clone())
+                    {
+                        lists.push(number, u32::try_from(*count).unwrap_or(u32::MAX), shown)?;
+                    }
+                }
+            }
+        }
+        let n_lists = lists.finish(&writer.path(impressions::FILE))?;
+        let clicks = &aggregated.clicks;
+        let spans = clicks.keys().next().copied().zip(clicks.keys().next_back().copied());
+        Ok(EventsAbout {
+            impressions: aggregated.offers.impressions,
+            positions: aggregated.offers.ranks,
+            users: aggregated.offers.users,
+            times: aggregated.offers.times,
+            dated: aggregated.offers.dated,
+            spans,
+            cuts: timeline.cuts,
+            lists: n_lists as u64,
+            rules: rules.clone(),
+        })
+    }
+
     fn step(&self, run: &Run<'_>, done: u32, total: usize) -> Result<()> {
         if done.is_multiple_of(1 << 16) {
             run.step("writing", u64::from(done), Some(total as u64))?;
         }
         Ok(())
+    }
+}
+
+/// What training may see of the pages that were shown.
+struct Training<'a> {
+    divided: &'a Divided,
+    by: SplitBy,
+    queries: &'a Queries,
+    /// By query: whether it is held out.
+    held_out: Vec<bool>,
+}
+
+impl<'a> Training<'a> {
+    fn new(divided: &'a Divided, by: SplitBy, queries: &'a Queries) -> Self {
+        let mut held_out = vec![false; queries.names.len()];
+        if by == SplitBy::Queries {
+            for (query, _, _) in divided.validation.iter().chain(&divided.test) {
+                held_out[*query as usize] = true;
+            }
+        }
+        Training { divided, by, queries, held_out }
+    }
+
+    fn may_see(&self, query: u32, mut shown: impl Iterator<Item = (u32, u32, bool)>) -> bool {
+        if self.held_out[query as usize]
+            || self.queries.part(query).is_some_and(|p| p != Part::Train)
+        {
+            return false;
+        }
+        shown.all(|(doc, _, clicked)| match self.by {
+            SplitBy::Documents => self.divided.held_out_documents.binary_search(&doc).is_err(),
+            SplitBy::Edges if clicked => {
+                let train = &self.divided.train;
+                train.binary_search_by_key(&(query, doc), |e| (e.query, e.doc)).is_ok()
+            }
+            _ => true,
+        })
     }
 }
 

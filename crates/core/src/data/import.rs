@@ -1,4 +1,4 @@
-//! From tables or a BEIR folder to a dataset folder: read, aggregate, split, filter, write,
+//! From tables, a raw log or a BEIR folder to a dataset folder: read, aggregate, split, filter, write,
 //! and say what became of everything.
 //!
 //! The filter comes after the split and touches training pairs only, so that nothing held
@@ -9,17 +9,19 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::append::Previous;
 use super::beir;
 use super::checks;
 use super::columns::Role;
 use super::dataset::{DatasetWriter, SplitBy};
-use super::finish::Prepared;
+use super::events::{self, Cuts, EventLog, EventRules, Timeline};
+use super::finish::{Events, Prepared};
 use super::input::is_stdin;
 use super::log::Log;
 use super::report::{FilterReport, ImportReport};
 use super::split::{Divided, Part, Split};
 use super::table::Table;
-use crate::{Error, Result, Run};
+use crate::{Error, Result, Run, memory};
 
 /// The papers keep pairs with more than three clicks.
 const MIN_CLICKS: u32 = 4;
@@ -41,6 +43,20 @@ pub struct Import {
     /// Columns query, doc and, optionally, weight and split: pairs to learn from that are not
     /// clicks, so that no click filter applies.
     pub links: Option<Table>,
+    /// A raw log, one event a line: columns query, doc and, optionally, time, user, session,
+    /// page, rank, clicked.
+    pub events: Option<Table>,
+    /// How the raw log is read.
+    pub rules: EventRules,
+    /// A dataset whose log and documents come first. Settings that are not named are its own.
+    pub append: Option<PathBuf>,
+    /// When validation begins, where the split is by time; else its share of the clicks.
+    pub validation_from: Option<String>,
+    /// When test begins, likewise.
+    pub test_from: Option<String>,
+    /// Bytes that sorting the raw log, and then its ids and pairs, may take; half of what is
+    /// free unless set. The dataset is the same for any number.
+    pub max_memory: Option<u64>,
     /// What to deal out. Unset: as the source says if it does; judgments if there are any;
     /// else queries.
     pub split: Option<SplitBy>,
@@ -76,9 +92,10 @@ impl Import {
             &mut self.queries,
             &mut self.judgments,
             &mut self.links,
+            &mut self.events,
         ];
         let paths = tables.into_iter().flatten().map(|table| &mut table.path);
-        for path in paths.chain(self.beir.as_mut()) {
+        for path in paths.chain(self.beir.as_mut()).chain(self.append.as_mut()) {
             if !is_stdin(path) {
                 *path = folder.join(&path);
             }
@@ -88,12 +105,43 @@ impl Import {
     /// Imports into a new dataset folder at `output`. On any error, and when `run` is
     /// stopped, nothing stays behind.
     pub fn run(&self, output: &Path, force: bool, run: &Run<'_>) -> Result<ImportReport> {
+        match &self.append {
+            None => self.run_after(None, output, force, run),
+            Some(path) => {
+                let previous = Previous::open(path, self)?;
+                previous.fill(self).run_after(Some(&previous), output, force, run)
+            }
+        }
+    }
+
+    fn run_after(
+        &self,
+        previous: Option<&Previous>,
+        output: &Path,
+        force: bool,
+        run: &Run<'_>,
+    ) -> Result<ImportReport> {
         let (readings, by_source) = self.readings()?;
         self.check_shares()?;
+        self.rules.check()?;
+        let memory = self.max_memory.unwrap_or_else(|| memory::available() / 2);
         let mut writer = DatasetWriter::create(output, force)?;
         let mut log = Log::new(self.lenient);
+        if self.events.is_some() {
+            let share = memory / 4 * 3;
+            log.events = Some(EventLog::new(&writer.path(""), share, &self.rules)?);
+        }
+        if let Some(previous) = previous.filter(|previous| previous.has_documents()) {
+            log.take_documents(&previous.dataset.documents, &mut writer, run)?;
+        }
         for reading in &readings {
             log.read(reading, &mut writer, run)?;
+        }
+        let events = self.aggregate(&mut log, previous, &writer, memory, run)?;
+        if let Some(previous) = previous {
+            let mut sources = previous.sources(&log.sources)?;
+            sources.append(&mut log.sources);
+            log.sources = sources;
         }
         let judgments = log.take_judgments();
         let split = self.split(by_source, &log, !judgments.is_empty())?;
@@ -107,7 +155,46 @@ impl Import {
         checks::parts_asked_for(&divided, split.by, asked)?;
         let warnings = checks::warnings(&divided, &log, filter.as_ref(), split.by);
         run.step("writing", 0, None)?;
-        Prepared { log, divided, split, filter, warnings }.write(writer, run)
+        Prepared { log, divided, split, filter, events, warnings }.write(writer, run)
+    }
+
+    /// Aggregates the events that were read, with those of `previous`, and adds their pairs to
+    /// the log.
+    fn aggregate(
+        &self,
+        log: &mut Log,
+        previous: Option<&Previous>,
+        writer: &DatasetWriter,
+        memory: u64,
+        run: &Run<'_>,
+    ) -> Result<Option<Events>> {
+        let Some(events) = log.events.take() else { return Ok(None) };
+        self.rules.check_against(events.offers)?;
+        let kept = match previous {
+            None => None,
+            Some(previous) => {
+                let offers = previous.events.offers();
+                if offers.times != events.offers.times || offers.dated != events.offers.dated {
+                    return Err(Error::Unusable {
+                        path: previous.dataset.folder.path.clone(),
+                        problem: "its events and the new ones do not agree on what a time is: with date, without, or none at all".into(),
+                        advice: "write the times of all days in the same way".into(),
+                    });
+                }
+                Some((previous.log()?, offers))
+            }
+        };
+        let aggregated = events.aggregate(&self.rules, kept, &writer.path(events::FILE), run)?;
+        log.leave_out(aggregated.left_out, &self.rules);
+        let cuts = (self.split == Some(SplitBy::Time)).then(|| Cuts {
+            shares: (self.validation.unwrap_or(0.1), self.test.unwrap_or(0.1)),
+            from: (self.validation_from.as_deref(), self.test_from.as_deref()),
+        });
+        let clicks = &aggregated.clicks;
+        let timeline = Timeline::new(clicks, aggregated.offers, self.rules.half_life, cuts)?;
+        log.add_events(&aggregated, &timeline, memory, run)?;
+        let rules = self.rules.clone();
+        Ok(Some(Events { aggregated, timeline, rules }))
     }
 
     /// The tables to read, in an order in which each knows the ids it needs.
@@ -115,6 +202,7 @@ impl Import {
         let tables = [
             (Role::Queries, &self.queries),
             (Role::Documents, &self.documents),
+            (Role::Events, &self.events),
             (Role::Clicks, &self.clicks),
             (Role::Links, &self.links),
             (Role::Judgments, &self.judgments),
@@ -135,10 +223,16 @@ impl Import {
             }
             return beir::tables(folder, self.split).map(|(readings, by)| (readings, Some(by)));
         }
-        if self.clicks.is_none() && self.links.is_none() {
+        if self.append.is_some() && self.events.is_none() {
+            return Err(Error::Empty {
+                what: "there is nothing to append".into(),
+                advice: "give the new events: --events FILE".into(),
+            });
+        }
+        if self.clicks.is_none() && self.links.is_none() && self.events.is_none() {
             return Err(Error::Empty {
                 what: "there is nothing to learn from".into(),
-                advice: "give clicks (--clicks FILE), links (--links FILE) or a BEIR folder".into(),
+                advice: "give events (--events FILE), clicks (--clicks FILE), links (--links FILE) or a BEIR folder".into(),
             });
         }
         if readings.iter().filter(|reading| is_stdin(&reading.table.path)).count() > 1 {
@@ -174,6 +268,16 @@ impl Import {
                 what: "the split is to be as given, but no table has a column called split".into(),
                 advice: "add the column, map it (--columns split=NAME), or split by queries".into(),
             });
+        }
+        if by == SplitBy::Time && self.events.is_none() {
+            return Err(Error::Empty {
+                what: "the split is to be by time, but there are no events".into(),
+                advice: "give a raw log with times (--events FILE), or split by queries".into(),
+            });
+        }
+        if by != SplitBy::Time && (self.validation_from.is_some() || self.test_from.is_some()) {
+            let expected = "time, because a moment is given at which validation or test begins";
+            return Err(Error::parameter("split", by.name(), expected));
         }
         if by == SplitBy::Judgments && !has_judgments {
             return Err(Error::Empty {

@@ -10,14 +10,16 @@ use serde_json::{Map, Value};
 
 use super::columns::{Column, Role};
 use super::dataset::{DatasetWriter, Document, Source, SplitBy};
+use super::events::{Aggregated, EventLog, EventRules, LeftOut, Timeline};
 use super::import::Reading;
 use super::input;
 use super::names::{Names, Queries};
 use super::pairs::{Edge, Merge, Pairs, combine};
-use super::report::TableReport;
+use super::report::{Dropped, TableReport};
 use super::said::{bad_count, has_text};
 use super::split::{Judgment, Part};
 use super::table::{BadRow, Checked, Table, TableReader, excerpt};
+use crate::file::LineTable;
 use crate::{Error, Result, Run};
 
 const PARTS: [Part; 3] = [Part::Train, Part::Validation, Part::Test];
@@ -47,6 +49,8 @@ pub(super) struct Log {
     pub notes: Vec<String>,
     /// By document: a hash of its content, and its line.
     contents: Vec<(u64, u64)>,
+    /// Where there is a raw log.
+    pub events: Option<EventLog>,
     lenient: bool,
 }
 
@@ -57,7 +61,7 @@ type Place = (usize, u64);
 type PartedPairs = Vec<(Part, Vec<Edge>)>;
 
 /// Whether a good row was used.
-enum Kept {
+pub(super) enum Kept {
     Yes,
     No(&'static str),
 }
@@ -79,6 +83,7 @@ impl Log {
             sources: Vec::new(),
             notes: Vec::new(),
             contents: Vec::new(),
+            events: None,
             lenient,
         }
     }
@@ -107,8 +112,13 @@ impl Log {
             }
             _ => {}
         }
+        let mut events = self.events.take();
         while rows.advance()? {
             let kept = match reading.role {
+                Role::Events => match &mut events {
+                    Some(events) => self.event(&rows.reader, events)?,
+                    None => Ok(Kept::No("there is no place for events")),
+                },
                 Role::Queries => self.query(&rows.reader),
                 Role::Clicks => self.click(&rows.reader),
                 Role::Links => self.link(&rows.reader, reading.part),
@@ -121,6 +131,7 @@ impl Log {
             };
             rows.settle(kept)?;
         }
+        self.events = events;
         if !rows.reader.nameless().is_empty() {
             let columns: Vec<String> =
                 rows.reader.nameless().iter().map(ToString::to_string).collect();
@@ -143,7 +154,7 @@ impl Log {
     pub(super) fn take_pairs(&mut self, by: SplitBy) -> Result<(PartedPairs, usize)> {
         let clicks = std::mem::replace(&mut self.clicks, PARTS.map(|_| Pairs::new(Merge::Sum)));
         let links = std::mem::replace(&mut self.links, PARTS.map(|_| Pairs::new(Merge::Max)));
-        if by != SplitBy::Given {
+        if !matches!(by, SplitBy::Given | SplitBy::Time) {
             let (edges, cancelled) = combine(clicks.into(), links.into());
             self.check_sums(&edges)?;
             return Ok((vec![(Part::Train, edges)], cancelled));
@@ -361,18 +372,7 @@ impl Log {
         let id = row.text(Column::Doc)?;
         // A judgment cannot bring in a document: without text or clicks nothing finds it.
         if self.documents_listed || row.role() == Role::Judgments {
-            return self.documents.get(&id).ok_or_else(|| BadRow {
-                advice: if self.documents_listed {
-                    "add it to the documents"
-                } else {
-                    "nobody clicked it: give the documents with --documents"
-                },
-                ..row.bad(
-                    "unknown document",
-                    "a known document",
-                    format!("the unknown document {:?}", excerpt(&id)),
-                )
-            });
+            return self.documents.get(&id).ok_or_else(|| self.unknown_document(row, &id));
         }
         self.documents.add(&id).ok_or_else(|| too_many(row, "documents"))
     }
@@ -383,14 +383,141 @@ impl Log {
             if !listed {
                 return too_many(row, "queries");
             }
-            BadRow {
-                advice: "add it to the queries",
-                ..row.bad(
-                    "unknown query",
-                    "the id of a known query",
-                    format!("the unknown query {:?}", excerpt(raw)),
-                )
+            unknown_query(row, raw)
+        })
+    }
+
+    /// A row that names a document that is not there.
+    pub(super) fn unknown_document(&self, row: &TableReader<'_>, id: &str) -> BadRow {
+        BadRow {
+            advice: if self.documents_listed {
+                "add it to the documents"
+            } else {
+                "nobody clicked it: give the documents with --documents"
+            },
+            ..row.bad(
+                "unknown document",
+                "a known document",
+                format!("the unknown document {:?}", excerpt(id)),
+            )
+        }
+    }
+
+    /// Takes the documents of an earlier dataset, with its table of them.
+    pub(super) fn take_documents(
+        &mut self,
+        documents: &LineTable<Document>,
+        writer: &mut DatasetWriter,
+        run: &Run<'_>,
+    ) -> Result<()> {
+        self.documents_listed = true;
+        for at in 0..documents.len() {
+            if at.is_multiple_of(1 << 14) {
+                run.step("copying documents", at as u64, Some(documents.len() as u64))?;
             }
+            let document = documents.get(at)?;
+            if self.documents.add(&document.id).is_none() {
+                break;
+            }
+            self.contents.push((content(&document.fields), at as u64 + 1));
+            self.without_text += u64::from(!has_text(&document.fields));
+            writer.document(&document)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the pairs of an aggregated raw log: clicks by age and by part.
+    pub(super) fn add_events(
+        &mut self,
+        events: &Aggregated,
+        timeline: &Timeline,
+        most: u64,
+        run: &Run<'_>,
+    ) -> Result<()> {
+        self.has_counts = true;
+        let mut logs = events.queries()?;
+        let mut done = 0u64;
+        while let Some(log) = logs.next()? {
+            done += 1;
+            if done.is_multiple_of(1 << 12) {
+                run.step("adding up", done, None)?;
+                self.check_memory(most)?;
+            }
+            let full = |what: &str| Error::Empty {
+                what: format!("the events name 2³² {what} or more"),
+                advice: "split the log".into(),
+            };
+            let query = self.queries.known_as(&log.query).ok_or_else(|| full("queries"))?;
+            if let Some((spelling, n)) = log.spellings.first() {
+                self.queries.spelt(query, spelling, *n as f64);
+            }
+            let said = self.queries.part(query);
+            let mut numbers = Vec::with_capacity(log.docs.len());
+            for doc in &log.docs {
+                numbers.push(self.documents.add(doc).ok_or_else(|| full("documents"))?);
+            }
+            for clicks in log.clicks.chunk_by(|a, b| a.0 == b.0) {
+                let mut weights = [0.0; PARTS.len()];
+                for &(_, span, n) in clicks {
+                    let part = said.unwrap_or_else(|| timeline.part(span));
+                    weights[part as usize] += n as f64 * timeline.weight(span);
+                    self.queries.clicks[query as usize] += n as f64;
+                }
+                for (part, weight) in PARTS.into_iter().zip(weights) {
+                    if weight > 0.0 {
+                        self.clicks[part as usize].push(
+                            query,
+                            numbers[clicks[0].0 as usize],
+                            weight,
+                        );
+                    }
+                }
+            }
+        }
+        self.check_memory(most)
+    }
+
+    /// Says in the report what became of events after they were read.
+    pub(super) fn leave_out(&mut self, left_out: LeftOut, rules: &EventRules) {
+        let Some(report) = self.tables.iter_mut().rev().find(|table| table.role == "events") else {
+            return;
+        };
+        let LeftOut { repeated, of_robots, robots, of_rare_queries, rare_queries, beyond_cap } =
+            left_out;
+        let most = rules.max_user_events.unwrap_or_default();
+        let cap = rules.max_per_user.unwrap_or_default();
+        for (count, why) in [
+            (repeated, "the same event of the same user in the same second again".to_owned()),
+            (
+                of_robots,
+                format!("of {robots} users with more than {most} events, taken for robots"),
+            ),
+            (
+                of_rare_queries,
+                format!("of {rare_queries} queries with fewer than {} users", rules.min_users),
+            ),
+            (beyond_cap, format!("clicks beyond {cap} of one user on one document for one query")),
+        ] {
+            if count > 0 {
+                report.kept = report.kept.saturating_sub(count);
+                report.dropped.push(Dropped { why, count, samples: Vec::new() });
+            }
+        }
+    }
+
+    fn check_memory(&self, most: u64) -> Result<()> {
+        let pairs: usize = self.clicks.iter().chain(&self.links).map(Pairs::memory).sum();
+        let taken = self.queries.memory() + self.documents.memory() + pairs;
+        if taken as u64 <= most {
+            return Ok(());
+        }
+        Err(Error::Empty {
+            what: format!(
+                "the ids and pairs of the log, aggregated, take {} MiB so far, more than the limit of {} MiB",
+                taken >> 20,
+                most >> 20
+            ),
+            advice: "raise --max-memory, leave out rare queries (--min-users), or import fewer days at a time".into(),
         })
     }
 }
@@ -439,6 +566,18 @@ impl<'r> Rows<'r> {
         }
         self.report.drop_bad(bad, &self.label);
         Ok(())
+    }
+}
+
+/// A row that names a query that is not there.
+pub(super) fn unknown_query(row: &TableReader<'_>, id: &str) -> BadRow {
+    BadRow {
+        advice: "add it to the queries",
+        ..row.bad(
+            "unknown query",
+            "the id of a known query",
+            format!("the unknown query {:?}", excerpt(id)),
+        )
     }
 }
 

@@ -43,6 +43,11 @@ impl Pairs {
         self.entries.push((query, doc, weight));
     }
 
+    /// Bytes taken.
+    pub(super) fn memory(&self) -> usize {
+        size_of::<(u32, u32, f64)>() * self.entries.capacity()
+    }
+
     fn aggregate(&mut self) {
         // Stable, so that weights are added in the order in which they came.
         self.entries.par_sort_by_key(|&(query, doc, _)| (query, doc));

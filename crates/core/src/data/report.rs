@@ -26,6 +26,9 @@ pub struct ImportReport {
     pub notes: Vec<String>,
     /// What the user should not overlook.
     pub warnings: Vec<String>,
+    /// How many files the sort of a raw log needed, because memory did not suffice; no part
+    /// of the dataset, which is the same without them.
+    pub sort_files: usize,
 }
 
 /// What was read of one table.

@@ -34,8 +34,14 @@ impl Part {
 
 impl SplitBy {
     /// Every way to split.
-    pub const ALL: [SplitBy; 5] =
-        [SplitBy::Queries, SplitBy::Edges, SplitBy::Documents, SplitBy::Judgments, SplitBy::Given];
+    pub const ALL: [SplitBy; 6] = [
+        SplitBy::Queries,
+        SplitBy::Edges,
+        SplitBy::Documents,
+        SplitBy::Judgments,
+        SplitBy::Time,
+        SplitBy::Given,
+    ];
 
     /// Its name in files and on the command line.
     pub fn name(self) -> &'static str {
@@ -44,6 +50,7 @@ impl SplitBy {
             SplitBy::Edges => "edges",
             SplitBy::Documents => "documents",
             SplitBy::Judgments => "judgments",
+            SplitBy::Time => "time",
             SplitBy::Given => "given",
         }
     }
@@ -96,7 +103,7 @@ impl Split {
         let edges = || given.iter().flat_map(|(_, edges)| edges);
         // The part of every pair, given part after given part, and of every judgment.
         let (edge_parts, judged_parts): (Vec<Part>, Vec<Part>) = match self.by {
-            SplitBy::Given => {
+            SplitBy::Given | SplitBy::Time => {
                 let parts = given.iter().flat_map(|(part, edges)| vec![*part; edges.len()]);
                 (parts.collect(), self.given(&given, judgments, queries, &mut notes))
             }

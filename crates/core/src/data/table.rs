@@ -55,6 +55,9 @@ pub struct Table {
     /// Whether the first line is already a row.
     #[serde(default)]
     pub no_header: bool,
+    /// Whether queries are written in brackets: `[new york]`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub brackets: bool,
     /// Our name of a column → its name in the table, or its position counted from 0.
     #[serde(default)]
     pub columns: BTreeMap<String, String>,
@@ -99,6 +102,7 @@ pub(super) struct TableReader<'r> {
     layout: Layout,
     role: Role,
     any: bool,
+    brackets: bool,
 }
 
 impl<'r> TableReader<'r> {
@@ -124,7 +128,7 @@ impl<'r> TableReader<'r> {
             }
         }
         let layout = Layout::find(table, role, format, header, records.label())?;
-        Ok(TableReader { records, layout, role, any: false })
+        Ok(TableReader { records, layout, role, any: false, brackets: table.brackets })
     }
 
     /// What the table is called in messages.
@@ -135,6 +139,11 @@ impl<'r> TableReader<'r> {
     /// What the table is read as.
     pub(super) fn role(&self) -> Role {
         self.role
+    }
+
+    /// Whether queries are written in brackets.
+    pub(super) fn table_in_brackets(&self) -> bool {
+        self.brackets
     }
 
     /// Bytes read and their SHA-256.

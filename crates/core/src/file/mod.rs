@@ -4,11 +4,13 @@
 mod folder;
 mod lines;
 mod single;
+mod sort;
 mod staged;
 mod tensors;
 
 pub use folder::{Folder, FolderKind, Manifest, NewFolder, checksum};
 pub use lines::{LineTable, LineTableWriter};
 pub use single::NewFile;
+pub(crate) use sort::{Sorted, Sorter};
 pub use staged::StagedFolder;
 pub use tensors::{Tensors, TensorsWriter};

@@ -127,6 +127,9 @@ pub trait Number: Pod {
     const DTYPE: Dtype;
 }
 
+impl Number for u8 {
+    const DTYPE: Dtype = Dtype::U8;
+}
 impl Number for u32 {
     const DTYPE: Dtype = Dtype::U32;
 }

@@ -137,6 +137,7 @@ impl Weblog {
             split: SplitAbout { by: SplitBy::Judgments, seed: self.seed, shares: (0.5, 0.5) },
             min_clicks: Some(LEAST_CLICKS),
             evidence: Evidence::Judgments,
+            events: None,
             report: vec![
                 format!(
                     "synthetic log of {} queries, {} documents and {} words with planted \

@@ -1,0 +1,97 @@
+use super::*;
+
+/// User, page, seconds, rank, clicked, document; all for the query "q".
+type Line = (&'static str, &'static str, i64, u32, bool, &'static str);
+
+fn grouped(lines: &[Line], offers: Offers, rules: &EventRules) -> (Vec<QueryLog>, LeftOut) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut sorter = Sorter::new(dir.path(), 1 << 20).unwrap();
+    let mut record = Vec::new();
+    for &(user, page, seconds, rank, clicked, doc) in lines {
+        let event = Event { query: "q", user, page, seconds, rank, clicked, doc, spelling: "Q" };
+        event.encode(&mut record);
+        sorter.push(&record).unwrap();
+    }
+    let mut logs = Vec::new();
+    let run = Run::silent();
+    let sorted = sorter.finish(&run).unwrap();
+    let left_out = group(sorted, offers, rules, &HashSet::new(), &run, |log| {
+        logs.push(log);
+        Ok(())
+    });
+    (logs, left_out.unwrap())
+}
+
+const ALL: Offers =
+    Offers { times: true, dated: false, users: true, pages: false, ranks: true, impressions: true };
+
+#[test]
+fn the_events_of_one_page_are_one_list() {
+    let lines = [
+        ("ann", "", 0, 2, false, "b"),
+        ("ann", "", 0, 1, false, "a"),
+        ("ann", "", 5, 2, true, "b"),
+        // Half an hour later it is another page.
+        ("ann", "", 5 + PAGE_GAP + 1, 1, false, "c"),
+        ("bob", "", 3, 1, false, "a"),
+        ("bob", "", 3, 2, true, "b"),
+    ];
+    let (logs, left_out) = grouped(&lines, ALL, &EventRules::default());
+    assert_eq!(left_out, LeftOut::default());
+    let log = &logs[0];
+    assert_eq!(log.docs, ["a", "b", "c"]);
+    assert_eq!(log.clicks, [(1, 3, 1), (1, 5, 1)]);
+    assert_eq!(log.spellings, [("Q".to_owned(), 6)]);
+    let page = vec![(0, 1, false), (1, 2, true)];
+    let other = vec![(2, 1, false)];
+    assert_eq!(log.lists, [(0, 1, page.clone()), (3, 1, page), (5 + PAGE_GAP + 1, 1, other)]);
+}
+
+#[test]
+fn a_page_of_its_own_keeps_events_together_and_apart() {
+    let lines =
+        [("", "p1", 0, 0, false, "a"), ("", "p2", 0, 0, false, "a"), ("", "p1", 9, 0, true, "b")];
+    let offers = Offers { users: false, pages: true, ranks: false, ..ALL };
+    let lists = &grouped(&lines, offers, &EventRules::default()).0[0].lists;
+    assert_eq!(*lists, [(0, 1, vec![(0, 0, false)]), (0, 1, vec![(0, 0, false), (1, 0, true)])]);
+    // Without users and pages, what was shown in one second was one page.
+    let lines =
+        lines.map(|(user, _, seconds, rank, clicked, doc)| (user, "", seconds, rank, clicked, doc));
+    let offers = Offers { pages: false, ..offers };
+    let lists = &grouped(&lines, offers, &EventRules::default()).0[0].lists;
+    assert_eq!(*lists, [(0, 1, vec![(0, 0, false)]), (9, 1, vec![(1, 0, true)])]);
+}
+
+#[test]
+fn repetitions_robots_and_rare_queries_are_left_out_and_counted() {
+    let click = |user, seconds, doc| (user, "", seconds, 0, true, doc);
+    let lines =
+        [click("ann", 1, "a"), click("ann", 1, "a"), click("ann", 2, "a"), click("bob", 1, "a")];
+    let offers = Offers { impressions: false, ..ALL };
+    let rules = EventRules { max_per_user: Some(1), min_users: 2, ..EventRules::default() };
+    let (logs, left_out) = grouped(&lines, offers, &rules);
+    assert_eq!(logs[0].clicks, [(0, 1, 2)]);
+    assert_eq!((left_out.repeated, left_out.beyond_cap), (1, 1));
+    let rules = EventRules { min_users: 3, ..EventRules::default() };
+    let (logs, left_out) = grouped(&lines, offers, &rules);
+    assert!(logs.is_empty());
+    assert_eq!((left_out.rare_queries, left_out.of_rare_queries), (1, 3));
+    // Nobody in particular is not one user, and may do the same thing twice.
+    let lines = [click("", 1, "a"), click("", 1, "a")];
+    let rules = EventRules { max_per_user: Some(1), ..EventRules::default() };
+    let (logs, _) = grouped(&lines, offers, &rules);
+    assert_eq!(logs[0].clicks, [(0, 1, 2)]);
+}
+
+#[test]
+fn users_with_too_many_events_are_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut users = Sorter::new(dir.path(), 64).unwrap();
+    for (user, events) in [("ann", 3), ("robot", 40), ("bob", 4), ("spider", 5)] {
+        for _ in 0..events {
+            users.push(&user_key(user).to_be_bytes()).unwrap();
+        }
+    }
+    let robots = robots(users, 4, &Run::silent()).unwrap();
+    assert_eq!(robots, ["robot", "spider"].map(user_key).into());
+}

@@ -1,0 +1,227 @@
+//! Pages of results as people saw them: which documents were shown for a query, where, and
+//! which of them were clicked. Equal pages are one list with a count.
+//!
+//! Only what training may know is here: no list of a held-out query, pair or document, and,
+//! where the split is by time, none from after the training period.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use bytemuck::Pod;
+use memmap2::Mmap;
+
+use crate::file::{Tensors, TensorsWriter};
+use crate::{Error, Result};
+
+/// Its name in the dataset folder, where there are any.
+pub(super) const FILE: &str = "impressions.safetensors";
+
+/// All lists of a dataset.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Impressions {
+    queries: Vec<u32>,
+    counts: Vec<u32>,
+    starts: Vec<u64>,
+    docs: Vec<u32>,
+    ranks: Vec<u32>,
+    clicked: Vec<u8>,
+}
+
+/// One page of results.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ImpressionList<'a> {
+    /// The query's number.
+    pub query: u32,
+    /// How many times it was shown.
+    pub count: u32,
+    /// The documents' numbers, from the top.
+    pub docs: &'a [u32],
+    /// Their ranks from 1; 0 where the log does not say.
+    pub ranks: &'a [u32],
+    /// 1 where the document was clicked.
+    pub clicked: &'a [u8],
+}
+
+impl Impressions {
+    /// Reads the lists at `path`, of a dataset with so many queries and documents.
+    pub(super) fn open(path: &Path, n_queries: usize, n_documents: usize) -> Result<Self> {
+        let file = Tensors::open(path)?;
+        let lists = Impressions {
+            queries: file.array("queries")?.1,
+            counts: file.array("counts")?.1,
+            starts: file.array("starts")?.1,
+            docs: file.array("docs")?.1,
+            ranks: file.array("ranks")?.1,
+            clicked: file.array("clicked")?.1,
+        };
+        let n = lists.docs.len();
+        let sound = lists.starts.len() == lists.queries.len() + 1
+            && lists.counts.len() == lists.queries.len()
+            && lists.starts.first() == Some(&0)
+            && lists.starts.last() == Some(&(n as u64))
+            && lists.starts.is_sorted()
+            && (lists.ranks.len(), lists.clicked.len()) == (n, n)
+            && lists.queries.iter().all(|&query| (query as usize) < n_queries)
+            && lists.docs.iter().all(|&doc| (doc as usize) < n_documents);
+        if sound { Ok(lists) } else { Err(Error::damaged(path, "lists of impressions do not fit")) }
+    }
+
+    /// How many different lists there are.
+    pub fn len(&self) -> usize {
+        self.queries.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.queries.is_empty()
+    }
+
+    /// The lists, by query.
+    pub fn iter(&self) -> impl Iterator<Item = ImpressionList<'_>> {
+        (0..self.len()).map(|at| {
+            let range = self.starts[at] as usize..self.starts[at + 1] as usize;
+            ImpressionList {
+                query: self.queries[at],
+                count: self.counts[at],
+                docs: &self.docs[range.clone()],
+                ranks: &self.ranks[range.clone()],
+                clicked: &self.clicked[range],
+            }
+        })
+    }
+
+    /// How often documents were shown and clicked at each of the ranks from 1 to `ranks`;
+    /// where the log has no ranks, places in the list stand for them.
+    pub fn by_rank(&self, ranks: usize) -> Vec<(u64, u64)> {
+        let mut by_rank = vec![(0, 0); ranks];
+        for list in self.iter() {
+            for (place, (&rank, &clicked)) in list.ranks.iter().zip(list.clicked).enumerate() {
+                let rank = if rank == 0 { place + 1 } else { rank as usize };
+                if let Some((shown, clicks)) = by_rank.get_mut(rank - 1) {
+                    *shown += u64::from(list.count);
+                    *clicks += u64::from(list.count) * u64::from(clicked);
+                }
+            }
+        }
+        by_rank
+    }
+}
+
+/// Writes lists one after the other, through files, so that they need not fit into memory.
+pub(super) struct ImpressionsWriter {
+    folder: tempfile::TempDir,
+    files: [(PathBuf, BufWriter<File>); 6],
+    lists: usize,
+    entries: usize,
+}
+
+const QUERIES: usize = 0;
+const COUNTS: usize = 1;
+const STARTS: usize = 2;
+const DOCS: usize = 3;
+const RANKS: usize = 4;
+const CLICKED: usize = 5;
+
+impl ImpressionsWriter {
+    /// A writer with its files below `scratch`.
+    pub(super) fn create(scratch: &Path) -> Result<Self> {
+        let folder = tempfile::Builder::new()
+            .prefix("lists")
+            .tempdir_in(scratch)
+            .map_err(Error::io("write", scratch))?;
+        let open = |name: usize| {
+            let path = folder.path().join(name.to_string());
+            let file = File::create(&path).map_err(Error::io("create", &path))?;
+            Ok((path, BufWriter::with_capacity(1 << 16, file)))
+        };
+        let files = [open(0)?, open(1)?, open(2)?, open(3)?, open(4)?, open(5)?];
+        let mut writer = ImpressionsWriter { folder, files, lists: 0, entries: 0 };
+        writer.put(STARTS, &[0u64])?;
+        Ok(writer)
+    }
+
+    /// Appends a list of documents with rank and whether clicked.
+    pub(super) fn push(
+        &mut self,
+        query: u32,
+        count: u32,
+        list: impl Iterator<Item = (u32, u32, bool)>,
+    ) -> Result<()> {
+        for (doc, rank, clicked) in list {
+            self.put(DOCS, &[doc])?;
+            self.put(RANKS, &[rank])?;
+            self.put(CLICKED, &[u8::from(clicked)])?;
+            self.entries += 1;
+        }
+        self.lists += 1;
+        self.put(QUERIES, &[query])?;
+        self.put(COUNTS, &[count])?;
+        self.put(STARTS, &[self.entries as u64])
+    }
+
+    fn put<T: Pod>(&mut self, file: usize, values: &[T]) -> Result<()> {
+        let (path, writer) = &mut self.files[file];
+        writer.write_all(bytemuck::cast_slice(values)).map_err(Error::io("write", path))
+    }
+
+    /// Writes the file [`FILE`] at `path`, unless there is no list; how many there are.
+    pub(super) fn finish(mut self, path: &Path) -> Result<usize> {
+        if self.lists == 0 {
+            return Ok(0);
+        }
+        let mut maps = Vec::new();
+        for (path, writer) in &mut self.files {
+            writer.flush().map_err(Error::io("write", path))?;
+            let file = File::open(&*path).map_err(Error::io("read", path))?;
+            // SAFETY: the file lies in a folder of our own and is not written any more.
+            maps.push(unsafe { Mmap::map(&file) }.map_err(Error::io("map", path))?);
+        }
+        let mut tensors = TensorsWriter::new();
+        let u32s = |at: usize| bytemuck::cast_slice::<u8, u32>(&maps[at]);
+        tensors
+            .array("queries", &[self.lists], u32s(QUERIES))
+            .array("counts", &[self.lists], u32s(COUNTS))
+            .array("starts", &[self.lists + 1], bytemuck::cast_slice::<u8, u64>(&maps[STARTS]))
+            .array("docs", &[self.entries], u32s(DOCS))
+            .array("ranks", &[self.entries], u32s(RANKS))
+            .array("clicked", &[self.entries], &maps[CLICKED][..]);
+        tensors.write(path)?;
+        drop(maps);
+        self.folder.close().map_err(Error::io("remove", path))?;
+        Ok(self.lists)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_come_back_as_they_were_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(FILE);
+        let mut writer = ImpressionsWriter::create(dir.path()).unwrap();
+        writer.push(0, 3, [(5, 1, true), (2, 2, false)].into_iter()).unwrap();
+        writer.push(4, 1, [(0, 0, false), (1, 0, true)].into_iter()).unwrap();
+        assert_eq!(writer.finish(&path).unwrap(), 2);
+        let lists = Impressions::open(&path, 5, 6).unwrap();
+        let all: Vec<ImpressionList<'_>> = lists.iter().collect();
+        let first =
+            ImpressionList { query: 0, count: 3, docs: &[5, 2], ranks: &[1, 2], clicked: &[1, 0] };
+        assert_eq!((all.len(), all[0]), (2, first));
+        assert_eq!((all[1].query, all[1].clicked), (4, &[0, 1][..]));
+        assert_eq!(lists.by_rank(3), [(4, 3), (4, 1), (0, 0)]);
+        assert!(Impressions::open(&path, 4, 6).is_err());
+        assert!(Impressions::open(&path, 5, 5).is_err());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn without_lists_there_is_no_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let writer = ImpressionsWriter::create(dir.path()).unwrap();
+        assert_eq!(writer.finish(&dir.path().join(FILE)).unwrap(), 0);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,341 @@
+//! Sorting more records than fit into memory: sorted stretches go to packed files, which are
+//! merged as they are read back.
+//!
+//! Records are bytes and are ordered as bytes. Two records that compare equal are the same
+//! bytes, so the outcome depends neither on the limit nor on the number of threads.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use tempfile::TempDir;
+use zstd::stream::raw::CParameter;
+
+use crate::{Error, Result, Run};
+
+/// Records lie in blocks of this size, so that nothing is copied when more come.
+const BLOCK: usize = 1 << 20;
+
+/// What a record costs beside its bytes: its entry, and room for the list of entries to grow.
+const ENTRY_COST: usize = 2 * size_of::<Entry>();
+
+/// How many files are merged at once; more are merged in several rounds. A reader costs about
+/// a quarter of a MiB.
+const FAN_IN: usize = 64;
+
+/// Packed files look back this far (2^17 bytes), which bounds what unpacking takes.
+const WINDOW_LOG: u32 = 17;
+
+/// Takes records in any order.
+pub struct Sorter {
+    scratch: TempDir,
+    memory: usize,
+    blocks: Vec<Vec<u8>>,
+    entries: Vec<Entry>,
+    files: Vec<PathBuf>,
+    written: usize,
+}
+
+/// A record in memory, with its first bytes at hand because they decide most comparisons.
+#[derive(Clone, Copy)]
+struct Entry {
+    head: u64,
+    block: u32,
+    start: u32,
+    len: u32,
+}
+
+impl Sorter {
+    /// A sorter that keeps at most `memory` bytes of records and puts the rest into files
+    /// below `folder`, which are gone when it is.
+    pub fn new(folder: &Path, memory: u64) -> Result<Self> {
+        let scratch = tempfile::Builder::new()
+            .prefix("sort")
+            .tempdir_in(folder)
+            .map_err(Error::io("write", folder))?;
+        Ok(Sorter {
+            scratch,
+            memory: usize::try_from(memory).unwrap_or(usize::MAX),
+            blocks: Vec::new(),
+            entries: Vec::new(),
+            files: Vec::new(),
+            written: 0,
+        })
+    }
+
+    /// Takes one record.
+    ///
+    /// # Panics
+    /// If it is as long as 4 GiB.
+    pub fn push(&mut self, record: &[u8]) -> Result<()> {
+        let fits = |block: &Vec<u8>| block.capacity() - block.len() >= record.len();
+        if !self.blocks.last().is_some_and(fits) {
+            let size = record.len().max(BLOCK.min(self.memory / 4));
+            let taken: usize = self.blocks.iter().map(Vec::capacity).sum();
+            if !self.entries.is_empty()
+                && taken + size + ENTRY_COST * self.entries.len() > self.memory
+            {
+                self.spill()?;
+            }
+            self.blocks.push(Vec::with_capacity(size));
+        }
+        let block = self.blocks.len() - 1;
+        let start = self.blocks[block].len();
+        self.blocks[block].extend_from_slice(record);
+        let mut head = [0; 8];
+        let n = record.len().min(8);
+        head[..n].copy_from_slice(&record[..n]);
+        let small = |n: usize| u32::try_from(n).expect("records and blocks are below 4 GiB");
+        self.entries.push(Entry {
+            head: u64::from_be_bytes(head),
+            block: small(block),
+            start: small(start),
+            len: small(record.len()),
+        });
+        Ok(())
+    }
+
+    /// The records in order.
+    pub fn finish(mut self, run: &Run<'_>) -> Result<Sorted> {
+        if self.files.is_empty() {
+            self.sort();
+            let Sorter { blocks, entries, scratch, .. } = self;
+            return Ok(Sorted {
+                source: Source::Memory { blocks, entries, at: 0 },
+                files: 0,
+                scratch,
+            });
+        }
+        if !self.entries.is_empty() {
+            self.spill()?;
+        }
+        (self.blocks, self.entries) = (Vec::new(), Vec::new());
+        let files = self.files.len();
+        while self.files.len() > FAN_IN {
+            run.check()?;
+            let first: Vec<PathBuf> = self.files.drain(..FAN_IN).collect();
+            let mut merge = Merge::open(&first)?;
+            let mut file = self.new_file()?;
+            while let Some(record) = merge.next()? {
+                file.write(record)?;
+            }
+            self.files.push(file.finish()?);
+            for path in first {
+                std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+            }
+        }
+        let source = Source::Files(Merge::open(&self.files)?);
+        Ok(Sorted { source, files, scratch: self.scratch })
+    }
+
+    fn sort(&mut self) {
+        let blocks = &self.blocks;
+        self.entries.par_sort_unstable_by(|a, b| {
+            a.head.cmp(&b.head).then_with(|| a.bytes(blocks).cmp(b.bytes(blocks)))
+        });
+    }
+
+    fn spill(&mut self) -> Result<()> {
+        self.sort();
+        let mut file = self.new_file()?;
+        for entry in &self.entries {
+            file.write(entry.bytes(&self.blocks))?;
+        }
+        self.files.push(file.finish()?);
+        self.blocks.clear();
+        self.entries.clear();
+        Ok(())
+    }
+
+    fn new_file(&mut self) -> Result<RecordWriter> {
+        self.written += 1;
+        RecordWriter::create(self.scratch.path().join(self.written.to_string()))
+    }
+}
+
+impl Entry {
+    fn bytes<'b>(&self, blocks: &'b [Vec<u8>]) -> &'b [u8] {
+        &blocks[self.block as usize][self.start as usize..][..self.len as usize]
+    }
+}
+
+/// Records in ascending order.
+pub struct Sorted {
+    source: Source,
+    files: usize,
+    /// Holds the files.
+    #[expect(dead_code, reason = "the folder goes when this goes")]
+    scratch: TempDir,
+}
+
+enum Source {
+    Memory { blocks: Vec<Vec<u8>>, entries: Vec<Entry>, at: usize },
+    Files(Merge),
+}
+
+impl Sorted {
+    /// The next record.
+    pub fn next(&mut self) -> Result<Option<&[u8]>> {
+        match &mut self.source {
+            Source::Files(merge) => merge.next(),
+            Source::Memory { blocks, entries, at } => {
+                let entry = entries.get(*at);
+                *at += 1;
+                Ok(entry.map(|entry| entry.bytes(blocks)))
+            }
+        }
+    }
+
+    /// How many files did not fit into memory; 0 if everything did.
+    pub fn files(&self) -> usize {
+        self.files
+    }
+}
+
+/// Sorted files, read as one.
+struct Merge {
+    readers: Vec<RecordReader>,
+    heads: BinaryHeap<Reverse<(Vec<u8>, usize)>>,
+    current: Vec<u8>,
+}
+
+impl Merge {
+    fn open(paths: &[PathBuf]) -> Result<Self> {
+        let mut readers =
+            paths.iter().map(|path| RecordReader::open(path)).collect::<Result<Vec<_>>>()?;
+        let mut heads = BinaryHeap::new();
+        for (at, reader) in readers.iter_mut().enumerate() {
+            let mut record = Vec::new();
+            if reader.read(&mut record)? {
+                heads.push(Reverse((record, at)));
+            }
+        }
+        Ok(Merge { readers, heads, current: Vec::new() })
+    }
+
+    fn next(&mut self) -> Result<Option<&[u8]>> {
+        let Some(mut head) = self.heads.peek_mut() else { return Ok(None) };
+        let Reverse((record, at)) = &mut *head;
+        std::mem::swap(&mut self.current, record);
+        if !self.readers[*at].read(record)? {
+            PeekMut::pop(head);
+        }
+        Ok(Some(&self.current))
+    }
+}
+
+struct RecordWriter {
+    path: PathBuf,
+    encoder: zstd::Encoder<'static, BufWriter<File>>,
+}
+
+impl RecordWriter {
+    fn create(path: PathBuf) -> Result<Self> {
+        let open = || {
+            let file = BufWriter::with_capacity(1 << 16, File::create(&path)?);
+            let mut encoder = zstd::Encoder::new(file, 1)?;
+            encoder.set_parameter(CParameter::WindowLog(WINDOW_LOG))?;
+            io::Result::Ok(encoder)
+        };
+        let encoder = open().map_err(Error::io("write", &path))?;
+        Ok(RecordWriter { path, encoder })
+    }
+
+    fn write(&mut self, record: &[u8]) -> Result<()> {
+        let len = (record.len() as u32).to_le_bytes();
+        let written = self.encoder.write_all(&len).and_then(|()| self.encoder.write_all(record));
+        written.map_err(Error::io("write", &self.path))
+    }
+
+    fn finish(self) -> Result<PathBuf> {
+        let finished = self.encoder.finish().and_then(|mut file| file.flush());
+        finished.map_err(Error::io("write", &self.path))?;
+        Ok(self.path)
+    }
+}
+
+struct RecordReader {
+    path: PathBuf,
+    decoder: BufReader<zstd::Decoder<'static, BufReader<File>>>,
+}
+
+impl RecordReader {
+    fn open(path: &Path) -> Result<Self> {
+        let open = || {
+            let file = BufReader::with_capacity(1 << 15, File::open(path)?);
+            Ok(BufReader::with_capacity(1 << 15, zstd::Decoder::with_buffer(file)?))
+        };
+        let decoder = open().map_err(Error::io("read", path))?;
+        Ok(RecordReader { path: path.to_owned(), decoder })
+    }
+
+    /// Reads the next record into `record`; false at the end.
+    fn read(&mut self, record: &mut Vec<u8>) -> Result<bool> {
+        let mut len = [0; 4];
+        match self.decoder.read_exact(&mut len) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+            other => other.map_err(Error::io("read", &self.path))?,
+        }
+        record.resize(u32::from_le_bytes(len) as usize, 0);
+        self.decoder.read_exact(record).map_err(Error::io("read", &self.path))?;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sorted(records: &[Vec<u8>], memory: u64) -> (Vec<Vec<u8>>, usize) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut sorter = Sorter::new(dir.path(), memory).unwrap();
+        for record in records {
+            sorter.push(record).unwrap();
+        }
+        let mut sorted = sorter.finish(&Run::silent()).unwrap();
+        let mut all = Vec::new();
+        while let Some(record) = sorted.next().unwrap() {
+            all.push(record.to_vec());
+        }
+        let files = sorted.files();
+        drop(sorted);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "files stay behind");
+        (all, files)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn any_limit_gives_what_a_sort_in_memory_gives(
+            records in prop::collection::vec(prop::collection::vec(0u8..4, 0..12), 0..400),
+            memory in 1u64..4000,
+        ) {
+            let mut expected = records.clone();
+            expected.sort();
+            let (from_files, _) = sorted(&records, memory);
+            prop_assert_eq!(&from_files, &expected);
+            let (in_memory, files) = sorted(&records, 1 << 30);
+            prop_assert_eq!(files, 0);
+            prop_assert_eq!(&in_memory, &expected);
+        }
+    }
+
+    #[test]
+    fn more_files_than_can_be_merged_at_once() {
+        let records: Vec<Vec<u8>> = (0..3 * FAN_IN as u32)
+            .map(|i| (i.wrapping_mul(0x9e37_79b9)).to_be_bytes().to_vec())
+            .collect();
+        let (all, files) = sorted(&records, 1);
+        assert!(files > FAN_IN);
+        let mut expected = records;
+        expected.sort();
+        assert_eq!(all, expected);
+    }
+}
