@@ -9,11 +9,10 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, ValueEnum};
-use liken::data::{
-    Dropped, EventRules, Evidence, Import, ImportReport, SplitBy, Table, TableFormat, is_beir,
-};
+use liken::data::{Dropped, EventRules, Evidence, Import, ImportReport, SplitBy, Table, is_beir};
 
 use crate::console::Console;
+use crate::import_formats::FormatArgs;
 use crate::output::{Format, Grid, TableFormat as Style, grouped, json};
 
 const EXAMPLES: &str = "\
@@ -48,7 +47,7 @@ Examples:
 pub struct ImportArgs {
     /// A BEIR folder, alone or after the word `beir`.
     #[arg(value_name = "FOLDER", num_args = 0..=2,
-        required_unless_present_any = ["clicks", "links", "events"],
+        required_unless_present_any = ["clicks", "links", "events", "judgments", "documents"],
         conflicts_with_all = ["clicks", "links", "events", "documents", "queries", "judgments"])]
     source: Vec<PathBuf>,
 
@@ -99,9 +98,8 @@ pub struct ImportArgs {
         num_args = 0.., require_equals = true)]
     no_header: Option<Vec<Role>>,
 
-    /// The format of tables whose ending does not say it.
-    #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
-    input_format: Option<TableFormat>,
+    #[command(flatten)]
+    formats: FormatArgs,
 
     /// What to deal into training, validation and test [default: given, where the source says
     /// it; else judgments, if there are any; else queries].
@@ -179,7 +177,7 @@ struct EventsArgs {
 
 /// A table, on the command line.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Role {
+pub enum Role {
     Clicks,
     Events,
     Links,
@@ -241,14 +239,21 @@ impl ImportArgs {
             min_clicks: self.min_clicks,
             lenient: self.lenient,
         };
-        for (role, table) in [
+        let tables = [
             (Role::Clicks, &import.clicks),
             (Role::Events, &import.events),
             (Role::Documents, &import.documents),
             (Role::Queries, &import.queries),
             (Role::Judgments, &import.judgments),
             (Role::Links, &import.links),
-        ] {
+        ];
+        let given = |role| tables.iter().any(|(known, table)| *known == role && table.is_some());
+        if let Some((role, flag)) = self.formats.missing(given) {
+            let name = role.to_possible_value().map(|value| value.get_name().to_owned());
+            let name = name.unwrap_or_default();
+            usage(&format!("{flag} is for the {name}, but there is no --{name}"));
+        }
+        for (role, table) in tables {
             let named = self.columns.iter().any(|columns| columns.role == role);
             if named && table.is_none() {
                 let name = role.to_possible_value().map(|value| value.get_name().to_owned());
@@ -284,11 +289,9 @@ impl ImportArgs {
 
     fn table(&self, role: Role, path: &Option<PathBuf>) -> Option<Table> {
         let mut table = Table::new(path.as_ref()?);
-        if TableFormat::of(&table.path).is_none() {
-            table.format = self.input_format;
-        }
+        self.formats.apply(role, &mut table);
         let no_header = self.no_header.as_ref();
-        table.no_header = no_header.is_some_and(|roles| roles.is_empty() || roles.contains(&role));
+        table.no_header |= no_header.is_some_and(|roles| roles.is_empty() || roles.contains(&role));
         for columns in self.columns.iter().filter(|columns| columns.role == role) {
             table.columns.extend(columns.names.clone());
         }
@@ -436,14 +439,6 @@ fn parse_size(text: &str) -> Result<u64, String> {
         .filter(|&bytes| bytes >= 1.0 && bytes < 2f64.powi(63))
         .map(|bytes| bytes as u64)
         .ok_or_else(|| format!("{text:?}: expected a size such as 500MiB or 2GiB"))
-}
-
-fn format_parser() -> impl TypedValueParser<Value = TableFormat> {
-    PossibleValuesParser::new(["tsv", "csv", "jsonl"]).map(|name| match name.as_str() {
-        "tsv" => TableFormat::Tsv,
-        "csv" => TableFormat::Csv,
-        _ => TableFormat::Jsonl,
-    })
 }
 
 fn split_parser() -> impl TypedValueParser<Value = SplitBy> {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use super::paths;
 use super::table::{Table, TableFormat};
 use crate::{Error, Result};
 
@@ -117,6 +118,8 @@ pub(super) struct Layout {
     nameless: Vec<usize>,
     width: Option<usize>,
     keeps_rest: bool,
+    /// Whether a name in the mapping has a dot.
+    has_paths: bool,
 }
 
 impl Layout {
@@ -137,6 +140,7 @@ impl Layout {
             nameless: Vec::new(),
             width: header.as_ref().map(Vec::len),
             keeps_rest: role == Role::Documents,
+            has_paths: table.columns.values().any(|source| source.contains('.')),
         };
         let finder = Finder { table, header: header.as_deref(), label };
         for &column in role.columns() {
@@ -152,7 +156,10 @@ impl Layout {
             {
                 continue;
             }
-            if format == TableFormat::Jsonl {
+            if column == Column::Id && table.by_position() {
+                continue;
+            }
+            if format.is_keyed() {
                 let key = table.columns.get(column.name()).map_or(column.name(), String::as_str);
                 layout.keys[column as usize] = Some(key.to_owned());
             } else {
@@ -160,7 +167,7 @@ impl Layout {
             }
         }
         if role == Role::Documents {
-            if format == TableFormat::Jsonl {
+            if format.is_keyed() {
                 let others = table.columns.iter().filter(|(name, _)| *name != "id");
                 layout.renamed = others.map(|(name, key)| (key.clone(), name.clone())).collect();
             } else {
@@ -186,7 +193,16 @@ impl Layout {
     ) -> Option<&'v Value> {
         let key = self.keys[column as usize].as_deref()?;
         let other = column.other_name().filter(|_| key == column.name());
-        object.get(key).or_else(|| object.get(other?))
+        paths::get(object, key).or_else(|| object.get(other?))
+    }
+
+    /// Every name that is looked up in JSON rows, if one of them is a path.
+    pub(super) fn paths(&self) -> Vec<&str> {
+        if !self.has_paths {
+            return Vec::new();
+        }
+        let keys = self.keys.iter().flatten().map(String::as_str);
+        keys.chain(self.renamed.iter().map(|(from, _)| from.as_str())).collect()
     }
 
     /// The fields of the document `object` under our names, without its id; the name that two
@@ -205,12 +221,22 @@ impl Layout {
             return Ok(object);
         }
         let mut fields = Map::new();
+        let paths = self.renamed.iter().filter(|(from, _)| !object.contains_key(from));
+        let found = paths.filter_map(|(from, name)| Some((name, paths::get(&object, from)?)));
+        let found: Vec<(String, Value)> =
+            found.map(|(name, value)| (name.clone(), value.clone())).collect();
         for (key, value) in object {
             let name = match self.renamed.iter().find(|(from, _)| *from == key) {
                 Some((_, name)) => name.clone(),
                 None if key == "text" && !body_taken => "body".to_owned(),
                 None => key,
             };
+            if fields.contains_key(&name) {
+                return Err(name);
+            }
+            fields.insert(name, value);
+        }
+        for (name, value) in found {
             if fields.contains_key(&name) {
                 return Err(name);
             }

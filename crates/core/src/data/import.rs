@@ -94,7 +94,7 @@ impl Import {
             &mut self.links,
             &mut self.events,
         ];
-        let paths = tables.into_iter().flatten().map(|table| &mut table.path);
+        let paths = tables.into_iter().flatten().flat_map(Table::paths);
         for path in paths.chain(self.beir.as_mut()).chain(self.append.as_mut()) {
             if !is_stdin(path) {
                 *path = folder.join(&path);

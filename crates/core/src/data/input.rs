@@ -1,5 +1,5 @@
 //! Bytes on their way in: a file or standard input, hashed and counted as they are read,
-//! unpacked, without byte-order mark, and interruptible at every read.
+//! unpacked, turned into UTF-8 without byte-order mark, and interruptible at every read.
 //!
 //! Whatever can block for ever (standard input, a named pipe) is read by a thread of its own,
 //! so that Ctrl-C works while nothing comes.
@@ -18,7 +18,14 @@ use std::time::Duration;
 use flate2::read::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 
+use super::encoding::Encoding;
 use crate::{Error, Result, Run};
+
+/// So much is looked at to find out the encoding.
+const HEAD: u64 = 2 << 20;
+
+/// So much is shown to those who want to know what kind of text it is.
+const OPENING: usize = 1 << 14;
 
 /// How a file is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,10 +76,14 @@ pub(super) fn label(path: &Path) -> PathBuf {
     if is_stdin(path) { PathBuf::from("stdin") } else { path.to_owned() }
 }
 
-/// The unpacked bytes of one source.
+/// The unpacked text of one source, as UTF-8.
 pub(super) struct Input<'r> {
     label: PathBuf,
     packing: Option<Packing>,
+    encoding: Encoding,
+    /// How the encoding was found, where nobody said it.
+    note: Option<String>,
+    opening: String,
     reader: Box<dyn Read + 'r>,
     seen: Rc<RefCell<Seen>>,
 }
@@ -83,7 +94,7 @@ pub fn text_lines<'r>(
     path: &Path,
     run: Run<'r>,
 ) -> Result<impl Iterator<Item = Result<(u64, String)>> + use<'r>> {
-    let mut input = io::BufReader::new(Input::open(path, run)?);
+    let mut input = io::BufReader::new(Input::open(path, Some(Encoding::UTF_8), run)?);
     let mut number = 0;
     Ok(iter::from_fn(move || {
         let mut bytes = Vec::new();
@@ -113,8 +124,9 @@ struct Seen {
 }
 
 impl<'r> Input<'r> {
-    /// Opens the file at `path`, or standard input for `-`.
-    pub(super) fn open(path: &Path, run: Run<'r>) -> Result<Self> {
+    /// Opens the file at `path`, or standard input for `-`. Where no encoding is said, the
+    /// beginning of the text decides; a byte-order mark always does.
+    pub(super) fn open(path: &Path, encoding: Option<Encoding>, run: Run<'r>) -> Result<Self> {
         let label = label(path);
         let (source, total): (Box<dyn Read + 'r>, Option<u64>) = if is_stdin(path) {
             (Box::new(Pump::start(io::stdin(), run)), None)
@@ -137,7 +149,15 @@ impl<'r> Input<'r> {
         let seen = Rc::new(RefCell::new(Seen { bytes: 0, hash: Sha256::new() }));
         let stage = format!("reading {}", name(&label));
         let mut raw = Metered { source, seen: Rc::clone(&seen), stage, total, run };
-        let mut input = Input { label, packing: None, reader: Box::new(io::empty()), seen };
+        let mut input = Input {
+            label,
+            packing: None,
+            encoding: encoding.unwrap_or(Encoding::UTF_8),
+            note: None,
+            opening: String::new(),
+            reader: Box::new(io::empty()),
+            seen,
+        };
 
         let head = input.head(&mut raw, 4)?;
         input.packing = Packing::of_name(path).or_else(|| Packing::of_bytes(&head));
@@ -150,11 +170,28 @@ impl<'r> Input<'r> {
                 Box::new(decoder)
             }
         };
-        let mut head = input.head(&mut plain, 3)?;
-        if head == [0xef, 0xbb, 0xbf] {
-            head.clear();
+        let mut head = input.head(&mut plain, HEAD)?;
+        if let Some((marked, length)) = Encoding::of_mark(&head) {
+            head.drain(..length);
+            input.note = encoding.filter(|&said| said != marked).map(|said| {
+                format!("read as {marked}, not as {said}: its byte-order mark says so")
+            });
+            input.encoding = marked;
+        } else if let Some(found) = encoding.map_or_else(|| Encoding::detect(&head), |_| None) {
+            input.note = Some(format!("read as {found} (detected; say --encoding to be sure)"));
+            input.encoding = found;
         }
-        input.reader = Box::new(Cursor::new(head).chain(plain));
+        let opening = &head[..head.len().min(OPENING)];
+        input.reader = if input.encoding == Encoding::UTF_8 {
+            input.opening = String::from_utf8_lossy(opening).into_owned();
+            Box::new(Cursor::new(head).chain(plain))
+        } else {
+            let mut text = Vec::new();
+            let decoded = input.encoding.transcode(opening).read_to_end(&mut text);
+            decoded.map_err(|e| input.failure(e))?;
+            input.opening = String::from_utf8_lossy(&text).into_owned();
+            Box::new(input.encoding.transcode(Cursor::new(head).chain(plain)))
+        };
         Ok(input)
     }
 
@@ -167,6 +204,21 @@ impl<'r> Input<'r> {
     /// What is called `path` in messages.
     pub(super) fn label(&self) -> &Path {
         &self.label
+    }
+
+    /// What the bytes are read as.
+    pub(super) fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// How the encoding was found, where that is worth saying.
+    pub(super) fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
+    /// The beginning of the text; its last character may be cut.
+    pub(super) fn opening(&self) -> &str {
+        &self.opening
     }
 
     /// Bytes read so far, as they lie on the disk, and their SHA-256.
@@ -312,7 +364,7 @@ mod tests {
     use super::*;
 
     fn read(path: &Path) -> Result<String> {
-        let mut input = Input::open(path, Run::silent())?;
+        let mut input = Input::open(path, None, Run::silent())?;
         let mut text = String::new();
         let read = input.read_to_string(&mut text);
         read.map_err(|error| input.failure(error))?;
@@ -372,6 +424,6 @@ mod tests {
         let path = dir.path().join("a.tsv");
         write(&path, b"text");
         let run = Run::new(&|_| {}, &|| true);
-        assert!(matches!(Input::open(&path, run), Err(Error::Cancelled)));
+        assert!(matches!(Input::open(&path, None, run), Err(Error::Cancelled)));
     }
 }

@@ -141,6 +141,9 @@ impl Log {
                 columns.join(", ")
             ));
         }
+        let said = rows.reader.notes().map(|note| format!("{}: {note}", rows.report.name));
+        self.notes.extend(said);
+        self.sources.extend_from_slice(rows.reader.beside());
         let (bytes, sha256) = rows.reader.checksum();
         let (name, role) = (rows.report.name.clone(), rows.report.role.clone());
         self.sources.push(Source { name, role, bytes, sha256 });
@@ -268,14 +271,7 @@ impl Log {
 
     fn judgment(&mut self, row: &TableReader<'_>, reading: &Reading) -> Checked<Kept> {
         let raw = row.text(Column::Query)?;
-        let missing = || row.bad("missing field", "a number as grade", "nothing");
-        let grade = row.number(Column::Grade)?.ok_or_else(missing)?;
-        if grade < 0.0 {
-            return Err(BadRow {
-                advice: "write 0 for a bad document and leave out what nobody judged",
-                ..row.bad("negative grade", "a grade of 0 or more", format!("{grade}"))
-            });
-        }
+        let grade = row.grade()?;
         let part = reading.part.or(self.part(row)?);
         let (query, doc) = self.pair(row, &raw)?;
         self.queries.spelt(query, &raw, 0.0);

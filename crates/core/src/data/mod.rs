@@ -5,29 +5,38 @@ mod beir;
 mod checks;
 mod columns;
 mod dataset;
+mod encoding;
 mod events;
 mod finish;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod foreign;
 mod identity;
 mod import;
 mod impressions;
 mod input;
+mod json;
+mod ldac;
 mod log;
 mod names;
 mod pairs;
+mod paths;
+mod qrels;
 mod quotes;
 mod records;
 mod report;
 mod said;
+mod smart;
 mod split;
 mod table;
+mod trec;
 
 pub use beir::is_beir;
 pub use dataset::{
     Counts, Dataset, DatasetAbout, DatasetWriter, Document, Evidence, Query, Source, SplitAbout,
     SplitBy,
 };
+pub use encoding::Encoding;
 pub use events::{EventRules, EventsAbout};
 pub use import::Import;
 pub use impressions::{ImpressionList, Impressions};

@@ -6,13 +6,16 @@ use std::path::Path;
 use csv::{ByteRecord, StringRecord};
 use serde_json::{Map, Value};
 
+use super::columns::Role;
+use super::encoding::Encoding;
+use super::foreign::Foreign;
 use super::input::Input;
 use super::quotes::{Quotes, Swallowed};
-use super::table::{BadRow, Checked, TableFormat, excerpt};
-use crate::{Error, Result};
+use super::table::{BadRow, Checked, Table, TableFormat, excerpt};
+use crate::{Error, Result, Run};
 
 /// No row may be longer than this.
-const LONGEST: u64 = 64 << 20;
+pub(super) const LONGEST: u64 = 64 << 20;
 
 /// A file as a sequence of rows, the current one at hand.
 pub(super) struct Records<'r> {
@@ -24,10 +27,18 @@ enum Body<'r> {
     Tsv { lines: Lines<'r>, ends: Vec<usize> },
     Csv { reader: csv::Reader<Bounded<'r>>, record: StringRecord },
     Jsonl { lines: Lines<'r>, object: Map<String, Value> },
+    Foreign { rows: Foreign<'r>, object: Map<String, Value> },
 }
 
 impl<'r> Records<'r> {
-    pub(super) fn new(input: Input<'r>, format: TableFormat) -> Self {
+    /// Reads `input` as the table of `role` that `table` describes.
+    pub(super) fn open(
+        input: Input<'r>,
+        format: TableFormat,
+        role: Role,
+        table: &Table,
+        run: Run<'r>,
+    ) -> Result<Self> {
         let body = match format {
             TableFormat::Tsv => Body::Tsv { lines: Lines::new(input), ends: Vec::new() },
             TableFormat::Jsonl => Body::Jsonl { lines: Lines::new(input), object: Map::new() },
@@ -42,14 +53,27 @@ impl<'r> Records<'r> {
                     .from_reader(Bounded::new(input)),
                 record: StringRecord::new(),
             },
+            foreign => {
+                let rows = Foreign::open(input, foreign, role, table, run)?;
+                Body::Foreign { rows, object: Map::new() }
+            }
         };
-        Records { body, line: 0 }
+        Ok(Records { body, line: 0 })
+    }
+
+    /// The reader of a foreign format.
+    pub(super) fn foreign(&self) -> Option<&Foreign<'r>> {
+        match &self.body {
+            Body::Foreign { rows, .. } => Some(rows),
+            _ => None,
+        }
     }
 
     pub(super) fn input(&self) -> &Input<'r> {
         match &self.body {
             Body::Tsv { lines, .. } | Body::Jsonl { lines, .. } => lines.reader.get_ref(),
             Body::Csv { reader, .. } => &reader.get_ref().input,
+            Body::Foreign { rows, .. } => rows.input(),
         }
     }
 
@@ -62,8 +86,9 @@ impl<'r> Records<'r> {
         self.line
     }
 
-    pub(super) fn is_json(&self) -> bool {
-        matches!(self.body, Body::Jsonl { .. })
+    /// Whether rows are objects.
+    pub(super) fn is_keyed(&self) -> bool {
+        matches!(self.body, Body::Jsonl { .. } | Body::Foreign { .. })
     }
 
     /// Goes to the next row that is not blank.
@@ -76,12 +101,14 @@ impl<'r> Records<'r> {
                         self.line = bad.line;
                         return Ok(Some(Err(bad)));
                     }
-                    Some(Ok(text)) => text,
+                    Some(Ok((line, text))) => {
+                        self.line = line;
+                        text
+                    }
                 };
                 ends.clear();
                 ends.extend(text.bytes().enumerate().filter(|(_, b)| *b == b'\t').map(|(i, _)| i));
                 ends.push(text.len());
-                self.line = lines.number;
                 Ok(Some(Ok(())))
             }
             Body::Jsonl { lines, object } => {
@@ -91,7 +118,10 @@ impl<'r> Records<'r> {
                         self.line = bad.line;
                         return Ok(Some(Err(bad)));
                     }
-                    Some(Ok(text)) => text,
+                    Some(Ok((line, text))) => {
+                        self.line = line;
+                        text
+                    }
                 };
                 let row = match serde_json::from_str(text) {
                     Ok(Value::Object(parsed)) => {
@@ -101,7 +131,6 @@ impl<'r> Records<'r> {
                     Ok(other) => Err(excerpt(&other.to_string())),
                     Err(error) => Err(format!("{:?} ({error})", excerpt(text))),
                 };
-                self.line = lines.number;
                 Ok(Some(row.map_err(|found| BadRow {
                     why: "not a JSON object",
                     line: self.line,
@@ -110,6 +139,17 @@ impl<'r> Records<'r> {
                     advice: "",
                 })))
             }
+            Body::Foreign { rows, object } => Ok(rows.advance()?.map(|row| match row {
+                Ok((line, read)) => {
+                    self.line = line;
+                    *object = read;
+                    Ok(())
+                }
+                Err(bad) => {
+                    self.line = bad.line;
+                    Err(bad)
+                }
+            })),
             Body::Csv { reader, record } => loop {
                 reader.get_mut().given = 0;
                 let mut bytes = std::mem::take(record).into_byte_record();
@@ -130,9 +170,13 @@ impl<'r> Records<'r> {
                     Err(error) => {
                         let field = error.utf8_error().field();
                         let bytes: ByteRecord = error.into_byte_record();
-                        let bad = invalid_utf8(bytes.get(field).unwrap_or_default(), self.line);
+                        let bytes = bytes.get(field).unwrap_or_default();
+                        let bad = not_text(bytes, self.line, &reader.get_ref().input);
                         return Ok(Some(Err(bad)));
                     }
+                }
+                if record.as_slice().as_bytes().contains(&0) {
+                    return Ok(Some(Err(zero_byte(self.line))));
                 }
                 if !blank {
                     return Ok(Some(Ok(())));
@@ -146,7 +190,7 @@ impl<'r> Records<'r> {
         match &self.body {
             Body::Tsv { ends, .. } => ends.len(),
             Body::Csv { record, .. } => record.len(),
-            Body::Jsonl { object, .. } => object.len(),
+            Body::Jsonl { object, .. } | Body::Foreign { object, .. } => object.len(),
         }
     }
 
@@ -162,7 +206,7 @@ impl<'r> Records<'r> {
                 let is_last = at + 1 == record.len();
                 field.strip_suffix('\r').filter(|_| is_last).unwrap_or(field)
             }
-            Body::Jsonl { .. } => "",
+            Body::Jsonl { .. } | Body::Foreign { .. } => "",
         }
     }
 
@@ -171,37 +215,54 @@ impl<'r> Records<'r> {
         (0..self.width()).map(|at| self.field(at))
     }
 
-    /// The current row of a table of JSON lines.
+    /// The current row where rows are objects.
     pub(super) fn object(&self) -> Option<&Map<String, Value>> {
         match &self.body {
-            Body::Jsonl { object, .. } => Some(object),
+            Body::Jsonl { object, .. } | Body::Foreign { object, .. } => Some(object),
             _ => None,
         }
     }
 
     /// Like [`Records::object`], to keep.
     pub(super) fn take_object(&mut self) -> Option<Map<String, Value>> {
+        self.set_object(Map::new())
+    }
+
+    /// Puts another object in the place of the current row.
+    pub(super) fn set_object(&mut self, row: Map<String, Value>) -> Option<Map<String, Value>> {
         match &mut self.body {
-            Body::Jsonl { object, .. } => Some(std::mem::take(object)),
+            Body::Jsonl { object, .. } | Body::Foreign { object, .. } => {
+                Some(std::mem::replace(object, row))
+            }
             _ => None,
         }
     }
 }
 
 /// Lines that are not blank, without their ends.
-struct Lines<'r> {
+pub(super) struct Lines<'r> {
     reader: BufReader<Input<'r>>,
     text: String,
     number: u64,
 }
 
 impl<'r> Lines<'r> {
-    fn new(input: Input<'r>) -> Self {
+    pub(super) fn new(input: Input<'r>) -> Self {
         let reader = BufReader::with_capacity(1 << 17, input);
         Lines { reader, text: String::new(), number: 0 }
     }
 
-    fn advance(&mut self) -> Result<Option<Checked<&str>>> {
+    pub(super) fn input(&self) -> &Input<'r> {
+        self.reader.get_ref()
+    }
+
+    /// The line just read, counted from one.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The next line that is not blank, with its number.
+    pub(super) fn advance(&mut self) -> Result<Option<Checked<(u64, &str)>>> {
         loop {
             let mut bytes = std::mem::take(&mut self.text).into_bytes();
             bytes.clear();
@@ -219,14 +280,18 @@ impl<'r> Lines<'r> {
             } else if n as u64 == LONGEST {
                 return Err(too_long(self.reader.get_ref().label(), self.number));
             }
+            if bytes.contains(&0) {
+                return Ok(Some(Err(zero_byte(self.number))));
+            }
             match String::from_utf8(bytes) {
                 Ok(text) => self.text = text,
                 Err(error) => {
-                    return Ok(Some(Err(invalid_utf8(error.as_bytes(), self.number))));
+                    let input = self.reader.get_ref();
+                    return Ok(Some(Err(not_text(error.as_bytes(), self.number, input))));
                 }
             }
             if !self.text.trim().is_empty() {
-                return Ok(Some(Ok(&self.text)));
+                return Ok(Some(Ok((self.number, &self.text))));
             }
         }
     }
@@ -312,19 +377,45 @@ fn swallowed_rows(path: &Path, swallowed: Swallowed) -> Error {
     }
 }
 
-fn invalid_utf8(bytes: &[u8], line: u64) -> BadRow {
+/// A row with something in it that its encoding does not know.
+pub(super) fn not_text(bytes: &[u8], line: u64, input: &Input<'_>) -> BadRow {
     let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
+    let encoding = input.encoding();
+    if encoding != Encoding::UTF_8 {
+        let before = String::from_utf8_lossy(&bytes[..valid]);
+        return BadRow {
+            why: "not in the encoding of the file",
+            line,
+            expected: format!("text in {encoding}"),
+            found: format!(
+                "bytes that are none, after the first {} characters {:?}",
+                before.chars().count(),
+                excerpt(&before)
+            ),
+            advice: "say which encoding it is (--encoding NAME)",
+        };
+    }
     let byte = bytes.get(valid).copied().unwrap_or_default();
     BadRow {
         why: "invalid UTF-8",
         line,
         expected: "UTF-8".into(),
         found: format!("the byte 0x{byte:02x} after {valid} bytes: invalid UTF-8"),
-        advice: "convert the file (iconv -f LATIN1 -t UTF-8)",
+        advice: "say the encoding (--encoding gb18030, --encoding latin1 …), or convert the file (iconv -f LATIN1 -t UTF-8)",
     }
 }
 
-fn too_long(path: &Path, line: u64) -> Error {
+fn zero_byte(line: u64) -> BadRow {
+    BadRow {
+        why: "a zero byte",
+        line,
+        expected: "text".into(),
+        found: "a zero byte in it".into(),
+        advice: "check that the file is text and was copied whole",
+    }
+}
+
+pub(super) fn too_long(path: &Path, line: u64) -> Error {
     Error::Line {
         path: path.to_owned(),
         line,
@@ -341,14 +432,15 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use crate::Run;
 
     /// The lines and fields of `text`, or what is wrong with it.
     fn rows(format: TableFormat, text: &[u8]) -> Result<Vec<(u64, Vec<String>)>> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("t");
         File::create(&path).unwrap().write_all(text).unwrap();
-        let mut records = Records::new(Input::open(&path, Run::silent())?, format);
+        let input = Input::open(&path, None, Run::silent())?;
+        let table = Table::new(&path);
+        let mut records = Records::open(input, format, Role::Clicks, &table, Run::silent())?;
         let mut rows = Vec::new();
         while let Some(row) = records.advance()? {
             row.map_err(|bad| bad.error(&path))?;

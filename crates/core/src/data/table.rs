@@ -1,4 +1,5 @@
-//! Tables as people have them: TSV, CSV or JSON lines, read one row at a time.
+//! Tables as people have them: TSV, CSV, JSON lines or a format of others, read one row at a
+//! time.
 //!
 //! TSV knows no quoting: a line is split at its tabs and nothing else, because logs are
 //! written that way and a stray quotation mark must not swallow the lines after it. CSV is
@@ -7,14 +8,18 @@
 //! memory stays bounded whatever comes.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::columns::{Column, Layout, Role};
+use super::dataset::Source;
+use super::encoding::Encoding;
+use super::foreign::Foreign;
 use super::input::{self, Input};
+use super::paths;
 use super::records::Records;
 use crate::{Error, Result, Run};
 
@@ -28,9 +33,54 @@ pub enum TableFormat {
     Csv,
     /// One JSON object a line.
     Jsonl,
+    /// An array of JSON objects, or objects one after another, on any number of lines.
+    Json,
+    /// The format of the SMART collections: `.I 1`, `.T`, `.W` …
+    Smart,
+    /// TREC's formats: `<DOC>`, `<top>`, and judgments as in `qrels`.
+    Trec,
+    /// Judgments between blanks: query, iteration, document, grade, or without the iteration.
+    Qrels,
+    /// Bags as in LDA-C: `n term:count …`; as links `n item …`, one line a query.
+    Ldac,
+    /// One text a line; its id is the number of the line, counted from 0.
+    Lines,
 }
 
 impl TableFormat {
+    /// Every format.
+    pub const ALL: [TableFormat; 9] = [
+        TableFormat::Tsv,
+        TableFormat::Csv,
+        TableFormat::Jsonl,
+        TableFormat::Json,
+        TableFormat::Smart,
+        TableFormat::Trec,
+        TableFormat::Qrels,
+        TableFormat::Ldac,
+        TableFormat::Lines,
+    ];
+
+    /// Its name in files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            TableFormat::Tsv => "tsv",
+            TableFormat::Csv => "csv",
+            TableFormat::Jsonl => "jsonl",
+            TableFormat::Json => "json",
+            TableFormat::Smart => "smart",
+            TableFormat::Trec => "trec",
+            TableFormat::Qrels => "qrels",
+            TableFormat::Ldac => "ldac",
+            TableFormat::Lines => "lines",
+        }
+    }
+
+    /// Whether rows are objects, without a header.
+    pub(super) fn is_keyed(self) -> bool {
+        !matches!(self, TableFormat::Tsv | TableFormat::Csv)
+    }
+
     /// What the ending of `path` says, after `.gz` or `.zst`.
     pub fn of(path: &Path) -> Option<TableFormat> {
         let name = input::unpacked_name(path);
@@ -38,13 +88,16 @@ impl TableFormat {
             "tsv" | "tab" => Some(TableFormat::Tsv),
             "csv" => Some(TableFormat::Csv),
             "jsonl" | "ndjson" => Some(TableFormat::Jsonl),
+            "json" => Some(TableFormat::Json),
+            "qrels" | "qrel" => Some(TableFormat::Qrels),
+            "ldac" => Some(TableFormat::Ldac),
             _ => None,
         }
     }
 }
 
 /// A table to be read, as it stands in an experiment file.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
     /// The file, packed (`.gz`, `.zst`) or not; `-` is standard input.
@@ -52,21 +105,47 @@ pub struct Table {
     /// How it is written, where the ending of its name does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<TableFormat>,
+    /// In what it is written; found out if not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<Encoding>,
     /// Whether the first line is already a row.
     #[serde(default)]
     pub no_header: bool,
     /// Whether queries are written in brackets: `[new york]`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub brackets: bool,
-    /// Our name of a column → its name in the table, or its position counted from 0.
+    /// Our name of a column → its name in the table, or its position counted from 0. In JSON
+    /// the name may be a path, `labels.pt`. The id of queries and documents may be their
+    /// `position`, counted from 1.
     #[serde(default)]
     pub columns: BTreeMap<String, String>,
+    /// Of judgments: the grade that each code stands for; other codes are grades themselves.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub grades: BTreeMap<String, f64>,
+    /// Of documents in LDA-C: the words, one a line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vocabulary: Option<PathBuf>,
+    /// Of documents in LDA-C: their classes, one a line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classes: Option<PathBuf>,
 }
 
 impl Table {
     /// The table in the file at `path`, with our names in its header.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Table { path: path.into(), ..Table::default() }
+    }
+
+    /// The files it is made of.
+    pub(super) fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        [Some(&mut self.path), self.vocabulary.as_mut(), self.classes.as_mut()]
+            .into_iter()
+            .flatten()
+    }
+
+    /// Whether rows are called by their position.
+    pub(super) fn by_position(&self) -> bool {
+        self.columns.get("id").is_some_and(|source| source == "position")
     }
 }
 
@@ -103,21 +182,50 @@ pub(super) struct TableReader<'r> {
     role: Role,
     any: bool,
     brackets: bool,
+    /// Rows that a list in the current one stands for, still to come.
+    pending: VecDeque<Map<String, Value>>,
+    /// The number of the current row, counted from one, and whether that is its id.
+    position: u64,
+    by_position: bool,
+    grades: Vec<(String, f64)>,
+    notes: Vec<String>,
 }
 
 impl<'r> TableReader<'r> {
     /// Opens `table`, to be read as `role`, and finds its columns.
     pub(super) fn open(table: &Table, role: Role, run: Run<'r>) -> Result<Self> {
-        let Some(format) = table.format.or_else(|| TableFormat::of(&table.path)) else {
+        let bad_grade = |grade: &&f64| !(**grade >= 0.0 && (**grade as f32).is_finite());
+        if let Some(grade) = table.grades.values().find(bad_grade) {
+            return Err(Error::parameter("grades", grade, "grades of 0 or more"));
+        }
+        let input = Input::open(&table.path, table.encoding, run)?;
+        let mut notes: Vec<String> = input.note().map(str::to_owned).into_iter().collect();
+        let format = table.format.or_else(|| TableFormat::of(&table.path));
+        let Some(format) = format.or_else(|| TableFormat::of_text(input.opening(), role)) else {
             return Err(Error::Unusable {
                 path: input::label(&table.path),
-                problem: "cannot tell by its name whether this is TSV, CSV or JSON lines".into(),
-                advice: "say it with --input-format tsv, csv or jsonl".into(),
+                problem: "cannot tell by its name whether this is TSV, CSV, JSON or something else"
+                    .into(),
+                advice: format!(
+                    "say it with --input-format {}:FORMAT (tsv, csv, jsonl, json, smart, trec, qrels, ldac or lines)",
+                    role.name()
+                ),
             });
         };
-        let mut records = Records::new(Input::open(&table.path, run)?, format);
+        if table.format.is_none() && TableFormat::of(&table.path).is_none() {
+            notes.push(format!("read as {}, by its content", format.name()));
+        }
+        if format != TableFormat::Json && lines_end_with_returns(input.opening()) {
+            return Err(Error::Unusable {
+                path: input.label().to_owned(),
+                problem: "its lines end with carriage returns alone, so that it is one long line"
+                    .into(),
+                advice: "convert it: tr '\\r' '\\n' < OLD > NEW".into(),
+            });
+        }
+        let mut records = Records::open(input, format, role, table, run)?;
         let mut header = None;
-        if format != TableFormat::Jsonl && !table.no_header {
+        if !format.is_keyed() && !table.no_header {
             header = match records.advance()? {
                 None => None,
                 Some(Err(bad)) => return Err(bad.error(records.label())),
@@ -128,7 +236,29 @@ impl<'r> TableReader<'r> {
             }
         }
         let layout = Layout::find(table, role, format, header, records.label())?;
-        Ok(TableReader { records, layout, role, any: false, brackets: table.brackets })
+        let grades = table.grades.iter().map(|(code, &grade)| (code.clone(), grade)).collect();
+        Ok(TableReader {
+            records,
+            layout,
+            role,
+            any: false,
+            pending: VecDeque::new(),
+            position: 0,
+            by_position: table.by_position(),
+            grades,
+            notes,
+            brackets: table.brackets,
+        })
+    }
+
+    /// What is worth knowing of how the table was read.
+    pub(super) fn notes(&self) -> impl Iterator<Item = String> {
+        self.notes.iter().cloned().chain(self.records.foreign().and_then(Foreign::note))
+    }
+
+    /// Files that were read beside the table.
+    pub(super) fn beside(&self) -> &[Source] {
+        self.records.foreign().map_or(&[], Foreign::sources)
     }
 
     /// What the table is called in messages.
@@ -164,23 +294,40 @@ impl<'r> TableReader<'r> {
 
     /// Goes to the next row: `None` at the end, the inner error if that row is bad.
     pub(super) fn advance(&mut self) -> Result<Option<Checked<()>>> {
-        let Some(row) = self.records.advance()? else {
-            return if self.any { Ok(None) } else { Err(empty(self.label())) };
-        };
-        self.any = true;
-        if row.is_ok() && !self.records.is_json() {
-            self.layout.learn_width(self.records.width());
-            let expected = self.layout.width();
-            let found = self.records.width();
-            if found != expected {
-                return Ok(Some(Err(self.bad(
-                    "wrong number of fields",
-                    format!("{expected} fields"),
-                    format!("{found}"),
-                ))));
+        loop {
+            if let Some(row) = self.pending.pop_front() {
+                self.records.set_object(row);
+                return Ok(Some(Ok(())));
+            }
+            let Some(row) = self.records.advance()? else {
+                return if self.any { Ok(None) } else { Err(empty(self.label())) };
+            };
+            self.any = true;
+            self.position += 1;
+            if row.is_ok() && !self.records.is_keyed() {
+                self.layout.learn_width(self.records.width());
+                let expected = self.layout.width();
+                let found = self.records.width();
+                if found != expected {
+                    return Ok(Some(Err(self.bad(
+                        "wrong number of fields",
+                        format!("{expected} fields"),
+                        format!("{found}"),
+                    ))));
+                }
+            }
+            let paths = self.layout.paths();
+            let listed = self.records.object().filter(|_| row.is_ok() && !paths.is_empty());
+            match listed.and_then(|object| paths::rows(object, &paths)) {
+                None => return Ok(Some(row)),
+                Some(Ok(rows)) => self.pending.extend(rows),
+                Some(Err((one, other))) => {
+                    let found = format!("both {one} and {other}");
+                    let bad = self.bad("two lists", "columns from one list of objects", found);
+                    return Ok(Some(Err(bad)));
+                }
             }
         }
-        Ok(Some(row))
     }
 
     /// A row that is bad because of `why`.
@@ -208,12 +355,18 @@ impl<'r> TableReader<'r> {
 
     /// The text in `column`, if there is any.
     pub(super) fn optional(&self, column: Column) -> Checked<Option<Cow<'_, str>>> {
+        if column == Column::Id && self.by_position {
+            return Ok(Some(Cow::Owned(self.position.to_string())));
+        }
         let text = match self.records.object() {
             None => self.layout.place(column).map(|at| Cow::Borrowed(self.records.field(at))),
             Some(object) => match self.layout.value(column, object) {
                 None | Some(Value::Null) => None,
                 Some(Value::String(text)) => Some(Cow::Borrowed(text.as_str())),
                 Some(Value::Number(number)) => Some(Cow::Owned(number.to_string())),
+                Some(Value::Array(items)) if paths::joined(items).is_some() => {
+                    paths::joined(items).map(Cow::Owned)
+                }
                 Some(other) => {
                     return Err(self.bad(
                         "bad field",
@@ -255,6 +408,28 @@ impl<'r> TableReader<'r> {
         }
     }
 
+    /// The grade of a judgment, which may be written as a code.
+    pub(super) fn grade(&self) -> Checked<f64> {
+        if let Some(code) = self.optional(Column::Grade)?.filter(|_| !self.grades.is_empty()) {
+            let code = code.trim();
+            let value = code.parse::<f64>().ok();
+            let same =
+                |other: &str| other == code || (value.is_some() && other.parse().ok() == value);
+            if let Some((_, grade)) = self.grades.iter().find(|(other, _)| same(other)) {
+                return Ok(*grade);
+            }
+        }
+        let missing = || self.bad("missing field", "a number as grade", "nothing");
+        let grade = self.number(Column::Grade)?.ok_or_else(missing)?;
+        if grade < 0.0 {
+            return Err(BadRow {
+                advice: "say what the codes mean (--grades -1=0), or leave out what nobody judged",
+                ..self.bad("negative grade", "a grade of 0 or more", format!("{grade}"))
+            });
+        }
+        Ok(grade)
+    }
+
     /// The row as a document: its id, and its fields under our names.
     pub(super) fn document(&mut self) -> Checked<(String, Map<String, Value>)> {
         let id = self.text(Column::Id)?.into_owned();
@@ -278,6 +453,11 @@ pub(super) fn excerpt(text: &str) -> String {
         None => text.to_owned(),
         Some((end, _)) => format!("{}…", &text[..end]),
     }
+}
+
+/// Whether a text has line ends, and all of them are carriage returns.
+fn lines_end_with_returns(opening: &str) -> bool {
+    opening.matches('\r').count() > 1 && !opening.contains('\n')
 }
 
 fn empty(path: &Path) -> Error {

@@ -1,0 +1,265 @@
+//! TREC's own formats: documents between `<DOC>` and `</DOC>`, topics between `<top>` and
+//! `</top>`. They look like XML and are not: tags may stay open, and `&` and `<` may stand
+//! in the text.
+
+use serde_json::{Map, Value};
+
+use super::columns::Role;
+use super::foreign::{Row, bad_row};
+use super::input::Input;
+use super::records::{LONGEST, Lines, too_long};
+use super::table::{BadRow, excerpt};
+use crate::Result;
+
+/// The documents or topics of a TREC file.
+pub(super) struct Trec<'r> {
+    lines: Lines<'r>,
+    role: Role,
+    /// What is still to be read of the current line.
+    rest: String,
+}
+
+impl<'r> Trec<'r> {
+    pub(super) fn new(input: Input<'r>, role: Role) -> Self {
+        Trec { lines: Lines::new(input), role, rest: String::new() }
+    }
+
+    pub(super) fn input(&self) -> &Input<'r> {
+        self.lines.input()
+    }
+
+    pub(super) fn advance(&mut self) -> Result<Option<Row>> {
+        let (open, close) =
+            if self.role == Role::Queries { ("<top>", "</top>") } else { ("<doc>", "</doc>") };
+        let mut text = String::new();
+        let mut start = None;
+        let mut bad: Option<BadRow> = None;
+        loop {
+            let mut piece = std::mem::take(&mut self.rest);
+            if piece.trim().is_empty() {
+                match self.lines.advance()? {
+                    None => break,
+                    Some(Ok((_, line))) => piece = line.to_owned(),
+                    Some(Err(invalid)) => {
+                        bad.get_or_insert(invalid);
+                        continue;
+                    }
+                }
+            }
+            let number = self.lines.number();
+            let lower = piece.to_ascii_lowercase();
+            let opened = lower.find(open);
+            let closed = lower.find(close);
+            match (start, opened, closed) {
+                (None, Some(_), _) if bad.is_some() => {
+                    self.rest = piece;
+                    break;
+                }
+                (None, Some(at), _) => {
+                    start = Some(number);
+                    self.rest = piece[at + open.len()..].to_owned();
+                }
+                (None, None, _) => {
+                    let (expected, found) = (format!("{open} at the start"), excerpt(piece.trim()));
+                    let found = format!("{found:?}");
+                    bad.get_or_insert(bad_row("text outside a document", number, expected, found));
+                }
+                (Some(begun), Some(again), closed) if closed.is_none_or(|end| again < end) => {
+                    self.rest = piece;
+                    return Ok(Some(Err(unclosed(
+                        begun,
+                        close,
+                        format!("{open} in line {number}"),
+                    ))));
+                }
+                (Some(begun), _, Some(at)) => {
+                    text.push_str(&piece[..at]);
+                    self.rest = piece[at + close.len()..].to_owned();
+                    let object = bad.map_or_else(|| self.object(&text, begun), Err);
+                    return Ok(Some(object.map(|object| (begun, object))));
+                }
+                (Some(begun), _, None) => {
+                    text.push_str(&piece);
+                    text.push('\n');
+                    if text.len() as u64 > LONGEST {
+                        return Err(too_long(self.input().label(), begun));
+                    }
+                }
+            }
+        }
+        Ok(match (start, bad) {
+            (Some(begun), _) => Some(Err(unclosed(begun, close, "the end of the file".to_owned()))),
+            (None, bad) => bad.map(Err),
+        })
+    }
+
+    fn object(&self, text: &str, line: u64) -> std::result::Result<Map<String, Value>, BadRow> {
+        let mut object = Map::new();
+        for (name, said) in elements(text) {
+            let said = if self.role == Role::Queries { unlabelled(&said) } else { said.trim() };
+            let name = match (self.role, name.as_str()) {
+                (Role::Queries, "num") | (Role::Documents, "docno") => "id",
+                (Role::Documents, "headline" | "head" | "hl" | "ti") => "title",
+                (Role::Documents, "" | "text") => "body",
+                (_, "" | "id") => continue,
+                (_, name) => name,
+            };
+            match object.get_mut(name) {
+                Some(Value::String(known)) => {
+                    known.push('\n');
+                    known.push_str(said);
+                }
+                _ => {
+                    object.insert(name.to_owned(), said.into());
+                }
+            }
+        }
+        if self.role == Role::Queries && !object.contains_key("text") {
+            let text = object.get("title").or_else(|| object.get("desc")).cloned();
+            object.extend(text.map(|text| ("text".to_owned(), text)));
+        }
+        if !object.contains_key("id") {
+            let tag = if self.role == Role::Queries { "<num>" } else { "<DOCNO>" };
+            return Err(bad_row("missing field", line, tag, "none before the end".into()));
+        }
+        Ok(object)
+    }
+}
+
+fn unclosed(line: u64, close: &str, found: String) -> BadRow {
+    bad_row("not closed", line, format!("{close} for what begins here"), found)
+}
+
+/// The outermost elements of `text` by their names in lower case, with the text inside; text
+/// outside any has no name. A tag without end reaches to the next tag.
+fn elements(text: &str) -> Vec<(String, String)> {
+    let lower = text.to_ascii_lowercase();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        let Some((start, end, name)) = next_tag(&lower, at) else {
+            found.push((String::new(), plain(&text[at..])));
+            break;
+        };
+        found.push((String::new(), plain(&text[at..start])));
+        at = end;
+        if name.starts_with('/') {
+            continue;
+        }
+        let closing = format!("</{name}>");
+        let (inside, after) = match lower[end..].find(&closing) {
+            Some(length) => (end + length, end + length + closing.len()),
+            None => {
+                let next = next_tag(&lower, end).map_or(text.len(), |(start, ..)| start);
+                (next, next)
+            }
+        };
+        found.push((name.to_owned(), plain(&text[end..inside])));
+        at = after;
+    }
+    found.retain(|(_, said)| !said.trim().is_empty());
+    found
+}
+
+/// The first tag of `lower` from `from` on: where it starts, where it ends, its name.
+fn next_tag(lower: &str, from: usize) -> Option<(usize, usize, &str)> {
+    let mut at = from;
+    loop {
+        let start = at + lower[at..].find('<')?;
+        let inside = &lower[start + 1..];
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        let slash = usize::from(inside.starts_with('/'));
+        let length = inside[slash..].find(|c| !is_name(c)).unwrap_or(inside.len() - slash);
+        let name = &inside[..slash + length];
+        let named = inside[slash..].starts_with(|c: char| c.is_ascii_alphabetic());
+        // Tags do not reach over lines, so that a "<" in the text is not taken for one.
+        let end = inside.find(['>', '\n']).filter(|&end| inside[end..].starts_with('>'));
+        match end {
+            Some(end) if named => return Some((start, start + 1 + end + 1, name)),
+            _ => at = start + 1,
+        }
+    }
+}
+
+/// Text without tags, with its entities resolved.
+fn plain(text: &str) -> String {
+    let lower = text.to_ascii_lowercase();
+    let mut plain = String::with_capacity(text.len());
+    let mut at = 0;
+    while let Some((start, end, _)) = next_tag(&lower, at) {
+        plain.push_str(&text[at..start]);
+        plain.push(' ');
+        at = end;
+    }
+    plain.push_str(&text[at..]);
+    if plain.contains('&') {
+        for (entity, sign) in [
+            ("&lt;", "<"),
+            ("&gt;", ">"),
+            ("&quot;", "\""),
+            ("&apos;", "'"),
+            ("&nbsp;", " "),
+            ("&amp;", "&"),
+        ] {
+            plain = plain.replace(entity, sign);
+        }
+    }
+    plain
+}
+
+/// The text of a part of a topic, without the word that says which part it is.
+fn unlabelled(text: &str) -> &str {
+    let text = text.trim();
+    for label in ["number:", "topic:", "description:", "narrative:"] {
+        if text.get(..label.len()).is_some_and(|start| start.eq_ignore_ascii_case(label)) {
+            return text[label.len()..].trim();
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::foreign::tests::{read, rows_of};
+    use super::*;
+
+    fn rows(text: &str, role: Role) -> Vec<(u64, String)> {
+        let mut trec = Trec::new(rows_of(text), role);
+        read(|| trec.advance())
+    }
+
+    #[test]
+    fn documents_are_read_however_their_tags_stand() {
+        let text = "<DOC>\n<DOCNO> AP-1 </DOCNO>\n<HEAD>One</HEAD>\n<HEAD>Two</HEAD>\n<TEXT>\na < b &amp; <P>c</P>\n</TEXT>\n<TEXT>d</TEXT></DOC> <doc><docno>2</docno>loose\n<unit>x</unit></doc>\n";
+        let expected = [
+            (1, r#"{"id":"AP-1","title":"One\nTwo","body":"a < b &  c\nd"}"#),
+            (8, r#"{"id":"2","body":"loose","unit":"x"}"#),
+        ];
+        assert_eq!(rows(text, Role::Documents), expected.map(|(l, t)| (l, t.to_owned())));
+    }
+
+    #[test]
+    fn topics_are_read_without_closing_tags() {
+        let text = "<top>\n<num> Number: 301\n<title> Organized Crime\n<desc> Description:\nIdentify it.\n<narr> Narrative: Any.\n</top>\n\n<top>\n<num> 302 </num>\n<desc>Only</desc></top>";
+        let expected = [
+            (
+                1,
+                r#"{"id":"301","title":"Organized Crime","desc":"Identify it.","narr":"Any.","text":"Organized Crime"}"#,
+            ),
+            (9, r#"{"id":"302","desc":"Only","text":"Only"}"#),
+        ];
+        assert_eq!(rows(text, Role::Queries), expected.map(|(l, t)| (l, t.to_owned())));
+    }
+
+    #[test]
+    fn what_is_not_closed_or_has_no_name_is_bad() {
+        let text =
+            "<DOC>\n<DOCNO>1</DOCNO>\n<DOC>\n<DOCNO>2</DOCNO></DOC>\n<DOC>\n<DOCNO>3</DOCNO>";
+        let all = rows(text, Role::Documents);
+        assert_eq!((all[0].0, all[1].0, all[2].0, all.len()), (1, 3, 5, 3), "{all:?}");
+        assert!(all[0].1.contains("</doc> for what begins here, found <doc> in line 3"), "{all:?}");
+        assert!(all[2].1.contains("found the end of the file"), "{all:?}");
+        assert!(rows("<DOC>\nx\n</DOC>", Role::Documents)[0].1.contains("<DOCNO>"));
+        assert!(rows("x\ny\n", Role::Documents)[0].1.contains("<doc> at the start, found \"x\""));
+    }
+}
