@@ -49,6 +49,7 @@ impl FormatArgs {
         if let Some(of_role) = self.preset().and_then(|preset| preset.table(role)) {
             table.format = Some(of_role.format);
             table.no_header = of_role.no_header;
+            table.brackets = of_role.brackets;
             let columns = of_role.columns.iter();
             table.columns.extend(columns.map(|(ours, at)| ((*ours).into(), (*at).into())));
         }

@@ -15,12 +15,31 @@ pub struct PresetTable {
     pub role: Role,
     pub format: TableFormat,
     pub no_header: bool,
+    /// Whether queries are written in brackets.
+    pub brackets: bool,
     /// Our name → their name, or the position from 0.
     pub columns: &'static [(&'static str, &'static str)],
 }
 
 /// Every collection that is known by name.
-pub const PRESETS: [Preset; 1] = [
+pub const PRESETS: [Preset; 3] = [
+    // The AOL log of 2006: a line for each click, or for a query without one.
+    Preset {
+        name: "aol",
+        tables: &[PresetTable {
+            role: Role::Events,
+            format: TableFormat::Tsv,
+            no_header: false,
+            brackets: false,
+            columns: &[
+                ("user", "AnonID"),
+                ("query", "Query"),
+                ("time", "QueryTime"),
+                ("rank", "ItemRank"),
+                ("doc", "ClickURL"),
+            ],
+        }],
+    },
     // ORCAS: query id, query, document id, URL; every line is a pair that was clicked, without
     // a count, so that nothing is filtered.
     Preset {
@@ -29,7 +48,19 @@ pub const PRESETS: [Preset; 1] = [
             role: Role::Clicks,
             format: TableFormat::Tsv,
             no_header: true,
+            brackets: false,
             columns: &[("query", "1"), ("doc", "2")],
+        }],
+    },
+    // SogouQ: time, user, [query], rank and order of the click, URL.
+    Preset {
+        name: "sogouq",
+        tables: &[PresetTable {
+            role: Role::Events,
+            format: TableFormat::Tsv,
+            no_header: true,
+            brackets: true,
+            columns: &[("time", "0"), ("user", "1"), ("query", "2"), ("rank", "3"), ("doc", "4")],
         }],
     },
 ];

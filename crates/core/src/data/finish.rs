@@ -230,8 +230,34 @@ fn number_queries(divided: &Divided, queries: &Queries) -> (Vec<Option<u32>>, us
 /// A document of which only the id is known.
 fn from_id(id: &str) -> Document {
     let mut fields = Map::new();
-    if id.contains("://") || id.starts_with("www.") {
+    if is_url(id) {
         fields.insert("url".into(), id.into());
     }
     Document { id: id.to_owned(), fields }
+}
+
+/// Whether `id` is an address: it has a scheme, or a host with a dot before its path.
+fn is_url(id: &str) -> bool {
+    if id.contains("://") || id.starts_with("www.") {
+        return true;
+    }
+    let of_host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':');
+    id.split_once('/').is_some_and(|(host, _)| {
+        host.contains('.') && !host.starts_with('.') && host.chars().all(of_host)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_known_with_and_without_scheme() {
+        for url in ["http://a.org", "www.a.org", "news.a.cn/2008/x.html", "a.org:8080/"] {
+            assert!(is_url(url), "{url}");
+        }
+        for id in ["doc1", "d/1", "a.b", "section 1.2/x", ".hidden/x", "MED-10"] {
+            assert!(!is_url(id), "{id}");
+        }
+    }
 }
