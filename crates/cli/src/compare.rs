@@ -1,17 +1,20 @@
 //! `liken compare`: several models on one dataset, as a table with intervals and tests.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use liken::data::Dataset;
 use liken::eval::{Candidates, CompareParams, Comparison, HeldOut, Measure, Variant};
 use liken::experiment::fit_and_compare;
-use liken::matchers::{FitReport, Mixture};
+use liken::matchers::{FitReport, Mixture, Params};
 
 use crate::console::{Console, Usage};
 use crate::output::{Grid, TableFormat, grouped, json, remark};
 use crate::settings::{ParamArgs, TextArgs, resolve};
+
+/// What is compared where no models are named.
+const MODELS: [&str; 7] = ["bm25", "vsm", "lm", "pls", "rmls", "pls+bm25", "rmls+bm25"];
 
 /// Compare models on a dataset's test queries, with intervals and tests of significance.
 #[derive(Args)]
@@ -25,14 +28,10 @@ pub struct CompareArgs {
     /// Dataset folder with test judgments or held-out clicks.
     dataset: PathBuf,
 
-    /// Models and mixes, separated by commas.
-    #[arg(
-        long,
-        value_name = "M,M",
-        value_delimiter = ',',
-        default_value = "bm25,vsm,lm,pls,rmls,pls+bm25,rmls+bm25"
-    )]
-    models: Vec<String>,
+    /// Models and mixes, separated by commas [default: bm25,vsm,lm,pls,rmls,pls+bm25,rmls+bm25;
+    /// of these, where there is nothing to learn from, those that do not learn].
+    #[arg(long, value_name = "M,M", value_delimiter = ',')]
+    models: Option<Vec<String>>,
 
     /// Measures: nDCG@k, AP, P@k, R@k, RR, RankLoss.
     #[arg(
@@ -83,8 +82,12 @@ pub struct CompareArgs {
 }
 
 pub fn run(args: &CompareArgs, console: &Console) -> anyhow::Result<()> {
+    let names = match &args.models {
+        Some(names) => names.clone(),
+        None => default_models(&args.dataset, console)?,
+    };
     let rows: Vec<Mixture> =
-        args.models.iter().map(|name| Mixture::parse(name)).collect::<Result<_, _>>()?;
+        names.iter().map(|name| Mixture::parse(name)).collect::<Result<_, _>>()?;
     if let Some(twice) = (1..rows.len()).find(|&r| rows[..r].contains(&rows[r])) {
         return Err(Usage(format!("--models: {} is named twice", rows[twice])).into());
     }
@@ -94,7 +97,7 @@ pub fn run(args: &CompareArgs, console: &Console) -> anyhow::Result<()> {
         Some(name) => match rows.iter().position(|row| &row.to_string() == name) {
             Some(at) => at,
             None => {
-                let all = args.models.join(", ");
+                let all = names.join(", ");
                 return Err(
                     Usage(format!("--baseline {name}: expected one of the models: {all}")).into()
                 );
@@ -123,6 +126,24 @@ pub fn run(args: &CompareArgs, console: &Console) -> anyhow::Result<()> {
     let mut out = console.out();
     write(&mut out, &comparison, args.format)?;
     Ok(out.flush()?)
+}
+
+/// The models to compare where none are named: those that can be made from the dataset.
+fn default_models(dataset: &Path, console: &Console) -> anyhow::Result<Vec<String>> {
+    let mut names: Vec<String> = MODELS.map(str::to_owned).to_vec();
+    if Dataset::open(dataset)?.about().counts.pairs > 0 {
+        return Ok(names);
+    }
+    let learns = |name: &String| {
+        let parts = Mixture::parse(name).map(|mix| mix.parts).unwrap_or_default();
+        parts.iter().any(|(_, part)| Params::named(part).is_ok_and(|params| params.learns()))
+    };
+    let left_out: Vec<String> = names.extract_if(.., |name| learns(name)).collect();
+    console.warn(format!(
+        "nothing to learn from, so these are left out: {}; to learn from judged pairs, import with --split queries",
+        left_out.join(", ")
+    ));
+    Ok(names)
 }
 
 /// A value of one of core's enums by the name it has in files.

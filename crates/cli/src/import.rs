@@ -232,6 +232,7 @@ impl ImportArgs {
             validation_from: self.events_args.validation_from.clone(),
             test_from: self.events_args.test_from.clone(),
             max_memory: self.events_args.max_memory,
+            doc_text: self.formats.doc_text.clone(),
             split: self.split,
             validation: self.validation,
             test: self.test,
@@ -313,11 +314,12 @@ impl ImportArgs {
             Evidence::HeldOutClicks => "held-out clicks",
         };
         let mut parts = Grid::new(["part", "queries", "pairs", "from"]).left(&[3]);
-        let of_clicks = |role: &str| matches!(role, "clicks" | "events");
-        let learnt = if about.sources.iter().any(|source| of_clicks(&source.role)) {
-            "clicks"
-        } else {
-            "links"
+        let read = |role: &str| about.sources.iter().any(|source| source.role == role);
+        let learnt = match report.training {
+            (_, 0) => "nothing",
+            _ if read("clicks") || read("events") => "clicks",
+            _ if read("links") || !read("judgments") => "links",
+            _ => "judged pairs",
         };
         for (name, (queries, pairs), from) in [
             ("training", report.training, learnt),

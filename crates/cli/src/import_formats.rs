@@ -34,6 +34,11 @@ pub struct FormatArgs {
         allow_hyphen_values = true)]
     grades: Vec<(String, f64)>,
 
+    /// The doc column of the other tables holds the text of this field of the document, as in
+    /// pairs of query and title: --doc-text title.
+    #[arg(long, value_name = "FIELD", conflicts_with = "documents")]
+    pub doc_text: Option<String>,
+
     /// The words that the numbers of documents in LDA-C stand for, one a line.
     #[arg(long, value_name = "FILE", requires = "documents")]
     vocabulary: Option<PathBuf>,

@@ -34,9 +34,14 @@ pub struct StatsArgs {
 
 pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
     let preparation = resolve(&args.text, &ParamArgs::default(), &[])?.preparation;
-    let (counts, table, histogram) = console.run(|run| {
+    let mut untrained = None;
+    let counted = console.run(|run| {
         let dataset = Dataset::open(&args.dataset)?;
         let counts = Counts::of(&dataset, &preparation, run)?;
+        if counts.clicks.nnz() == 0 {
+            untrained = Some(counts);
+            return Ok(None);
+        }
         // Table 1 counts both kinds of features on both sides.
         let features = Features { query_clicks: 1.0, doc_clicks: 1.0, ..Features::default() };
         let featurizer = Featurizer::new(&counts, &features)?;
@@ -44,9 +49,16 @@ pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
         run.step("counting C", 0, None)?;
         let table = TableOne::of(&counts, &data);
         let histogram = ClickHistogram::of(&counts);
-        Ok((counts, table, histogram))
+        Ok(Some((counts, table, histogram)))
     })?;
     let mut out = console.out();
+    let Some((counts, table, histogram)) = counted else {
+        if let Some(counts) = &untrained {
+            text_alone(counts, args.format, &mut out)?;
+            warn_of_unread(counts, console);
+        }
+        return Ok(out.flush()?);
+    };
     if args.format == Format::Json {
         json(
             &mut out,
@@ -94,6 +106,40 @@ pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
         ]);
     }
     grid.write(&mut out, TableFormat::Table)?;
+    warn_of_unread(&counts, console);
+    Ok(out.flush()?)
+}
+
+/// What there is to say of a dataset without training pairs.
+fn text_alone(counts: &Counts, format: Format, out: &mut impl Write) -> anyhow::Result<()> {
+    let per = |terms: usize, texts: usize| terms as f64 / texts.max(1) as f64;
+    let (queries, documents) = (counts.query_ids.len(), counts.doc_ids.len());
+    let per_query = per(counts.queries.nnz(), queries);
+    let per_document = per(counts.docs.nnz(), documents);
+    if format == Format::Json {
+        let text = serde_json::json!({
+            "queries": queries,
+            "documents": documents,
+            "words": counts.vocabulary.len(),
+            "words_per_query": per_query,
+            "words_per_document": per_document,
+        });
+        return Ok(json(out, &serde_json::json!({ "text": text, "unread": counts.unread }))?);
+    }
+    let mut grid = Grid::new(["statistic", "value", "meaning"]).left(&[2]);
+    for (name, value, meaning) in [
+        ("queries", grouped(queries), "none of them with training clicks"),
+        ("documents", grouped(documents), "all of them"),
+        ("words", grouped(counts.vocabulary.len()), "distinct words"),
+        ("c_x", format!("{per_query:.2}"), "distinct words a query"),
+        ("c_y", format!("{per_document:.2}"), "distinct words a document"),
+    ] {
+        grid.row([name.to_owned(), value, meaning.to_owned()]);
+    }
+    Ok(grid.write(out, TableFormat::Table)?)
+}
+
+fn warn_of_unread(counts: &Counts, console: &Console) {
     if counts.unread.queries + counts.unread.documents > 0 {
         console.warn(format!(
             "{} queries and {} documents analyse to nothing",
@@ -101,5 +147,4 @@ pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
             grouped(counts.unread.documents)
         ));
     }
-    Ok(out.flush()?)
 }

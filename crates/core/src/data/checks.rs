@@ -26,6 +26,20 @@ pub(super) fn something_to_learn_from(divided: &Divided, by: SplitBy) -> Result<
     })
 }
 
+/// What to know of a dataset without clicks and links.
+pub(super) fn nothing_to_learn_from(judged: bool) -> String {
+    let models = "only bm25, vsm and lm can be used";
+    if judged {
+        format!(
+            "no clicks or links, so nothing to learn from: {models}; to learn from some of the judged pairs, deal them out (--split queries)"
+        )
+    } else {
+        format!(
+            "no clicks, links or judgments: {models}, to search with; to compare models, give --judgments"
+        )
+    }
+}
+
 /// An error if a part was asked for and is empty.
 pub(super) fn parts_asked_for(
     divided: &Divided,
@@ -64,7 +78,7 @@ pub(super) fn warnings(
 ) -> Vec<String> {
     let mut warnings = Vec::new();
     let n_documents = log.documents.len();
-    if !log.documents_listed {
+    if !log.documents_listed && log.made.is_none() {
         warnings.push(format!(
             "no documents were given: {n_documents} documents were made from the ids of the clicks, and they have no text; add --documents FILE"
         ));
@@ -74,7 +88,12 @@ pub(super) fn warnings(
             log.without_text
         ));
     }
-    if divided.validation.is_empty() {
+    let nothing_judged = divided.validation.is_empty() && divided.test.is_empty();
+    if divided.train.is_empty() && nothing_judged {
+        return warnings;
+    }
+    // Without anything to learn there is nothing to tune, either.
+    if divided.validation.is_empty() && !divided.train.is_empty() {
         warnings.push("validation is empty: there is nothing to tune models by".into());
     }
     if divided.test.is_empty() {

@@ -246,7 +246,8 @@ impl DatasetWriter {
             queries: clicks.n_rows(),
             documents: clicks.n_cols(),
             pairs: clicks.nnz(),
-            clicks: clicks.values().iter().map(|&v| f64::from(v)).sum(),
+            // A sum of nothing is -0, which nobody wants to read.
+            clicks: clicks.values().iter().map(|&v| f64::from(v)).sum::<f64>() + 0.0,
             validation: judged(validation),
             test: judged(test),
         };

@@ -41,7 +41,9 @@ impl Prepared {
         if !self.log.documents_listed {
             for number in 0..n_documents as u32 {
                 self.step(run, number, n_documents)?;
-                writer.document(&from_id(self.log.documents.name(number)))?;
+                let id = self.log.documents.name(number);
+                let made = self.log.made.as_ref().map(|made| made.document(number, id));
+                writer.document(&made.unwrap_or_else(|| from_id(id)))?;
             }
         }
         let (numbers, n_queries) = number_queries(&self.divided, &self.log.queries);

@@ -57,6 +57,9 @@ pub struct Import {
     /// Bytes that sorting the raw log, and then its ids and pairs, may take; half of what is
     /// free unless set. The dataset is the same for any number.
     pub max_memory: Option<u64>,
+    /// The field of the documents whose text stands in the place of their id in the other
+    /// tables; there is no table of documents then.
+    pub doc_text: Option<String>,
     /// What to deal out. Unset: as the source says if it does; judgments if there are any;
     /// else queries.
     pub split: Option<SplitBy>,
@@ -81,6 +84,12 @@ pub(super) struct Reading {
     pub part: Option<Part>,
     /// Whether judged pairs are also pairs to learn from.
     pub also_links: bool,
+}
+
+impl Reading {
+    fn is_learnt_from(&self) -> bool {
+        matches!(self.role, Role::Clicks | Role::Links | Role::Events) || self.also_links
+    }
 }
 
 impl Import {
@@ -126,7 +135,8 @@ impl Import {
         self.rules.check()?;
         let memory = self.max_memory.unwrap_or_else(|| memory::available() / 2);
         let mut writer = DatasetWriter::create(output, force)?;
-        let mut log = Log::new(self.lenient);
+        let mut log = Log::new(self.lenient, self.doc_text.as_deref());
+        let learns = readings.iter().any(Reading::is_learnt_from);
         if self.events.is_some() {
             let share = memory / 4 * 3;
             log.events = Some(EventLog::new(&writer.path(""), share, &self.rules)?);
@@ -144,15 +154,22 @@ impl Import {
             log.sources = sources;
         }
         let judgments = log.take_judgments();
-        let split = self.split(by_source, &log, !judgments.is_empty())?;
+        let split = self.split(by_source, &log, !judgments.is_empty(), learns)?;
         run.step("splitting", 0, None)?;
         let (given, cancelled) = log.take_pairs(split.by)?;
         let mut divided = split.divide(given, &judgments, &log.queries, &log.documents);
         divided.drop("pairs whose weights add up to 0", cancelled);
-        checks::something_to_learn_from(&divided, split.by)?;
-        let filter = self.filter(&mut divided, &log)?;
-        let asked = (self.validation, self.test);
-        checks::parts_asked_for(&divided, split.by, asked)?;
+        let filter = if learns {
+            checks::something_to_learn_from(&divided, split.by)?;
+            self.filter(&mut divided, &log)?
+        } else {
+            log.notes.push(checks::nothing_to_learn_from(!judgments.is_empty()));
+            None
+        };
+        if learns || !judgments.is_empty() {
+            let asked = (self.validation, self.test);
+            checks::parts_asked_for(&divided, split.by, asked)?;
+        }
         let warnings = checks::warnings(&divided, &log, filter.as_ref(), split.by);
         run.step("writing", 0, None)?;
         Prepared { log, divided, split, filter, events, warnings }.write(writer, run)
@@ -207,7 +224,7 @@ impl Import {
             (Role::Links, &self.links),
             (Role::Judgments, &self.judgments),
         ];
-        let readings: Vec<Reading> = tables
+        let mut readings: Vec<Reading> = tables
             .into_iter()
             .filter_map(|(role, table)| Some((role, table.clone()?)))
             .map(|(role, table)| Reading { role, table, part: None, also_links: false })
@@ -229,11 +246,24 @@ impl Import {
                 advice: "give the new events: --events FILE".into(),
             });
         }
-        if self.clicks.is_none() && self.links.is_none() && self.events.is_none() {
+        if self.documents.is_some() && self.doc_text.is_some() {
+            let expected = "no documents beside texts that stand for them (doc_text)";
+            return Err(Error::parameter("documents", "given", expected));
+        }
+        if self.events.is_some() && self.doc_text.is_some() {
+            let expected = "no events where texts stand for documents (doc_text); give ids";
+            return Err(Error::parameter("events", "given", expected));
+        }
+        if !readings.iter().any(|reading| reading.role != Role::Queries) {
             return Err(Error::Empty {
-                what: "there is nothing to learn from".into(),
-                advice: "give events (--events FILE), clicks (--clicks FILE), links (--links FILE) or a BEIR folder".into(),
+                what: "there is nothing to import".into(),
+                advice: "give events (--events FILE), clicks (--clicks FILE), links (--links FILE), judgments (--judgments FILE), documents (--documents FILE) or a BEIR folder".into(),
             });
+        }
+        if !readings.iter().any(Reading::is_learnt_from) {
+            let also_links = self.split.is_some_and(|by| by != SplitBy::Judgments);
+            let judgments = readings.iter_mut().filter(|r| r.role == Role::Judgments);
+            judgments.for_each(|reading| reading.also_links = also_links);
         }
         if readings.iter().filter(|reading| is_stdin(&reading.table.path)).count() > 1 {
             let expected = "one table at most from standard input";
@@ -255,15 +285,22 @@ impl Import {
         Ok(())
     }
 
-    fn split(&self, asked: Option<SplitBy>, log: &Log, has_judgments: bool) -> Result<Split> {
-        let by = asked.unwrap_or(if log.has_parts {
+    fn split(
+        &self,
+        asked: Option<SplitBy>,
+        log: &Log,
+        has_judgments: bool,
+        learns: bool,
+    ) -> Result<Split> {
+        let nothing_to_deal = !has_judgments && !learns;
+        let by = asked.unwrap_or(if log.has_parts || nothing_to_deal {
             SplitBy::Given
         } else if has_judgments {
             SplitBy::Judgments
         } else {
             SplitBy::Queries
         });
-        if by == SplitBy::Given && !log.has_parts {
+        if asked == Some(SplitBy::Given) && !log.has_parts {
             return Err(Error::Empty {
                 what: "the split is to be as given, but no table has a column called split".into(),
                 advice: "add the column, map it (--columns split=NAME), or split by queries".into(),

@@ -10,19 +10,19 @@ use serde_json::{Map, Value};
 
 use super::columns::{Column, Role};
 use super::dataset::{DatasetWriter, Document, Source, SplitBy};
-use super::events::{Aggregated, EventLog, EventRules, LeftOut, Timeline};
+use super::events::EventLog;
 use super::import::Reading;
 use super::input;
+use super::made::Made;
 use super::names::{Names, Queries};
 use super::pairs::{Edge, Merge, Pairs, combine};
-use super::report::{Dropped, TableReport};
+use super::report::TableReport;
 use super::said::{bad_count, has_text};
 use super::split::{Judgment, Part};
 use super::table::{BadRow, Checked, Table, TableReader, excerpt};
-use crate::file::LineTable;
 use crate::{Error, Result, Run};
 
-const PARTS: [Part; 3] = [Part::Train, Part::Validation, Part::Test];
+pub(super) const PARTS: [Part; 3] = [Part::Train, Part::Validation, Part::Test];
 
 /// Everything read so far.
 pub(super) struct Log {
@@ -33,9 +33,9 @@ pub(super) struct Log {
     /// Documents that say nothing in any field that is read by default.
     pub without_text: u64,
     /// By given part.
-    clicks: [Pairs; 3],
+    pub clicks: [Pairs; 3],
     /// By given part.
-    links: [Pairs; 3],
+    pub links: [Pairs; 3],
     /// By query, document and given part: the grade, and where it was read.
     judgments: HashMap<(u32, u32, Option<Part>), (f32, Place)>,
     /// Whether the source counts clicks.
@@ -47,8 +47,12 @@ pub(super) struct Log {
     pub tables: Vec<TableReport>,
     pub sources: Vec<Source>,
     pub notes: Vec<String>,
+    /// Documents that were made from their texts, where the tables hold those.
+    pub made: Option<Made>,
+    /// Judged queries that are unknown, but could be positions of known ones.
+    like_positions: u64,
     /// By document: a hash of its content, and its line.
-    contents: Vec<(u64, u64)>,
+    pub contents: Vec<(u64, u64)>,
     /// Where there is a raw log.
     pub events: Option<EventLog>,
     lenient: bool,
@@ -67,8 +71,10 @@ pub(super) enum Kept {
 }
 
 impl Log {
-    pub(super) fn new(lenient: bool) -> Self {
+    pub(super) fn new(lenient: bool, doc_text: Option<&str>) -> Self {
         Log {
+            made: doc_text.map(Made::new),
+            like_positions: 0,
             queries: Queries::default(),
             documents: Names::default(),
             documents_listed: false,
@@ -139,6 +145,12 @@ impl Log {
                 "{}: columns {} have no name and were not kept",
                 rows.report.name,
                 columns.join(", ")
+            ));
+        }
+        if std::mem::take(&mut self.like_positions) > 0 {
+            self.notes.push(format!(
+                "{}: some unknown queries fit the positions of known ones; if that is meant, type: --columns queries:id=position",
+                rows.report.name
             ));
         }
         let said = rows.reader.notes().map(|note| format!("{}: {note}", rows.report.name));
@@ -301,7 +313,8 @@ impl Log {
         }
         if reading.also_links && grade > 0.0 {
             self.queries.clicks[query as usize] += grade;
-            self.links[Part::Train as usize].push(query, doc, grade);
+            let part = part.or(self.queries.part(query)).unwrap_or(Part::Train);
+            self.links[part as usize].push(query, doc, grade);
         }
         Ok(Kept::Yes)
     }
@@ -366,6 +379,17 @@ impl Log {
 
     fn doc(&mut self, row: &TableReader<'_>) -> Checked<u32> {
         let id = row.text(Column::Doc)?;
+        if let Some(made) = &mut self.made {
+            let found = made.find(&id, &mut self.documents).map_err(|other| BadRow {
+                advice: "change one of them a little, or give documents with ids",
+                ..row.bad(
+                    "two texts with one id",
+                    "a text whose checksum no other has",
+                    format!("that of {:?} for {:?}", excerpt(&other), excerpt(&id)),
+                )
+            });
+            return found?.ok_or_else(|| too_many(row, "documents"));
+        }
         // A judgment cannot bring in a document: without text or clicks nothing finds it.
         if self.documents_listed || row.role() == Role::Judgments {
             return self.documents.get(&id).ok_or_else(|| self.unknown_document(row, &id));
@@ -379,7 +403,10 @@ impl Log {
             if !listed {
                 return too_many(row, "queries");
             }
-            unknown_query(row, raw)
+            let position = raw.trim().parse::<usize>().unwrap_or_default();
+            let like_position = (1..=self.queries.names.len()).contains(&position);
+            self.like_positions += u64::from(like_position);
+            unknown_query(row, raw, like_position)
         })
     }
 
@@ -397,124 +424,6 @@ impl Log {
                 format!("the unknown document {:?}", excerpt(id)),
             )
         }
-    }
-
-    /// Takes the documents of an earlier dataset, with its table of them.
-    pub(super) fn take_documents(
-        &mut self,
-        documents: &LineTable<Document>,
-        writer: &mut DatasetWriter,
-        run: &Run<'_>,
-    ) -> Result<()> {
-        self.documents_listed = true;
-        for at in 0..documents.len() {
-            if at.is_multiple_of(1 << 14) {
-                run.step("copying documents", at as u64, Some(documents.len() as u64))?;
-            }
-            let document = documents.get(at)?;
-            if self.documents.add(&document.id).is_none() {
-                break;
-            }
-            self.contents.push((content(&document.fields), at as u64 + 1));
-            self.without_text += u64::from(!has_text(&document.fields));
-            writer.document(&document)?;
-        }
-        Ok(())
-    }
-
-    /// Adds the pairs of an aggregated raw log: clicks by age and by part.
-    pub(super) fn add_events(
-        &mut self,
-        events: &Aggregated,
-        timeline: &Timeline,
-        most: u64,
-        run: &Run<'_>,
-    ) -> Result<()> {
-        self.has_counts = true;
-        let mut logs = events.queries()?;
-        let mut done = 0u64;
-        while let Some(log) = logs.next()? {
-            done += 1;
-            if done.is_multiple_of(1 << 12) {
-                run.step("adding up", done, None)?;
-                self.check_memory(most)?;
-            }
-            let full = |what: &str| Error::Empty {
-                what: format!("the events name 2³² {what} or more"),
-                advice: "split the log".into(),
-            };
-            let query = self.queries.known_as(&log.query).ok_or_else(|| full("queries"))?;
-            if let Some((spelling, n)) = log.spellings.first() {
-                self.queries.spelt(query, spelling, *n as f64);
-            }
-            let said = self.queries.part(query);
-            let mut numbers = Vec::with_capacity(log.docs.len());
-            for doc in &log.docs {
-                numbers.push(self.documents.add(doc).ok_or_else(|| full("documents"))?);
-            }
-            for clicks in log.clicks.chunk_by(|a, b| a.0 == b.0) {
-                let mut weights = [0.0; PARTS.len()];
-                for &(_, span, n) in clicks {
-                    let part = said.unwrap_or_else(|| timeline.part(span));
-                    weights[part as usize] += n as f64 * timeline.weight(span);
-                    self.queries.clicks[query as usize] += n as f64;
-                }
-                for (part, weight) in PARTS.into_iter().zip(weights) {
-                    if weight > 0.0 {
-                        self.clicks[part as usize].push(
-                            query,
-                            numbers[clicks[0].0 as usize],
-                            weight,
-                        );
-                    }
-                }
-            }
-        }
-        self.check_memory(most)
-    }
-
-    /// Says in the report what became of events after they were read.
-    pub(super) fn leave_out(&mut self, left_out: LeftOut, rules: &EventRules) {
-        let Some(report) = self.tables.iter_mut().rev().find(|table| table.role == "events") else {
-            return;
-        };
-        let LeftOut { repeated, of_robots, robots, of_rare_queries, rare_queries, beyond_cap } =
-            left_out;
-        let most = rules.max_user_events.unwrap_or_default();
-        let cap = rules.max_per_user.unwrap_or_default();
-        for (count, why) in [
-            (repeated, "the same event of the same user in the same second again".to_owned()),
-            (
-                of_robots,
-                format!("of {robots} users with more than {most} events, taken for robots"),
-            ),
-            (
-                of_rare_queries,
-                format!("of {rare_queries} queries with fewer than {} users", rules.min_users),
-            ),
-            (beyond_cap, format!("clicks beyond {cap} of one user on one document for one query")),
-        ] {
-            if count > 0 {
-                report.kept = report.kept.saturating_sub(count);
-                report.dropped.push(Dropped { why, count, samples: Vec::new() });
-            }
-        }
-    }
-
-    fn check_memory(&self, most: u64) -> Result<()> {
-        let pairs: usize = self.clicks.iter().chain(&self.links).map(Pairs::memory).sum();
-        let taken = self.queries.memory() + self.documents.memory() + pairs;
-        if taken as u64 <= most {
-            return Ok(());
-        }
-        Err(Error::Empty {
-            what: format!(
-                "the ids and pairs of the log, aggregated, take {} MiB so far, more than the limit of {} MiB",
-                taken >> 20,
-                most >> 20
-            ),
-            advice: "raise --max-memory, leave out rare queries (--min-users), or import fewer days at a time".into(),
-        })
     }
 }
 
@@ -566,9 +475,13 @@ impl<'r> Rows<'r> {
 }
 
 /// A row that names a query that is not there.
-pub(super) fn unknown_query(row: &TableReader<'_>, id: &str) -> BadRow {
+pub(super) fn unknown_query(row: &TableReader<'_>, id: &str, like_position: bool) -> BadRow {
     BadRow {
-        advice: "add it to the queries",
+        advice: if like_position {
+            "if the numbers are positions of the queries, type: --columns queries:id=position; else add it to the queries"
+        } else {
+            "add it to the queries"
+        },
         ..row.bad(
             "unknown query",
             "the id of a known query",
@@ -583,7 +496,7 @@ fn too_many(row: &TableReader<'_>, what: &str) -> BadRow {
 
 /// A hash that does not depend on the order of the fields. Two contents with the same id and
 /// the same hash by accident are one in 2⁶⁴.
-fn content(fields: &Map<String, Value>) -> u64 {
+pub(super) fn content(fields: &Map<String, Value>) -> u64 {
     let mut sorted: Vec<(&String, &Value)> = fields.iter().collect();
     sorted.sort_by_key(|(name, _)| *name);
     let mut hasher = DefaultHasher::new();

@@ -18,6 +18,7 @@ mod input;
 mod json;
 mod ldac;
 mod log;
+mod made;
 mod names;
 mod pairs;
 mod paths;

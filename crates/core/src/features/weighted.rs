@@ -243,7 +243,7 @@ impl Weighted {
         if training.is_empty() {
             return Err(Error::Empty {
                 what: "there are no training clicks".into(),
-                advice: "import a click log, or keep more of it (`--min-clicks`, `--split`)".into(),
+                advice: "import a click log or links, or keep more of them (`--min-clicks`, `--split`); judged pairs are learnt from with `--split queries`; without any, train bm25, vsm or lm".into(),
             });
         }
         let n_x = training.len() as f32;

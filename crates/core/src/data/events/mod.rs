@@ -9,6 +9,7 @@
 //! Whatever the limit on memory and the order of the lines, the bytes are the same.
 
 mod about;
+mod add;
 mod event;
 mod group;
 mod kept;

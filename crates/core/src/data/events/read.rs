@@ -123,7 +123,7 @@ impl Log {
     /// Where queries and documents are listed, an event names one of them.
     fn known(&self, row: &TableReader<'_>, fields: &Fields<'_>) -> Checked<()> {
         if self.queries.listed && self.queries.names.get(&fields.query).is_none() {
-            return Err(unknown_query(row, &fields.query));
+            return Err(unknown_query(row, &fields.query, false));
         }
         if self.documents_listed && self.documents.get(&fields.doc).is_none() {
             return Err(self.unknown_document(row, &fields.doc));
