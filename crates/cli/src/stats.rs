@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use liken::data::Dataset;
+use liken::data::{Dataset, Impressions};
 use liken::features::{
     ClickHistogram, Counts, Features, Featurizer, Response, TableOne, Weighted, Weighting,
 };
@@ -32,11 +32,16 @@ pub struct StatsArgs {
     format: Format,
 }
 
+/// Ranks of which the click-through is shown.
+const RANKS: usize = 10;
+
 pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
     let preparation = resolve(&args.text, &ParamArgs::default(), &[])?.preparation;
     let mut untrained = None;
+    let mut shown = Impressions::default();
     let counted = console.run(|run| {
         let dataset = Dataset::open(&args.dataset)?;
+        shown = dataset.impressions()?;
         let counts = Counts::of(&dataset, &preparation, run)?;
         if counts.clicks.nnz() == 0 {
             untrained = Some(counts);
@@ -62,7 +67,12 @@ pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
     if args.format == Format::Json {
         json(
             &mut out,
-            &serde_json::json!({ "table": table, "histogram": histogram.bins, "unread": counts.unread }),
+            &serde_json::json!({
+                "table": table,
+                "histogram": histogram.bins,
+                "impressions": { "lists": shown.len(), "by_rank": shown.by_rank(RANKS) },
+                "unread": counts.unread,
+            }),
         )?;
         return Ok(out.flush()?);
     }
@@ -106,8 +116,31 @@ pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
         ]);
     }
     grid.write(&mut out, TableFormat::Table)?;
+    click_through(&shown, &mut out)?;
     warn_of_unread(&counts, console);
     Ok(out.flush()?)
+}
+
+/// How often results were clicked at each rank, where the log tells what was shown.
+fn click_through(shown: &Impressions, out: &mut impl Write) -> anyhow::Result<()> {
+    if shown.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{} lists of results were shown", grouped(shown.len()))?;
+    let by_rank = shown.by_rank(RANKS);
+    let rate = |&(shown, clicked): &(u64, u64)| clicked as f64 / shown.max(1) as f64;
+    let most = by_rank.iter().map(rate).fold(f64::MIN_POSITIVE, f64::max);
+    let mut grid = Grid::new(["rank", "shown", "clicked", "rate", ""]).left(&[4]);
+    for (rank, both) in (1..).zip(&by_rank).filter(|(_, (shown, _))| *shown > 0) {
+        grid.row([
+            format!("{rank}"),
+            grouped(both.0),
+            grouped(both.1),
+            format!("{:.4}", rate(both)),
+            "▇".repeat((rate(both) / most * 40.0).ceil() as usize),
+        ]);
+    }
+    Ok(grid.write(out, TableFormat::Table)?)
 }
 
 /// What there is to say of a dataset without training pairs.

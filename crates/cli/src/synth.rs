@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use liken::Run;
-use liken::data::{DatasetAbout, Import, Table};
+use liken::data::{DatasetAbout, Document, Import, Table};
 use liken::synth::demo::{Demo, PAGE};
 use liken::synth::engine::bm25;
 use liken::synth::weblog::Weblog;
@@ -19,6 +19,7 @@ use crate::output::{grouped, typed};
 Examples:
   liken synth demo -o demo                     a small readable log, as a dataset
   liken synth demo -o raw --raw                the same as clicks.tsv, documents.jsonl, judgments.tsv
+  liken synth demo -o raw --events             every result shown, clicked or not: a raw log
   liken synth one-week -o week                 the size and shape of the papers' one week of clicks
   liken synth half-year -o sample --scale 0.01 a hundredth of their half year")]
 pub struct SynthArgs {
@@ -33,6 +34,11 @@ pub struct SynthArgs {
     /// Write the log and the documents as a user would have them, not a dataset.
     #[arg(long)]
     raw: bool,
+
+    /// Write the demo log as it was written down, one line for each result shown, with time,
+    /// user and rank; implies --raw.
+    #[arg(long)]
+    events: bool,
 
     /// Multiply the number of queries, documents and words (or searches).
     #[arg(long, default_value_t = 1.0, value_name = "X")]
@@ -80,12 +86,13 @@ pub fn run(args: &SynthArgs, console: &Console) -> anyhow::Result<()> {
             writeln!(out, "next: liken compare {}", typed(&args.output))?;
         }
         None => {
-            writeln!(out, "{path}: clicks.tsv, documents.jsonl, judgments.tsv")?;
+            let role = if args.events { "events" } else { "clicks" };
+            writeln!(out, "{path}: {role}.tsv, documents.jsonl, judgments.tsv")?;
             let table = |name: &str| typed(&args.output.join(name));
             writeln!(
                 out,
-                "next: liken import --clicks {} --documents {} --judgments {} -o data",
-                table("clicks.tsv"),
+                "next: liken import --{role} {} --documents {} --judgments {} -o data",
+                table(&format!("{role}.tsv")),
                 table("documents.jsonl"),
                 table("judgments.tsv")
             )?;
@@ -95,6 +102,10 @@ pub fn run(args: &SynthArgs, console: &Console) -> anyhow::Result<()> {
 }
 
 fn weblog(log: Weblog, args: &SynthArgs, run: &Run<'_>) -> liken::Result<Option<DatasetAbout>> {
+    if args.events {
+        let expected = "the demo log, which alone has pages of results";
+        return Err(liken::Error::parameter("events", "true", expected));
+    }
     let log = Weblog { scale: args.scale, seed: args.seed, ..log };
     if args.raw {
         log.write_raw(&args.output, args.force, run)?;
@@ -124,6 +135,10 @@ fn demo(args: &SynthArgs, run: &Run<'_>) -> liken::Result<Option<DatasetAbout>> 
         seed: args.seed,
         ..whole
     };
+    if args.events {
+        params.write_events(&engine, &args.output, args.force, run)?;
+        return Ok(None);
+    }
     if args.raw {
         write_raw(&params, &args.output, args.force, run)?;
         return Ok(None);
@@ -139,9 +154,13 @@ fn demo(args: &SynthArgs, run: &Run<'_>) -> liken::Result<Option<DatasetAbout>> 
     Ok(Some(import.run(&args.output, args.force, run)?.about))
 }
 
+/// The engine of the demo log.
+fn engine(documents: &[Document], queries: &[String]) -> liken::Result<Vec<Vec<u32>>> {
+    bm25(documents, queries, PAGE)
+}
+
 /// Writes the demo log with these sizes as raw files.
 pub fn write_raw(params: &Demo, path: &Path, force: bool, run: &Run<'_>) -> liken::Result<()> {
-    let engine = |documents: &[_], queries: &[String]| bm25(documents, queries, PAGE);
     params.build(&engine, run)?.write_raw(path, force)
 }
 

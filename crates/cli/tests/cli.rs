@@ -9,6 +9,8 @@ mod compare;
 mod damaged;
 #[path = "cli/demo.rs"]
 mod demo;
+#[path = "cli/events.rs"]
+mod events;
 #[path = "cli/experiment.rs"]
 mod experiment;
 #[path = "cli/import.rs"]

@@ -33,6 +33,7 @@ enum Stream {
     Queries,
     Clicks,
     Judgments,
+    Visitors,
 }
 
 /// The sizes of a demo log.
@@ -141,6 +142,15 @@ impl Demo {
     /// If the engine returns another number of rankings than it got queries, or a document
     /// that does not exist.
     pub fn build(&self, engine: &Engine<'_>, run: &Run<'_>) -> Result<DemoLog> {
+        self.build_watched(engine, &mut |_, _, _, _| Ok(()), run)
+    }
+
+    fn build_watched(
+        &self,
+        engine: &Engine<'_>,
+        watch: &mut clicks::Watch<'_>,
+        run: &Run<'_>,
+    ) -> Result<DemoLog> {
         let concepts = Concepts::builtin()?.first(self.concepts);
         self.check(&concepts)?;
         let (documents, document_truths) = documents::write(self, &concepts);
@@ -162,7 +172,7 @@ impl Demo {
             concepts,
         };
         let about = log.documents_by_concept();
-        clicks::draw(self, &mut log, &rankings, &about, run)?;
+        clicks::draw(self, &mut log, &rankings, &about, watch, run)?;
         judgments::draw(self, &mut log, &rankings, &about);
         Ok(log)
     }

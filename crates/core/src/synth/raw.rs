@@ -1,5 +1,5 @@
-//! A log as somebody would have it who has not met liken: `clicks.tsv`, `documents.jsonl` and
-//! `judgments.tsv` in a folder that appears whole or not at all.
+//! A log as somebody would have it who has not met liken: `clicks.tsv` (or, as it was written
+//! down, `events.tsv`), `documents.jsonl` and `judgments.tsv` in a folder that appears whole or not at all.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -13,6 +13,8 @@ use crate::{Error, Result};
 
 /// Query, document, clicks.
 pub(super) const CLICKS: &str = "clicks.tsv";
+/// Time, user, page, query, document, rank, clicked.
+pub(super) const EVENTS: &str = "events.tsv";
 /// Documents with their fields.
 pub(super) const DOCUMENTS: &str = "documents.jsonl";
 /// Query, document, grade and perhaps split.
@@ -30,7 +32,9 @@ impl RawFolder {
         let is_ours = |folder: &Path| {
             fs::read_dir(folder).is_ok_and(|entries| {
                 entries.flatten().all(|entry| {
-                    [CLICKS, DOCUMENTS, JUDGMENTS].iter().any(|name| entry.file_name() == *name)
+                    [CLICKS, EVENTS, DOCUMENTS, JUDGMENTS]
+                        .iter()
+                        .any(|name| entry.file_name() == *name)
                 })
             })
         };

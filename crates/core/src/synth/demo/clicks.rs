@@ -20,18 +20,23 @@ const ZIPF: f64 = 0.87;
 /// Searches between two reports of progress.
 const REPORT: usize = 20_000;
 
+/// Is told of every search: the query, the page, and which of its results were clicked.
+pub(super) type Watch<'a> = dyn FnMut(&DemoLog, usize, &[u32], &[bool]) -> Result<()> + 'a;
+
 /// Draws the searches and what is clicked, into `log`.
 pub(super) fn draw(
     demo: &Demo,
     log: &mut DemoLog,
     rankings: &[Vec<u32>],
     about: &[Vec<u32>],
+    watch: &mut Watch<'_>,
     run: &Run<'_>,
 ) -> Result<()> {
     let mut random = demo.random(Stream::Clicks);
     let frequencies = Zipf::new(demo.queries);
     let look: Vec<f64> = (1..=PAGE).map(|i| (i as f64).powf(-LOOK)).collect();
     let mut clicks: HashMap<(u32, u32), u32> = HashMap::new();
+    let mut clicked = Vec::with_capacity(PAGE);
     for search in 0..demo.searches {
         if search % REPORT == 0 {
             run.step("searching and clicking", search as u64, Some(demo.searches as u64))?;
@@ -40,13 +45,16 @@ pub(super) fn draw(
         log.searches[query] += 1;
         let concept = log.query_truths[query].concept;
         let page = result_page(&rankings[query], &about[concept], &mut random);
+        clicked.clear();
         for (position, &document) in page.iter().enumerate() {
             let grade = log.grade(query, document as usize);
-            if chance(look[position] * CLICK[grade as usize], &mut random) {
+            clicked.push(chance(look[position] * CLICK[grade as usize], &mut random));
+            if clicked[position] {
                 *clicks.entry((query as u32, document)).or_default() += 1;
                 log.clicks_by_position[position] += 1;
             }
         }
+        watch(log, query, &page, &clicked)?;
     }
     log.clicks = clicks.into_iter().map(|((query, doc), n)| (query, doc, n)).collect();
     log.clicks.sort_unstable();

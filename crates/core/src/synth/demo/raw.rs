@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::DemoLog;
-use crate::Result;
-use crate::synth::raw::{CLICKS, DOCUMENTS, JUDGMENTS, RawFolder};
+use super::{Demo, DemoLog, Engine, Stream};
+use crate::synth::raw::{CLICKS, DOCUMENTS, EVENTS, JUDGMENTS, RawFolder};
+use crate::{Result, Run};
 
 impl DemoLog {
     /// Writes `clicks.tsv` (query, doc, clicks), `documents.jsonl` and `judgments.tsv` (query,
@@ -19,6 +19,14 @@ impl DemoLog {
             table.line(format_args!("{}\t{}\t{clicks}", query(i), id(j)))?;
         }
         table.finish()?;
+        self.write_rest(&folder)?;
+        folder.commit()
+    }
+
+    /// Writes the documents and the judgments.
+    fn write_rest(&self, folder: &RawFolder) -> Result<()> {
+        let (query, id) =
+            (|i: u32| &self.queries[i as usize], |j: u32| &self.documents[j as usize].id);
         let mut table = folder.lines(DOCUMENTS)?;
         self.documents.iter().try_for_each(|document| table.json(document))?;
         table.finish()?;
@@ -26,7 +34,50 @@ impl DemoLog {
         for &(i, j, grade) in &self.judgments {
             table.line(format_args!("{}\t{}\t{grade}", query(i), id(j)))?;
         }
+        table.finish()
+    }
+}
+
+/// 2026-01-01T00:00:00Z.
+const START: u64 = 1_767_225_600;
+/// The log covers so many seconds: thirty days.
+const PERIOD: u64 = 30 * 86_400;
+/// Searches a user, on average.
+const SEARCHES_A_USER: u64 = 12;
+
+impl Demo {
+    /// Builds the log on the rankings of `engine` and writes it to `dir` as it was written
+    /// down: every result of every search with time, user, page, rank and whether clicked, in
+    /// `events.tsv` instead of `clicks.tsv`.
+    pub fn write_events(
+        &self,
+        engine: &Engine<'_>,
+        dir: &Path,
+        force: bool,
+        run: &Run<'_>,
+    ) -> Result<()> {
+        let folder = RawFolder::create(dir, force)?;
+        let mut table = folder.table(EVENTS, "time\tuser\tpage\tquery\tdoc\trank\tclicked")?;
+        let mut random = self.random(Stream::Visitors);
+        let n_users = (self.searches as u64 / SEARCHES_A_USER).max(1);
+        let mut search = 0;
+        let mut watch = |log: &DemoLog, query: usize, page: &[u32], clicked: &[bool]| {
+            // Some people search much more than others.
+            let user = (random.uniform().powi(2) * n_users as f64) as u64;
+            let time = START + search * PERIOD / (self.searches as u64).max(1);
+            search += 1;
+            for (rank, (&document, &clicked)) in (1..).zip(page.iter().zip(clicked)) {
+                let (query, id) = (&log.queries[query], &log.documents[document as usize].id);
+                let clicked = u8::from(clicked);
+                table.line(format_args!(
+                    "{time}\tu{user}\tp{search}\t{query}\t{id}\t{rank}\t{clicked}"
+                ))?;
+            }
+            Ok(())
+        };
+        let log = self.build_watched(engine, &mut watch, run)?;
         table.finish()?;
+        log.write_rest(&folder)?;
         folder.commit()
     }
 }
