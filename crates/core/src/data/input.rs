@@ -107,26 +107,60 @@ pub fn text_lines<'r>(
         while bytes.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
             bytes.pop();
         }
-        Some(String::from_utf8(bytes).map(|line| (number, line)).map_err(|error| Error::Line {
-            path: input.get_ref().label().to_owned(),
-            line: number,
-            expected: "text in UTF-8".into(),
-            found: format!("the bytes {:?}", &error.as_bytes()[..error.as_bytes().len().min(16)]),
-            advice: "convert the file first, for example with iconv -t UTF-8".into(),
+        Some(String::from_utf8(bytes).map(|line| (number, line)).map_err(|error| {
+            not_utf8(input.get_ref().label().to_owned(), number, error.as_bytes())
         }))
     }))
+}
+
+/// The whole text file at `path`, unpacked; `-` is standard input. Beside it stands what it is
+/// called in messages.
+pub(crate) fn whole_text(path: &Path, run: Run<'_>) -> Result<(PathBuf, String)> {
+    let mut input = Input::begin(path, Some(Encoding::UTF_8), run, None)?;
+    let mut bytes = Vec::new();
+    let read = input.read_to_end(&mut bytes);
+    read.map_err(|error| input.failure(error))?;
+    let label = input.label.clone();
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok((label, text)),
+        Err(error) => {
+            let (read, bad) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
+            let line = 1 + read.iter().filter(|&&byte| byte == b'\n').count() as u64;
+            Err(not_utf8(label, line, bad))
+        }
+    }
+}
+
+fn not_utf8(path: PathBuf, line: u64, bytes: &[u8]) -> Error {
+    Error::Line {
+        path,
+        line,
+        expected: "text in UTF-8".into(),
+        found: format!("the bytes {:?}", &bytes[..bytes.len().min(16)]),
+        advice: "convert the file first, for example with iconv -t UTF-8".into(),
+    }
 }
 
 /// What was read of a source so far, as it lies on the disk.
 struct Seen {
     bytes: u64,
-    hash: Sha256,
+    /// Only where somebody wants to know.
+    hash: Option<Sha256>,
 }
 
 impl<'r> Input<'r> {
     /// Opens the file at `path`, or standard input for `-`. Where no encoding is said, the
     /// beginning of the text decides; a byte-order mark always does.
     pub(super) fn open(path: &Path, encoding: Option<Encoding>, run: Run<'r>) -> Result<Self> {
+        Self::begin(path, encoding, run, Some(Sha256::new()))
+    }
+
+    fn begin(
+        path: &Path,
+        encoding: Option<Encoding>,
+        run: Run<'r>,
+        hash: Option<Sha256>,
+    ) -> Result<Self> {
         let label = label(path);
         let (source, total): (Box<dyn Read + 'r>, Option<u64>) = if is_stdin(path) {
             (Box::new(Pump::start(io::stdin(), run)), None)
@@ -146,7 +180,7 @@ impl<'r> Input<'r> {
                 (Box::new(Pump::start(file, run)), None)
             }
         };
-        let seen = Rc::new(RefCell::new(Seen { bytes: 0, hash: Sha256::new() }));
+        let seen = Rc::new(RefCell::new(Seen { bytes: 0, hash }));
         let stage = format!("reading {}", name(&label));
         let mut raw = Metered { source, seen: Rc::clone(&seen), stage, total, run };
         let mut input = Input {
@@ -224,7 +258,7 @@ impl<'r> Input<'r> {
     /// Bytes read so far, as they lie on the disk, and their SHA-256.
     pub(super) fn checksum(&self) -> (u64, String) {
         let seen = self.seen.borrow();
-        let digest = seen.hash.clone().finalize();
+        let digest = seen.hash.clone().unwrap_or_default().finalize();
         (seen.bytes, digest.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
@@ -279,7 +313,9 @@ impl Read for Metered<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.source.read(buffer)?;
         let mut seen = self.seen.borrow_mut();
-        seen.hash.update(&buffer[..n]);
+        if let Some(hash) = &mut seen.hash {
+            hash.update(&buffer[..n]);
+        }
         seen.bytes += n as u64;
         self.run.step(&self.stage, seen.bytes, self.total).map_err(|_| Stopped::error())?;
         Ok(n)

@@ -1,5 +1,4 @@
-//! TREC run files: `qid Q0 docno rank score tag`, one document a line, as trec_eval,
-//! ir_measures, pytrec_eval and others read them.
+//! Writing run files, as trec_eval, ir_measures, pytrec_eval and others read them.
 //!
 //! Those tools ignore the rank and sort by score and id, so a score is printed with as many
 //! digits as bring back the same number. Fields are parted by white space and cannot be

@@ -1,0 +1,10 @@
+//! TREC's files: judgments (qrels) `qid iteration docno grade` and runs
+//! `qid Q0 docno rank score tag`, one document a line.
+
+mod lists;
+mod read;
+mod write;
+
+pub use lists::{Judgments, Qrels, Ranked, RunHit, TrecRun};
+pub use read::{read_qrels, read_run};
+pub use write::write_run;
