@@ -21,6 +21,7 @@ mod name;
 pub mod significance;
 mod task;
 pub mod trec;
+pub mod trec_eval;
 mod variant;
 
 #[cfg(test)]

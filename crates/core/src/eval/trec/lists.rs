@@ -198,6 +198,13 @@ impl<'a> Ranked<'a> {
             .map(move |entry| RunHit { doc: entry.doc.of(text), score: entry.value })
     }
 
+    /// The rank, from 0, of the document called `id`.
+    pub fn rank_of(&self, id: &str) -> Option<u32> {
+        let List { text, entries } = self.list;
+        let of = |rank: &u32| entries[*rank as usize].doc.of(text);
+        self.by_id.binary_search_by(|rank| of(rank).cmp(id)).ok().map(|at| self.by_id[at])
+    }
+
     /// The documents in the byte order of their ids, with their ranks from 0.
     pub fn by_id(&self) -> impl ExactSizeIterator<Item = (&'a str, u32)> + use<'a> {
         let List { text, entries } = self.list;

@@ -1,0 +1,113 @@
+//! One query's ranking seen through its judgments: what every measure is a function of.
+
+use std::borrow::Cow;
+
+use crate::eval::trec::{Judgments, Ranked};
+
+/// The grade of a document that is not among the judgments.
+pub(super) const NOT_POOLED: i32 = -1;
+/// The grade of a document that is among them with a grade below zero: pooled, not judged.
+pub(super) const UNJUDGED: i32 = -2;
+
+/// The grades of a ranking, rank by rank, and what there is to find.
+#[derive(Debug, Clone)]
+pub(super) struct Graded<'a> {
+    /// By rank; [`NOT_POOLED`] and [`UNJUDGED`] are below zero.
+    pub grades: Cow<'a, [i32]>,
+    /// Ranks, from 1, of the documents with a grade above zero, and these grades.
+    pub gaining: Vec<(usize, i32)>,
+    /// Ranks, from 1, of the relevant documents.
+    pub relevant: Vec<usize>,
+    /// How many judgments there are of each grade from 0 on, the highest grade first.
+    pub levels: Cow<'a, [(i32, usize)]>,
+    /// Relevant judgments, R.
+    pub n_relevant: usize,
+    /// Judgments from grade 0 on that are not relevant.
+    pub n_nonrelevant: usize,
+    /// The lowest relevant grade.
+    pub level: i32,
+    /// Whether the run has results for this query.
+    pub present: bool,
+}
+
+/// The grades of the first `max` documents of a ranking.
+pub(super) fn grades(ranked: Option<Ranked<'_>>, judged: Judgments<'_>, max: usize) -> Vec<i32> {
+    let Some(ranked) = ranked else { return Vec::new() };
+    let mut grades = vec![NOT_POOLED; ranked.len()];
+    let mut note = |rank: u32, grade: i32| {
+        grades[rank as usize] = if grade < 0 { UNJUDGED } else { grade };
+    };
+    if judged.len() * (ranked.len().ilog2() as usize + 1) < ranked.len() {
+        // A few judgments are looked up; many are merged.
+        for (doc, grade) in judged.grades() {
+            if let Some(rank) = ranked.rank_of(doc) {
+                note(rank, grade);
+            }
+        }
+    } else {
+        let mut judged = judged.grades().peekable();
+        for (doc, rank) in ranked.by_id() {
+            while judged.next_if(|&(other, _)| other < doc).is_some() {}
+            if let Some((_, grade)) = judged.next_if(|&(other, _)| other == doc) {
+                note(rank, grade);
+            }
+        }
+    }
+    grades.truncate(max);
+    grades
+}
+
+/// How many judgments there are of each grade from 0 on, the highest grade first.
+pub(super) fn levels(judged: Judgments<'_>) -> Vec<(i32, usize)> {
+    let mut grades: Vec<i32> =
+        judged.grades().map(|(_, grade)| grade).filter(|&grade| grade >= 0).collect();
+    grades.sort_unstable_by(|a, b| b.cmp(a));
+    grades.chunk_by(|a, b| a == b).map(|same| (same[0], same.len())).collect()
+}
+
+impl<'a> Graded<'a> {
+    /// With grades from `level` on relevant; without the documents that are not judged if
+    /// `judged_only`.
+    pub fn new(
+        grades: &'a [i32],
+        levels: &'a [(i32, usize)],
+        level: i32,
+        judged_only: bool,
+        present: bool,
+    ) -> Self {
+        let grades = if judged_only {
+            Cow::Owned(grades.iter().copied().filter(|&grade| grade >= 0).collect())
+        } else {
+            Cow::Borrowed(grades)
+        };
+        let ranked = || (1..).zip(grades.iter().copied());
+        let gaining: Vec<(usize, i32)> = ranked().filter(|&(_, grade)| grade > 0).collect();
+        let relevant = if level > 0 {
+            gaining.iter().filter(|&&(_, grade)| grade >= level).map(|&(rank, _)| rank).collect()
+        } else {
+            ranked().filter(|&(_, grade)| grade >= level).map(|(rank, _)| rank).collect()
+        };
+        let count = |relevant: bool| {
+            let those = levels.iter().filter(|&&(grade, _)| (grade >= level) == relevant);
+            those.map(|&(_, n)| n).sum()
+        };
+        let (n_relevant, n_nonrelevant) = (count(true), count(false));
+        let levels = Cow::Borrowed(levels);
+        Graded { grades, gaining, relevant, levels, n_relevant, n_nonrelevant, level, present }
+    }
+
+    /// Documents retrieved.
+    pub fn n_retrieved(&self) -> usize {
+        self.grades.len()
+    }
+
+    /// Relevant documents among the first `k`.
+    pub fn found(&self, k: usize) -> usize {
+        self.relevant.partition_point(|&rank| rank <= k)
+    }
+
+    /// The highest grade that anything was judged, 0 if nothing was.
+    pub fn highest(&self) -> i32 {
+        self.levels.first().map_or(0, |&(grade, _)| grade)
+    }
+}

@@ -1,0 +1,154 @@
+//! What can be measured of a ranking, and how it is taken over queries.
+
+use super::binary::*;
+use super::gains::{
+    Gains, binary_rbp, dcg, err, ideal_dcg, ndcg, ndcg_rel, normalised_gain, r_ndcg, rbp,
+};
+use super::graded::Graded;
+
+/// What is measured. A cut `k` is the number of documents looked at from the top;
+/// `usize::MAX` stands for all.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "the guide defines each; the fields are cuts and parameters")]
+pub enum Statistic {
+    RunId,
+    NumQ,
+    NumRet,
+    NumRel,
+    NumRelRet,
+    NumNonrelJudgedRet,
+    Ap { k: usize },
+    GmAp,
+    Rprec,
+    Bpref,
+    GmBpref,
+    Rr { k: usize },
+    IprecAtRecall { recall: f64 },
+    P { k: usize },
+    RelString { k: usize },
+    Recall { k: usize },
+    InfAp,
+    RprecMult { multiple: f64 },
+    Utility { weights: [f64; 4] },
+    ElevenPoints { recalls: Vec<f64> },
+    BinG,
+    G { gains: Gains },
+    Dcg { k: usize, gains: Gains },
+    IdealDcg { gains: Gains },
+    Ndcg { k: usize, gains: Gains },
+    NdcgRel { gains: Gains },
+    Rndcg { gains: Gains },
+    RelativeP { k: usize },
+    Success { k: usize },
+    SetP,
+    SetRelativeP,
+    SetRecall,
+    SetAp,
+    SetF { x: f64 },
+    Yaap,
+    Rbp { p: f64, gains: Gains },
+    BinaryRbp { p: f64 },
+    RbpResid { p: f64 },
+    Unjudged { k: usize },
+    Judged { k: usize },
+    Err { k: usize, highest: i32 },
+}
+
+/// How the values of the queries become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Over {
+    /// Their mean.
+    Mean,
+    /// Their sum, a whole number.
+    Sum,
+    /// exp of the mean of logarithms, each value at least 0.00001; shown over all queries only.
+    GeometricMean,
+    /// The number of queries; shown over all only.
+    Count,
+    /// Not at all: it is text about one query.
+    Nothing,
+    /// It is text about the run; shown over all only.
+    Once,
+}
+
+/// The least value in a geometric mean.
+const LEAST: f64 = 0.00001;
+
+impl Statistic {
+    /// How it is taken over queries.
+    pub fn over(&self) -> Over {
+        use Statistic as S;
+        match self {
+            S::RunId => Over::Once,
+            S::NumQ => Over::Count,
+            S::NumRet | S::NumRel | S::NumRelRet | S::NumNonrelJudgedRet => Over::Sum,
+            S::GmAp | S::GmBpref => Over::GeometricMean,
+            S::RelString { .. } => Over::Nothing,
+            _ => Over::Mean,
+        }
+    }
+
+    /// Whether more is better. Counts say how much there was, not how good it is.
+    pub fn higher_is_better(&self) -> bool {
+        !matches!(self, Statistic::Unjudged { .. } | Statistic::RbpResid { .. })
+    }
+
+    /// The value of one query; the logarithm where a geometric mean is wanted. `n_docs` is the
+    /// size of the collection, which utility may ask for.
+    pub(super) fn of(&self, graded: &Graded<'_>, n_docs: u64) -> f64 {
+        use Statistic as S;
+        match self {
+            S::RunId | S::RelString { .. } => 0.0,
+            S::NumQ => 1.0,
+            S::NumRet => graded.n_retrieved() as f64,
+            S::NumRel => graded.n_relevant as f64,
+            S::NumRelRet => graded.relevant.len() as f64,
+            S::NumNonrelJudgedRet => {
+                let judged = graded.grades.iter().filter(|&&grade| grade >= 0).count();
+                (judged - graded.relevant.len()) as f64
+            }
+            S::Ap { k } => average_precision(graded, *k),
+            S::GmAp => average_precision(graded, usize::MAX).max(LEAST).ln(),
+            S::Rprec => recall(graded, graded.n_relevant),
+            S::Bpref => bpref(graded),
+            S::GmBpref => bpref(graded).max(LEAST).ln(),
+            S::Rr { k } => reciprocal_rank(graded, *k),
+            S::IprecAtRecall { recall } => interpolated_precision(graded, *recall),
+            S::P { k } => precision(graded, *k),
+            S::Recall { k } => recall(graded, *k),
+            S::InfAp => inferred_ap(graded),
+            S::RprecMult { multiple } => precision_at_multiple(graded, *multiple),
+            S::Utility { weights } => utility(graded, *weights, n_docs),
+            S::ElevenPoints { recalls } => mean_interpolated_precision(graded, recalls),
+            S::BinG => binary_g(graded),
+            S::G { gains } => normalised_gain(graded, gains),
+            S::Dcg { k, gains } => dcg(graded, *k, gains),
+            S::IdealDcg { gains } => ideal_dcg(graded, usize::MAX, gains),
+            S::Ndcg { k, gains } => ndcg(graded, *k, gains),
+            S::NdcgRel { gains } => ndcg_rel(graded, gains),
+            S::Rndcg { gains } => r_ndcg(graded, gains),
+            S::RelativeP { k } => relative_precision(graded, *k),
+            S::Success { k } => success(graded, *k),
+            S::SetP => set_precision(graded),
+            S::SetRelativeP => relative_precision(graded, graded.n_retrieved()),
+            S::SetRecall => recall(graded, usize::MAX),
+            S::SetAp => set_ap(graded),
+            S::SetF { x } => set_f(graded, *x),
+            S::Yaap => yaap(graded),
+            S::Rbp { p, gains } => rbp(graded, *p, gains),
+            S::BinaryRbp { p } => binary_rbp(graded, *p),
+            S::RbpResid { p } => rbp_residual(graded, *p),
+            S::Unjudged { k } => unjudged(graded, *k),
+            S::Judged { k } => judged(graded, *k),
+            S::Err { k, highest } => err(graded, *k, *highest),
+        }
+    }
+
+    /// The text of one query, where it is text.
+    pub(super) fn text(&self, graded: &Graded<'_>) -> Option<String> {
+        match self {
+            Statistic::RelString { k } => Some(relevance_string(graded, *k)),
+            _ => None,
+        }
+    }
+}
