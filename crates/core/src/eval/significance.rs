@@ -2,9 +2,9 @@
 //! queries: the input is one difference per query, ours minus the baseline's, all finite.
 //!
 //! Student's t is what most of the field reports; Fisher's randomisation test assumes less
-//! and agrees with it in practice; the sign test, which the papers use in places, looks at the
+//! and agrees with it in practice, and so does the [bootstrap](bootstrap_test); the sign test, which the papers use in places, looks at the
 //! direction alone and so misses much. When several scorers are compared with one baseline,
-//! [`holm`] adjusts. No result is NaN: what little data can say is documented at each function.
+//! [`holm`] adjusts, or [`benjamini_hochberg`], which bears with a few false claims. No result is NaN: what little data can say is documented at each function.
 
 mod beta;
 mod bootstrap;
@@ -13,7 +13,7 @@ mod randomisation;
 #[cfg(test)]
 mod tests;
 
-pub use bootstrap::{BOOTSTRAP_ROUNDS, Interval, bootstrap_mean};
+pub use bootstrap::{BOOTSTRAP_ROUNDS, Interval, bootstrap_mean, bootstrap_test};
 pub use randomisation::{RANDOMISATION_ROUNDS, randomisation};
 
 use serde::{Deserialize, Serialize};
@@ -82,6 +82,23 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
     for (step, &at) in order.iter().enumerate() {
         largest = largest.max((p.len() - step) as f64 * p[at]).min(1.0);
         adjusted[at] = largest;
+    }
+    adjusted
+}
+
+/// The p-values of several comparisons, adjusted by the step-up procedure of Benjamini and
+/// Hochberg: claims at a level then hold a share of false ones of that level at most, on
+/// average. In the order given; never below the raw value, never above 1, and never above what
+/// [`holm`] says.
+pub fn benjamini_hochberg(p: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..p.len()).collect();
+    order.sort_by(|&a, &b| p[a].total_cmp(&p[b]));
+    let mut adjusted = vec![0.0; p.len()];
+    let mut smallest = 1.0f64;
+    for (step, &at) in order.iter().enumerate().rev() {
+        // In this order, since n / n is 1 and the largest must stay as it is.
+        smallest = smallest.min(p[at] * (p.len() as f64 / (step + 1) as f64));
+        adjusted[at] = smallest;
     }
     adjusted
 }

@@ -107,11 +107,15 @@ fn draws_are_the_same_at_any_thread_count() {
     let values = two_hundred();
     let at = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| (randomisation(&values, 3000, 5), bootstrap_mean(&values, 3000, 0.95, 5)))
+        pool.install(|| {
+            let tests = [randomisation(&values, 3000, 5), bootstrap_test(&values, 3000, 5)];
+            (tests, bootstrap_mean(&values, 3000, 0.95, 5))
+        })
     };
     assert_eq!(at(1), at(2));
     assert_eq!(at(1), at(7));
     assert_ne!(at(1).1, bootstrap_mean(&values, 3000, 0.95, 6));
+    assert_ne!(at(1).0[1], bootstrap_test(&values, 3000, 6));
 }
 
 /// Golden values: statsmodels 0.15.0, `multipletests(p, method='holm')`.
@@ -123,6 +127,53 @@ fn holm_agrees_with_statsmodels() {
     }
     assert!(holm(&[]).is_empty());
     assert_eq!(holm(&[0.2]), [0.2]);
+}
+
+/// Golden values: scipy 1.17.1, `scipy.stats.false_discovery_control(p)`; statsmodels agrees.
+#[test]
+fn benjamini_hochberg_agrees_with_scipy() {
+    for (p, expected) in [
+        (&[0.03, 0.001, 0.04, 0.5, 0.012, 0.04][..], &[0.048, 0.006, 0.048, 0.5, 0.036, 0.048][..]),
+        (&[0.9, 0.2, 0.05], &[0.9, 0.3, 0.15]),
+        (&[0.01, 0.02, 0.03, 0.04, 0.05], &[0.05; 5]),
+        (
+            &[1e-8, 1.0, 0.3, 0.3, 2e-5, 0.7, 0.04, 0.049],
+            &[8e-8, 1.0, 0.4, 0.4, 8e-5, 0.8, 0.098, 0.098],
+        ),
+    ] {
+        for (got, expected) in benjamini_hochberg(p).iter().zip(expected) {
+            assert_relative(*got, *expected, 1e-12);
+        }
+    }
+    assert!(benjamini_hochberg(&[]).is_empty());
+    assert_eq!(benjamini_hochberg(&[0.2]), [0.2]);
+}
+
+#[test]
+fn the_bootstrap_test_agrees_with_students_t_on_normal_data() {
+    let mut random = Random::new(4, 0);
+    for (n, shift) in [(60, 0.0), (60, 0.2), (100, 0.15), (300, 0.1), (300, -0.13)] {
+        let normal: Vec<f64> = (0..n).map(|_| shift + random.normal()).collect();
+        let (test, t) = (bootstrap_test(&normal, 50_000, 1), paired_t(&normal));
+        assert!((test.p - t.p).abs() < 0.015, "{} {}", test.p, t.p);
+        assert_eq!((test.statistic, test.n), (mean(&normal), n));
+        // The unit does not matter.
+        let tiny: Vec<f64> = normal.iter().map(|d| d * 2f64.powi(-700)).collect();
+        assert_eq!(bootstrap_test(&tiny, 500, 1).p, bootstrap_test(&normal, 500, 1).p);
+    }
+}
+
+/// Under the null a test at level 0.05 is to claim a difference about 5 times in 100.
+#[test]
+fn the_bootstrap_test_keeps_its_level() {
+    let mut random = Random::new(12, 0);
+    let claims = (0..1000)
+        .filter(|&round| {
+            let values: Vec<f64> = (0..40).map(|_| random.uniform() - 0.5).collect();
+            bootstrap_test(&values, 300, round).p <= 0.05
+        })
+        .count();
+    assert!((30..72).contains(&claims), "{claims}");
 }
 
 /// Golden values: scipy 1.17.1, `scipy.stats.bootstrap((f,), mean, method='percentile')` with
@@ -158,17 +209,21 @@ fn little_data_has_defined_results() {
         assert_eq!(paired_t(none), nothing(none.len()));
         assert_eq!(sign(none), nothing(0));
         assert_eq!(randomisation(none, 10, 0), nothing(none.len()));
+        assert_eq!(bootstrap_test(none, 10, 0), nothing(none.len()));
         let interval = bootstrap_mean(none, 10, 0.95, 0);
         assert_eq!(interval, Interval { low: 0.0, high: 0.0 });
     }
     assert_eq!(paired_t(&[0.3]), nothing(1));
     assert_eq!(sign(&[0.3]), Test { p: 1.0, statistic: 1.0, n: 1 });
     assert_eq!(randomisation(&[0.3], 10, 0), Test { p: 1.0, statistic: 0.3, n: 1 });
+    assert_eq!(bootstrap_test(&[0.3], 10, 0), Test { p: 1.0, statistic: 0.3, n: 1 });
     assert_eq!(bootstrap_mean(&[0.3], 10, 0.95, 0), Interval { low: 0.3, high: 0.3 });
     assert_eq!(bootstrap_mean(&[0.0, 1.0], 0, 0.95, 0), Interval { low: 0.5, high: 0.5 });
     assert_eq!(paired_t(&[1e-200, -1e-200]), nothing(2));
     // The mean of many 0.1 is not 0.1, but there is still no spread.
     assert_eq!(paired_t(&[0.1; 7]), Test { p: 0.0, statistic: f64::INFINITY, n: 7 });
+    assert_eq!(bootstrap_test(&[0.1; 7], 99, 0).p, 0.01);
+    assert_eq!(bootstrap_test(&[0.1, 0.2], 0, 0).p, 1.0);
     assert_eq!(paired_t(&[-0.1; 7]).statistic, f64::NEG_INFINITY);
     assert_eq!(bootstrap_mean(&[0.1; 7], 10, 0.95, 0), Interval { low: 0.1, high: 0.1 });
     assert_eq!(mean(&[]), 0.0);
@@ -199,7 +254,12 @@ fn some_differences() -> impl Strategy<Value = Vec<f64>> {
 proptest! {
     #[test]
     fn every_p_lies_between_zero_and_one(differences in some_differences(), seed: u64) {
-        for test in [paired_t(&differences), sign(&differences), randomisation(&differences, 100, seed)] {
+        for test in [
+            paired_t(&differences),
+            sign(&differences),
+            randomisation(&differences, 100, seed),
+            bootstrap_test(&differences, 100, seed),
+        ] {
             prop_assert!((0.0..=1.0).contains(&test.p), "{:?}", test);
         }
     }
@@ -211,10 +271,11 @@ proptest! {
         prop_assert_eq!(there.p, back.p);
         prop_assert_eq!(there.statistic, -back.statistic);
         prop_assert_eq!(sign(&differences).p, sign(&turned).p);
-        let (there, back) =
-            (randomisation(&differences, 100, seed), randomisation(&turned, 100, seed));
-        prop_assert_eq!(there.p, back.p);
-        prop_assert_eq!(there.statistic, -back.statistic);
+        for test in [randomisation, bootstrap_test] {
+            let (there, back) = (test(&differences, 100, seed), test(&turned, 100, seed));
+            prop_assert_eq!(there.p, back.p);
+            prop_assert_eq!(there.statistic, -back.statistic);
+        }
     }
 
     #[test]
@@ -230,21 +291,29 @@ proptest! {
             randomisation(&shuffled, 100, seed).p
         );
         prop_assert_eq!(
+            bootstrap_test(&differences, 100, seed).p,
+            bootstrap_test(&shuffled, 100, seed).p
+        );
+        prop_assert_eq!(
             bootstrap_mean(&differences, 100, 0.9, seed),
             bootstrap_mean(&shuffled, 100, 0.9, seed)
         );
     }
 
     #[test]
-    fn holm_keeps_the_order_and_never_goes_below_the_raw_value(
+    fn adjusting_keeps_the_order_and_never_goes_below_the_raw_value(
         p in prop::collection::vec(0f64..=1.0, 0..20),
     ) {
-        let adjusted = holm(&p);
-        for i in 0..p.len() {
-            prop_assert!(adjusted[i] >= p[i] && adjusted[i] <= 1.0);
-            for j in 0..p.len() {
-                prop_assert!(p[i] > p[j] || adjusted[i] <= adjusted[j]);
+        for adjusted in [holm(&p), benjamini_hochberg(&p)] {
+            for i in 0..p.len() {
+                prop_assert!(adjusted[i] >= p[i] && adjusted[i] <= 1.0);
+                for j in 0..p.len() {
+                    prop_assert!(p[i] > p[j] || adjusted[i] <= adjusted[j]);
+                }
             }
+        }
+        for (lenient, strict) in benjamini_hochberg(&p).iter().zip(holm(&p)) {
+            prop_assert!(*lenient <= strict + 1e-12);
         }
     }
 
