@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use liken::data::Dataset;
-use liken::eval::{Candidates, CompareParams, Comparison, HeldOut, Measure, Variant};
+use liken::eval::{Candidates, CompareParams, Comparison, HeldOut, Measure};
 use liken::experiment::fit_and_compare;
 use liken::matchers::{FitReport, Mixture, Params};
 
 use crate::console::{Console, Usage};
 use crate::output::{Grid, TableFormat, grouped, json, remark};
-use crate::settings::{ParamArgs, TextArgs, resolve};
+use crate::settings::{ParamArgs, TextArgs, named, resolve};
+use crate::variant::VariantArgs;
 
 /// What is compared where no models are named.
 const MODELS: [&str; 7] = ["bm25", "vsm", "lm", "pls", "rmls", "pls+bm25", "rmls+bm25"];
@@ -23,6 +24,7 @@ Examples:
   liken compare DATASET
   liken compare DATASET --models bm25,vsm,lm,pls,rmls,pls+bm25 --measures nDCG@10,AP
   liken compare DATASET --models bm25,rmls,rmls+bm25 --set rmls.dim=100 --format latex
+  liken compare DATASET --preset letor --measures nDCG@5,AP --relevant-from 2
   liken compare DATASET --models bm25,0.7*pls+0.3*bm25 --baseline bm25 --format json")]
 pub struct CompareArgs {
     /// Dataset folder with test judgments or held-out clicks.
@@ -33,7 +35,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "M,M", value_delimiter = ',')]
     models: Option<Vec<String>>,
 
-    /// Measures: nDCG@k, AP, P@k, R@k, RR, RankLoss.
+    /// Measures: nDCG@k, AP, P@k, R@k, RR, ERR@k, Rprec, Success@k, Judged@k, RankLoss.
     #[arg(
         long,
         value_name = "M,M",
@@ -58,17 +60,8 @@ pub struct CompareArgs {
     #[arg(long, value_name = "WHICH", default_value = "auto", value_parser = ["auto", "all", "judged"])]
     candidates: String,
 
-    /// Gain of a grade in nDCG: exp (2^g - 1) or linear, as in trec_eval.
-    #[arg(long, value_name = "GAIN", default_value = "exp", value_parser = ["exp", "linear"])]
-    gain: String,
-
-    /// The lowest grade that counts as relevant in AP, P, R and RR.
-    #[arg(long, value_name = "GRADE", default_value_t = 1.0)]
-    relevant_from: f32,
-
-    /// What a query without a relevant document counts: zero, one, or skip it.
-    #[arg(long, value_name = "HOW", default_value = "zero", value_parser = ["zero", "skip", "one"])]
-    empty: String,
+    #[command(flatten)]
+    variant: VariantArgs,
 
     #[command(flatten)]
     params: ParamArgs,
@@ -111,11 +104,7 @@ pub fn run(args: &CompareArgs, console: &Console) -> anyhow::Result<()> {
         baseline,
         on: named(&args.on)?,
         candidates: named(&args.candidates)?,
-        variant: Variant {
-            gain: named(&args.gain)?,
-            relevant_from: args.relevant_from,
-            empty: named(&args.empty)?,
-        },
+        variant: args.variant.variant()?,
         seed: args.params.seed().unwrap_or(1),
     };
     let (comparison, fits) = console.run(|run| {
@@ -144,11 +133,6 @@ fn default_models(dataset: &Path, console: &Console) -> anyhow::Result<Vec<Strin
         left_out.join(", ")
     ));
     Ok(names)
-}
-
-/// A value of one of core's enums by the name it has in files.
-fn named<T: serde::de::DeserializeOwned>(name: &str) -> anyhow::Result<T> {
-    Ok(serde_json::from_value(serde_json::Value::String(name.to_owned()))?)
 }
 
 /// Warns of what the comparison found wrong.

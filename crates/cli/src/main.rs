@@ -17,6 +17,7 @@ mod similar;
 mod stats;
 mod synth;
 mod train;
+mod variant;
 
 use std::process::ExitCode;
 

@@ -75,6 +75,11 @@ impl ParamArgs {
     }
 }
 
+/// A value of one of core's enums by the name it has in files.
+pub fn named<T: serde::de::DeserializeOwned>(name: &str) -> anyhow::Result<T> {
+    Ok(serde_json::from_value(Value::String(name.to_owned()))?)
+}
+
 /// Resolves flags, `--params` and `--set` for the models that `mixtures` name: defaults, then
 /// the file, then the flags, then `--set`.
 pub fn resolve(

@@ -134,6 +134,35 @@ fn the_baseline_the_part_and_the_weights_are_as_asked() {
 }
 
 #[test]
+fn a_preset_is_named_and_flags_change_it() {
+    let table = |more: &str| shared().run(&format!("{SMALL} --models bm25 {more}")).fine();
+    table("")
+        .shows(&["gain 2^g-1, discount 1/log2(i+1)", "ties: larger id first (preset default)"]);
+    table("--preset letor").shows(&["then 1/log2(i), ideal from the candidates", "(preset letor)"]);
+    let said = table("--preset letor --gain 0,1,3 --max-grade 2 --ties docno-desc");
+    let said = said.shows(&["gain by grade 0,1,3, discount 1 at ranks 1 and 2", "highest grade 2"]);
+    assert!(!said.out.contains("preset"), "{}", said.out);
+    // Flags that say what a preset says are that preset.
+    table("--preset lightgbm --ties docno-desc --ideal judgments --empty zero --gain linear")
+        .shows(&["(preset trec)"]);
+    let variant = json("--models bm25 --preset lightgbm --relevant-from 2")["variant"].clone();
+    assert_eq!(
+        variant,
+        serde_json::json!({
+            "gain": "exp", "discount": "log2", "ideal": "candidates", "relevant_from": 2.0,
+            "empty": "one", "max_grade": 4.0, "ties": "stable"
+        })
+    );
+    let measures = "--measures ERR@20,success.5,Rprec,Judged@5";
+    shared().run(&format!("compare data --models bm25 {measures}")).shows(&[
+        "ERR@20",
+        "Success@5",
+        "Rprec",
+        "Judged@5",
+    ]);
+}
+
+#[test]
 fn the_same_seed_gives_the_same_table_at_any_number_of_threads() {
     let of =
         |more: &str| shared().run(&format!("{SMALL} --models bm25,rmls+bm25 {more}")).fine().out;
@@ -158,6 +187,10 @@ fn unknown_names_are_refused_before_any_work() {
         ("--on train", 2, ["--on", "test, validation"]),
         ("--candidates some", 2, ["--candidates", "auto, all, judged"]),
         ("--gain none", 2, ["--gain", "exp, linear"]),
+        ("--gain 0,3,1", 2, ["--gain", "never falling"]),
+        ("--preset bing", 2, ["--preset", "default, trec, letor, lightgbm, web"]),
+        ("--discount none", 2, ["--discount", "log2, letor"]),
+        ("--max-grade 0", 2, ["max_grade = 0", "the highest grade"]),
         ("--format html", 2, ["--format", "table, json, markdown, latex"]),
         ("--models pls,bm25 --set dim=3", 2, ["--set dim=3", "--set pls.dim=3"]),
     ] {

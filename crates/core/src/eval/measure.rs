@@ -5,26 +5,32 @@
 //!
 //! ```text
 //! nDCG@k    Σ_{i ≤ k} gain(r_i) / log2(i + 1), over the same sum for the judgments sorted
+//! ERR@k     Σ_{i ≤ k} 1/i · p_i Π_{j < i} (1 − p_j) with p_i = (2^r_i − 1) / 2^max_grade
 //! AP@k      1/R Σ_{i ≤ k, relevant} (relevant in the first i) / i
 //! P@k       (relevant in the first k) / k, however few were retrieved
 //! R@k       (relevant in the first k) / R
+//! Rprec     (relevant in the first R) / R
+//! Success@k 1 if one of the first k is relevant, else 0
 //! RR@k      1 / rank of the first relevant one, 0 if there is none in the first k
 //! RankLoss  (pairs the wrong way + ½ pairs tied) / pairs of judged documents of unlike grade
+//! Judged@k  (judged in the first k) / k, whatever their grade
 //! ```
-//! These are trec_eval's definitions (its nDCG has linear gain), so a document without a
+//! These are trec_eval's definitions (its nDCG has linear gain) and gdeval's ERR, so a document without a
 //! judgment is not relevant, and nDCG without a cut divides by the ideal over all judgments
-//! even where the ranking is shorter. A grade below zero is worth as much as grade 0, except
+//! even where the ranking is shorter. [`Variant`] has other gains and discounts, and judgments of
+//! the ranked documents alone. A grade below zero is worth as much as grade 0, except
 //! that rank loss takes it as the worse of the two.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Gain, Variant};
+use super::{Gain, Ideal, Variant};
 use crate::ranking::Hit;
 use crate::sparse::Row;
 
 /// What is measured; `k` is the number of documents looked at from the top, at least 1, and
-/// all where it is `None`. As text: `nDCG@10`, `AP`, `P@5`, `R@100`, `RR@10`, `RankLoss`.
+/// all where it is `None`. As text: `nDCG@10`, `AP`, `P@5`, `R@100`, `RR@10`, `ERR@20`,
+/// `Rprec`, `Success@5`, `Judged@10`, `RankLoss`.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -56,6 +62,24 @@ pub enum Measure {
         /// The cut.
         k: Option<usize>,
     },
+    /// Expected reciprocal rank: of the document at which a reader stops who reads from the
+    /// top and is satisfied the sooner the higher the grade.
+    Err {
+        /// The cut.
+        k: Option<usize>,
+    },
+    /// Precision at the number of relevant documents.
+    Rprec,
+    /// Whether a relevant document was found.
+    Success {
+        /// The cut.
+        k: usize,
+    },
+    /// The share of documents that have a judgment: how far the other measures can be trusted.
+    Judged {
+        /// The cut.
+        k: usize,
+    },
     /// The share of pairs of judged documents that are ranked the wrong way.
     RankLoss,
 }
@@ -65,13 +89,24 @@ impl Measure {
     ///
     /// `hits` is the ranking, best first, each document once; `judged` holds the grades by
     /// document number. `None` says that the query is to be left out of the mean: it has no
-    /// relevant document (for nDCG: no grade above zero) and `variant.empty` says skip.
+    /// relevant document (for nDCG and ERR: no grade above zero) and `variant.empty` says skip.
+    ///
+    /// Where `variant.ideal` says candidates, `hits` must hold all of them, not the best alone:
+    /// judgments of other documents are not looked at.
     ///
     /// Rank loss is `None` where no two judged documents differ in grade, whatever
     /// `variant.empty` says: there is nothing to get wrong, and a loss of 0 would be praise.
     /// Documents with equal scores are tied; those absent from `hits` are tied with each
     /// other and below all that are present.
     pub fn of(&self, hits: &[Hit], judged: Row<'_>, variant: &Variant) -> Option<f64> {
+        let among_hits;
+        let judged = match variant.ideal {
+            Ideal::Judgments => judged,
+            Ideal::Candidates => {
+                among_hits = among(hits, judged);
+                Row { indices: &among_hits.0, values: &among_hits.1 }
+            }
+        };
         let cut = &hits[..self.depth().unwrap_or(usize::MAX).min(hits.len())];
         // `value` gets the ranks of the relevant documents found and how many there are.
         let of_ranks = |value: &dyn Fn(&[f64], f64) -> f64| {
@@ -94,6 +129,14 @@ impl Measure {
             Measure::P { k } => of_ranks(&|ranks, _| ranks.len() as f64 / k.max(1) as f64),
             Measure::R { .. } => of_ranks(&|ranks, n_relevant| ranks.len() as f64 / n_relevant),
             Measure::Rr { .. } => of_ranks(&|ranks, _| ranks.first().map_or(0.0, |r| r.recip())),
+            Measure::Err { .. } => err(cut, judged, variant),
+            Measure::Rprec => of_ranks(&|ranks, n_relevant| {
+                ranks.iter().filter(|&&rank| rank <= n_relevant).count() as f64 / n_relevant
+            }),
+            Measure::Success { .. } => {
+                of_ranks(&|ranks, _| if ranks.is_empty() { 0.0 } else { 1.0 })
+            }
+            Measure::Judged { k } => Some(graded(cut, judged).count() as f64 / k.max(1) as f64),
             Measure::RankLoss => rank_loss(hits, judged),
         }
     }
@@ -106,9 +149,12 @@ impl Measure {
     /// How many documents from the top it looks at; `None` for all.
     pub fn depth(&self) -> Option<usize> {
         match *self {
-            Measure::Ndcg { k } | Measure::Ap { k } | Measure::Rr { k } => k,
-            Measure::P { k } | Measure::R { k } => Some(k),
-            Measure::RankLoss => None,
+            Measure::Ndcg { k } | Measure::Ap { k } | Measure::Rr { k } | Measure::Err { k } => k,
+            Measure::P { k }
+            | Measure::R { k }
+            | Measure::Success { k }
+            | Measure::Judged { k } => Some(k),
+            Measure::Rprec | Measure::RankLoss => None,
         }
     }
 }
@@ -119,6 +165,14 @@ fn graded(hits: &[Hit], judged: Row<'_>) -> impl Iterator<Item = (usize, f32)> {
         let at = judged.indices.binary_search(&hit.doc).ok()?;
         Some((i + 1, judged.values[at]))
     })
+}
+
+/// The judgments of the documents in `hits`.
+fn among(hits: &[Hit], judged: Row<'_>) -> (Vec<u32>, Vec<f32>) {
+    let mut ranked: Vec<u32> = hits.iter().map(|hit| hit.doc).collect();
+    ranked.sort_unstable();
+    let judgments = judged.indices.iter().copied().zip(judged.values.iter().copied());
+    judgments.filter(|(doc, _)| ranked.binary_search(doc).is_ok()).unzip()
 }
 
 /// The library's sum of nothing is −0, which prints with its sign.
@@ -138,8 +192,9 @@ fn ndcg(hits: &[Hit], judged: Row<'_>, k: Option<usize>, variant: &Variant) -> O
             (f64::from(grade) - highest).exp2() - (-highest).exp2()
         }
         Gain::Linear => f64::from(grade),
+        Gain::Table(table) => table.of(grade),
     };
-    let discounted = |(rank, grade): (usize, f32)| gain(grade) / ((rank + 1) as f64).log2();
+    let discounted = |(rank, grade): (usize, f32)| gain(grade) * variant.discount.of(rank);
     let n_positive = ideal.len();
     let found = graded(hits, judged).filter(|&(_, grade)| grade > 0.0).take(n_positive);
     let got = sum(found.map(discounted));
@@ -148,9 +203,25 @@ fn ndcg(hits: &[Hit], judged: Row<'_>, k: Option<usize>, variant: &Variant) -> O
         // Rounding must not lift a nearly perfect ranking above a perfect one.
         Some((got / best).min(1.0))
     } else {
-        // Only grades so small that 2^g is 1 in floating point.
+        // Only grades so small that 2^g is 1 in floating point, or worth 0 by a table.
         variant.empty.value()
     }
+}
+
+fn err(hits: &[Hit], judged: Row<'_>, variant: &Variant) -> Option<f64> {
+    if !judged.values.iter().any(|&grade| grade > 0.0) {
+        return variant.empty.value();
+    }
+    let highest = f64::from(variant.max_grade);
+    let mut reading = 1.0;
+    let stops = graded(hits, judged).filter(|&(_, grade)| grade > 0.0).map(|(rank, grade)| {
+        let grade = f64::from(grade).min(highest);
+        let satisfied = (grade - highest).exp2() - (-highest).exp2();
+        let stop = reading * satisfied / rank as f64;
+        reading *= 1.0 - satisfied;
+        stop
+    });
+    Some(sum(stops))
 }
 
 fn rank_loss(hits: &[Hit], judged: Row<'_>) -> Option<f64> {

@@ -33,4 +33,4 @@ pub use compare::{
 };
 pub use measure::Measure;
 pub use task::{Candidates, HeldOut, Task};
-pub use variant::{Empty, Gain, Variant};
+pub use variant::{Discount, Empty, Gain, GainTable, Ideal, Ties, Variant};

@@ -6,9 +6,9 @@ use std::str::FromStr;
 use super::Measure;
 use crate::{Error, Result};
 
-const KNOWN: &str = "there are nDCG, nDCG@k, AP (or MAP), AP@k, P@k, R@k, RR (or MRR), RR@k and \
-                     RankLoss; trec_eval's names (ndcg_cut.10, map, P.5, recall.100, \
-                     recip_rank) work too";
+const KNOWN: &str = "there are nDCG, nDCG@k, AP (or MAP), AP@k, P@k, R@k, RR (or MRR), RR@k, ERR, \
+                     ERR@k, Rprec, Success@k, Judged@k and RankLoss; trec_eval's names \
+                     (ndcg_cut.10, map, P.5, recall.100, recip_rank, success.5) work too";
 
 impl FromStr for Measure {
     type Err = Error;
@@ -30,6 +30,17 @@ impl FromStr for Measure {
             "p" | "precision" => Measure::P { k: needs_k()? },
             "r" | "recall" => Measure::R { k: needs_k()? },
             "rr" | "mrr" | "recip_rank" => Measure::Rr { k },
+            "err" => Measure::Err { k },
+            "success" => Measure::Success { k: needs_k()? },
+            "judged" => Measure::Judged { k: needs_k()? },
+            "rprec" | "r-prec" if k.is_some() => {
+                return Err(Error::parameter(
+                    "measure",
+                    name,
+                    "Rprec without a cut: it looks at as many documents as are relevant",
+                ));
+            }
+            "rprec" | "r-prec" => Measure::Rprec,
             "rankloss" | "rank_loss" if k.is_some() => {
                 return Err(Error::parameter(
                     "measure",
@@ -69,6 +80,10 @@ impl fmt::Display for Measure {
             Measure::P { .. } => "P",
             Measure::R { .. } => "R",
             Measure::Rr { .. } => "RR",
+            Measure::Err { .. } => "ERR",
+            Measure::Rprec => "Rprec",
+            Measure::Success { .. } => "Success",
+            Measure::Judged { .. } => "Judged",
             Measure::RankLoss => "RankLoss",
         };
         match self.depth() {
@@ -122,6 +137,15 @@ mod tests {
             ("RR@10", "RR@10"),
             ("mrr@10", "RR@10"),
             ("recip_rank", "RR"),
+            ("ERR", "ERR"),
+            ("ERR@20", "ERR@20"),
+            ("err@20", "ERR@20"),
+            ("err_20", "ERR@20"),
+            ("Success@5", "Success@5"),
+            ("success.5", "Success@5"),
+            ("success_5", "Success@5"),
+            ("Rprec", "Rprec"),
+            ("judged@10", "Judged@10"),
             ("rank_loss", "RankLoss"),
             (" RankLoss ", "RankLoss"),
         ] {
@@ -145,6 +169,8 @@ mod tests {
         assert!(message("P").ends_with("as in P@10"), "{}", message("P"));
         assert!(message("ndcg_cut").contains("the number of documents"));
         assert!(message("RankLoss@5").contains("without a cut"));
+        assert!(message("Rprec.5").contains("without a cut"));
+        assert!(message("Success").ends_with("as in Success@10"), "{}", message("Success"));
     }
 
     #[test]

@@ -5,10 +5,10 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Measure, Variant};
+use super::{Ideal, Measure, Variant};
 use crate::data::{Dataset, SplitBy};
 use crate::matchers::Score;
-use crate::ranking::{Hit, tie_rank, top_k};
+use crate::ranking::{Hit, top_k};
 use crate::sparse::{Csr, Row};
 
 /// Most queries that a judge looks at: enough to choose a sweep by, and the choice must not
@@ -79,7 +79,11 @@ impl<'a> Task<'a> {
         let queries =
             (0..judged.n_rows() as u32).filter(|&i| !judged.row(i as usize).is_empty()).collect();
         let candidates = candidates.resolve(judged);
-        Task { judged, excluded, candidates, queries, tie_rank: tie_rank(doc_ids), variant }
+        let tie_rank = variant.ties.rank(doc_ids);
+        // Every judged document is a candidate, so both ideals are the same; this one can be had
+        // from the best documents alone.
+        let variant = Variant { ideal: Ideal::Judgments, ..variant };
+        Task { judged, excluded, candidates, queries, tie_rank, variant }
     }
 
     /// The judged queries.

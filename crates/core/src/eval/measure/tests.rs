@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::eval::Empty;
+use crate::eval::{Discount, Empty, Ties};
 use crate::ranking::{tie_rank, top_k};
 
 /// A ranking of `docs` with falling scores.
@@ -21,7 +21,15 @@ fn assert_close(got: Option<f64>, expected: f64) {
     assert!((got - expected).abs() < 1e-12, "{got}, expected {expected}");
 }
 
-const DEFAULT: Variant = Variant { gain: Gain::Exp, relevant_from: 1.0, empty: Empty::Zero };
+const DEFAULT: Variant = Variant {
+    gain: Gain::Exp,
+    discount: Discount::Log2,
+    ideal: Ideal::Judgments,
+    relevant_from: 1.0,
+    empty: Empty::Zero,
+    max_grade: 4.0,
+    ties: Ties::DocnoDesc,
+};
 const LINEAR: Variant = Variant { gain: Gain::Linear, ..DEFAULT };
 
 /// Documents 1 to 6 are judged 3, 2, 0, 1, 2 and −1; nothing else is.
@@ -92,7 +100,20 @@ fn rank_loss_by_hand() {
     assert_eq!(value("RankLoss", &[1, 2], &[], &one), None);
 }
 
-const WITH_EMPTY: [&str; 8] = ["nDCG", "nDCG@2", "AP", "AP@2", "P@2", "R@2", "RR", "RR@2"];
+const WITH_EMPTY: [&str; 12] = [
+    "nDCG",
+    "nDCG@2",
+    "AP",
+    "AP@2",
+    "P@2",
+    "R@2",
+    "RR",
+    "RR@2",
+    "ERR",
+    "ERR@2",
+    "Rprec",
+    "Success@2",
+];
 
 #[test]
 fn a_query_without_a_relevant_document_follows_the_variant() {
@@ -110,6 +131,109 @@ fn a_query_without_a_relevant_document_follows_the_variant() {
         assert_eq!(value(measure, &[1, 2], &[(3, 1.0)], &skip), Some(0.0), "{measure}");
         assert_eq!(value(measure, &[], &[(3, 1.0)], &skip), Some(0.0), "{measure}");
     }
+}
+
+/// The nDCG of grades in the order of the ranking, document i being the one at place i.
+fn ndcg_of(grades: &[u8], k: usize, variant: &Variant) -> Option<f64> {
+    let docs: Vec<u32> = (0..grades.len() as u32).collect();
+    let judged: Vec<(u32, f32)> =
+        docs.iter().copied().zip(grades.iter().map(|&grade| f32::from(grade))).collect();
+    value(&format!("nDCG@{k}"), &docs, &judged, variant)
+}
+
+const LISTS: [&[u8]; 3] = [&[2, 0, 1, 3, 0, 1, 2], &[0, 0, 4, 1, 0, 3, 0, 0, 2, 1], &[1, 2, 3, 4]];
+
+/// Golden values: computed in Python by LETOR's definition, gains 0, 1, 3, 7, 15 and the
+/// discounts 1, 1, 1/log2 3, 1/log2 4 …; as a table of gains it must be the same.
+#[test]
+fn ndcg_of_the_letor_preset() {
+    let letor = Variant::preset("letor").unwrap();
+    let table = Variant { gain: "0,1,3,7,15".parse().unwrap(), ..letor };
+    for (grades, expected) in LISTS.iter().zip([
+        [0.42857142857142855, 0.30530514532579517, 0.5560844357009844, 0.6695852933572805],
+        [0.0, 0.3961005222246245, 0.4013922300902318, 0.5607331660230901],
+        [0.06666666666666667, 0.35226143683605055, 0.6525087436652608, 0.6525087436652608],
+    ]) {
+        for (k, expected) in [1, 3, 5, 10].into_iter().zip(expected) {
+            assert_close(ndcg_of(grades, k, &letor), expected);
+            assert_close(ndcg_of(grades, k, &table), expected);
+        }
+    }
+    assert_eq!(ndcg_of(&[0, 0, 0], 3, &letor), Some(0.0));
+}
+
+/// Golden values: LightGBM 4.7.0, metric ndcg; scikit-learn's ndcg_score of 2^g − 1 agrees.
+#[test]
+fn ndcg_of_the_lightgbm_preset_agrees_with_lightgbm() {
+    let lightgbm = Variant::preset("lightgbm").unwrap();
+    for (grades, expected) in LISTS.iter().zip([
+        [0.42857142857142855, 0.33677195911498925, 0.5811374434435087, 0.7021159126870039],
+        [0.0, 0.35856845231496587, 0.3648966054685159, 0.5344741678184877],
+        [0.06666666666666667, 0.30563367349201165, 0.60209052070894, 0.60209052070894],
+    ]) {
+        for (k, expected) in [1, 3, 5, 10].into_iter().zip(expected) {
+            assert_close(ndcg_of(grades, k, &lightgbm), expected);
+        }
+    }
+    assert_eq!(ndcg_of(&[0, 0, 0], 3, &lightgbm), Some(1.0));
+}
+
+#[test]
+fn judgments_of_the_candidates_alone() {
+    let candidates = Variant { ideal: Ideal::Candidates, ..DEFAULT };
+    // Document 5 is judged, but not a candidate: three are relevant, at ranks 1, 4, 5.
+    assert_close(value("AP", &RETRIEVED, &GRADES, &candidates), (1.0 + 0.5 + 0.6) / 3.0);
+    assert_close(value("R@4", &RETRIEVED, &GRADES, &candidates), 2.0 / 3.0);
+    assert_close(value("Rprec", &RETRIEVED, &GRADES, &candidates), 1.0 / 3.0);
+    // All other judgments as if document 5 had none.
+    let others: Vec<(u32, f32)> = GRADES.into_iter().filter(|&(doc, _)| doc != 5).collect();
+    for measure in ["nDCG", "nDCG@3", "P@3", "RR", "ERR", "RankLoss", "Judged@6"] {
+        assert_eq!(
+            value(measure, &RETRIEVED, &GRADES, &candidates),
+            value(measure, &RETRIEVED, &others, &DEFAULT),
+            "{measure}"
+        );
+    }
+    // Nothing relevant among the candidates: an empty query.
+    let one = Variant { empty: Empty::One, ..candidates };
+    assert_eq!(value("nDCG@2", &[3, 6], &GRADES, &one), Some(1.0));
+}
+
+#[test]
+fn expected_reciprocal_rank_by_hand() {
+    // Grades 2, 0, not judged, 3, 1, −1; stops with 3/16, 0, 0, 7/16, 1/16, 0.
+    let (first, fourth, fifth) = (3.0 / 16.0, 7.0 / 16.0, 1.0 / 16.0);
+    let to_four = first + (1.0 - first) * fourth / 4.0;
+    let all = to_four + (1.0 - first) * (1.0 - fourth) * fifth / 5.0;
+    assert_close(value("ERR@3", &RETRIEVED, &GRADES, &DEFAULT), first);
+    assert_close(value("ERR@4", &RETRIEVED, &GRADES, &DEFAULT), to_four);
+    assert_close(value("ERR@20", &RETRIEVED, &GRADES, &DEFAULT), all);
+    assert_close(value("ERR", &RETRIEVED, &GRADES, &DEFAULT), all);
+    // The highest grade is 2, as in MQ2007: 3/4, and grade 3 counts as 2.
+    let to_two = Variant { max_grade: 2.0, ..DEFAULT };
+    let expected = 0.75 + 0.25 * 0.75 / 4.0 + 0.25 * 0.25 * 0.25 / 5.0;
+    assert_close(value("ERR@20", &RETRIEVED, &GRADES, &to_two), expected);
+    // The gain is nDCG's matter.
+    let linear = Variant { gain: Gain::Linear, ..DEFAULT };
+    assert_close(value("ERR", &RETRIEVED, &GRADES, &linear), all);
+}
+
+#[test]
+fn success_r_precision_and_judged_by_hand() {
+    assert_close(value("Success@1", &RETRIEVED, &GRADES, &DEFAULT), 1.0);
+    let from_3 = Variant { relevant_from: 3.0, ..DEFAULT };
+    assert_close(value("Success@3", &RETRIEVED, &GRADES, &from_3), 0.0);
+    assert_close(value("Success@4", &RETRIEVED, &GRADES, &from_3), 1.0);
+    // R = 4, and two of the first four are relevant; R = 1, and the first is not.
+    assert_close(value("Rprec", &RETRIEVED, &GRADES, &DEFAULT), 0.5);
+    assert_close(value("Rprec", &RETRIEVED, &GRADES, &from_3), 0.0);
+    // Five of six are judged, one of them below zero.
+    assert_close(value("Judged@2", &RETRIEVED, &GRADES, &DEFAULT), 1.0);
+    assert_close(value("Judged@6", &RETRIEVED, &GRADES, &DEFAULT), 5.0 / 6.0);
+    assert_close(value("Judged@10", &RETRIEVED, &GRADES, &DEFAULT), 0.5);
+    // No matter of relevance.
+    let skip = Variant { empty: Empty::Skip, ..DEFAULT };
+    assert_eq!(value("Judged@2", &[1, 2], &[(1, 0.0)], &skip), Some(0.5));
 }
 
 #[test]
@@ -157,15 +281,20 @@ fn a_measure() -> impl Strategy<Value = Measure> {
         cut.prop_map(|k| Measure::Rr { k }),
         (1usize..40).prop_map(|k| Measure::P { k }),
         (1usize..40).prop_map(|k| Measure::R { k }),
+        prop::option::of(1usize..40).prop_map(|k| Measure::Err { k }),
+        (1usize..40).prop_map(|k| Measure::Success { k }),
+        Just(Measure::Rprec),
         Just(Measure::RankLoss),
     ]
 }
 
 fn a_variant() -> impl Strategy<Value = Variant> {
-    (any::<bool>(), 1u8..4).prop_map(|(linear, from)| Variant {
-        gain: if linear { Gain::Linear } else { Gain::Exp },
+    let gain = prop_oneof![Just(Gain::Exp), Just(Gain::Linear), Just("0,1,1,5".parse().unwrap()),];
+    (gain, 1u8..4, 0..Variant::PRESETS.len()).prop_map(|(gain, from, preset)| Variant {
+        gain,
         relevant_from: f32::from(from),
         empty: Empty::Zero,
+        ..Variant::preset(Variant::PRESETS[preset]).unwrap()
     })
 }
 
