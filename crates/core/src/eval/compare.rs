@@ -4,10 +4,8 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::significance::{
-    BOOTSTRAP_ROUNDS, Interval, RANDOMISATION_ROUNDS, bootstrap_mean, holm, mean, paired_t,
-    randomisation, sign, wins_ties_losses,
-};
+use super::cells::{Cell, cells};
+use super::significance::mean;
 use super::{Candidates, HeldOut, Measure, Task, Variant};
 use crate::data::Dataset;
 use crate::features::{Counts, Unread};
@@ -88,34 +86,6 @@ pub struct ComparisonRow {
     pub values: Vec<Vec<f64>>,
 }
 
-/// One measure of one model.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Cell {
-    /// The mean over the test queries.
-    pub mean: f64,
-    /// Its 95 % interval, by bootstrap over the queries.
-    pub interval: Interval,
-    /// Against the baseline; nothing for the baseline itself.
-    pub against: Option<Against>,
-}
-
-/// A difference to the baseline, paired over queries.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct Against {
-    /// Mean difference.
-    pub difference: f64,
-    /// Two-sided paired t-test.
-    pub t: f64,
-    /// The same after Holm's correction over all models in the table.
-    pub t_holm: f64,
-    /// Sign test.
-    pub sign: f64,
-    /// Fisher's randomisation test.
-    pub randomisation: f64,
-    /// Queries won, tied and lost.
-    pub wins_ties_losses: (usize, usize, usize),
-}
-
 /// Compares the rows on the test queries of `dataset`.
 pub fn compare(
     dataset: &Dataset,
@@ -147,14 +117,12 @@ pub fn compare(
                 .collect()
         })
         .collect();
-    let mut against = vec![vec![None; params.measures.len()]; rows.len()];
-    for m in 0..params.measures.len() {
-        test_column(&values, m, params, &mut against);
-    }
+    let table = cells(&values, params.baseline, params.seed);
     let summaries = rows
         .iter()
+        .zip(table)
         .enumerate()
-        .map(|(r, row)| ComparisonRow {
+        .map(|(r, (row, cells))| ComparisonRow {
             name: row.name.clone(),
             weights: row
                 .parts
@@ -163,13 +131,7 @@ pub fn compare(
                 .zip(tuned[r].weights.iter().copied())
                 .collect(),
             validation: tuned[r].validation,
-            cells: (0..params.measures.len())
-                .map(|m| Cell {
-                    mean: mean(&values[r][m]),
-                    interval: bootstrap_mean(&values[r][m], BOOTSTRAP_ROUNDS, 0.95, params.seed),
-                    against: against[r][m],
-                })
-                .collect(),
+            cells,
             bins: by_clicks(&measured, r, &clicks, params.measures.len()),
             values: values[r].clone(),
         })
@@ -375,32 +337,6 @@ fn pick(scores: &[f32], docs: Option<&[u32]>) -> Vec<f32> {
 
 fn add(sum: &mut [f32], weight: f32, scores: &[f32]) {
     sum.iter_mut().zip(scores).for_each(|(sum, &score)| *sum += weight * score);
-}
-
-fn test_column(
-    values: &[Vec<Vec<f64>>],
-    m: usize,
-    params: &CompareParams<'_>,
-    against: &mut [Vec<Option<Against>>],
-) {
-    let base = &values[params.baseline][m];
-    let others: Vec<usize> = (0..values.len()).filter(|&r| r != params.baseline).collect();
-    let differences: Vec<Vec<f64>> = others
-        .iter()
-        .map(|&r| values[r][m].iter().zip(base).map(|(a, b)| a - b).collect())
-        .collect();
-    let t: Vec<f64> = differences.iter().map(|d| paired_t(d).p).collect();
-    let adjusted = holm(&t);
-    for (k, (&r, d)) in others.iter().zip(&differences).enumerate() {
-        against[r][m] = Some(Against {
-            difference: mean(d),
-            t: t[k],
-            t_holm: adjusted[k],
-            sign: sign(d).p,
-            randomisation: randomisation(d, RANDOMISATION_ROUNDS, params.seed).p,
-            wins_ties_losses: wins_ties_losses(d),
-        });
-    }
 }
 
 fn by_clicks(

@@ -15,9 +15,11 @@
 //! # Ok::<(), liken::Error>(())
 //! ```
 
+mod cells;
 mod compare;
 mod measure;
 mod name;
+mod runs;
 pub mod significance;
 mod task;
 pub mod trec;
@@ -27,10 +29,12 @@ mod variant;
 #[cfg(test)]
 mod tests;
 
+pub use cells::{Against, Cell, cells};
 pub use compare::{
-    Against, CLICK_BINS, Cell, CompareParams, Comparison, ComparisonRow, Contender, Weights,
-    check_comparable, compare, tune_weights,
+    CLICK_BINS, CompareParams, Comparison, ComparisonRow, Contender, Weights, check_comparable,
+    compare, tune_weights,
 };
 pub use measure::Measure;
+pub use runs::{Doubts, LOOKED_AT, RunComparison, RunRow, compare_runs};
 pub use task::{Candidates, HeldOut, Task};
 pub use variant::{Discount, Empty, Gain, GainTable, Ideal, Ties, Variant};

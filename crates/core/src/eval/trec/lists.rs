@@ -176,6 +176,18 @@ impl TrecRun {
     pub fn find(&self, id: &str) -> Option<usize> {
         self.lists.find(id)
     }
+
+    /// The share of all results whose score another result of the same query has, too, as
+    /// trec_eval compares scores. Their order is that of the ids, descending.
+    pub fn share_of_ties(&self) -> f64 {
+        let tied = |(_, range): &(Span, Range<usize>)| -> usize {
+            let entries = &self.lists.entries[range.clone()];
+            let groups = entries.chunk_by(|a, b| a.value as f32 == b.value as f32);
+            groups.map(<[_]>::len).filter(|&len| len > 1).sum()
+        };
+        let n_tied: usize = self.lists.queries.iter().map(tied).sum();
+        n_tied as f64 / self.lists.entries.len().max(1) as f64
+    }
 }
 
 impl<'a> Ranked<'a> {

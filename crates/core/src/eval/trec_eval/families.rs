@@ -109,7 +109,7 @@ pub(super) static FAMILIES: [Family; 40] = {
         },
         plain("num_nonrel_judged_ret", S::NumNonrelJudgedRet),
         plain("yaap", S::Yaap),
-        Family { name: "rbp", takes: Takes::Pairs(|p, gains| S::Rbp { p, gains }) },
+        Family { name: "rbp", takes: Takes::Pairs(|p, gains| S::Rbp { k: ALL, p, gains }) },
         Family { name: "rbp_resid", takes: Takes::Pairs(|p, _| S::RbpResid { p }) },
         cut("unj", &[5, 10, 20], |k| S::Unjudged { k }),
     ]

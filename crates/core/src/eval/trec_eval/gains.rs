@@ -167,7 +167,7 @@ pub(super) fn normalised_gain(graded: &Graded<'_>, gains: &Gains) -> f64 {
 }
 
 /// (1 − p) Σ gain·p^(rank − 1), with gains beyond 0 to 1 brought into it.
-pub(super) fn rbp(graded: &Graded<'_>, p: f64, gains: &Gains) -> f64 {
+pub(super) fn rbp(graded: &Graded<'_>, k: usize, p: f64, gains: &Gains) -> f64 {
     let (mut low, mut high) = (0.0f64, 0.0f64);
     let given: &[(i32, f64)] = if let Gains::Given(given) = gains { given } else { &[] };
     // Of the grades that keep their own gain the highest has the most.
@@ -181,13 +181,13 @@ pub(super) fn rbp(graded: &Graded<'_>, p: f64, gains: &Gains) -> f64 {
     let (mut sum, mut weight, mut at) = (0.0, 1.0, 1);
     if low < 0.0 {
         // Then a document worth nothing has a share of the range, too, if it was judged.
-        for &grade in graded.grades.iter() {
+        for &grade in graded.grades.iter().take(k) {
             let known = grade >= 0 || given.iter().any(|&(at, _)| at == grade);
             sum += if known { brought(gains.of(grade)) } else { 0.0 } * weight;
             weight *= p;
         }
     } else {
-        for (rank, gain) in gains.gaining(graded) {
+        for (rank, gain) in gains.gaining(graded).take_while(|&(rank, _)| rank <= k) {
             while at < rank {
                 weight *= p;
                 at += 1;
@@ -199,9 +199,9 @@ pub(super) fn rbp(graded: &Graded<'_>, p: f64, gains: &Gains) -> f64 {
 }
 
 /// (1 − p) Σ p^(rank − 1) over the relevant documents.
-pub(super) fn binary_rbp(graded: &Graded<'_>, p: f64) -> f64 {
+pub(super) fn binary_rbp(graded: &Graded<'_>, k: usize, p: f64) -> f64 {
     let (mut sum, mut weight, mut at) = (0.0, 1.0, 1);
-    for &rank in &graded.relevant {
+    for &rank in &graded.relevant[..graded.found(k)] {
         while at < rank {
             weight *= p;
             at += 1;

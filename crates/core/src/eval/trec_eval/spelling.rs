@@ -29,11 +29,11 @@ const KNOWN: &str = "there are trec_eval's names (map, P.5,10, ndcg_cut.10, reca
 
 /// The columns that `names` ask for, in their order. As in trec_eval, a measure with
 /// parameters takes the place of the one without; unlike it, all parameters count where a
-/// measure is named several times. A name again adds nothing.
+/// measure is named several times. A name again adds nothing. Several names may stand in one
+/// text, parted by commas (`nDCG@10,AP`).
 pub fn columns<S: AsRef<str>>(names: &[S]) -> Result<Vec<Column>> {
     let mut asked: Vec<Asked> = Vec::new();
-    for name in names {
-        let name = name.as_ref().trim();
+    for name in names.iter().flat_map(|names| parted(names.as_ref())) {
         if let Some(list) = nickname(name) {
             for family in list {
                 ask(&mut asked, place_of(family).unwrap_or_default(), None);
@@ -61,6 +61,24 @@ pub fn columns<S: AsRef<str>>(names: &[S]) -> Result<Vec<Column>> {
         }
     }
     Ok(columns)
+}
+
+/// The names in a text: the commas of `P.5,10` and `nDCG(dcg='log2',judged_only=True)@5` part
+/// no names.
+fn parted(text: &str) -> Vec<&str> {
+    if family(text.trim()).is_some() {
+        return vec![text.trim()];
+    }
+    let mut depth = 0u32;
+    let outside = |c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    };
+    text.split(outside).map(str::trim).collect()
 }
 
 enum Asked<'n> {
@@ -267,12 +285,12 @@ fn ir_measure(name: &str) -> Result<Column> {
         "judged" => (S::Judged { k: some()? }, &[]),
         "err" => (S::Err { k: any()?, highest: settings.max.unwrap_or(4) }, &["max"]),
         "rbp" => {
-            let p = settings.p.unwrap_or(0.8);
+            let (k, p) = (any()?, settings.p.unwrap_or(0.8));
             let statistic = match settings.rel {
-                Some(_) => S::BinaryRbp { p },
-                None => S::Rbp { p, gains: Gains::Linear },
+                Some(_) => S::BinaryRbp { k, p },
+                None => S::Rbp { k, p, gains: Gains::Linear },
             };
-            (none(statistic)?, &["p", "rel"])
+            (statistic, &["p", "rel"])
         }
         "iprec" => {
             let recall = cut.and_then(|cut| cut.parse().ok()).filter(|at| (0.0..=1.0).contains(at));
