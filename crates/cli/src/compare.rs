@@ -12,6 +12,7 @@ use liken::matchers::{FitReport, Mixture, Params};
 use crate::console::{Console, Usage};
 use crate::output::{Grid, TableFormat, grouped, json, remark};
 use crate::settings::{ParamArgs, TextArgs, named, resolve};
+use crate::tables::Table;
 use crate::variant::VariantArgs;
 
 /// What is compared where no models are named.
@@ -176,17 +177,13 @@ pub fn write(
         grouped(comparison.queries),
         comparison.empty_queries
     );
-    let stars = format!(
-        "mean with 95 % bootstrap interval; paired t-test against {}, Holm-corrected: * p < 0.05, ** p < 0.01",
-        comparison.baseline
-    );
-    for text in [about, comparison.variant.to_string(), stars] {
+    for text in [about, comparison.variant.to_string(), table(comparison).legend()] {
         remark(out, format, &text)?;
     }
     writeln!(out)?;
     write_means(out, comparison, format)?;
     write_weights(out, comparison, format)?;
-    write_tests(out, comparison, format)?;
+    table(comparison).write_tests(out, format)?;
     write_bins(out, comparison, format)
 }
 
@@ -196,25 +193,16 @@ pub fn write_means(
     comparison: &Comparison,
     format: TableFormat,
 ) -> anyhow::Result<()> {
-    let mut grid = Grid::new(
-        std::iter::once("model".to_owned())
-            .chain(comparison.measures.iter().map(ToString::to_string)),
-    );
-    for row in &comparison.rows {
-        let cells = row.cells.iter().map(|cell| {
-            let stars = match cell.against {
-                Some(against) if against.t_holm < 0.01 => "**",
-                Some(against) if against.t_holm < 0.05 => "*",
-                _ => "",
-            };
-            format!(
-                "{:.4}{stars:<2} [{:.3}, {:.3}]",
-                cell.mean, cell.interval.low, cell.interval.high
-            )
-        });
-        grid.row(std::iter::once(row.name.clone()).chain(cells));
+    Ok(table(comparison).write_means(out, format)?)
+}
+
+fn table(comparison: &Comparison) -> Table<'_> {
+    Table {
+        kind: "model",
+        measures: comparison.measures.iter().map(ToString::to_string).collect(),
+        baseline: &comparison.baseline,
+        rows: comparison.rows.iter().map(|row| (row.name.as_str(), &row.cells[..])).collect(),
     }
-    Ok(grid.write(out, format)?)
 }
 
 fn write_weights(
@@ -240,52 +228,6 @@ fn write_weights(
         mixes.iter().try_for_each(|line| remark(out, format, line))?;
     }
     Ok(())
-}
-
-fn write_tests(
-    out: &mut impl Write,
-    comparison: &Comparison,
-    format: TableFormat,
-) -> anyhow::Result<()> {
-    if comparison.rows.len() < 2 {
-        return Ok(());
-    }
-    // With many measures the first will do; JSON has them all.
-    let all = (comparison.rows.len() - 1) * comparison.measures.len() <= 16;
-    let shown = if all { comparison.measures.len() } else { 1 };
-    let which = if all { "" } else { " (the first measure; --format json has all)" };
-    writeln!(out)?;
-    let title = format!("difference to {} and p-values{which}", comparison.baseline);
-    remark(out, format, &title)?;
-    let mut grid = Grid::new([
-        "model",
-        "measure",
-        "difference",
-        "t",
-        "t (Holm)",
-        "sign",
-        "randomisation",
-        "wins/ties/losses",
-    ])
-    .left(&[1]);
-    for row in &comparison.rows {
-        for (measure, cell) in comparison.measures.iter().zip(&row.cells).take(shown) {
-            if let Some(against) = cell.against {
-                let (wins, ties, losses) = against.wins_ties_losses;
-                grid.row([
-                    row.name.clone(),
-                    measure.to_string(),
-                    format!("{:+.4}", against.difference),
-                    p(against.t),
-                    p(against.t_holm),
-                    p(against.sign),
-                    p(against.randomisation),
-                    format!("{wins}/{ties}/{losses}"),
-                ]);
-            }
-        }
-    }
-    Ok(grid.write(out, format)?)
 }
 
 fn write_bins(
@@ -327,8 +269,4 @@ fn write_bins(
         grid.write(out, format)?;
     }
     Ok(())
-}
-
-fn p(value: f64) -> String {
-    if value < 0.0001 { "<0.0001".into() } else { format!("{value:.4}") }
 }

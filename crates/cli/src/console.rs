@@ -128,7 +128,7 @@ fn is_usage(cause: &(dyn std::error::Error + 'static)) -> bool {
             Some(
                 Parameter { .. }
                     | Setting { .. }
-                    | Unknown { kind: "method" | "model" | "row", .. }
+                    | Unknown { kind: "method" | "model" | "row" | "measure", .. }
             )
         )
 }

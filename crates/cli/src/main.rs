@@ -3,6 +3,7 @@
 mod compare;
 mod console;
 mod demo;
+mod eval;
 mod experiment;
 mod explain;
 mod import;
@@ -16,12 +17,13 @@ mod settings;
 mod similar;
 mod stats;
 mod synth;
+mod tables;
 mod train;
 mod variant;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use console::Console;
 
@@ -50,8 +52,23 @@ struct Cli {
     threads: u16,
 
     /// Show no progress.
-    #[arg(long, short, global = true)]
+    #[arg(long, short)]
     quiet: bool,
+}
+
+/// The command line. `--quiet` goes with every verb, its short form with every verb but `eval`,
+/// where `-q` means what it means in trec_eval.
+fn command() -> clap::Command {
+    let mut command = Cli::command();
+    let verbs: Vec<String> =
+        command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
+    for verb in verbs {
+        let quiet = Arg::new("quiet").long("quiet").action(ArgAction::SetTrue);
+        let quiet = quiet.help("Show no progress").global(true);
+        let quiet = if verb == "eval" { quiet } else { quiet.short('q') };
+        command = command.mut_subcommand(verb, |verb| verb.arg(quiet));
+    }
+    command
 }
 
 #[derive(Subcommand)]
@@ -61,6 +78,7 @@ enum Verb {
     Stats(stats::StatsArgs),
     Train(train::TrainArgs),
     Compare(compare::CompareArgs),
+    Eval(eval::EvalArgs),
     Experiment(experiment::ExperimentArgs),
     Search(search::SearchArgs),
     Similar(similar::SimilarArgs),
@@ -73,8 +91,13 @@ enum Verb {
 fn main() -> ExitCode {
     #[cfg(unix)]
     ignore_file_size_signal();
-    let cli = Cli::parse();
-    let console = Console::new(cli.quiet);
+    let matches = command().get_matches();
+    let quiet_verb = matches.subcommand().is_some_and(|(_, verb)| verb.get_flag("quiet"));
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    let console = Console::new(cli.quiet || quiet_verb);
     if let Err(error) =
         rayon::ThreadPoolBuilder::new().num_threads(cli.threads.into()).build_global()
     {
@@ -86,6 +109,7 @@ fn main() -> ExitCode {
         Verb::Stats(args) => stats::run(args, &console),
         Verb::Train(args) => train::run(args, &console),
         Verb::Compare(args) => compare::run(args, &console),
+        Verb::Eval(args) => eval::run(args, &console),
         Verb::Experiment(args) => experiment::run(args, &console),
         Verb::Search(args) => search::run(args, &console),
         Verb::Similar(args) => similar::run(args, &console),

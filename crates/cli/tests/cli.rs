@@ -11,6 +11,8 @@ mod damaged;
 mod demo;
 #[path = "cli/events.rs"]
 mod events;
+#[path = "cli/eval.rs"]
+mod eval;
 #[path = "cli/experiment.rs"]
 mod experiment;
 #[path = "cli/import.rs"]

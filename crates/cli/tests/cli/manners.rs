@@ -5,12 +5,13 @@ use std::process::Stdio;
 use crate::place::{Place, Said};
 use crate::shared::{at, shared};
 
-const VERBS: [&str; 12] = [
+const VERBS: [&str; 13] = [
     "demo",
     "import",
     "stats",
     "train",
     "compare",
+    "eval",
     "experiment",
     "search",
     "similar",

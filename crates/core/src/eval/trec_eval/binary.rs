@@ -48,19 +48,15 @@ pub(super) fn success(graded: &Graded<'_>, k: usize) -> f64 {
 
 /// Precision at ⌊multiple·R + 0.9⌋.
 pub(super) fn precision_at_multiple(graded: &Graded<'_>, multiple: f64) -> f64 {
-    precision(graded, share_of(graded, multiple))
+    precision(graded, (multiple * graded.n_relevant as f64 + 0.9) as usize)
 }
 
-/// The best precision at any rank from which on recall is at least `recall`, that is from the
-/// ⌊recall·R + 0.9⌋-th relevant document on.
+/// The best precision from the document on with which `recall` is reached: the n-th relevant
+/// one, n being recall·R rounded, halves up (trec_eval 10; earlier ones added 0.9 and cut).
 pub(super) fn interpolated_precision(graded: &Graded<'_>, recall: f64) -> f64 {
-    let from = share_of(graded, recall).max(1) - 1;
+    let from = ((recall * graded.n_relevant as f64).round() as usize).max(1) - 1;
     let ranks = graded.relevant.iter().enumerate().skip(from);
     ranks.map(|(before, &rank)| (before + 1) as f64 / rank as f64).fold(0.0, f64::max)
-}
-
-fn share_of(graded: &Graded<'_>, share: f64) -> usize {
-    (share * graded.n_relevant as f64 + 0.9) as usize
 }
 
 /// The mean of the interpolated precision at several recalls.

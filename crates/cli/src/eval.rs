@@ -1,0 +1,423 @@
+//! `liken eval`: runs of any engine against judgments, printed as trec_eval prints them, or
+//! beside each other as a table with tests.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use liken::Run;
+use liken::data::Dropped;
+use liken::eval::trec::{Qrels, TrecRun, read_qrels, read_run};
+use liken::eval::trec_eval::{Column, EvalParams, Evaluation, Over, Value, columns, evaluate};
+use liken::eval::{Doubts, LOOKED_AT, RunComparison, compare_runs};
+use serde_json::json;
+
+use crate::console::{Console, Usage};
+use crate::output::{Grid, TableFormat, grouped, json, remark};
+use crate::tables::Table;
+
+/// Evaluate runs against judgments as trec_eval does, or compare several.
+#[derive(Args)]
+#[command(after_help = "\
+Judgments: qid iteration docno grade. Runs: qid Q0 docno rank score tag. Fields are parted by
+white space, lines that begin with # are comments; .gz, .zst and - (standard input) are fine.
+Measures have trec_eval's names (map, P.5,10, ndcg_cut.10, ndcg.1=3,2=9, official, set, all_trec)
+or those of ir_measures (nDCG@10, AP, R@100, RR@10, ERR@20, RBP(p=0.8), Judged@10, AP(rel=2)@1000,
+nDCG(dcg='exp-log2')@10). One run is printed as trec_eval prints it, several as a table.
+
+Examples:
+  liken eval qrels.txt run.trec
+  liken eval -q -c -m ndcg_cut.10 -m map qrels.txt run.trec
+  liken eval qrels.txt bm25.trec mine.trec -m nDCG@10 -m AP --format markdown
+  liken eval qrels.txt bm25.trec mine.trec -m nDCG@10 --top 5     where they differ most
+  zcat run.gz | liken eval qrels.txt - -m all_trec --format json")]
+pub struct EvalArgs {
+    /// File of judgments (qrels).
+    qrels: PathBuf,
+
+    /// Run files.
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+
+    /// Measure to compute; may be given several times [default: official as in trec_eval; for
+    /// tables nDCG@10, AP, P@10, RR and R@100].
+    #[arg(short, long = "measure", value_name = "MEASURE", allow_hyphen_values = true)]
+    measures: Vec<String>,
+
+    /// Show every query's values, too; for several runs sorted by difference to the baseline.
+    #[arg(short = 'q', long)]
+    per_query: bool,
+
+    /// Average over all judged queries, those without results as 0, instead of those with results.
+    #[arg(short, long)]
+    complete: bool,
+
+    /// The lowest grade that counts as relevant.
+    #[arg(short, long, value_name = "GRADE", default_value_t = 1,
+        value_parser = clap::value_parser!(i32).range(0..))]
+    level: i32,
+
+    /// Look at the first N results of a query only.
+    #[arg(short = 'M', long, value_name = "N")]
+    max_results: Option<usize>,
+
+    /// Take documents that were not judged out of the rankings before measuring.
+    #[arg(short = 'J', long)]
+    judged_only: bool,
+
+    /// Documents in the collection, for utility alone.
+    #[arg(short = 'N', long, value_name = "N", default_value_t = 0)]
+    n_docs: u64,
+
+    /// No values over all queries, as in trec_eval; for --format trec.
+    #[arg(short = 'n', long)]
+    no_summary: bool,
+
+    /// The run that others are tested against: its file or tag [default: the first].
+    #[arg(long, value_name = "RUN")]
+    baseline: Option<String>,
+
+    /// Of the queries show the N largest gains and losses against the baseline.
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
+
+    /// Leave bad lines out and count them, instead of stopping at the first.
+    #[arg(long)]
+    lenient: bool,
+
+    /// Seed of the bootstrap and the randomisation test.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// How to print it [default: trec for one run, table for several].
+    #[arg(long, value_enum)]
+    format: Option<EvalFormat>,
+}
+
+/// Everything an evaluation can be written as.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum EvalFormat {
+    /// As trec_eval prints it.
+    Trec,
+    /// For people.
+    Table,
+    /// For programs.
+    Json,
+    /// For a README.
+    Markdown,
+    /// For a paper.
+    Latex,
+}
+
+const FOR_TABLES: [&str; 5] = ["nDCG@10", "AP", "P@10", "RR", "R@100"];
+
+/// More ties than this are worth a warning.
+const MANY_TIES: f64 = 0.1;
+/// Fewer judged documents than this are worth a warning.
+const FEW_JUDGED: f64 = 0.5;
+
+pub fn run(args: &EvalArgs, console: &Console) -> anyhow::Result<()> {
+    let several = args.runs.len() > 1;
+    let format = args.format.unwrap_or(if several || args.top.is_some() {
+        EvalFormat::Table
+    } else {
+        EvalFormat::Trec
+    });
+    let wanted = wanted(&args.measures, format == EvalFormat::Trec)?;
+    let files = || args.runs.iter().chain([&args.qrels]);
+    if files().filter(|path| path.as_os_str() == "-").count() > 1 {
+        return Err(Usage("standard input (-) can be read only once".into()).into());
+    }
+    let params = EvalParams {
+        level: args.level,
+        complete: args.complete,
+        max_results: args.max_results.unwrap_or(usize::MAX),
+        judged_only: args.judged_only,
+        n_docs: args.n_docs,
+    };
+    let names = names(&args.runs);
+    let (qrels, dropped) = console.run(|run| read_qrels(&args.qrels, args.lenient, *run))?;
+    warn_of_dropped(&args.qrels, &dropped, console);
+    let mut runs = Vec::with_capacity(names.len());
+    for (name, path) in names.into_iter().zip(&args.runs) {
+        let (run, dropped) = console.run(|run: &Run<'_>| read_run(path, args.lenient, *run))?;
+        warn_of_dropped(path, &dropped, console);
+        runs.push((name, run));
+    }
+    let baseline = baseline(args, &runs)?;
+    let mut out = console.out();
+    let table = match format {
+        EvalFormat::Trec => {
+            for (name, run) in &runs {
+                let evaluation = evaluate(&qrels, run, &wanted, &params)?;
+                let doubts = Doubts::about(&qrels, run, &params)?;
+                warn_about(name, &doubts, qrels.len(), args.complete, several, console);
+                evaluation.write(&mut out, args.per_query, !args.no_summary)?;
+            }
+            return Ok(out.flush()?);
+        }
+        EvalFormat::Json => TableFormat::Json,
+        EvalFormat::Table => TableFormat::Table,
+        EvalFormat::Markdown => TableFormat::Markdown,
+        EvalFormat::Latex => TableFormat::Latex,
+    };
+    let comparison =
+        console.run(|_| compare_runs(&qrels, &runs, &wanted, &params, baseline, args.seed))?;
+    for row in &comparison.rows {
+        warn_about(&row.name, &row.doubts, qrels.len(), args.complete, several, console);
+    }
+    if several && !args.complete && comparison.queries.len() < qrels.len() {
+        console.warn(format!(
+            "{} of {} judged queries have results in every run; the table is about those \
+             (-c counts missing ones as 0)",
+            grouped(comparison.queries.len()),
+            grouped(qrels.len())
+        ));
+    }
+    if table == TableFormat::Json {
+        write_json(&mut out, args, &params, &comparison, &qrels, &runs, &wanted)?;
+    } else {
+        write_table(&mut out, args, &params, &comparison, table)?;
+    }
+    Ok(out.flush()?)
+}
+
+fn wanted(given: &[String], as_trec_eval: bool) -> anyhow::Result<Vec<Column>> {
+    Ok(match (given.is_empty(), as_trec_eval) {
+        (true, true) => columns(&["official"])?,
+        (true, false) => columns(&FOR_TABLES)?,
+        (false, _) => columns(given)?,
+    })
+}
+
+/// The files' names without their folders, unless two are the same.
+fn names(paths: &[PathBuf]) -> Vec<String> {
+    let short =
+        |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let shorts: Vec<String> = paths.iter().map(|path| short(path)).collect();
+    let twice = |name: &String| shorts.iter().filter(|other| *other == name).count() > 1;
+    if shorts.iter().any(twice) {
+        return paths.iter().map(|path| path.display().to_string()).collect();
+    }
+    shorts
+}
+
+fn baseline(args: &EvalArgs, runs: &[(String, TrecRun)]) -> anyhow::Result<usize> {
+    let Some(wanted) = &args.baseline else { return Ok(0) };
+    let by_file = args
+        .runs
+        .iter()
+        .zip(runs)
+        .position(|(path, (name, _))| path.as_os_str() == wanted.as_str() || name == wanted);
+    let found = by_file.or_else(|| runs.iter().position(|(_, run)| &run.tag == wanted));
+    found.ok_or_else(|| {
+        let there: Vec<&str> = runs.iter().map(|(name, _)| name.as_str()).collect();
+        let there = there.join(", ");
+        Usage(format!("--baseline {wanted}: expected one of the runs: {there}")).into()
+    })
+}
+
+fn warn_of_dropped(path: &Path, dropped: &[Dropped], console: &Console) {
+    for dropped in dropped {
+        let mut text = format!(
+            "{}: {} lines left out: {}",
+            path.display(),
+            grouped(dropped.count),
+            dropped.why
+        );
+        if let Some(sample) = dropped.samples.first() {
+            text.push_str(&format!(", for example {sample}"));
+        }
+        console.warn(text);
+    }
+}
+
+fn warn_about(
+    name: &str,
+    doubts: &Doubts,
+    judged: usize,
+    complete: bool,
+    several: bool,
+    console: &Console,
+) {
+    if doubts.missing > 0 {
+        let effect = match (complete, several) {
+            (true, _) => "they count as 0",
+            (false, true) => "they do not count",
+            (false, false) => "they do not count; -c counts them as 0",
+        };
+        console.warn(format!(
+            "{name}: no results for {} of {} judged queries; {effect}",
+            grouped(doubts.missing),
+            grouped(judged)
+        ));
+    }
+    if doubts.unjudged_queries > 0 {
+        console.warn(format!(
+            "{name}: {} queries have no judgments and do not count",
+            grouped(doubts.unjudged_queries)
+        ));
+    }
+    if doubts.tied > MANY_TIES {
+        console.warn(format!(
+            "{name}: {:.0} % of the results share their score with another of the query; their \
+             order is that of the ids, descending",
+            doubts.tied * 100.0
+        ));
+    }
+    if doubts.judged < FEW_JUDGED {
+        console.warn(format!(
+            "{name}: only {:.0} % of the first {LOOKED_AT} results are judged; the others count \
+             as not relevant",
+            doubts.judged * 100.0
+        ));
+    }
+}
+
+/// What was measured how, for the heading of a table.
+fn variant(params: &EvalParams, comparison: &RunComparison) -> [String; 2] {
+    let averaged = match (params.complete, comparison.rows.len()) {
+        (true, _) => "all judged queries, missing ones as 0",
+        (false, 1) => "the judged queries with results",
+        (false, _) => "the judged queries with results in every run",
+    };
+    let mut how = format!(
+        "nDCG: gain g unless named otherwise, discount 1/log2(i+1), ideal from the judgments; \
+         relevant: grade >= {}; ties: larger id first",
+        params.level
+    );
+    if params.judged_only {
+        how.push_str("; documents that were not judged are taken out");
+    }
+    if params.max_results < usize::MAX {
+        how.push_str(&format!("; the first {} results a query", params.max_results));
+    }
+    let queries = format!(
+        "{} of {} judged queries: {averaged}",
+        grouped(comparison.queries.len()),
+        grouped(comparison.judged_queries)
+    );
+    [queries, how]
+}
+
+fn write_table(
+    out: &mut impl Write,
+    args: &EvalArgs,
+    params: &EvalParams,
+    comparison: &RunComparison,
+    format: TableFormat,
+) -> anyhow::Result<()> {
+    let table = Table {
+        kind: "run",
+        measures: comparison.measures.clone(),
+        baseline: &comparison.baseline,
+        rows: comparison.rows.iter().map(|row| (row.name.as_str(), &row.cells[..])).collect(),
+    };
+    let judged: Vec<String> = comparison
+        .rows
+        .iter()
+        .map(|row| format!("{} {:.0} %", row.name, row.doubts.judged * 100.0))
+        .collect();
+    let judged = format!("judged of the first {LOOKED_AT}: {}", judged.join(", "));
+    for text in variant(params, comparison).into_iter().chain([judged, table.legend()]) {
+        remark(out, format, &text)?;
+    }
+    writeln!(out)?;
+    table.write_means(out, format)?;
+    table.write_tests(out, format)?;
+    if args.per_query || args.top.is_some() {
+        write_queries(out, args.top, comparison, format)?;
+    }
+    Ok(())
+}
+
+/// Every query: of one run its values, of several the differences in the first measure.
+fn write_queries(
+    out: &mut impl Write,
+    top: Option<usize>,
+    comparison: &RunComparison,
+    format: TableFormat,
+) -> anyhow::Result<()> {
+    let four = |value: f64| format!("{value:.4}");
+    if let [only] = &comparison.rows[..] {
+        writeln!(out)?;
+        let heading = std::iter::once("query".to_owned()).chain(comparison.measures.clone());
+        let mut grid = Grid::new(heading);
+        for (q, id) in comparison.queries.iter().enumerate() {
+            let values = only.values.iter().map(|values| four(values[q]));
+            grid.row(std::iter::once(id.clone()).chain(values));
+        }
+        return Ok(grid.write(out, format)?);
+    }
+    let base = comparison.rows.iter().find(|row| row.name == comparison.baseline);
+    let (Some(base), Some(measure)) = (base, comparison.measures.first()) else { return Ok(()) };
+    for row in comparison.rows.iter().filter(|row| row.name != comparison.baseline) {
+        writeln!(out)?;
+        let mut order: Vec<usize> = (0..comparison.queries.len()).collect();
+        let difference = |q: usize| row.values[0][q] - base.values[0][q];
+        order.sort_by(|&a, &b| difference(b).total_cmp(&difference(a)));
+        let shown = match top {
+            Some(n) if 2 * n < order.len() => {
+                let losses = order.split_off(order.len() - n);
+                order.truncate(n);
+                order.extend(losses);
+                format!("the {n} largest gains and losses")
+            }
+            _ => "all queries by difference".to_owned(),
+        };
+        remark(out, format, &format!("{} against {}, {measure}: {shown}", row.name, base.name))?;
+        let mut grid = Grid::new(["query", base.name.as_str(), row.name.as_str(), "difference"]);
+        for q in order {
+            grid.row([
+                comparison.queries[q].clone(),
+                four(base.values[0][q]),
+                four(row.values[0][q]),
+                format!("{:+.4}", difference(q)),
+            ]);
+        }
+        grid.write(out, format)?;
+    }
+    Ok(())
+}
+
+fn write_json(
+    out: &mut impl Write,
+    args: &EvalArgs,
+    params: &EvalParams,
+    comparison: &RunComparison,
+    qrels: &Qrels,
+    runs: &[(String, TrecRun)],
+    wanted: &[Column],
+) -> anyhow::Result<()> {
+    let [averaged, how] = variant(params, comparison);
+    let mut described = serde_json::to_value(comparison)?;
+    described["averaged_over"] = json!(averaged);
+    described["variant"] = json!(how);
+    for (row, (_, run)) in
+        comparison.rows.iter().zip(runs).enumerate().map(|(r, (_, run))| (r, run))
+    {
+        let evaluation = evaluate(qrels, run, wanted, params)?;
+        described["rows"][row]["summary"] = summary(&evaluation);
+    }
+    let per_query = args.per_query || args.top.is_some();
+    if !per_query && let Some(rows) = described["rows"].as_array_mut() {
+        for row in rows.iter_mut().filter_map(|row| row.as_object_mut()) {
+            row.remove("values");
+        }
+    }
+    Ok(json(out, &described)?)
+}
+
+/// Every column over the run's own queries, counts included.
+fn summary(evaluation: &Evaluation) -> serde_json::Value {
+    let shown = |value: &Value| match value {
+        Value::Real(value) => json!(value),
+        Value::Count(count) => json!(count),
+        Value::Text(text) => json!(text),
+    };
+    let columns = evaluation.columns.iter().zip(&evaluation.summary);
+    let named = columns
+        .filter(|(column, _)| column.statistic.over() != Over::Nothing)
+        .filter_map(|(column, value)| Some((column.name.clone(), shown(value.as_ref()?))));
+    serde_json::Value::Object(named.collect())
+}

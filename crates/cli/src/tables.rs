@@ -1,0 +1,106 @@
+//! Systems beside each other: a table of means, and one of tests against the baseline.
+
+use std::io::{self, Write};
+
+use liken::eval::Cell;
+
+use crate::output::{Grid, TableFormat, remark};
+
+/// What is in the tables.
+pub struct Table<'a> {
+    /// What a row is: a model, a run.
+    pub kind: &'static str,
+    /// The headings of the columns.
+    pub measures: Vec<String>,
+    /// The row that others are tested against.
+    pub baseline: &'a str,
+    /// Names and cells.
+    pub rows: Vec<(&'a str, &'a [Cell])>,
+}
+
+impl Table<'_> {
+    /// What the numbers and stars of the means mean.
+    pub fn legend(&self) -> String {
+        let mut legend = "mean with 95 % bootstrap interval".to_owned();
+        if self.rows.len() > 1 {
+            legend += &format!(
+                "; paired t-test against {}, Holm-corrected: * p < 0.05, ** p < 0.01",
+                self.baseline
+            );
+        }
+        legend
+    }
+
+    /// Writes the means.
+    pub fn write_means(&self, out: &mut impl Write, format: TableFormat) -> io::Result<()> {
+        let heading = std::iter::once(self.kind.to_owned()).chain(self.measures.iter().cloned());
+        let mut grid = Grid::new(heading);
+        for (name, cells) in &self.rows {
+            let cells = cells.iter().map(|cell| {
+                let stars = match cell.against {
+                    Some(against) if against.t_holm < 0.01 => "**",
+                    Some(against) if against.t_holm < 0.05 => "*",
+                    _ => "",
+                };
+                format!(
+                    "{:.4}{stars:<2} [{:.3}, {:.3}]",
+                    cell.mean, cell.interval.low, cell.interval.high
+                )
+            });
+            grid.row(std::iter::once((*name).to_owned()).chain(cells));
+        }
+        grid.write(out, format)
+    }
+
+    /// Writes differences and tests, with a line above; nothing where there is one row only.
+    pub fn write_tests(&self, out: &mut impl Write, format: TableFormat) -> io::Result<()> {
+        if self.rows.len() < 2 {
+            return Ok(());
+        }
+        // With many measures the first will do; JSON has them all.
+        let all = (self.rows.len() - 1) * self.measures.len() <= 16;
+        let shown = if all { self.measures.len() } else { 1 };
+        let which = if all { "" } else { " (the first measure; --format json has all)" };
+        writeln!(out)?;
+        remark(out, format, &format!("difference to {} and p-values{which}", self.baseline))?;
+        let mut grid = Grid::new([
+            self.kind,
+            "measure",
+            "difference",
+            "Cohen's d",
+            "t",
+            "t (Holm)",
+            "t (B-H)",
+            "sign",
+            "randomisation",
+            "bootstrap",
+            "wins/ties/losses",
+        ])
+        .left(&[1]);
+        for (name, cells) in &self.rows {
+            for (measure, cell) in self.measures.iter().zip(*cells).take(shown) {
+                if let Some(against) = cell.against {
+                    let (wins, ties, losses) = against.wins_ties_losses;
+                    grid.row([
+                        (*name).to_owned(),
+                        measure.clone(),
+                        format!("{:+.4}", against.difference),
+                        against.effect_size.map_or("–".into(), |d| format!("{d:+.2}")),
+                        p(against.t),
+                        p(against.t_holm),
+                        p(against.t_bh),
+                        p(against.sign),
+                        p(against.randomisation),
+                        p(against.bootstrap),
+                        format!("{wins}/{ties}/{losses}"),
+                    ]);
+                }
+            }
+        }
+        grid.write(out, format)
+    }
+}
+
+fn p(value: f64) -> String {
+    if value < 0.0001 { "<0.0001".into() } else { format!("{value:.4}") }
+}
