@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use liken::data::Dataset;
 use liken::file::NewFolder;
 use liken::matchers::{FitReport, METHODS, Mixture, ParamDoc, Params, Trained, preparation_docs};
@@ -192,7 +192,7 @@ fn help(method: Option<&str>, console: &Console) -> anyhow::Result<()> {
         methods.push((name.clone(), Params::named(name)?.docs()));
     }
     let mut out = console.out();
-    let mut cli = crate::Cli::command();
+    let mut cli = crate::command();
     cli.build();
     if let Some(command) = cli.find_subcommand_mut("train") {
         write!(out, "{}", command.render_long_help())?;

@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 
 use crate::place::Place;
+use crate::real::data_with;
 
 const QRELS: &str = "q1 0 a 2\nq1 0 b 0\nq1 0 c 1\nq1 0 d 1\nq2 0 a 1\nq2 0 b 0\nq3 0 c 1\n";
 const RUN: &str = "# comment\nq1 Q0 a 1 5 one\nq1 Q0 x 2 4 one\nq1 Q0 c 3 3 one\n\
@@ -14,15 +14,6 @@ const OTHER: &str = "q1 Q0 c 1 5 two\nq1 Q0 a 2 4 two\nq1 Q0 d 3 3 two\n\
 
 fn place() -> Place {
     Place::with(&[("qrels", QRELS), ("one.run", RUN), ("two.run", OTHER)])
-}
-
-/// trec_eval's own files, where they are at hand.
-fn trec_eval() -> Option<PathBuf> {
-    let data = std::env::var_os("LIKEN_DATA").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
-        PathBuf::from,
-    );
-    Some(data.join("trec_eval")).filter(|folder| folder.is_dir())
 }
 
 #[test]
@@ -51,7 +42,8 @@ fn one_run_is_printed_as_trec_eval_prints_it() {
 
 #[test]
 fn trec_evals_own_tests_print_the_same_bytes() {
-    let Some(folder) = trec_eval() else { return };
+    let Some(data) = data_with("trec_eval") else { return };
+    let folder = data.join("trec_eval");
     let place = Place::new();
     for (line, qrels, run, expected) in [
         ("eval", "qrels.test", "results.test", "out.test"),
@@ -78,6 +70,18 @@ fn trec_evals_own_tests_print_the_same_bytes() {
         let said = place.ask(line, &[&files[0], &files[1]]).fine();
         assert_eq!(said.out, fs::read_to_string(folder.join(expected)).unwrap(), "{expected}");
     }
+}
+
+#[test]
+fn q_is_per_query_after_the_verb_and_quiet_before_it() {
+    let place = place();
+    let plain = place.run("eval -m map qrels one.run").silent().out;
+    for line in ["-q eval -m map qrels one.run", "--quiet eval -m map qrels one.run"] {
+        assert_eq!(place.run(line).silent().out, plain, "{line}");
+    }
+    assert_eq!(place.run("eval --quiet -m map qrels one.run").silent().out, plain);
+    assert_eq!(place.run("eval -q -m map qrels one.run").silent().out.lines().count(), 4);
+    assert_eq!(place.run("eval --per-query -m map qrels one.run").silent().out.lines().count(), 4);
 }
 
 #[test]
@@ -216,7 +220,7 @@ fn wrong_measures_and_flags_end_with_two() {
         ("-m P.0", &["whole numbers from 1 on"]),
         ("-m nDCG@x", &["a whole number from 1 on"]),
         ("--baseline three.run", &["--baseline three.run", "one.run"]),
-        ("-l -1", &["-l"]),
+        ("-l-1", &["--level", "-1"]),
         ("--format csv", &["csv"]),
     ] {
         place.run(&format!("eval qrels one.run {line}")).refused(2, words);

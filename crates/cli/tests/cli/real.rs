@@ -7,7 +7,7 @@ use crate::place::Place;
 
 /// The data folder, if `name` is in it: `LIKEN_DATA`, or the one beside the project.
 /// `LIKEN_SKIP_LOG` names a file that counts the skipped.
-fn data_with(name: &str) -> Option<PathBuf> {
+pub fn data_with(name: &str) -> Option<PathBuf> {
     let data = std::env::var_os("LIKEN_DATA").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
         PathBuf::from,
