@@ -50,6 +50,7 @@ pub mod features;
 pub mod matchers;
 
 pub mod eval;
+pub mod fusion;
 pub mod ranking;
 
 pub mod experiment;

@@ -1,0 +1,119 @@
+//! Weights of runs, chosen on judgments.
+
+use rayon::prelude::*;
+
+use super::Fusion;
+use crate::eval::significance::mean;
+use crate::eval::trec::{Judgments, Qrels, Ranked, TrecRun};
+use crate::eval::{Measure, Variant};
+use crate::matchers::weight_grid;
+use crate::ranking::Hit;
+use crate::sparse::Row;
+use crate::{Error, Result};
+
+/// What tuning found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tuned {
+    /// The best weights, one a run; they add up to 1.
+    pub weights: Vec<f64>,
+    /// The mean that they reach on the judgments.
+    pub score: f64,
+    /// The mean of each run alone.
+    pub alone: Vec<f64>,
+    /// The judged queries for which some run has results; the means are over these.
+    pub queries: usize,
+}
+
+/// The weights, in tenths, under which `fusion` reaches the best mean of `measure` on `qrels`.
+pub fn tune(
+    fusion: &Fusion,
+    runs: &[TrecRun],
+    qrels: &Qrels,
+    measure: Measure,
+    variant: &Variant,
+) -> Result<Tuned> {
+    variant.check()?;
+    let grid = weight_grid(runs.len());
+    if runs.len() < 2 || grid.is_empty() {
+        return Err(Error::parameter("runs", runs.len(), "two to ten runs to weigh"));
+    }
+    let mut choices: Vec<Fusion> = grid
+        .iter()
+        .map(|weights| Fusion { weights: Some(weights.clone()), ..fusion.clone() })
+        .collect();
+    for choice in &choices {
+        choice.check(runs.len())?;
+    }
+    // A run alone is the fusion in which all others have no results.
+    let alone = Fusion { weights: None, ..fusion.clone() };
+    let judged: Vec<(Judgments<'_>, Vec<Option<Ranked<'_>>>)> = qrels
+        .queries()
+        .map(|query| {
+            let lists = runs.iter().map(|run| run.find(query.id).map(|at| run.query(at)));
+            (query, lists.collect::<Vec<_>>())
+        })
+        .filter(|(_, lists)| lists.iter().any(Option::is_some))
+        .collect();
+    if judged.is_empty() {
+        return Err(Error::Empty {
+            what: "no query of the runs is judged".into(),
+            advice: "the first column of the judgments must name the queries as the runs do".into(),
+        });
+    }
+    // For each query: every choice, then every run alone.
+    let values: Vec<Vec<Option<f64>>> = judged
+        .par_iter()
+        .map(|(judgments, lists)| {
+            let grades = Graded::new(judgments);
+            let of = |hits: &[(&str, f32)]| grades.measure(measure, hits, variant);
+            let mut values: Vec<Option<f64>> =
+                choices.iter().map(|choice| of(&choice.query(lists))).collect();
+            for r in 0..lists.len() {
+                let mut only: Vec<Option<Ranked<'_>>> = vec![None; lists.len()];
+                only[r] = lists[r];
+                values.push(of(&alone.query(&only)));
+            }
+            values
+        })
+        .collect();
+    let means: Vec<f64> = (0..choices.len() + runs.len())
+        .map(|c| mean(&values.iter().filter_map(|query| query[c]).collect::<Vec<_>>()))
+        .collect();
+    let better = |a: f64, b: f64| if measure.higher_is_better() { a > b } else { a < b };
+    let best =
+        (1..choices.len()).fold(0, |best, c| if better(means[c], means[best]) { c } else { best });
+    Ok(Tuned {
+        weights: choices.swap_remove(best).weights.unwrap_or_default(),
+        score: means[best],
+        alone: means[grid.len()..].to_vec(),
+        queries: judged.len(),
+    })
+}
+
+/// The judgments of a query with its documents numbered: the judged ones in the order of ids.
+struct Graded<'a> {
+    ids: Vec<&'a str>,
+    numbers: Vec<u32>,
+    grades: Vec<f32>,
+}
+
+impl<'a> Graded<'a> {
+    fn new(judgments: &Judgments<'a>) -> Self {
+        let (ids, grades): (Vec<&str>, Vec<f32>) =
+            judgments.grades().map(|(id, grade)| (id, grade as f32)).unzip();
+        Graded { numbers: (0..ids.len() as u32).collect(), ids, grades }
+    }
+
+    fn measure(&self, measure: Measure, hits: &[(&str, f32)], variant: &Variant) -> Option<f64> {
+        let hits: Vec<Hit> = hits
+            .iter()
+            .enumerate()
+            .map(|(i, &(id, score))| {
+                // Beyond the judged, each document that is not has a number of its own.
+                let doc = self.ids.binary_search(&id).unwrap_or(self.ids.len() + i);
+                Hit { doc: doc as u32, score }
+            })
+            .collect();
+        measure.of(&hits, Row { indices: &self.numbers, values: &self.grades }, variant)
+    }
+}
