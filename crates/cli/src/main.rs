@@ -6,12 +6,15 @@ mod demo;
 mod eval;
 mod experiment;
 mod explain;
+mod fuse;
 mod import;
 mod import_formats;
 mod info;
 mod output;
 mod presets;
+mod rerank;
 mod run;
+mod runs;
 mod search;
 mod settings;
 mod similar;
@@ -84,6 +87,8 @@ enum Verb {
     Similar(similar::SimilarArgs),
     Explain(explain::ExplainArgs),
     Run(run::RunArgs),
+    Fuse(fuse::FuseArgs),
+    Rerank(rerank::RerankArgs),
     Info(info::InfoArgs),
     Synth(synth::SynthArgs),
 }
@@ -115,6 +120,8 @@ fn main() -> ExitCode {
         Verb::Similar(args) => similar::run(args, &console),
         Verb::Explain(args) => explain::run(args, &console),
         Verb::Run(args) => run::run(args, &console),
+        Verb::Fuse(args) => fuse::run(args, &console),
+        Verb::Rerank(args) => rerank::run(args, &console),
         Verb::Info(args) => info::run(args, &console),
         Verb::Synth(args) => synth::run(args, &console),
     };

@@ -62,6 +62,24 @@ impl BlockBuilder {
     }
 }
 
+/// The counts of one field by the terms that `vocabulary` knows, sorted.
+pub(super) fn count_known(
+    analyzer: &Analyzer,
+    vocabulary: &Vocabulary,
+    name: &str,
+    value: &Value,
+) -> Vec<(u32, f32)> {
+    let mut counts = HashMap::new();
+    read_value(analyzer, name, value, &mut |term, by| {
+        if let Some(id) = vocabulary.id(term) {
+            *counts.entry(id).or_default() += by;
+        }
+    });
+    let mut sorted: Vec<(u32, f32)> = counts.into_iter().collect();
+    sorted.sort_unstable_by_key(|&(id, _)| id);
+    sorted
+}
+
 /// Emits the terms of a field: its texts are analysed, and so are the words of a bag, each
 /// counted as the bag says.
 fn read_value(analyzer: &Analyzer, name: &str, value: &Value, emit: &mut dyn FnMut(&str, f32)) {

@@ -3,6 +3,7 @@
 
 mod blocks;
 mod counts;
+mod newcomers;
 mod stats;
 mod weighted;
 

@@ -15,6 +15,7 @@
 //! times.json                when, how long and with how many threads; not part of the identity
 //! ```
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::mix::standardise;
 use super::{Explanation, FitReport, Line, Maps, Matcher, Params, PartExplanation};
-use crate::data::Dataset;
+use crate::data::{Dataset, Document};
 use crate::features::{Counts, Field, Preparation, QueryTerms, Unread};
 use crate::file::{
     Folder, FolderKind, LineTable, LineTableWriter, NewFolder, Tensors, TensorsWriter,
@@ -51,6 +52,8 @@ pub struct Model {
     /// The matchers.
     pub parts: Vec<Part>,
     tie_rank: Vec<u32>,
+    /// The documents of training; those that came later stand after them.
+    n_own: usize,
 }
 
 /// A model fresh from training, with the reports of its fits.
@@ -147,7 +150,39 @@ impl Model {
 
     fn new(about: ModelAbout, counts: Counts, parts: Vec<Part>) -> Self {
         let tie_rank = tie_rank(&counts.doc_ids);
-        Model { about, counts, parts, tie_rank }
+        let n_own = counts.n_docs();
+        Model { about, counts, parts, tie_rank, n_own }
+    }
+
+    /// The same model with documents that training did not know. They are scored by their
+    /// words; the scores of all others stay the same bits. Documents that it knows by their
+    /// ids are passed over.
+    pub fn with_documents(self, documents: &[Document]) -> Result<Self> {
+        let mut known: HashSet<&str> = self.counts.doc_ids.iter().map(String::as_str).collect();
+        let new: Vec<Document> = documents
+            .iter()
+            .filter(|document| known.insert(document.id.as_str()))
+            .cloned()
+            .collect();
+        let (n_own, n_terms) = (self.n_own, self.counts.n_terms());
+        let counts = self.counts.with_documents(&new)?;
+        let mut parts = Vec::with_capacity(self.parts.len());
+        for Part { weight, params, matcher } in self.parts {
+            let maps = matcher.maps().map(|maps| {
+                let mut maps = maps.clone();
+                // Clicked documents are features of queries; nobody clicked the new ones.
+                if maps.l_x.n_rows() > n_terms {
+                    let (n_rows, n_cols) = (maps.l_x.n_rows() + new.len(), maps.l_x.n_cols());
+                    let mut values = maps.l_x.into_values();
+                    values.resize(n_rows * n_cols, 0.0);
+                    maps.l_x = Dense::from_values(n_rows, n_cols, values);
+                }
+                maps
+            });
+            let matcher = Matcher::restore(&params, &counts, maps)?;
+            parts.push(Part { weight, params, matcher });
+        }
+        Ok(Model { n_own, ..Model::new(self.about, counts, parts) })
     }
 
     /// Scores every document. A mix adds its parts' scores, standardised over all documents.
@@ -158,12 +193,30 @@ impl Model {
         let mut sum = vec![0.0f32; self.counts.n_docs()];
         for part in &self.parts {
             let mut scores = part.matcher.scores(&self.counts, query, None);
-            standardise(&mut scores);
+            self.standardise(&mut scores);
             sum.iter_mut()
                 .zip(&scores)
                 .for_each(|(sum, &score)| *sum += part.weight as f32 * score);
         }
         sum
+    }
+
+    /// The scores of `docs` alone; the same bits as [`Model::scores`].
+    pub fn scores_of(&self, query: &QueryTerms, docs: &[u32]) -> Vec<f32> {
+        if let [only] = &self.parts[..] {
+            return only.matcher.scores(&self.counts, query, Some(docs));
+        }
+        let all = self.scores(query);
+        docs.iter().map(|&doc| all[doc as usize]).collect()
+    }
+
+    /// Standardises by the documents of training, whatever came later.
+    fn standardise(&self, scores: &mut [f32]) -> (f64, f64) {
+        let (own, new) = scores.split_at_mut(self.n_own);
+        let (mean, deviation) = standardise(own);
+        let scale = if deviation > 0.0 { 1.0 / deviation } else { 0.0 };
+        new.iter_mut().for_each(|score| *score = ((f64::from(*score) - mean) * scale) as f32);
+        (mean, deviation)
     }
 
     /// The `k` best documents for a query.
@@ -244,7 +297,7 @@ impl Model {
             let mut scores = part.matcher.scores(&self.counts, &query, None);
             let score = f64::from(scores[doc as usize]);
             let (standard, adds) = if self.parts.len() > 1 {
-                let standard = standardise(&mut scores);
+                let standard = self.standardise(&mut scores);
                 (Some(standard), part.weight * f64::from(scores[doc as usize]))
             } else {
                 (None, score)

@@ -1,0 +1,242 @@
+//! `liken fuse`: several runs as one.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use liken::eval::trec::{TrecRun, read_qrels, read_run};
+use liken::eval::{Measure, Variant};
+use liken::fusion::{Fusion, Method, Normalise, Tuned, query_ids, tune};
+
+use crate::console::{Console, Usage};
+use crate::output::{Grid, TableFormat, grouped};
+use crate::runs::{RunFile, check_output};
+
+/// Fuse several TREC runs into one.
+#[derive(Args)]
+#[command(after_help = "\
+Methods: rrf adds 1 / (rank constant + rank) over the runs; sum (CombSUM), mnz (CombMNZ), max
+and min look at scores, normalised for each query and run; weighted is sum with --weights.
+In sum, a document that a run did not find counts as 0 there, or as the run's lowest score for
+the query where that is below 0.
+
+Examples:
+  liken fuse bm25.trec dense.trec -o fused.trec
+  liken fuse bm25.trec dense.trec --weights 0.7,0.3 --method weighted -o fused.trec
+  liken fuse a.trec b.trec c.trec --method mnz --normalise sum -k 100 -o -
+  liken fuse bm25.trec dense.trec --method sum --qrels validation.qrels --tune nDCG@10 -o fused.trec")]
+pub struct FuseArgs {
+    /// Run files (.gz and .zst are fine; - is standard input).
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+
+    /// Run file to write; - for standard output.
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+
+    /// How ranks or scores become one score.
+    #[arg(long, value_enum, default_value_t)]
+    method: MethodName,
+
+    /// What is done to the scores of each query and run before [default: min-max].
+    #[arg(long, alias = "normalize", alias = "normalization", value_enum)]
+    normalise: Option<NormaliseName>,
+
+    /// What rrf adds to every rank [default: 60].
+    #[arg(long, alias = "rank_constant", value_name = "N")]
+    rank_constant: Option<f64>,
+
+    /// One weight for each run, in their order.
+    #[arg(long, value_name = "W,W", value_delimiter = ',', conflicts_with = "tune")]
+    weights: Option<Vec<f64>>,
+
+    /// Tune the weights by this measure on --qrels.
+    #[arg(long, value_name = "MEASURE", requires = "qrels")]
+    tune: Option<Measure>,
+
+    /// Judgments to tune on: validation queries, not those that you report.
+    #[arg(long, value_name = "FILE", requires = "tune")]
+    qrels: Option<PathBuf>,
+
+    /// Documents a query.
+    #[arg(short, default_value_t = 1000, value_name = "N")]
+    k: usize,
+
+    /// The run's name in its last column [default: the method].
+    #[arg(long, value_name = "NAME")]
+    tag: Option<String>,
+
+    /// Replace the run file if it is there.
+    #[arg(long)]
+    force: bool,
+}
+
+/// The methods as they are typed.
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum MethodName {
+    /// Reciprocal rank fusion.
+    #[default]
+    Rrf,
+    /// CombSUM.
+    #[value(alias = "combsum", alias = "arithmetic_mean")]
+    Sum,
+    /// CombSUM with --weights.
+    #[value(alias = "wsum")]
+    Weighted,
+    /// CombMNZ.
+    #[value(alias = "combmnz")]
+    Mnz,
+    /// CombMAX.
+    #[value(alias = "combmax")]
+    Max,
+    /// CombMIN.
+    #[value(alias = "combmin")]
+    Min,
+}
+
+/// The normalisations as they are typed.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum NormaliseName {
+    /// The scores as they are.
+    None,
+    /// (s - min) / (max - min).
+    #[value(alias = "min_max")]
+    MinMax,
+    /// (s - mean) / standard deviation.
+    #[value(alias = "z_score", alias = "zmuv")]
+    ZScore,
+    /// (s - min) / sum of the same.
+    Sum,
+    /// s / max.
+    Max,
+    /// s / Euclidean norm.
+    L2,
+    /// 1 - (rank - 1) / documents.
+    Rank,
+}
+
+impl NormaliseName {
+    /// What core calls it.
+    pub fn normalise(self) -> Normalise {
+        match self {
+            NormaliseName::None => Normalise::None,
+            NormaliseName::MinMax => Normalise::MinMax,
+            NormaliseName::ZScore => Normalise::ZScore,
+            NormaliseName::Sum => Normalise::Sum,
+            NormaliseName::Max => Normalise::Max,
+            NormaliseName::L2 => Normalise::L2,
+            NormaliseName::Rank => Normalise::Rank,
+        }
+    }
+}
+
+pub fn run(args: &FuseArgs, console: &Console) -> anyhow::Result<()> {
+    let mut fusion = args.fusion()?;
+    fusion.check(args.runs.len())?;
+    check_output(&args.output, args.force)?;
+    let name = args.method.to_possible_value().map_or(String::new(), |v| v.get_name().to_owned());
+    let tag = args.tag.as_deref().unwrap_or(&name);
+    let runs = console.run(|run| {
+        let read = |path| read_run(path, false, *run).map(|(run, _)| run);
+        args.runs.iter().map(|path| read(path)).collect::<liken::Result<Vec<_>>>()
+    })?;
+    args.warn_about(&runs, console);
+    let mut tuned = None;
+    if let (Some(measure), Some(path)) = (args.tune, &args.qrels) {
+        let found = console.run(|run| {
+            let (qrels, _) = read_qrels(path, false, *run)?;
+            tune(&fusion, &runs, &qrels, measure, &Variant::default())
+        })?;
+        fusion.weights = Some(found.weights.clone());
+        tuned = Some((measure, found));
+    }
+    let mut out = RunFile::create(&args.output, tag, console)?;
+    for query in fusion.fuse(&runs, args.k)? {
+        out.ranking(query.id, &query.hits)?;
+    }
+    out.finish()?;
+    match tuned {
+        Some((measure, tuned)) => args.show(measure, &tuned, console),
+        None => Ok(()),
+    }
+}
+
+impl FuseArgs {
+    fn fusion(&self) -> anyhow::Result<Fusion> {
+        let method = match self.method {
+            MethodName::Rrf => Method::Rrf,
+            MethodName::Sum | MethodName::Weighted => Method::Sum,
+            MethodName::Mnz => Method::Mnz,
+            MethodName::Max => Method::Max,
+            MethodName::Min => Method::Min,
+        };
+        let untold = self.weights.is_none() && self.tune.is_none();
+        if self.method == MethodName::Weighted && untold {
+            return Err(
+                Usage("--method weighted: expected --weights, such as 0.7,0.3".into()).into()
+            );
+        }
+        if method == Method::Rrf && self.normalise.is_some() {
+            let message =
+                "--normalise: rrf looks at ranks alone; add --method sum, or leave it out";
+            return Err(Usage(message.into()).into());
+        }
+        if method != Method::Rrf && self.rank_constant.is_some() {
+            let message = "--rank-constant: only rrf looks at ranks; leave it out, or --method";
+            return Err(Usage(message.into()).into());
+        }
+        let default = Fusion::default();
+        Ok(Fusion {
+            method,
+            normalise: self.normalise.map_or(default.normalise, NormaliseName::normalise),
+            rank_constant: self.rank_constant.unwrap_or(default.rank_constant),
+            weights: self.weights.clone(),
+        })
+    }
+
+    fn warn_about(&self, runs: &[TrecRun], console: &Console) {
+        let n_queries = query_ids(runs).len();
+        for (path, run) in self.runs.iter().zip(runs) {
+            if run.len() < n_queries {
+                console.warn(format!(
+                    "{}: has results for {} of {} queries; the other runs decide alone where it has none",
+                    path.display(),
+                    grouped(run.len()),
+                    grouped(n_queries)
+                ));
+            }
+        }
+        for (r, run) in runs.iter().enumerate() {
+            if let Some(twin) = runs[..r].iter().position(|other| other.tag == run.tag) {
+                console.warn(format!(
+                    "{} and {} have the same tag, {}: is it the same run twice?",
+                    self.runs[twin].display(),
+                    self.runs[r].display(),
+                    run.tag
+                ));
+            }
+        }
+    }
+
+    /// The tuned weights, as a table where standard output is free.
+    fn show(&self, measure: Measure, tuned: &Tuned, console: &Console) -> anyhow::Result<()> {
+        let weights: Vec<String> = tuned.weights.iter().map(ToString::to_string).collect();
+        console.warn(format!(
+            "the weights {} were tuned on {} queries, so {measure} {:.4} there is flattering; report it on other queries",
+            weights.join(","),
+            grouped(tuned.queries),
+            tuned.score
+        ));
+        if self.output.as_os_str() == "-" {
+            return Ok(());
+        }
+        let mut grid = Grid::new(["run".to_owned(), "weight".to_owned(), measure.to_string()]);
+        for ((path, weight), alone) in self.runs.iter().zip(weights).zip(&tuned.alone) {
+            grid.row([path.display().to_string(), weight, format!("{alone:.4}")]);
+        }
+        grid.row(["fused".to_owned(), String::new(), format!("{:.4}", tuned.score)]);
+        let mut out = console.out();
+        grid.write(&mut out, TableFormat::Table)?;
+        Ok(out.flush()?)
+    }
+}

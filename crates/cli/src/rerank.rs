@@ -1,0 +1,274 @@
+//! `liken rerank`: another engine's results in the order of a model's scores.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use liken::Run;
+use liken::data::{Dataset, Document, text_lines};
+use liken::eval::trec::{RunHit, TrecRun, read_run};
+use liken::fusion::rerank;
+use liken::matchers::Model;
+use serde_json::{Map, Value};
+
+use crate::console::{Console, Usage};
+use crate::fuse::NormaliseName;
+use crate::output::grouped;
+use crate::runs::{RunFile, check_output, read_queries};
+
+/// Re-score another engine's results (a TREC run) with a model.
+#[derive(Args)]
+#[command(after_help = "\
+Queries are known by the run's query ids: their texts come from a file of queries (id<TAB>text),
+from a dataset, or from the model's own dataset if neither is named. Documents are known by their
+ids; --documents brings the texts of those that training did not know, one JSON object a line with
+an id (or _id) and fields like those of training (text is read as body where there is no body).
+Other documents stay below in the engine's order.
+
+Examples:
+  liken rerank model bm25.trec --queries queries.tsv -o reranked.trec
+  liken rerank model bm25.trec --queries queries.tsv --mix 0.3 --depth 100 -o reranked.trec
+  liken rerank model engine.trec --dataset data --documents new.jsonl -o -")]
+pub struct RerankArgs {
+    /// Model folder.
+    model: PathBuf,
+
+    /// Run file with the engine's results (.gz and .zst are fine; - is standard input).
+    run: PathBuf,
+
+    /// Run file to write; - for standard output.
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+
+    /// File of queries: id<TAB>text.
+    #[arg(long, value_name = "FILE", conflicts_with = "dataset")]
+    queries: Option<PathBuf>,
+
+    /// Dataset folder that has the queries.
+    #[arg(long, value_name = "DIR")]
+    dataset: Option<PathBuf>,
+
+    /// Texts of documents that the model does not know, as JSON lines.
+    #[arg(long, value_name = "FILE")]
+    documents: Option<PathBuf>,
+
+    /// Share of the engine's own score, from 0 to 1.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    mix: f64,
+
+    /// How both scores are made comparable for --mix.
+    #[arg(long, alias = "normalize", value_enum, default_value = "z-score")]
+    normalise: NormaliseName,
+
+    /// Re-score only the first N documents of a query; the rest stays below in its order.
+    #[arg(long, value_name = "N")]
+    depth: Option<usize>,
+
+    /// The run's name in its last column [default: the model's name].
+    #[arg(long, value_name = "NAME")]
+    tag: Option<String>,
+
+    /// Replace the run file if it is there.
+    #[arg(long)]
+    force: bool,
+}
+
+/// Queries scored between two looks at Ctrl-C.
+const BATCH: usize = 64;
+
+/// What could not be scored.
+#[derive(Default)]
+struct Left {
+    without_text: Vec<String>,
+    unread: Vec<String>,
+    documents: BTreeSet<String>,
+    results: usize,
+}
+
+pub fn run(args: &RerankArgs, console: &Console) -> anyhow::Result<()> {
+    use rayon::prelude::*;
+    if !(0.0..=1.0).contains(&args.mix) {
+        return Err(Usage(format!("--mix {}: expected a share from 0 to 1", args.mix)).into());
+    }
+    check_output(&args.output, args.force)?;
+    let engine = console.run(|run| read_run(&args.run, false, *run))?.0;
+    let mut model = console.run(|_| Model::open(&args.model))?;
+    let texts = console.run(|run| args.texts(&model, run))?;
+    if let Some(path) = &args.documents {
+        let wanted: HashSet<&str> =
+            engine.queries().flat_map(|query| query.hits().map(|hit| hit.doc)).collect();
+        let fields = &model.counts.preparation.fields;
+        let documents = console.run(|run| read_documents(path, &wanted, fields, run))?;
+        model = model.with_documents(&documents)?;
+    }
+    let numbers: HashMap<&str, u32> =
+        model.counts.doc_ids.iter().map(String::as_str).zip(0..).collect();
+    let tag = args.tag.as_deref().unwrap_or(&model.about.name);
+    let mut out = RunFile::create(&args.output, tag, console)?;
+    let mut left = Left::default();
+    for first in (0..engine.len()).step_by(BATCH) {
+        console.run(|run| run.step("scoring", first as u64, Some(engine.len() as u64)))?;
+        let places = first..(first + BATCH).min(engine.len());
+        let ranked: Vec<Reranked<'_>> = places
+            .into_par_iter()
+            .map(|at| args.query(&model, &numbers, &texts, &engine, at))
+            .collect();
+        for query in ranked {
+            out.ranking(query.id, &query.ranking)?;
+            match query.problem {
+                Some(Problem::NoText) => left.without_text.push(query.id.to_owned()),
+                Some(Problem::Unread) => left.unread.push(texts[query.id].clone()),
+                None => {}
+            }
+            left.results += query.unknown.len();
+            left.documents.extend(query.unknown.into_iter().map(ToOwned::to_owned));
+        }
+    }
+    out.finish()?;
+    args.warn_about(&left, engine.len(), console);
+    Ok(())
+}
+
+enum Problem {
+    NoText,
+    Unread,
+}
+
+/// One query's results.
+struct Reranked<'a> {
+    id: &'a str,
+    ranking: Vec<(&'a str, f32)>,
+    unknown: Vec<&'a str>,
+    problem: Option<Problem>,
+}
+
+impl RerankArgs {
+    /// The texts of the queries by id.
+    fn texts(&self, model: &Model, run: &Run<'_>) -> liken::Result<HashMap<String, String>> {
+        if let Some(path) = &self.queries {
+            return Ok(read_queries(path, run)?.into_iter().collect());
+        }
+        if let Some(path) = &self.dataset {
+            let dataset = Dataset::open(path)?;
+            let queries = dataset.queries.iter();
+            return queries.map(|query| query.map(|query| (query.id, query.text))).collect();
+        }
+        let counts = &model.counts;
+        Ok(counts.query_ids.iter().cloned().zip(counts.query_texts.iter().cloned()).collect())
+    }
+
+    fn query<'a>(
+        &self,
+        model: &Model,
+        numbers: &HashMap<&str, u32>,
+        texts: &HashMap<String, String>,
+        engine: &'a TrecRun,
+        at: usize,
+    ) -> Reranked<'a> {
+        let query = engine.query(at);
+        let hits: Vec<RunHit<'a>> = query.hits().collect();
+        let as_it_was = |problem| Reranked {
+            id: query.id,
+            ranking: rerank(&hits, &[], 0.0, self.normalise.normalise()),
+            unknown: Vec::new(),
+            problem: Some(problem),
+        };
+        let Some(text) = texts.get(query.id) else { return as_it_was(Problem::NoText) };
+        let Ok(terms) = model.read_query_of(query.id, text) else {
+            return as_it_was(Problem::Unread);
+        };
+        let looked_at = &hits[..self.depth.unwrap_or(usize::MAX).min(hits.len())];
+        let found: Vec<Option<u32>> =
+            looked_at.iter().map(|hit| numbers.get(hit.doc).copied()).collect();
+        let known: Vec<u32> = found.iter().copied().flatten().collect();
+        let mut scored = model.scores_of(&terms, &known).into_iter();
+        let scores: Vec<Option<f32>> =
+            found.iter().map(|doc| doc.and_then(|_| scored.next())).collect();
+        let unknown = looked_at.iter().zip(&found).filter(|(_, doc)| doc.is_none());
+        Reranked {
+            id: query.id,
+            ranking: rerank(&hits, &scores, self.mix, self.normalise.normalise()),
+            unknown: unknown.map(|(hit, _)| hit.doc).collect(),
+            problem: None,
+        }
+    }
+
+    fn warn_about(&self, left: &Left, n_queries: usize, console: &Console) {
+        let n_queries = grouped(n_queries);
+        if !left.without_text.is_empty() {
+            console.warn(format!(
+                "{} of {n_queries} queries have no text and keep the engine's order: {}",
+                grouped(left.without_text.len()),
+                some(&left.without_text)
+            ));
+        }
+        if !left.unread.is_empty() {
+            let quoted: Vec<String> = left.unread.iter().map(|text| format!("{text:?}")).collect();
+            console.warn(format!(
+                "{} of {n_queries} queries analyse to nothing and keep the engine's order: {}",
+                grouped(left.unread.len()),
+                some(&quoted)
+            ));
+        }
+        if !left.documents.is_empty() {
+            let documents: Vec<String> = left.documents.iter().cloned().collect();
+            console.warn(format!(
+                "the model does not know {} documents, {} results, which stay below in the engine's order: {}\n  --documents FILE brings their texts",
+                grouped(documents.len()),
+                grouped(left.results),
+                some(&documents)
+            ));
+        }
+    }
+}
+
+/// The first few, for a message.
+fn some(names: &[String]) -> String {
+    let more = if names.len() > 5 { ", …" } else { "" };
+    format!("{}{more}", names[..names.len().min(5)].join(", "))
+}
+
+/// Reads the documents whose ids are `wanted`; `fields` are those that the model reads.
+fn read_documents(
+    path: &Path,
+    wanted: &HashSet<&str>,
+    fields: &[String],
+    run: &Run<'_>,
+) -> liken::Result<Vec<Document>> {
+    let mut documents = Vec::new();
+    for line in text_lines(path, *run)? {
+        let (number, line) = line?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let wrong = |expected: &str, found: String| liken::Error::Line {
+            path: path.to_owned(),
+            line: number,
+            expected: expected.to_owned(),
+            found,
+            advice: "expected one document a line, as {\"id\": \"d1\", \"title\": \"…\"}".into(),
+        };
+        let mut object: Map<String, Value> = serde_json::from_str(&line)
+            .map_err(|error| wrong("a JSON object", error.to_string()))?;
+        let id = match object.remove("id").or_else(|| object.remove("_id")) {
+            Some(Value::String(id)) => id,
+            Some(Value::Number(id)) => id.to_string(),
+            other => {
+                let found = other.map_or("none".to_owned(), |value| value.to_string());
+                return Err(wrong("an id, in the field id or _id", found));
+            }
+        };
+        if !wanted.contains(id.as_str()) {
+            continue;
+        }
+        // As the import of BEIR folders does.
+        let has = |name: &str| fields.iter().any(|field| field == name);
+        if has("body") && !has("text") && !object.contains_key("body") {
+            if let Some(text) = object.remove("text") {
+                object.insert("body".into(), text);
+            }
+        }
+        documents.push(Document { id, fields: object });
+    }
+    Ok(documents)
+}

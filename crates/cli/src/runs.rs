@@ -1,0 +1,111 @@
+//! Run files that verbs write, and files of queries that they read.
+
+use std::collections::HashMap;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use liken::Run;
+use liken::data::text_lines;
+use liken::eval::trec::write_run;
+use liken::file::NewFile;
+use liken::ranking::Hit;
+
+use crate::console::Console;
+
+/// Refuses an output that cannot be written, before any work.
+pub fn check_output(path: &Path, force: bool) -> anyhow::Result<()> {
+    if path.is_dir() {
+        bail!("{}: is a folder, expected a file to write", path.display());
+    }
+    if path.as_os_str() != "-" && path.exists() && !force {
+        return Err(liken::Error::Exists { path: path.to_owned() }.into());
+    }
+    Ok(())
+}
+
+/// A TREC run being written: to standard output, or to a file that appears whole or not at all.
+pub struct RunFile<'a> {
+    path: PathBuf,
+    tag: String,
+    temporary: Option<NewFile>,
+    out: Box<dyn Write + 'a>,
+}
+
+impl<'a> RunFile<'a> {
+    /// Starts the run called `tag` at `path`; `-` is standard output.
+    pub fn create(path: &Path, tag: &str, console: &'a Console) -> anyhow::Result<Self> {
+        if tag.chars().any(char::is_whitespace) || tag.is_empty() {
+            bail!("--tag {tag:?}: expected a name without white space");
+        }
+        let temporary = if path.as_os_str() == "-" { None } else { Some(NewFile::create(path)?) };
+        let out: Box<dyn Write> = match &temporary {
+            None => Box::new(console.out()),
+            Some(file) => Box::new(BufWriter::new(file.writer()?)),
+        };
+        Ok(RunFile { path: path.to_owned(), tag: tag.to_owned(), temporary, out })
+    }
+
+    /// Writes the ranking of a query; `doc_ids` by document number.
+    pub fn query(&mut self, id: &str, hits: &[Hit], doc_ids: &[String]) -> liken::Result<()> {
+        write_run(&mut self.out, id, hits, doc_ids, &self.tag)
+            .map_err(liken::Error::io("write", &self.path))
+    }
+
+    /// Writes the ranking of a query, given by the documents' ids.
+    pub fn ranking(&mut self, id: &str, ranked: &[(&str, f32)]) -> liken::Result<()> {
+        let doc_ids: Vec<String> = ranked.iter().map(|&(doc, _)| doc.to_owned()).collect();
+        let hits: Vec<Hit> =
+            (0..).zip(ranked).map(|(doc, &(_, score))| Hit { doc, score }).collect();
+        self.query(id, &hits, &doc_ids)
+    }
+
+    /// Gives the file its name.
+    pub fn finish(mut self) -> liken::Result<()> {
+        self.out.flush().map_err(liken::Error::io("write", &self.path))?;
+        drop(self.out);
+        self.temporary.map_or(Ok(()), NewFile::commit)
+    }
+}
+
+/// Reads a file of queries, one a line: `id<TAB>text`, or the text alone, whose id is then the
+/// number of its line.
+pub fn read_queries(path: &Path, run: &Run<'_>) -> liken::Result<Vec<(String, String)>> {
+    let mut queries = Vec::new();
+    let mut seen = HashMap::new();
+    for line in text_lines(path, *run)? {
+        let (number, line) = line?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let (id, text) = match line.split_once('\t') {
+            Some((id, text)) => (id.trim().to_owned(), text.to_owned()),
+            None => (number.to_string(), line),
+        };
+        let wrong = |expected: &str, found: String| liken::Error::Line {
+            path: path.to_owned(),
+            line: number,
+            expected: expected.to_owned(),
+            found,
+            advice: "give every query an id of its own, or give the texts alone".into(),
+        };
+        if id.is_empty() || id.chars().any(char::is_whitespace) {
+            return Err(wrong("an id without white space before the tab", format!("{id:?}")));
+        }
+        if id.starts_with('#') {
+            return Err(wrong("an id that a TREC run does not take for a comment", id));
+        }
+        if let Some(first) = seen.insert(id.clone(), number) {
+            return Err(wrong("an id of its own", format!("{id:?}, as in line {first}")));
+        }
+        queries.push((id, text));
+    }
+    if queries.is_empty() {
+        return Err(liken::Error::Unusable {
+            path: path.to_owned(),
+            problem: "no queries".into(),
+            advice: "expected one a line: id<TAB>text, or just the text".into(),
+        });
+    }
+    Ok(queries)
+}
