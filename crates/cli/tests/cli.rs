@@ -15,6 +15,8 @@ mod events;
 mod eval;
 #[path = "cli/experiment.rs"]
 mod experiment;
+#[path = "cli/fuse.rs"]
+mod fuse;
 #[path = "cli/import.rs"]
 mod import;
 #[path = "cli/import_bad.rs"]
@@ -27,6 +29,8 @@ mod manners;
 mod place;
 #[path = "cli/real.rs"]
 mod real;
+#[path = "cli/rerank.rs"]
+mod rerank;
 #[path = "cli/run.rs"]
 mod run;
 #[path = "cli/search.rs"]

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use crate::place::{Place, Said};
 use crate::shared::{at, shared};
 
-const VERBS: [&str; 13] = [
+const VERBS: [&str; 15] = [
     "demo",
     "import",
     "stats",
@@ -17,12 +17,14 @@ const VERBS: [&str; 13] = [
     "similar",
     "explain",
     "run",
+    "fuse",
+    "rerank",
     "info",
     "synth",
 ];
 
 /// A line for each verb that works in the shared folder and writes nothing there.
-const LINES: [&str; 9] = [
+const LINES: [&str; 11] = [
     "stats data",
     "compare data --models bm25,vsm",
     "search mix heart -k 600",
@@ -30,6 +32,8 @@ const LINES: [&str; 9] = [
     "similar mix --word heart",
     "explain mix --query heart --doc d0001 -n 100",
     "run mix --queries queries.tsv -o -",
+    "fuse bm25.trec rmls.trec -o -",
+    "rerank rmls bm25.trec --queries queries.tsv -o -",
     "info data",
     "info mix --format json",
 ];

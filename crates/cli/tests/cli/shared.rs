@@ -7,7 +7,8 @@ use crate::place::Place;
 
 static SHARED: OnceLock<Place> = OnceLock::new();
 
-/// The folder with `raw`, `data`, `queries.tsv`, and the models `bm25`, `rmls` and `mix` (rmls+bm25).
+/// The folder with `raw`, `data`, `queries.tsv`, and the models `bm25`, `rmls` and `mix` (rmls+bm25),
+/// and the runs `bm25.trec` and `rmls.trec`.
 pub fn shared() -> &'static Place {
     SHARED.get_or_init(|| {
         // A static is never dropped, so the folder goes when the tests end.
@@ -23,6 +24,8 @@ pub fn shared() -> &'static Place {
         place.run("train bm25 data -o bm25").silent();
         place.run("train rmls data -o rmls --dim 40").fine();
         place.run("train rmls+bm25 data -o mix --dim 40").fine();
+        place.run("run bm25 --queries queries.tsv -o bm25.trec").fine();
+        place.run("run rmls --queries queries.tsv -o rmls.trec").fine();
         place
     })
 }

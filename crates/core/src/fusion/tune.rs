@@ -6,7 +6,6 @@ use super::Fusion;
 use crate::eval::significance::mean;
 use crate::eval::trec::{Judgments, Qrels, Ranked, TrecRun};
 use crate::eval::{Measure, Variant};
-use crate::matchers::weight_grid;
 use crate::ranking::Hit;
 use crate::sparse::Row;
 use crate::{Error, Result};
@@ -24,7 +23,11 @@ pub struct Tuned {
     pub queries: usize,
 }
 
-/// The weights, in tenths, under which `fusion` reaches the best mean of `measure` on `qrels`.
+/// Most runs that are weighed: five can share ten tenths in 1001 ways.
+const MOST: usize = 5;
+
+/// The weights, in tenths, under which `fusion` reaches the best mean of `measure` on `qrels`;
+/// of several that reach it those that differ least from each other.
 pub fn tune(
     fusion: &Fusion,
     runs: &[TrecRun],
@@ -33,10 +36,10 @@ pub fn tune(
     variant: &Variant,
 ) -> Result<Tuned> {
     variant.check()?;
-    let grid = weight_grid(runs.len());
-    if runs.len() < 2 || grid.is_empty() {
-        return Err(Error::parameter("runs", runs.len(), "two to ten runs to weigh"));
+    if !(2..=MOST).contains(&runs.len()) {
+        return Err(Error::parameter("runs", runs.len(), "two to five runs to weigh"));
     }
+    let grid = shares(runs.len());
     let mut choices: Vec<Fusion> = grid
         .iter()
         .map(|weights| Fusion { weights: Some(weights.clone()), ..fusion.clone() })
@@ -90,6 +93,24 @@ pub fn tune(
     })
 }
 
+/// Every way to share ten tenths among `n` runs, the most even first.
+fn shares(n: usize) -> Vec<Vec<f64>> {
+    let mut all: Vec<Vec<u32>> = vec![Vec::new()];
+    for _ in 1..n {
+        let longer = |share: &Vec<u32>| {
+            let rest = 10 - share.iter().sum::<u32>();
+            (0..=rest).map(|next| [&share[..], &[next]].concat()).collect::<Vec<_>>()
+        };
+        all = all.iter().flat_map(longer).collect();
+    }
+    for share in &mut all {
+        share.push(10 - share.iter().sum::<u32>());
+    }
+    all.sort_by_key(|share| share.iter().map(|tenths| tenths * tenths).sum::<u32>());
+    let weights = |share: Vec<u32>| share.iter().map(|&t| f64::from(t) / 10.0).collect();
+    all.into_iter().map(weights).collect()
+}
+
 /// The judgments of a query with its documents numbered: the judged ones in the order of ids.
 struct Graded<'a> {
     ids: Vec<&'a str>,
@@ -115,5 +136,19 @@ impl<'a> Graded<'a> {
             })
             .collect();
         measure.of(&hits, Row { indices: &self.numbers, values: &self.grades }, variant)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_all_ways_to_part_one() {
+        assert_eq!(shares(2).len(), 11);
+        assert_eq!(shares(2)[..3], [[0.5, 0.5], [0.4, 0.6], [0.6, 0.4]]);
+        assert_eq!(shares(2)[10], [1.0, 0.0]);
+        assert_eq!((shares(3).len(), shares(MOST).len()), (66, 1001));
+        assert!(shares(3).iter().all(|w| (w.iter().sum::<f64>() - 1.0).abs() < 1e-12));
     }
 }
