@@ -1,5 +1,6 @@
 //! The project's own experiments on real data; skipped, and counted, where it is absent.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -50,4 +51,61 @@ fn models_of_nfcorpus_are_the_same_at_1_2_and_7_threads() {
     };
     let one = identity(1);
     assert_eq!([&one, &one], [&identity(2), &identity(7)]);
+}
+
+/// nDCG@10 with linear gain of a run, by the book; queries without results count 0.
+fn ndcg_at_10(qrels: &str, run: &str) -> f64 {
+    let mut grades: BTreeMap<&str, BTreeMap<&str, f64>> = BTreeMap::new();
+    for line in qrels.lines().skip(1) {
+        let [query, doc, grade] = line.split('\t').collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
+        grades.entry(query).or_default().insert(doc, grade.parse().unwrap());
+    }
+    let mut ranked: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for line in run.lines() {
+        let fields: Vec<&str> = line.split(' ').collect();
+        ranked.entry(fields[0]).or_default().push(fields[2]);
+    }
+    let discounted = |grades: &mut dyn Iterator<Item = f64>| -> f64 {
+        (2..12).zip(grades).map(|(i, grade)| grade / f64::from(i).log2()).sum()
+    };
+    let sum: f64 = grades
+        .iter()
+        .map(|(query, grades)| {
+            let found = ranked.get(query).into_iter().flatten();
+            let got = discounted(&mut found.map(|doc| grades.get(doc).copied().unwrap_or(0.0)));
+            let mut ideal: Vec<f64> = grades.values().copied().collect();
+            ideal.sort_by(|a, b| b.total_cmp(a));
+            got / discounted(&mut ideal.into_iter())
+        })
+        .sum();
+    sum / grades.len() as f64
+}
+
+#[test]
+fn a_learnt_model_improves_the_first_hundred_of_bm25() {
+    let Some(data) = data_with("nfcorpus") else { return };
+    let place = Place::new();
+    let folder = data.join("nfcorpus");
+    place.ask("import beir", &[folder.to_str().unwrap(), "-o", "data"]).fine();
+    place.run("train bm25 data -o bm25").fine();
+    place.run("train 0.5*rmls+0.5*bm25 data -o mix --dim 100").fine();
+    let dataset = place.dataset("data");
+    let judged = (0..dataset.queries.len()).filter(|&i| !dataset.test.row(i).is_empty());
+    let lines = judged.map(|i| dataset.queries.get(i).unwrap());
+    let queries: String = lines.map(|query| format!("{}\t{}\n", query.id, query.text)).collect();
+    place.file("test.tsv", queries);
+    place.run("run bm25 --queries test.tsv -k 100 -o bm25.trec").fine();
+    // With the texts of the dataset, and of the model itself.
+    place.run("rerank mix bm25.trec --dataset data -o reranked.trec").silent();
+    let read = |name: &str| std::fs::read_to_string(place.path(name)).unwrap();
+    assert_eq!(place.run("rerank mix bm25.trec -o -").silent().out, read("reranked.trec"));
+    let qrels = std::fs::read_to_string(folder.join("qrels/test.tsv")).unwrap();
+    let (engine, model) =
+        (ndcg_at_10(&qrels, &read("bm25.trec")), ndcg_at_10(&qrels, &read("reranked.trec")));
+    assert!((engine - 0.3266).abs() < 0.002, "{engine}");
+    assert!(model > engine + 0.02, "{model} after {engine}");
+    place.run("fuse bm25.trec reranked.trec -o fused.trec").silent();
+    assert!(ndcg_at_10(&qrels, &read("fused.trec")) > engine);
 }
