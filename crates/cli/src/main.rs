@@ -7,6 +7,7 @@ mod eval;
 mod experiment;
 mod explain;
 mod fuse;
+mod export;
 mod import;
 mod import_formats;
 mod info;
@@ -89,6 +90,7 @@ enum Verb {
     Run(run::RunArgs),
     Fuse(fuse::FuseArgs),
     Rerank(rerank::RerankArgs),
+    Export(export::ExportArgs),
     Info(info::InfoArgs),
     Synth(synth::SynthArgs),
 }
@@ -122,6 +124,7 @@ fn main() -> ExitCode {
         Verb::Run(args) => run::run(args, &console),
         Verb::Fuse(args) => fuse::run(args, &console),
         Verb::Rerank(args) => rerank::run(args, &console),
+        Verb::Export(args) => export::run(args, &console),
         Verb::Info(args) => info::run(args, &console),
         Verb::Synth(args) => synth::run(args, &console),
     };

@@ -99,7 +99,8 @@ pub fn run(args: &SearchArgs, console: &Console) -> anyhow::Result<()> {
 
 /// The documents' text, as far as the dataset is still there.
 pub struct Shelf {
-    dataset: Option<Dataset>,
+    /// The dataset, if it is there and the right one.
+    pub dataset: Option<Dataset>,
     /// Why there is no text, if there is none.
     pub missing: Option<String>,
 }

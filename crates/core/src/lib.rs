@@ -54,6 +54,7 @@ pub mod fusion;
 pub mod ranking;
 
 pub mod experiment;
+pub mod export;
 pub mod synth;
 pub mod training;
 

@@ -58,13 +58,7 @@ impl StagedFolder {
     /// the new one cannot take its place.
     pub fn publish(self) -> Result<()> {
         let folder = self.folder();
-        for entry in fs::read_dir(&folder).map_err(Error::io("read", &folder))? {
-            let path = entry.map_err(Error::io("read", &folder))?.path();
-            make_readable(&path)?;
-            File::open(&path)
-                .and_then(|file| file.sync_all())
-                .map_err(Error::io("write", &path))?;
-        }
+        settle(&folder)?;
         let aside = self.work.path().join("old");
         let replaces = self.target.symlink_metadata().is_ok();
         if replaces {
@@ -78,6 +72,20 @@ impl StagedFolder {
         }
         Ok(())
     }
+}
+
+/// Makes the files in `folder` and below it readable, and sees them onto the disk.
+fn settle(folder: &Path) -> Result<()> {
+    for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
+        let path = entry.map_err(Error::io("read", folder))?.path();
+        if path.is_dir() {
+            settle(&path)?;
+            continue;
+        }
+        make_readable(&path)?;
+        File::open(&path).and_then(|file| file.sync_all()).map_err(Error::io("write", &path))?;
+    }
+    Ok(())
 }
 
 /// Makes the folder that `target` will lie in, and names it.

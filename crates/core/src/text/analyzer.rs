@@ -56,9 +56,19 @@ impl Analyzer {
     /// Gives every term of a running text to `term`, in order of appearance: each word, then
     /// the word n-grams that end with it, then its character n-grams.
     pub fn text(&self, text: &str, term: &mut dyn FnMut(&str)) {
+        let mut ngrams = Ngrams::new(&self.params);
+        self.each_word(text, |word, stem| ngrams.push(word, stem, term));
+    }
+
+    /// Gives every word of a running text that is not a stop word to `found`, as it is written
+    /// (folded) and as the term it becomes; n-grams are left out.
+    pub fn words(&self, text: &str, found: &mut dyn FnMut(&str, &str)) {
+        self.each_word(text, found);
+    }
+
+    fn each_word(&self, text: &str, mut found: impl FnMut(&str, &str)) {
         let mut folded = String::new();
         let mut stem = String::new();
-        let mut ngrams = Ngrams::new(&self.params);
         // In pieces, so that one foreign word does not send the whole text down the slow way.
         for piece in text.split_ascii_whitespace() {
             folded.clear();
@@ -75,7 +85,7 @@ impl Analyzer {
                     }
                     _ => word,
                 };
-                ngrams.push(word, term_of_word, term);
+                found(word, term_of_word);
             });
         }
     }
@@ -85,6 +95,11 @@ impl Analyzer {
     /// is analysed as [`Analyzer::text`].
     pub fn url(&self, url: &str, term: &mut dyn FnMut(&str)) {
         self.text(&url::words(url), term);
+    }
+
+    /// Like [`Analyzer::words`], of a URL.
+    pub fn url_words(&self, url: &str, found: &mut dyn FnMut(&str, &str)) {
+        self.words(&url::words(url), found);
     }
 
     /// The terms of a running text.

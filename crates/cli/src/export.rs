@@ -1,0 +1,291 @@
+//! `liken export`: the vectors or the synonyms that a model learnt, or a dataset, in the
+//! formats of others.
+
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::{ArgGroup, Args, ValueEnum};
+use liken::export::{
+    ExportedFile, NamedQuery, SynonymFormat, SynonymParams, Synonyms, VectorFormat, VectorSet,
+    Vectors,
+};
+use liken::file::{Folder, FolderKind, NewFile};
+use liken::matchers::Model;
+use serde_json::Value;
+
+use crate::console::{Console, Usage};
+use crate::output::{Grid, TableFormat, grouped};
+use crate::runs::read_queries;
+use crate::search::Shelf;
+
+const EXAMPLES: &str = "\
+Vectors: the dot product of a query's and a document's vector is the score of a learnt model
+(of the learnt part of a mix), so any vector engine ranks as the model does. about.json in the
+folder says which formula gives the score.
+
+Synonyms: words of documents near each word of queries, as rules (car => car, automobile) for
+the engine's search analyser, after lower-casing and before stemming.
+
+Examples:
+  liken export model --vectors npy -o vectors
+  liken export model --vectors jsonl --of queries --queries new.tsv -o vectors
+  liken export model --synonyms solr -o synonyms.txt
+  liken export model --synonyms elasticsearch --min-score 0.9 -o -";
+
+/// Write what a model learnt, or a dataset, for other programs.
+#[derive(Args)]
+#[command(group = ArgGroup::new("what").required(true), after_help = EXAMPLES)]
+pub struct ExportArgs {
+    /// Model folder or dataset folder.
+    source: PathBuf,
+
+    /// The vectors of a learnt model.
+    #[arg(long, value_name = "FORMAT", value_enum, group = "what")]
+    vectors: Option<Vector>,
+
+    /// The words that a model learnt to belong together.
+    #[arg(long, value_name = "FORMAT", value_enum, group = "what")]
+    synonyms: Option<Synonym>,
+
+    /// What to write: a folder, or, for synonyms, a file (- for standard output).
+    #[arg(short, long, value_name = "PATH")]
+    output: PathBuf,
+
+    /// Replace it if it is there.
+    #[arg(long)]
+    force: bool,
+
+    /// Whose vectors.
+    #[arg(long, value_name = "SET,…", value_enum, value_delimiter = ',', requires = "vectors",
+        default_values_t = [Set::Documents, Set::Queries])]
+    of: Vec<Set>,
+
+    /// Embed these queries (id<TAB>text, or just the text), instead of the dataset's.
+    #[arg(long, value_name = "FILE", requires = "vectors")]
+    queries: Option<PathBuf>,
+
+    /// Synonyms with at least this cosine.
+    #[arg(long, value_name = "X", requires = "synonyms",
+        default_value_t = SynonymParams::default().min_score)]
+    min_score: f64,
+
+    /// So many synonyms a word at most.
+    #[arg(long, value_name = "N", requires = "synonyms",
+        default_value_t = SynonymParams::default().per_word)]
+    per_word: usize,
+
+    /// Only words in so many training queries, and synonyms in so many training documents.
+    #[arg(long, value_name = "N", requires = "synonyms",
+        default_value_t = SynonymParams::default().min_count)]
+    min_count: u32,
+
+    /// Write the model's stems as they are, for a filter behind the same stemmer.
+    #[arg(long, requires = "synonyms")]
+    stems: bool,
+
+    /// Where the dataset of the model lies, if not where it was in training (for the words of
+    /// synonyms).
+    #[arg(long, value_name = "DIR", requires = "synonyms")]
+    dataset: Option<PathBuf>,
+}
+
+/// How vectors are written.
+#[derive(Clone, Copy, ValueEnum)]
+enum Vector {
+    /// NumPy arrays, with the ids beside them.
+    Npy,
+    /// One JSON object a line: id and vector.
+    Jsonl,
+    /// One safetensors file, with the ids beside it.
+    Safetensors,
+}
+
+/// What has vectors.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Set {
+    /// One a document.
+    Documents,
+    /// One a query.
+    Queries,
+    /// Two a word: as queries use it and as documents do.
+    Words,
+}
+
+/// How synonyms are written.
+#[derive(Clone, Copy, ValueEnum)]
+enum Synonym {
+    /// A file for Solr, and for synonyms_path of Elasticsearch and OpenSearch.
+    Solr,
+    /// The body of Elasticsearch's synonyms API.
+    Elasticsearch,
+    /// word, synonym, score.
+    Tsv,
+}
+
+/// Rules beyond which Elasticsearch's API refuses a set.
+const ELASTICSEARCH_MOST: usize = 10_000;
+
+/// Pairs shown of a list of synonyms.
+const SHOWN: usize = 20;
+
+pub fn run(args: &ExportArgs, console: &Console) -> anyhow::Result<()> {
+    let (kind, _) = Folder::<Value>::peek(&args.source)?;
+    match (kind, args.vectors, args.synonyms) {
+        (FolderKind::Model, Some(format), _) => vectors(args, format, console),
+        (FolderKind::Model, _, Some(format)) => synonyms(args, format, console),
+        (FolderKind::Dataset, ..) => usage(format!(
+            "{}: is a dataset, and vectors and synonyms are what a model learns: name a model, or say --format",
+            args.source.display()
+        )),
+        (FolderKind::Model, None, None) => usage(format!(
+            "{}: is a model; --format writes a dataset: name one, or say --vectors or --synonyms",
+            args.source.display()
+        )),
+    }
+}
+
+fn usage(message: String) -> anyhow::Result<()> {
+    Err(Usage(message).into())
+}
+
+fn vectors(args: &ExportArgs, format: Vector, console: &Console) -> anyhow::Result<()> {
+    if args.queries.is_some() && !args.of.contains(&Set::Queries) {
+        return usage("--queries is for the vectors of queries: add them to --of".into());
+    }
+    let model = console.run(|_| Model::open(&args.source))?;
+    let queries = match &args.queries {
+        None => None,
+        Some(path) => {
+            let read = console.run(|run| read_queries(path, run))?;
+            let named = read.into_iter().map(|(id, text)| {
+                let terms = model.counts.read_query_of(&id, &text);
+                NamedQuery { id, terms }
+            });
+            Some(named.collect::<Vec<_>>())
+        }
+    };
+    let sets: Vec<VectorSet> = args.of.iter().copied().map(Into::into).collect();
+    let vectors =
+        Vectors { model: &model, format: format.into(), sets: &sets, queries: queries.as_deref() };
+    let (about, files) = console.run(|run| vectors.write(&args.output, args.force, run))?;
+    for note in &about.notes {
+        console.warn(note);
+    }
+    let mut out = console.out();
+    let mut grid = Grid::new(["vectors", "count", "dim"]);
+    for set in &about.sets {
+        grid.row([set.name.clone(), grouped(set.count), set.dim.to_string()]);
+    }
+    grid.write(&mut out, TableFormat::Table)?;
+    writeln!(out)?;
+    writeln!(out, "{}", about.score)?;
+    written(args, &files, &mut out)
+}
+
+/// Says what was written.
+fn written(args: &ExportArgs, files: &[ExportedFile], out: &mut impl Write) -> anyhow::Result<()> {
+    let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    writeln!(out, "wrote {}: {}, about.json", args.output.display(), names.join(", "))?;
+    Ok(out.flush()?)
+}
+
+fn synonyms(args: &ExportArgs, format: Synonym, console: &Console) -> anyhow::Result<()> {
+    let to_stdout = args.output.as_os_str() == "-";
+    if args.output.is_dir() {
+        bail!("{}: is a folder, expected a file to write", args.output.display());
+    }
+    if !to_stdout && args.output.exists() && !args.force {
+        return Err(liken::Error::Exists { path: args.output.clone() }.into());
+    }
+    let model = console.run(|_| Model::open(&args.source))?;
+    let shelf = match args.stems {
+        true => None,
+        false => Some(Shelf::open(&model, args.dataset.as_deref())),
+    };
+    if let Some(reason) = shelf.as_ref().and_then(|shelf| shelf.missing.as_ref()) {
+        bail!(
+            "the model knows stems alone, and the texts that say how they are written are not there: {reason}\n  --dataset DIR says where the dataset lies now; --stems writes the stems"
+        );
+    }
+    let dataset = shelf.as_ref().and_then(|shelf| shelf.dataset.as_ref());
+    let params = SynonymParams {
+        min_score: args.min_score,
+        per_word: args.per_word,
+        min_count: args.min_count,
+    };
+    let synonyms = console.run(|run| Synonyms::of(&model, dataset, &params, run))?;
+    let pairs = synonyms.pairs();
+    if pairs.is_empty() {
+        return Err(liken::Error::Empty {
+            what: "no two words are near enough to be listed".into(),
+            advice: "lower --min-score or --min-count".into(),
+        }
+        .into());
+    }
+    for note in &synonyms.notes {
+        console.warn(note);
+    }
+    let n_rules = synonyms.n_rules();
+    if matches!(format, Synonym::Elasticsearch) && n_rules > ELASTICSEARCH_MOST {
+        console.warn(format!(
+            "{} rules: Elasticsearch takes {} in a set unless it is told otherwise; raise --min-score or --min-count, or use --synonyms solr",
+            grouped(n_rules),
+            grouped(ELASTICSEARCH_MOST)
+        ));
+    }
+    if to_stdout {
+        let mut out = console.out();
+        synonyms.write(&mut out, format.into())?;
+        return Ok(out.flush()?);
+    }
+    let file = NewFile::create(&args.output)?;
+    let mut writer = BufWriter::new(file.writer()?);
+    synonyms
+        .write(&mut writer, format.into())
+        .and_then(|()| writer.flush())
+        .map_err(liken::Error::io("write", &args.output))?;
+    drop(writer);
+    file.commit()?;
+    let mut out = console.out();
+    let mut grid = Grid::new(["score", "word of queries", "word of documents"]).left(&[1, 2]);
+    for pair in pairs.iter().take(SHOWN) {
+        grid.row([format!("{:.3}", pair.score), pair.word.clone(), pair.synonym.clone()]);
+    }
+    grid.write(&mut out, TableFormat::Table)?;
+    if pairs.len() > SHOWN {
+        writeln!(out, "and {} more pairs", grouped(pairs.len() - SHOWN))?;
+    }
+    writeln!(out, "wrote {}: {} rules", args.output.display(), grouped(n_rules))?;
+    Ok(out.flush()?)
+}
+
+impl From<Vector> for VectorFormat {
+    fn from(format: Vector) -> Self {
+        match format {
+            Vector::Npy => VectorFormat::Npy,
+            Vector::Jsonl => VectorFormat::Jsonl,
+            Vector::Safetensors => VectorFormat::Safetensors,
+        }
+    }
+}
+
+impl From<Set> for VectorSet {
+    fn from(set: Set) -> Self {
+        match set {
+            Set::Documents => VectorSet::Documents,
+            Set::Queries => VectorSet::Queries,
+            Set::Words => VectorSet::Words,
+        }
+    }
+}
+
+impl From<Synonym> for SynonymFormat {
+    fn from(format: Synonym) -> Self {
+        match format {
+            Synonym::Solr => SynonymFormat::Solr,
+            Synonym::Elasticsearch => SynonymFormat::Elasticsearch,
+            Synonym::Tsv => SynonymFormat::Tsv,
+        }
+    }
+}

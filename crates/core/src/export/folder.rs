@@ -1,0 +1,175 @@
+//! The folder of an export: files written one after another, then `about.json`, which lists
+//! them, so that `--force` can tell our folder from anybody else's.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::file::StagedFolder;
+use crate::{Error, Result};
+
+const ABOUT: &str = "about.json";
+
+/// A file of an export.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportedFile {
+    /// Its name, with `/` before the name of a file in a folder below.
+    pub name: String,
+    /// What it holds, for people.
+    pub holds: String,
+}
+
+/// What every `about.json` says.
+#[derive(Serialize)]
+struct About<'a, T> {
+    /// The version of liken that wrote it.
+    liken: &'a str,
+    files: &'a [ExportedFile],
+    #[serde(flatten)]
+    about: &'a T,
+}
+
+/// What is looked for in an `about.json` that is there already.
+#[derive(Deserialize)]
+struct Known {
+    #[serde(rename = "liken")]
+    _liken: String,
+    files: Vec<ExportedFile>,
+}
+
+/// An export being written. Dropped without [`ExportFolder::commit`], it leaves nothing behind.
+pub(super) struct ExportFolder {
+    staged: StagedFolder,
+    files: Vec<ExportedFile>,
+}
+
+impl ExportFolder {
+    /// Starts the folder that will appear at `target`. With `force` an older export is replaced.
+    pub(super) fn create(target: &Path, force: bool) -> Result<Self> {
+        Ok(ExportFolder {
+            staged: StagedFolder::create(target, force, is_ours)?,
+            files: Vec::new(),
+        })
+    }
+
+    /// Where to write the file `name`, which is listed as holding `holds`.
+    pub(super) fn path(&mut self, name: &str, holds: impl Into<String>) -> Result<PathBuf> {
+        let path = self.staged.path(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
+        }
+        self.files.push(ExportedFile { name: name.to_owned(), holds: holds.into() });
+        Ok(path)
+    }
+
+    /// Starts the file `name`.
+    pub(super) fn file(&mut self, name: &str, holds: impl Into<String>) -> Result<Output> {
+        Output::create(&self.path(name, holds)?)
+    }
+
+    /// Writes `about.json` and gives the folder its name; the files that are in it.
+    pub(super) fn commit<T: Serialize>(self, about: &T) -> Result<Vec<ExportedFile>> {
+        let mut out = Output::create(&self.staged.path(ABOUT))?;
+        let about = About { liken: env!("CARGO_PKG_VERSION"), files: &self.files, about };
+        let text = serde_json::to_string_pretty(&about)
+            .map_err(|error| Error::damaged(&out.path, error.to_string()))?;
+        out.bytes(text.as_bytes())?;
+        out.bytes(b"\n")?;
+        out.finish()?;
+        self.staged.publish()?;
+        Ok(self.files)
+    }
+}
+
+/// Whether `folder` is an export of ours and holds nothing else.
+fn is_ours(folder: &Path) -> bool {
+    let known =
+        fs::read(folder.join(ABOUT)).ok().and_then(|text| serde_json::from_slice(&text).ok());
+    let Some(Known { files, .. }) = known else { return false };
+    let mut names: BTreeSet<PathBuf> = files.iter().map(|file| folder.join(&file.name)).collect();
+    names.insert(folder.join(ABOUT));
+    holds_only(folder, &names)
+}
+
+fn holds_only(folder: &Path, names: &BTreeSet<PathBuf>) -> bool {
+    let Ok(entries) = fs::read_dir(folder) else { return false };
+    entries.into_iter().all(|entry| {
+        let Ok(path) = entry.map(|entry| entry.path()) else { return false };
+        let below = path.is_dir() && !path.is_symlink();
+        if below { holds_only(&path, names) } else { names.contains(&path) }
+    })
+}
+
+/// A file of an export being written.
+pub(super) struct Output {
+    path: PathBuf,
+    writer: BufWriter<File>,
+}
+
+impl Output {
+    pub(super) fn create(path: &Path) -> Result<Self> {
+        let file = File::create(path).map_err(Error::io("create", path))?;
+        let writer = BufWriter::with_capacity(1 << 20, file);
+        Ok(Output { path: path.to_owned(), writer })
+    }
+
+    pub(super) fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        self.writer.write_all(bytes).map_err(Error::io("write", &self.path))
+    }
+
+    /// Writes one line.
+    pub(super) fn line(&mut self, text: std::fmt::Arguments<'_>) -> Result<()> {
+        writeln!(self.writer, "{text}").map_err(Error::io("write", &self.path))
+    }
+
+    /// Writes one line of JSON.
+    pub(super) fn json(&mut self, value: &impl Serialize) -> Result<()> {
+        serde_json::to_writer(&mut self.writer, value)
+            .map_err(std::io::Error::from)
+            .and_then(|()| self.writer.write_all(b"\n"))
+            .map_err(Error::io("write", &self.path))
+    }
+
+    /// Writes what is left.
+    pub(super) fn finish(mut self) -> Result<()> {
+        self.writer.flush().map_err(Error::io("write", &self.path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn export(target: &Path, force: bool) -> Result<Vec<ExportedFile>> {
+        let mut folder = ExportFolder::create(target, force)?;
+        let mut file = folder.file("below/a.txt", "a line")?;
+        file.line(format_args!("a"))?;
+        file.finish()?;
+        folder.commit(&serde_json::json!({ "export": "test" }))
+    }
+
+    #[test]
+    fn an_export_replaces_an_export_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("out");
+        export(&target, false).unwrap();
+        assert_eq!(fs::read_to_string(target.join("below/a.txt")).unwrap(), "a\n");
+        assert!(matches!(export(&target, false), Err(Error::Exists { .. })));
+        export(&target, true).unwrap();
+        File::create(target.join("below/mine.txt")).unwrap();
+        assert!(matches!(export(&target, true), Err(Error::Unusable { .. })));
+        assert!(target.join("below/mine.txt").exists());
+    }
+
+    #[test]
+    fn an_unfinished_export_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut folder = ExportFolder::create(&dir.path().join("out"), false).unwrap();
+        folder.file("a.txt", "a").unwrap();
+        drop(folder);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}

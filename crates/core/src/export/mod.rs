@@ -1,0 +1,13 @@
+//! Getting things out again: the vectors and the words that a model learnt, in files that other
+//! programs read, and datasets in the formats of others.
+//!
+//! Every export is a folder that appears whole or not at all, with an `about.json` that says
+//! what is in it; a list of synonyms is a single file.
+
+mod folder;
+mod synonyms;
+mod vectors;
+
+pub use folder::ExportedFile;
+pub use synonyms::{Pair, SynonymFormat, SynonymParams, Synonyms};
+pub use vectors::{NamedQuery, VectorFormat, VectorSet, Vectors, VectorsAbout};

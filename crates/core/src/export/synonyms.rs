@@ -1,0 +1,248 @@
+//! Words that a model learnt to belong together, as synonyms for a search engine.
+//!
+//! For every word of queries, the words of documents whose vectors have the largest cosine to
+//! its own: cos(l_xu, l_yv). That is a direction, from what people type to what pages say, so
+//! the lists hold explicit rules (`car => car, automobile`), to be used on queries alone.
+//!
+//! A model knows stems, an engine sees words. The rules are written in the words that the
+//! queries and the documents use, each stem in its most frequent form, so that they stand
+//! before the engine's own stemmer; a rule is given for each frequent form of the query's word.
+//! Stems themselves are only of use behind the very same (Snowball) stemmer.
+
+mod forms;
+mod write;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::data::Dataset;
+use crate::linalg::{Dense, dot_f64};
+use crate::matchers::{Bilinear, Matcher, Model};
+use crate::{Error, Result, Run};
+use forms::Forms;
+
+/// How synonyms are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SynonymFormat {
+    /// A file for Solr's SynonymGraphFilter, and for `synonyms_path` of Elasticsearch and
+    /// OpenSearch; scores in comments.
+    Solr,
+    /// The body of Elasticsearch's synonyms API.
+    Elasticsearch,
+    /// Word, synonym and score between tabs.
+    Tsv,
+}
+
+/// Which pairs are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SynonymParams {
+    /// Cosine of at least this much.
+    pub min_score: f64,
+    /// At most so many synonyms a word.
+    pub per_word: usize,
+    /// The word must stand in so many training queries, the synonym in so many training
+    /// documents: what was seen once or twice was not learnt.
+    pub min_count: u32,
+}
+
+impl Default for SynonymParams {
+    fn default() -> Self {
+        SynonymParams { min_score: 0.8, per_word: 5, min_count: 5 }
+    }
+}
+
+/// A word of queries and a word of documents that belong together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Pair {
+    /// The query's word.
+    pub word: String,
+    /// The document's word.
+    pub synonym: String,
+    /// Their cosine.
+    pub score: f64,
+}
+
+/// The synonyms of one word.
+#[derive(Debug, Clone, PartialEq)]
+struct Rule {
+    /// The word in its frequent forms, the most frequent first.
+    words: Vec<String>,
+    /// The synonyms, the nearest first.
+    synonyms: Vec<(String, f64)>,
+}
+
+/// Synonyms learnt by a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Synonyms {
+    rules: Vec<Rule>,
+    /// What is worth knowing.
+    pub notes: Vec<String>,
+}
+
+impl Synonyms {
+    /// The synonyms that `model` learnt, in the words of `dataset`, which it was trained on;
+    /// without it they are stems.
+    pub fn of(
+        model: &Model,
+        dataset: Option<&Dataset>,
+        params: &SynonymParams,
+        run: &Run<'_>,
+    ) -> Result<Self> {
+        params.check()?;
+        let bilinear = learnt(model)?;
+        run.step("comparing words", 0, None)?;
+        let near = near(model, bilinear, params, run)?;
+        let mut notes = Vec::new();
+        let mut rules = Vec::new();
+        let term = |id: u32| model.counts.vocabulary.term(id);
+        let Some(dataset) = dataset else {
+            for (word, synonyms) in near {
+                let synonyms = synonyms.into_iter().map(|(v, score)| (term(v).to_owned(), score));
+                rules.push(Rule {
+                    words: vec![term(word).to_owned()],
+                    synonyms: synonyms.collect(),
+                });
+            }
+            return Ok(Synonyms { rules, notes });
+        };
+        let forms = Forms::of(model, dataset, &near, run)?;
+        let mut nameless = 0;
+        for (word, synonyms) in near {
+            let words = forms.of_query_word(word);
+            let named: Vec<(String, f64)> = synonyms
+                .iter()
+                .filter_map(|&(v, score)| Some((forms.of_document_word(v)?.to_owned(), score)))
+                .collect();
+            nameless += synonyms.len() - named.len();
+            if !words.is_empty() && !named.is_empty() {
+                rules.push(Rule { words, synonyms: named });
+            }
+        }
+        if nameless > 0 {
+            notes.push(format!(
+                "{nameless} pairs are left out: their words were not found in the dataset's texts"
+            ));
+        }
+        Ok(Synonyms { rules, notes })
+    }
+
+    /// The pairs, nearest first, each word in its most frequent form.
+    pub fn pairs(&self) -> Vec<Pair> {
+        let mut pairs: Vec<Pair> = self
+            .rules
+            .iter()
+            .flat_map(|rule| {
+                rule.synonyms.iter().map(|(synonym, score)| Pair {
+                    word: rule.words[0].clone(),
+                    synonym: synonym.clone(),
+                    score: *score,
+                })
+            })
+            .collect();
+        pairs.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.word.cmp(&b.word)));
+        pairs
+    }
+
+    /// How many rules are written: one for each form of each word.
+    pub fn n_rules(&self) -> usize {
+        self.rules.iter().map(|rule| rule.words.len()).sum()
+    }
+}
+
+impl SynonymParams {
+    fn check(&self) -> Result<()> {
+        if !(self.min_score > 0.0 && self.min_score <= 1.0) {
+            return Err(Error::parameter("min-score", self.min_score, "more than 0, at most 1"));
+        }
+        if self.per_word == 0 {
+            return Err(Error::parameter("per-word", 0, "1 or more"));
+        }
+        Ok(())
+    }
+}
+
+/// The first part of `model` that learns.
+fn learnt(model: &Model) -> Result<&Bilinear> {
+    let found = model.parts.iter().find_map(|part| match &part.matcher {
+        Matcher::Bilinear(bilinear) => Some(&**bilinear),
+        Matcher::Lexical(_) => None,
+    });
+    found.ok_or_else(|| Error::Empty {
+        what: format!("{} has learnt no synonyms", model.about.name),
+        advice: "it only counts words; what belongs together is learnt: `liken train pls …` or `liken train rmls …`".into(),
+    })
+}
+
+/// A word of queries, and the words of documents near it with their cosines, nearest first.
+type Near = (u32, Vec<(u32, f64)>);
+
+fn near(
+    model: &Model,
+    bilinear: &Bilinear,
+    params: &SynonymParams,
+    run: &Run<'_>,
+) -> Result<Vec<Near>> {
+    let counts = &model.counts;
+    let mut in_queries = vec![0u32; counts.n_terms()];
+    for i in (0..counts.n_queries()).filter(|&i| !counts.clicks.row(i).is_empty()) {
+        counts.queries.row(i).indices.iter().for_each(|&term| in_queries[term as usize] += 1);
+    }
+    let maps = bilinear.maps();
+    let words = Directions::of(model, &maps.l_x, &in_queries, params.min_count);
+    let synonyms = Directions::of(model, &maps.l_y, &counts.document_frequency, params.min_count);
+    let found: Result<Vec<Option<Near>>> = words
+        .terms
+        .par_iter()
+        .enumerate()
+        .map(|(w, &word)| {
+            if w % 256 == 0 {
+                run.step("comparing words", w as u64, Some(words.terms.len() as u64))?;
+            }
+            let direction = words.rows.row(w);
+            let mut near: Vec<(u32, f64)> = (0..)
+                .zip(&synonyms.terms)
+                .filter(|(_, synonym)| **synonym != word)
+                .map(|(s, &synonym)| (synonym, dot_f64(direction, synonyms.rows.row(s))))
+                .filter(|&(_, cosine)| cosine >= params.min_score)
+                .collect();
+            near.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            near.truncate(params.per_word);
+            Ok((!near.is_empty()).then_some((word, near)))
+        })
+        .collect();
+    Ok(found?.into_iter().flatten().collect())
+}
+
+/// The words that can stand in a rule, and their vectors scaled to unit length.
+struct Directions {
+    terms: Vec<u32>,
+    rows: Dense,
+}
+
+impl Directions {
+    fn of(model: &Model, map: &Dense, uses: &[u32], min_count: u32) -> Self {
+        let norm = |term: u32| {
+            let row = map.row(term as usize);
+            dot_f64(row, row).sqrt()
+        };
+        let listed = |term: &u32| {
+            uses[*term as usize] >= min_count.max(1)
+                && is_word(model.counts.vocabulary.term(*term))
+                && norm(*term) > 0.0
+        };
+        let terms: Vec<u32> = (0..model.counts.n_terms() as u32).filter(listed).collect();
+        let rows = Dense::from_fn(terms.len(), map.n_cols(), |i, k| {
+            (f64::from(map.row(terms[i] as usize)[k]) / norm(terms[i])) as f32
+        });
+        Directions { terms, rows }
+    }
+}
+
+/// Whether `term` is a single word with letters: no n-gram, no number.
+fn is_word(term: &str) -> bool {
+    !term.starts_with('~') && !term.contains(' ') && term.chars().any(char::is_alphabetic)
+}
+
+#[cfg(test)]
+mod tests;

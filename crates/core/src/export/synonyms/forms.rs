@@ -1,0 +1,113 @@
+//! How stems are written: the forms that stand in queries and documents, counted.
+
+use std::collections::{BTreeMap, HashMap};
+
+use rayon::prelude::*;
+
+use super::Near;
+use crate::data::{self, Dataset, Said};
+use crate::matchers::Model;
+use crate::{Result, Run};
+
+/// A form of a query's word gets a rule if it makes up this share of the word's uses.
+const SHARE: f64 = 0.05;
+
+/// Texts counted at a time.
+const BLOCK: usize = 1024;
+
+/// How often each form of each term occurs.
+type Uses = HashMap<u32, BTreeMap<String, u64>>;
+
+/// The forms of the words that stand in rules.
+pub(super) struct Forms {
+    in_queries: Uses,
+    in_documents: Uses,
+}
+
+impl Forms {
+    /// Reads the texts again for the words of `near`.
+    pub(super) fn of(
+        model: &Model,
+        dataset: &Dataset,
+        near: &[Near],
+        run: &Run<'_>,
+    ) -> Result<Self> {
+        let counts = &model.counts;
+        let mut wanted = vec![false; counts.n_terms()];
+        for (word, synonyms) in near {
+            wanted[*word as usize] = true;
+            synonyms.iter().for_each(|&(synonym, _)| wanted[synonym as usize] = true);
+        }
+        let note = |uses: &mut Uses, form: &str, term: &str, by: u64| {
+            let Some(id) = counts.vocabulary.id(term).filter(|&id| wanted[id as usize]) else {
+                return;
+            };
+            let forms = uses.entry(id).or_default();
+            match forms.get_mut(form) {
+                Some(count) => *count += by,
+                None => {
+                    forms.insert(form.to_owned(), by);
+                }
+            }
+        };
+        let mut in_queries = Uses::new();
+        for text in &counts.query_texts {
+            counts.analyzer.words(text, &mut |form, term| note(&mut in_queries, form, term, 1));
+        }
+        let n = dataset.documents.len();
+        let blocks: Result<Vec<Uses>> = (0..n.div_ceil(BLOCK))
+            .into_par_iter()
+            .map(|block| {
+                run.step("reading documents", (block * BLOCK) as u64, Some(n as u64))?;
+                let mut uses = Uses::new();
+                for j in block * BLOCK..((block + 1) * BLOCK).min(n) {
+                    let document = dataset.documents.get(j)?;
+                    for name in &counts.preparation.fields {
+                        let Some(value) = document.fields.get(name) else { continue };
+                        data::visit(value, &mut |said| match said {
+                            Said::Text(text) if name == "url" => counts
+                                .analyzer
+                                .url_words(&text, &mut |form, term| note(&mut uses, form, term, 1)),
+                            Said::Text(text) => counts
+                                .analyzer
+                                .words(&text, &mut |form, term| note(&mut uses, form, term, 1)),
+                            Said::Counted(text, count) => {
+                                counts.analyzer.words(text, &mut |form, term| {
+                                    note(&mut uses, form, term, count.ceil() as u64)
+                                })
+                            }
+                        });
+                    }
+                }
+                Ok(uses)
+            })
+            .collect();
+        let mut in_documents = Uses::new();
+        for (term, forms) in blocks?.into_iter().flatten() {
+            for (form, count) in forms {
+                *in_documents.entry(term).or_default().entry(form).or_default() += count;
+            }
+        }
+        Ok(Forms { in_queries, in_documents })
+    }
+
+    /// The forms in which queries use `term`, the most frequent first, rare ones left out.
+    pub(super) fn of_query_word(&self, term: u32) -> Vec<String> {
+        let Some(uses) = self.in_queries.get(&term) else { return Vec::new() };
+        let least = SHARE * uses.values().sum::<u64>() as f64;
+        let mut forms: Vec<(&String, u64)> = uses
+            .iter()
+            .map(|(form, &count)| (form, count))
+            .filter(|&(_, count)| count as f64 >= least)
+            .collect();
+        forms.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+        forms.into_iter().map(|(form, _)| form.clone()).collect()
+    }
+
+    /// The form in which documents mostly use `term`.
+    pub(super) fn of_document_word(&self, term: u32) -> Option<&str> {
+        let uses = self.in_documents.get(&term)?;
+        let best = uses.iter().rev().max_by_key(|&(_, count)| count)?;
+        Some(best.0)
+    }
+}
