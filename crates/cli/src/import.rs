@@ -16,8 +16,8 @@ use crate::import_formats::FormatArgs;
 use crate::output::{Format, Grid, TableFormat as Style, grouped, json};
 
 const EXAMPLES: &str = "\
-Tables are TSV, CSV or JSON lines by their ending, packed (.gz, .zst) or not; - is standard
-input. The first line names the columns:
+Tables are TSV, CSV, JSON lines or Parquet by their ending, packed (.gz, .zst; not Parquet) or
+not; - is standard input. The first line names the columns:
   clicks     query, doc, clicks (else each line is one click) or a signed weight, [split]
   links      query, doc, [weight], [split]: pairs that no click filter touches
   events     query, doc, [time], [user], [session], [page], [rank], [clicked]: a raw log, one

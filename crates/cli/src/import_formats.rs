@@ -14,7 +14,7 @@ use crate::presets::{PRESETS, Preset};
 /// How the tables are written.
 #[derive(Args)]
 pub struct FormatArgs {
-    /// The format of a table (tsv, csv, jsonl, json, smart, trec, qrels, ldac, lines), or of
+    /// The format of a table (tsv, csv, jsonl, json, smart, trec, qrels, ldac, lines, parquet), or of
     /// all whose ending does not say it. Repeatable.
     #[arg(long, value_name = "[TABLE:]FORMAT", value_parser = parse_format)]
     input_format: Vec<(Option<Role>, TableFormat)>,

@@ -9,10 +9,10 @@ mod compare;
 mod damaged;
 #[path = "cli/demo.rs"]
 mod demo;
-#[path = "cli/events.rs"]
-mod events;
 #[path = "cli/eval.rs"]
 mod eval;
+#[path = "cli/events.rs"]
+mod events;
 #[path = "cli/experiment.rs"]
 mod experiment;
 #[path = "cli/fuse.rs"]

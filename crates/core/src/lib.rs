@@ -68,5 +68,9 @@ pub mod text;
 mod error;
 mod run;
 
+#[cfg(not(feature = "parquet"))]
+/// What to type to get a liken that knows Parquet.
+pub(crate) const PARQUET_BUILD: &str = "build it with Parquet: cargo install --path crates/cli --features parquet (or cargo build --release --features parquet)";
+
 pub use error::{Error, Result};
 pub use run::{Progress, Run};

@@ -185,6 +185,11 @@ impl Layout {
         self.places[column as usize]
     }
 
+    /// Whether the column at `at` is read at all.
+    pub(super) fn uses(&self, at: usize) -> bool {
+        self.places.contains(&Some(at)) || self.fields.iter().any(|(place, _)| *place == at)
+    }
+
     /// The value of `column` in a JSON row.
     pub(super) fn value<'v>(
         &self,

@@ -21,6 +21,8 @@ mod log;
 mod made;
 mod names;
 mod pairs;
+#[cfg_attr(not(feature = "parquet"), path = "no_parquet.rs")]
+mod parquet;
 mod paths;
 mod qrels;
 mod quotes;

@@ -10,6 +10,7 @@ use super::columns::Role;
 use super::encoding::Encoding;
 use super::foreign::Foreign;
 use super::input::Input;
+use super::parquet::ParquetRows;
 use super::quotes::{Quotes, Swallowed};
 use super::table::{BadRow, Checked, Table, TableFormat, excerpt};
 use crate::{Error, Result, Run};
@@ -27,6 +28,7 @@ enum Body<'r> {
     Tsv { lines: Lines<'r>, ends: Vec<usize> },
     Csv { reader: csv::Reader<Bounded<'r>>, record: StringRecord },
     Jsonl { lines: Lines<'r>, object: Map<String, Value> },
+    Parquet(Box<ParquetRows<'r>>),
     Foreign { rows: Foreign<'r>, object: Map<String, Value> },
 }
 
@@ -40,6 +42,7 @@ impl<'r> Records<'r> {
         run: Run<'r>,
     ) -> Result<Self> {
         let body = match format {
+            TableFormat::Parquet => Body::Parquet(Box::new(ParquetRows::open(input, &table.path)?)),
             TableFormat::Tsv => Body::Tsv { lines: Lines::new(input), ends: Vec::new() },
             TableFormat::Jsonl => Body::Jsonl { lines: Lines::new(input), object: Map::new() },
             TableFormat::Csv => Body::Csv {
@@ -74,6 +77,7 @@ impl<'r> Records<'r> {
             Body::Tsv { lines, .. } | Body::Jsonl { lines, .. } => lines.reader.get_ref(),
             Body::Csv { reader, .. } => &reader.get_ref().input,
             Body::Foreign { rows, .. } => rows.input(),
+            Body::Parquet(rows) => rows.input(),
         }
     }
 
@@ -150,6 +154,10 @@ impl<'r> Records<'r> {
                     Err(bad)
                 }
             })),
+            Body::Parquet(rows) => Ok(rows.advance()?.map(|row| {
+                self.line = row.as_ref().map_or_else(|bad| bad.line, |&line| line);
+                row.map(|_| ())
+            })),
             Body::Csv { reader, record } => loop {
                 reader.get_mut().given = 0;
                 let mut bytes = std::mem::take(record).into_byte_record();
@@ -191,6 +199,7 @@ impl<'r> Records<'r> {
             Body::Tsv { ends, .. } => ends.len(),
             Body::Csv { record, .. } => record.len(),
             Body::Jsonl { object, .. } | Body::Foreign { object, .. } => object.len(),
+            Body::Parquet(rows) => rows.width(),
         }
     }
 
@@ -207,6 +216,23 @@ impl<'r> Records<'r> {
                 field.strip_suffix('\r').filter(|_| is_last).unwrap_or(field)
             }
             Body::Jsonl { .. } | Body::Foreign { .. } => "",
+            Body::Parquet(rows) => rows.field(at),
+        }
+    }
+
+    /// Field `at` of the current row as a value; `None` where Parquet has nothing.
+    pub(super) fn value(&self, at: usize) -> Option<Value> {
+        match &self.body {
+            Body::Parquet(rows) => rows.value(at),
+            _ => Some(self.field(at).into()),
+        }
+    }
+
+    /// The rows of a Parquet file, which brings its own names of columns.
+    pub(super) fn parquet(&self) -> Option<&ParquetRows<'r>> {
+        match &self.body {
+            Body::Parquet(rows) => Some(rows),
+            _ => None,
         }
     }
 

@@ -19,6 +19,7 @@ use super::dataset::Source;
 use super::encoding::Encoding;
 use super::foreign::Foreign;
 use super::input::{self, Input};
+use super::parquet::ParquetRows;
 use super::paths;
 use super::records::Records;
 use crate::{Error, Result, Run};
@@ -45,11 +46,13 @@ pub enum TableFormat {
     Ldac,
     /// One text a line; its id is the number of the line, counted from 0.
     Lines,
+    /// Columns of text, numbers and truth values, if liken was built with Parquet.
+    Parquet,
 }
 
 impl TableFormat {
     /// Every format.
-    pub const ALL: [TableFormat; 9] = [
+    pub const ALL: [TableFormat; 10] = [
         TableFormat::Tsv,
         TableFormat::Csv,
         TableFormat::Jsonl,
@@ -59,6 +62,7 @@ impl TableFormat {
         TableFormat::Qrels,
         TableFormat::Ldac,
         TableFormat::Lines,
+        TableFormat::Parquet,
     ];
 
     /// Its name in files and on the command line.
@@ -72,6 +76,7 @@ impl TableFormat {
             TableFormat::Trec => "trec",
             TableFormat::Qrels => "qrels",
             TableFormat::Ldac => "ldac",
+            TableFormat::Parquet => "parquet",
             TableFormat::Lines => "lines",
         }
     }
@@ -91,6 +96,7 @@ impl TableFormat {
             "json" => Some(TableFormat::Json),
             "qrels" | "qrel" => Some(TableFormat::Qrels),
             "ldac" => Some(TableFormat::Ldac),
+            "parquet" | "pq" => Some(TableFormat::Parquet),
             _ => None,
         }
     }
@@ -198,24 +204,32 @@ impl<'r> TableReader<'r> {
         if let Some(grade) = table.grades.values().find(bad_grade) {
             return Err(Error::parameter("grades", grade, "grades of 0 or more"));
         }
-        let input = Input::open(&table.path, table.encoding, run)?;
+        let named = table.format.or_else(|| TableFormat::of(&table.path));
+        let mut encoding = table.encoding;
+        if named == Some(TableFormat::Parquet) {
+            check_seekable(&table.path)?;
+            // Its bytes are no text: nothing is to be detected or decoded.
+            encoding = Some(Encoding::UTF_8);
+        }
+        let input = Input::open(&table.path, encoding, run)?;
         let mut notes: Vec<String> = input.note().map(str::to_owned).into_iter().collect();
-        let format = table.format.or_else(|| TableFormat::of(&table.path));
-        let Some(format) = format.or_else(|| TableFormat::of_text(input.opening(), role)) else {
+        let Some(format) = named.or_else(|| TableFormat::of_text(input.opening(), role)) else {
             return Err(Error::Unusable {
                 path: input::label(&table.path),
                 problem: "cannot tell by its name whether this is TSV, CSV, JSON or something else"
                     .into(),
                 advice: format!(
-                    "say it with --input-format {}:FORMAT (tsv, csv, jsonl, json, smart, trec, qrels, ldac or lines)",
+                    "say it with --input-format {}:FORMAT (tsv, csv, jsonl, json, smart, trec, qrels, ldac, lines or parquet)",
                     role.name()
                 ),
             });
         };
-        if table.format.is_none() && TableFormat::of(&table.path).is_none() {
+        if named.is_none() {
             notes.push(format!("read as {}, by its content", format.name()));
         }
-        if format != TableFormat::Json && lines_end_with_returns(input.opening()) {
+        if !matches!(format, TableFormat::Json | TableFormat::Parquet)
+            && lines_end_with_returns(input.opening())
+        {
             return Err(Error::Unusable {
                 path: input.label().to_owned(),
                 problem: "its lines end with carriage returns alone, so that it is one long line"
@@ -224,8 +238,8 @@ impl<'r> TableReader<'r> {
             });
         }
         let mut records = Records::open(input, format, role, table, run)?;
-        let mut header = None;
-        if !format.is_keyed() && !table.no_header {
+        let mut header = records.parquet().map(ParquetRows::header);
+        if header.is_none() && !format.is_keyed() && !table.no_header {
             header = match records.advance()? {
                 None => None,
                 Some(Err(bad)) => return Err(bad.error(records.label())),
@@ -236,6 +250,9 @@ impl<'r> TableReader<'r> {
             }
         }
         let layout = Layout::find(table, role, format, header, records.label())?;
+        if let Some(rows) = records.parquet() {
+            rows.check(|at| layout.uses(at))?;
+        }
         let grades = table.grades.iter().map(|(code, &grade)| (code.clone(), grade)).collect();
         Ok(TableReader {
             records,
@@ -440,7 +457,9 @@ impl<'r> TableReader<'r> {
                 .map_err(|name| self.bad("bad field", format!("one field called {name}"), "two"))?,
             None => {
                 let fields = self.layout.fields().iter();
-                fields.map(|(at, name)| (name.clone(), self.records.field(*at).into())).collect()
+                fields
+                    .filter_map(|(at, name)| Some((name.clone(), self.records.value(*at)?)))
+                    .collect()
             }
         };
         Ok((id, fields))
@@ -458,6 +477,25 @@ pub(super) fn excerpt(text: &str) -> String {
 /// Whether a text has line ends, and all of them are carriage returns.
 fn lines_end_with_returns(opening: &str) -> bool {
     opening.matches('\r').count() > 1 && !opening.contains('\n')
+}
+
+/// Parquet is read from its end.
+fn check_seekable(path: &Path) -> Result<()> {
+    let refused = |problem: &str, advice: &str| Error::Unusable {
+        path: input::label(path),
+        problem: problem.into(),
+        advice: advice.into(),
+    };
+    if input::unpacked_name(path) != path {
+        let advice = "unpack it first; Parquet packs its columns itself";
+        return Err(refused("is a packed file, and Parquet is read from its end", advice));
+    }
+    let is_stream = |about: std::fs::Metadata| !about.is_file() && !about.is_dir();
+    if input::is_stdin(path) || path.metadata().is_ok_and(is_stream) {
+        let advice = "write it to a file first, and name that";
+        return Err(refused("cannot be read as Parquet, which is read from its end", advice));
+    }
+    Ok(())
 }
 
 fn empty(path: &Path) -> Error {

@@ -1,0 +1,196 @@
+use std::io::Write;
+use std::sync::Arc;
+
+use parquet::basic::Compression;
+use parquet::data_type::{
+    BoolType, ByteArrayType, DoubleType, FloatType, Int32Type, Int64Type, Int96, Int96Type,
+};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::parser::parse_message_type;
+
+use super::*;
+use crate::Run;
+
+/// Writes the groups of a file, column by column.
+fn file(
+    schema: &str,
+    compression: Compression,
+    groups: usize,
+    column: impl Fn(usize, usize, &mut SerializedColumnWriter<'_>),
+) -> Vec<u8> {
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let properties = Arc::new(WriterProperties::builder().set_compression(compression).build());
+    let mut bytes = Vec::new();
+    let mut writer = SerializedFileWriter::new(&mut bytes, schema, properties).unwrap();
+    for g in 0..groups {
+        let mut group = writer.next_row_group().unwrap();
+        let mut c = 0;
+        while let Some(mut open) = group.next_column().unwrap() {
+            column(g, c, &mut open);
+            open.close().unwrap();
+            c += 1;
+        }
+        group.close().unwrap();
+    }
+    writer.close().unwrap();
+    bytes
+}
+
+fn texts(texts: &[&str]) -> Vec<ByteArray> {
+    texts.iter().map(|text| ByteArray::from(*text)).collect()
+}
+
+fn with<T>(bytes: &[u8], work: impl FnOnce(&mut ParquetRows<'_>) -> Result<T>) -> Result<T> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.parquet");
+    File::create(&path).unwrap().write_all(bytes).unwrap();
+    let mut rows = ParquetRows::open(Input::open(&path, Run::silent())?, &path)?;
+    assert_eq!(rows.input().checksum().1, crate::file::checksum(&path)?);
+    work(&mut rows)
+}
+
+/// All rows as text.
+fn rows(bytes: &[u8]) -> Result<Vec<(u64, Vec<String>)>> {
+    with(bytes, |rows| {
+        let mut all = Vec::new();
+        while let Some(row) = rows.advance()? {
+            let line = row.map_err(|bad| bad.error(Path::new("t")))?;
+            all.push((line, (0..rows.width()).map(|at| rows.field(at).to_owned()).collect()));
+        }
+        Ok(all)
+    })
+}
+
+const EVERY: &str = "message m {
+    optional binary text (UTF8); required int64 long; optional int32 small (UINT_32);
+    required double d; required float f; required boolean b; optional binary json (JSON);
+    required binary plain; }";
+
+fn every(compression: Compression) -> Vec<u8> {
+    file(EVERY, compression, 2, |_, c, open| {
+        match c {
+            0 => open.typed::<ByteArrayType>().write_batch(&texts(&["ä"]), Some(&[0, 1]), None),
+            1 => open.typed::<Int64Type>().write_batch(&[-7, 1 << 60], None, None),
+            2 => open.typed::<Int32Type>().write_batch(&[-1], Some(&[1, 0]), None),
+            3 => open.typed::<DoubleType>().write_batch(&[12.0, 0.25], None, None),
+            4 => open.typed::<FloatType>().write_batch(&[0.1, f32::NAN], None, None),
+            5 => open.typed::<BoolType>().write_batch(&[true, false], None, None),
+            6 => open.typed::<ByteArrayType>().write_batch(
+                &texts(&["{\"a\":1}", "\"x\""]),
+                Some(&[1, 1]),
+                None,
+            ),
+            _ => open.typed::<ByteArrayType>().write_batch(&texts(&["p", "q"]), None, None),
+        }
+        .unwrap();
+    })
+}
+
+#[test]
+fn values_of_every_kind_are_read_from_every_row_group() {
+    let row = |line, fields: &[&str]| (line, fields.iter().map(|f| (*f).to_owned()).collect());
+    let first = ["", "-7", "4294967295", "12", "0.1", "true", "{\"a\":1}", "p"];
+    let second = ["ä", "1152921504606846976", "", "0.25", "NaN", "false", "x", "q"];
+    let expected = [row(1, &first), row(2, &second), row(3, &first), row(4, &second)];
+    for compression in [
+        Compression::UNCOMPRESSED,
+        Compression::SNAPPY,
+        Compression::ZSTD(Default::default()),
+        Compression::GZIP(Default::default()),
+        Compression::LZ4_RAW,
+    ] {
+        assert_eq!(rows(&every(compression)).unwrap(), expected, "{compression}");
+    }
+    with(&every(Compression::SNAPPY), |rows| {
+        rows.check(|_| true)?;
+        assert_eq!(rows.header()[..3], ["text", "long", "small"]);
+        rows.advance()?.unwrap().unwrap();
+        assert_eq!((rows.value(0), rows.value(3)), (None, Some(serde_json::json!(12.0))));
+        assert_eq!(rows.value(6), Some(serde_json::json!({ "a": 1 })));
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn long_columns_are_read_batch_by_batch() {
+    let n = 5000i64;
+    let bytes = file(
+        "message m { required int64 n; optional int64 o; }",
+        Compression::SNAPPY,
+        3,
+        |g, c, open| {
+            let first = g as i64 * n;
+            let writer = open.typed::<Int64Type>();
+            if c == 0 {
+                writer.write_batch(&(first..first + n).collect::<Vec<_>>(), None, None).unwrap();
+            } else {
+                let levels: Vec<i16> = (0..n).map(|i| i16::from(i % 3 == 0)).collect();
+                let values: Vec<i64> = (0..n).filter(|i| i % 3 == 0).map(|i| first + i).collect();
+                writer.write_batch(&values, Some(&levels), None).unwrap();
+            }
+        },
+    );
+    let read = rows(&bytes).unwrap();
+    assert_eq!(read.len(), 15000);
+    for (i, (line, fields)) in read.iter().enumerate() {
+        assert_eq!((*line, &fields[0]), (i as u64 + 1, &i.to_string()));
+        let other = if (i as i64 % n) % 3 == 0 { i.to_string() } else { String::new() };
+        assert_eq!(fields[1], other);
+    }
+}
+
+#[test]
+fn columns_of_other_kinds_are_refused_where_they_are_used() {
+    let schema = "message m { required binary q (UTF8); required int96 old;
+        required int64 t (TIMESTAMP(MILLIS, true)); required int32 day (DATE);
+        required group s { required int64 a; } repeated int64 list; }";
+    let bytes = file(schema, Compression::UNCOMPRESSED, 1, |_, c, open| {
+        match c {
+            0 => open.typed::<ByteArrayType>().write_batch(&texts(&["a"]), None, None),
+            1 => open.typed::<Int96Type>().write_batch(&[Int96::new()], None, None),
+            3 => open.typed::<Int32Type>().write_batch(&[1], None, None),
+            5 => open.typed::<Int64Type>().write_batch(&[1, 2], Some(&[1, 1]), Some(&[0, 1])),
+            _ => open.typed::<Int64Type>().write_batch(&[1], None, None),
+        }
+        .unwrap();
+    });
+    assert_eq!(rows(&bytes).unwrap()[0].1, ["a", "", "", "", "", ""]);
+    let error =
+        |at: usize| with(&bytes, |rows| rows.check(|used| used == at)).unwrap_err().to_string();
+    with(&bytes, |rows| rows.check(|used| used == 0)).unwrap();
+    assert!(error(1).contains("the column old holds values of the type INT96"), "{}", error(1));
+    assert!(error(2).contains("the column t holds values of the type Timestamp"), "{}", error(2));
+    assert!(error(3).contains("the column day holds values of the type Date"), "{}", error(3));
+    assert!(error(4).contains("the column s holds nested values"), "{}", error(4));
+    assert!(error(5).contains("the column list holds nested values"), "{}", error(5));
+}
+
+#[test]
+fn bytes_that_are_no_text_are_a_bad_row() {
+    let schema = "message m { required binary q; }";
+    let bytes = file(schema, Compression::UNCOMPRESSED, 1, |_, _, open| {
+        let values = [ByteArray::from("a"), ByteArray::from(vec![0xe9u8])];
+        open.typed::<ByteArrayType>().write_batch(&values, None, None).unwrap();
+    });
+    let error = rows(&bytes).unwrap_err().to_string();
+    assert!(error.contains("t:2: ") && error.contains("column q: invalid UTF-8"), "{error}");
+}
+
+/// Whatever becomes of a file, reading it ends with rows or with an error, never in a panic.
+#[test]
+fn damaged_files_are_refused() {
+    let whole = every(Compression::UNCOMPRESSED);
+    for cut in [0, 3, 4, 8, 100, whole.len() / 2, whole.len() - 1] {
+        let error = rows(&whole[..cut]).unwrap_err().to_string();
+        assert!(error.contains("t.parquet: not readable as Parquet"), "{cut}: {error}");
+    }
+    let mut refused = 0;
+    for at in 0..whole.len() {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0xff;
+        refused += usize::from(rows(&damaged).is_err());
+    }
+    assert!(refused > whole.len() / 4, "{refused} of {}", whole.len());
+}
