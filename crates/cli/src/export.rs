@@ -6,16 +6,17 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::{ArgGroup, Args, ValueEnum};
+use liken::data::Dataset;
 use liken::export::{
-    ExportedFile, NamedQuery, SynonymFormat, SynonymParams, Synonyms, VectorFormat, VectorSet,
-    Vectors,
+    DatasetExport, DatasetFormat, ExportedFile, NamedQuery, SynonymFormat, SynonymParams, Synonyms,
+    VectorFormat, VectorSet, Vectors,
 };
 use liken::file::{Folder, FolderKind, NewFile};
 use liken::matchers::Model;
 use serde_json::Value;
 
 use crate::console::{Console, Usage};
-use crate::output::{Grid, TableFormat, grouped};
+use crate::output::{Grid, TableFormat, grouped, typed};
 use crate::runs::read_queries;
 use crate::search::Shelf;
 
@@ -27,7 +28,12 @@ folder says which formula gives the score.
 Synonyms: words of documents near each word of queries, as rules (car => car, automobile) for
 the engine's search analyser, after lower-casing and before stemming.
 
+Datasets: tsv and parquet give the same dataset back (the line to type is printed); beir and
+trec have whole numbers alone: training clicks become the grades of train.
+
 Examples:
+  liken export data --format beir -o beir
+  liken export data --format trec --number-queries -o trec
   liken export model --vectors npy -o vectors
   liken export model --vectors jsonl --of queries --queries new.tsv -o vectors
   liken export model --synonyms solr -o synonyms.txt
@@ -48,6 +54,10 @@ pub struct ExportArgs {
     #[arg(long, value_name = "FORMAT", value_enum, group = "what")]
     synonyms: Option<Synonym>,
 
+    /// A dataset, in the format of others.
+    #[arg(long, value_name = "FORMAT", value_enum, group = "what")]
+    format: Option<Format>,
+
     /// What to write: a folder, or, for synonyms, a file (- for standard output).
     #[arg(short, long, value_name = "PATH")]
     output: PathBuf,
@@ -64,6 +74,10 @@ pub struct ExportArgs {
     /// Embed these queries (id<TAB>text, or just the text), instead of the dataset's.
     #[arg(long, value_name = "FILE", requires = "vectors")]
     queries: Option<PathBuf>,
+
+    /// Call the queries of a dataset q1, q2, … instead of by their ids.
+    #[arg(long, requires = "format")]
+    number_queries: bool,
 
     /// Synonyms with at least this cosine.
     #[arg(long, value_name = "X", requires = "synonyms",
@@ -123,6 +137,19 @@ enum Synonym {
     Tsv,
 }
 
+/// How a dataset is written.
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// corpus.jsonl, queries.jsonl, qrels/{train,dev,test}.tsv.
+    Beir,
+    /// documents.trec, topics.trec, qrels.{train,validation,test}.
+    Trec,
+    /// clicks.tsv, documents.jsonl, queries.tsv, judgments.tsv.
+    Tsv,
+    /// The same tables as Parquet.
+    Parquet,
+}
+
 /// Rules beyond which Elasticsearch's API refuses a set.
 const ELASTICSEARCH_MOST: usize = 10_000;
 
@@ -131,15 +158,16 @@ const SHOWN: usize = 20;
 
 pub fn run(args: &ExportArgs, console: &Console) -> anyhow::Result<()> {
     let (kind, _) = Folder::<Value>::peek(&args.source)?;
-    match (kind, args.vectors, args.synonyms) {
-        (FolderKind::Model, Some(format), _) => vectors(args, format, console),
-        (FolderKind::Model, _, Some(format)) => synonyms(args, format, console),
+    match (kind, args.vectors, args.synonyms, args.format) {
+        (FolderKind::Model, Some(format), ..) => vectors(args, format, console),
+        (FolderKind::Model, _, Some(format), _) => synonyms(args, format, console),
+        (FolderKind::Dataset, _, _, Some(format)) => dataset(args, format, console),
         (FolderKind::Dataset, ..) => usage(format!(
             "{}: is a dataset, and vectors and synonyms are what a model learns: name a model, or say --format",
             args.source.display()
         )),
-        (FolderKind::Model, None, None) => usage(format!(
-            "{}: is a model; --format writes a dataset: name one, or say --vectors or --synonyms",
+        (FolderKind::Model, ..) => usage(format!(
+            "{}: is a model, and --format writes a dataset: name a dataset, or say --vectors or --synonyms",
             args.source.display()
         )),
     }
@@ -147,6 +175,44 @@ pub fn run(args: &ExportArgs, console: &Console) -> anyhow::Result<()> {
 
 fn usage(message: String) -> anyhow::Result<()> {
     Err(Usage(message).into())
+}
+
+fn dataset(args: &ExportArgs, format: Format, console: &Console) -> anyhow::Result<()> {
+    let dataset = console.run(|_| Dataset::open(&args.source))?;
+    let export = DatasetExport {
+        dataset: &dataset,
+        format: format.into(),
+        number_queries: args.number_queries,
+    };
+    let (about, files) = console.run(|run| export.write(&args.output, args.force, run))?;
+    for warning in &about.warnings {
+        console.warn(warning);
+    }
+    let mut out = console.out();
+    let counts = about.counts;
+    writeln!(
+        out,
+        "{} queries, {} documents, {} training pairs, {} + {} held-out pairs",
+        grouped(counts.queries),
+        grouped(counts.documents),
+        grouped(counts.pairs),
+        grouped(counts.held_out.0),
+        grouped(counts.held_out.1)
+    )?;
+    written(args, &files, &mut out)?;
+    if !about.import.is_empty() {
+        let place = |word: &String| {
+            let is_file = files.iter().any(|file| file.name == *word);
+            match word.as_str() {
+                "." => typed(&args.output),
+                _ if is_file => typed(&args.output.join(word)),
+                _ => word.clone(),
+            }
+        };
+        let words: Vec<String> = about.import.iter().map(place).collect();
+        writeln!(out, "to read it again: liken import {} -o data", words.join(" "))?;
+    }
+    Ok(out.flush()?)
 }
 
 fn vectors(args: &ExportArgs, format: Vector, console: &Console) -> anyhow::Result<()> {
@@ -266,6 +332,17 @@ impl From<Vector> for VectorFormat {
             Vector::Npy => VectorFormat::Npy,
             Vector::Jsonl => VectorFormat::Jsonl,
             Vector::Safetensors => VectorFormat::Safetensors,
+        }
+    }
+}
+
+impl From<Format> for DatasetFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Beir => DatasetFormat::Beir,
+            Format::Trec => DatasetFormat::Trec,
+            Format::Tsv => DatasetFormat::Tsv,
+            Format::Parquet => DatasetFormat::Parquet,
         }
     }
 }

@@ -4,10 +4,12 @@
 //! Every export is a folder that appears whole or not at all, with an `about.json` that says
 //! what is in it; a list of synonyms is a single file.
 
+mod dataset;
 mod folder;
 mod synonyms;
 mod vectors;
 
+pub use dataset::{DatasetExport, DatasetExportAbout, DatasetFormat, ExportedCounts};
 pub use folder::ExportedFile;
 pub use synonyms::{Pair, SynonymFormat, SynonymParams, Synonyms};
 pub use vectors::{NamedQuery, VectorFormat, VectorSet, Vectors, VectorsAbout};

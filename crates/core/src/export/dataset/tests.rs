@@ -1,0 +1,183 @@
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::*;
+use crate::data::fixture::real_data;
+use crate::data::{DatasetAbout, DatasetWriter, Document, Evidence, Import, Query, SplitBy, Table};
+
+/// Documents with every kind of value, queries that want care, fractions and a grade of 0.
+fn dataset(path: &Path, plain: bool, evidence: Evidence) -> Dataset {
+    let mut writer = DatasetWriter::create(path, false).unwrap();
+    let texts = if plain { ["a & b", "c"] } else { ["a\tb", "\"c\nd"] };
+    for (id, text) in ["q one", "q,2"].iter().zip(texts) {
+        writer.query(&Query { id: (*id).into(), text: text.into(), clicks: 9.0 }).unwrap();
+    }
+    let mut documents = vec![
+        ("d1", json!({ "title": "One <b>", "body": "text\nmore", "url": "http://a.org" })),
+        ("d2", json!({ "title": "Zwei", "body": "ä & ö" })),
+    ];
+    if !plain {
+        documents.push(("d3", json!({ "body": { "word": 2 }, "year": 1984, "open": true })));
+        documents.push(("d4", json!({ "title": ["a", "b"], "year": -3, "price": 1.5 })));
+    }
+    for (id, fields) in &documents {
+        let fields = fields.as_object().unwrap().clone();
+        writer.document(&Document { id: (*id).into(), fields }).unwrap();
+    }
+    let n = documents.len();
+    let matrix = |entries: &[(u32, u32, f32)]| Csr::from_triplets(2, n, entries.to_vec()).unwrap();
+    let clicks = if plain { [(0, 0, 3.0), (1, 1, 1.0)] } else { [(0, 0, 0.1), (1, 1, 3.5)] };
+    let about = DatasetAbout::as_given(evidence);
+    let (validation, test) = (matrix(&[(0, 1, 1.0)]), matrix(&[(1, 0, 0.0), (1, 1, 1.0)]));
+    writer.finish(&matrix(&clicks), &validation, &test, &[], about).unwrap();
+    Dataset::open(path).unwrap()
+}
+
+fn export(dataset: &Dataset, format: DatasetFormat, target: &Path) -> DatasetExportAbout {
+    let export = DatasetExport { dataset, format, number_queries: false };
+    export.write(target, false, &Run::silent()).unwrap().0
+}
+
+/// What the arguments in `about.json` say, read as `liken import` does.
+fn import(folder: &Path, about: &DatasetExportAbout, target: &Path) -> Dataset {
+    let mut import = Import::default();
+    let table = |name: &String| Some(Table::new(folder.join(name)));
+    match &about.import[..] {
+        [kind, _] => {
+            assert_eq!(kind, "beir");
+            import.beir = Some(folder.to_owned());
+        }
+        arguments => {
+            for pair in arguments.chunks(2) {
+                match pair[0].as_str() {
+                    "--clicks" => import.clicks = table(&pair[1]),
+                    "--documents" => import.documents = table(&pair[1]),
+                    "--queries" => import.queries = table(&pair[1]),
+                    "--judgments" => import.judgments = table(&pair[1]),
+                    "--min-clicks" => import.min_clicks = pair[1].parse().ok(),
+                    other => panic!("{other}"),
+                }
+            }
+        }
+    }
+    import.run(target, false, &Run::silent()).unwrap();
+    Dataset::open(target).unwrap()
+}
+
+fn same(a: &Dataset, b: &Dataset) {
+    assert_eq!((&a.clicks, &a.validation, &a.test), (&b.clicks, &b.validation, &b.test));
+    assert_eq!((a.queries.len(), a.documents.len()), (b.queries.len(), b.documents.len()));
+    for (a, b) in a.queries.iter().zip(b.queries.iter()) {
+        let (a, b) = (a.unwrap(), b.unwrap());
+        assert_eq!((a.id, a.text), (b.id, b.text));
+    }
+    for (a, b) in a.documents.iter().zip(b.documents.iter()) {
+        assert_eq!(a.unwrap(), b.unwrap());
+    }
+}
+
+fn formats() -> Vec<DatasetFormat> {
+    let mut formats = vec![DatasetFormat::Tsv];
+    if cfg!(feature = "parquet") {
+        formats.push(DatasetFormat::Parquet);
+    }
+    formats
+}
+
+#[test]
+fn tables_give_the_same_dataset_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: String| -> PathBuf { dir.path().join(name) };
+    for (n, (plain, evidence)) in [
+        (true, Evidence::Judgments),
+        (false, Evidence::Judgments),
+        (true, Evidence::HeldOutClicks),
+        (false, Evidence::HeldOutClicks),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let dataset = dataset(&path(format!("data{n}")), plain, evidence);
+        for format in formats() {
+            let out = path(format!("{format:?}{n}"));
+            let about = export(&dataset, format, &out);
+            let back = import(&out, &about, &path(format!("{format:?}{n}-back")));
+            same(&dataset, &back);
+            assert_eq!(back.about().evidence, evidence);
+            assert_eq!(back.about().split.by, SplitBy::Given);
+        }
+    }
+}
+
+#[test]
+fn a_beir_folder_gives_the_same_dataset_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let dataset = dataset(&dir.path().join("data"), true, Evidence::Judgments);
+    let out = dir.path().join("beir");
+    let about = export(&dataset, DatasetFormat::Beir, &out);
+    same(&dataset, &import(&out, &about, &dir.path().join("back")));
+    let train = fs::read_to_string(out.join("qrels/train.tsv")).unwrap();
+    assert_eq!(train, "query-id\tcorpus-id\tscore\nq one\td1\t3\nq,2\td2\t1\n");
+    assert!(about.warnings.is_empty());
+}
+
+#[test]
+fn what_beir_and_trec_cannot_hold_is_refused_or_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let rich = dataset(&dir.path().join("rich"), false, Evidence::Judgments);
+    let plain = dataset(&dir.path().join("plain"), true, Evidence::Judgments);
+    let refused = |dataset: &Dataset, format, number_queries| {
+        let export = DatasetExport { dataset, format, number_queries };
+        export.write(&dir.path().join("no"), false, &Run::silent()).unwrap_err().to_string()
+    };
+    let bag = refused(&rich, DatasetFormat::Beir, false);
+    assert!(bag.contains("the field body of the document \"d3\" is a bag of counts"), "{bag}");
+    let id = refused(&plain, DatasetFormat::Trec, false);
+    assert!(id.contains("the query id \"q one\"") && id.contains("--number-queries"), "{id}");
+    assert!(refused(&rich, DatasetFormat::Trec, true).contains("d3"));
+    assert!(!dir.path().join("no").exists());
+    let mut whole = Whole::default();
+    assert_eq!([0.1, -0.2, 2.5, 3.0].map(|value| whole.weight(value)), [1, -1, 3, 3]);
+    assert_eq!((whole.grade(0.4), whole.changed), (0, 4));
+}
+
+#[test]
+fn trec_files_are_escaped_and_numbered() {
+    let dir = tempfile::tempdir().unwrap();
+    let dataset = dataset(&dir.path().join("data"), true, Evidence::Judgments);
+    let out = dir.path().join("trec");
+    let export =
+        DatasetExport { dataset: &dataset, format: DatasetFormat::Trec, number_queries: true };
+    let (about, files) = export.write(&out, false, &Run::silent()).unwrap();
+    assert!(about.import.is_empty() && about.warnings.is_empty());
+    let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    let expected =
+        ["documents.trec", "topics.trec", "qrels.train", "qrels.validation", "qrels.test"];
+    assert_eq!(names, expected);
+    let read = |name: &str| fs::read_to_string(out.join(name)).unwrap();
+    assert_eq!(
+        read("documents.trec").split("<DOC>\n").nth(1).unwrap(),
+        "<DOCNO>d1</DOCNO>\n<TITLE>One &lt;b&gt;</TITLE>\n<URL>http://a.org</URL>\n<TEXT>\ntext\nmore\n</TEXT>\n</DOC>\n"
+    );
+    let topic = "<top>\n<num> Number: q1\n<title> a &amp; b\n</top>\n";
+    assert!(read("topics.trec").starts_with(topic));
+    assert_eq!(read("qrels.test"), "q2 0 d1 0\nq2 0 d2 1\n");
+}
+
+/// A collection as it is published: import, export, import.
+#[test]
+fn nfcorpus_comes_back_from_every_format() {
+    let Some(folder) = real_data("nfcorpus") else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    let source = Import { beir: Some(folder), ..Import::default() };
+    source.run(&data, false, &Run::silent()).unwrap();
+    let dataset = Dataset::open(&data).unwrap();
+    for format in [vec![DatasetFormat::Beir], formats()].concat() {
+        let out = dir.path().join(format!("{format:?}"));
+        let about = export(&dataset, format, &out);
+        same(&dataset, &import(&out, &about, &dir.path().join(format!("{format:?}-back"))));
+    }
+}
