@@ -6,7 +6,7 @@ SKIP_LOG = $(CURDIR)/.skipped-tests
 VENV = .venv
 PYTHON = $(VENV)/bin/python
 
-.PHONY: help test check bench demo
+.PHONY: help test check bench bm25 demo
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -29,6 +29,10 @@ check: ## what `test` does not: lints, documentation, licences and advisories of
 bench: $(PYTHON) ## measure the kernels beside scipy and scikit-learn (docs/BENCHMARKS.md)
 	cargo build --release -p liken --examples
 	$(PYTHON) bench/kernels.py
+
+bm25: $(PYTHON) ## check BM25 on the SMART collections against bm25s (real data: LIKEN_DATA)
+	cargo build --release -p liken-cli
+	$(PYTHON) bench/bm25_peer.py
 
 demo: ## train, compare and explain on the built-in click log
 	cargo run --release -- demo
