@@ -2,6 +2,8 @@
 # compiled twice.
 
 PACKAGES = -p liken -p liken-cli
+# What the tests are built with: everything that needs nothing but a Rust compiler.
+FEATURES = --features liken-cli/parquet
 SKIP_LOG = $(CURDIR)/.skipped-tests
 VENV = .venv
 PYTHON = $(VENV)/bin/python
@@ -14,15 +16,16 @@ help: ## show this list
 test: ## check the style and run every test (real data: LIKEN_DATA, default ../shared/data)
 	cargo fmt --all --check
 	@rm -f $(SKIP_LOG)
-	LIKEN_SKIP_LOG=$(SKIP_LOG) cargo test --release $(PACKAGES)
+	LIKEN_SKIP_LOG=$(SKIP_LOG) cargo test --release $(PACKAGES) $(FEATURES)
 	@if [ -f $(SKIP_LOG) ]; then \
 	  echo "$$(wc -l < $(SKIP_LOG)) tests skipped for want of real data (LIKEN_DATA)"; rm -f $(SKIP_LOG); \
 	else echo "0 tests skipped for want of real data"; fi
 
-check: ## what `test` does not: lints, documentation, licences and advisories of dependencies
+check: ## what `test` does not: lints (also of the default build, without Parquet), documentation, licences, advisories
 	cargo fmt --all --check
-	cargo clippy --release $(PACKAGES) --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --release $(PACKAGES) --no-deps --document-private-items
+	cargo clippy --release $(PACKAGES) $(FEATURES) --all-targets -- -D warnings
+	cargo clippy --release $(PACKAGES) -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --release $(PACKAGES) $(FEATURES) --no-deps --document-private-items
 	@if cargo deny --version >/dev/null 2>&1; then cargo deny check; \
 	else echo "cargo-deny is not installed, so licences and advisories were not checked: cargo install cargo-deny"; fi
 

@@ -67,40 +67,40 @@ pub struct ExportArgs {
     force: bool,
 
     /// Whose vectors.
-    #[arg(long, value_name = "SET,…", value_enum, value_delimiter = ',', requires = "vectors",
+    #[arg(long, value_name = "SET,…", value_enum, value_delimiter = ',', conflicts_with_all = ["synonyms", "format"],
         default_values_t = [Set::Documents, Set::Queries])]
     of: Vec<Set>,
 
     /// Embed these queries (id<TAB>text, or just the text), instead of the dataset's.
-    #[arg(long, value_name = "FILE", requires = "vectors")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["synonyms", "format"])]
     queries: Option<PathBuf>,
 
     /// Call the queries of a dataset q1, q2, … instead of by their ids.
-    #[arg(long, requires = "format")]
+    #[arg(long, conflicts_with_all = ["vectors", "synonyms"])]
     number_queries: bool,
 
     /// Synonyms with at least this cosine.
-    #[arg(long, value_name = "X", requires = "synonyms",
+    #[arg(long, value_name = "X", conflicts_with_all = ["vectors", "format"],
         default_value_t = SynonymParams::default().min_score)]
     min_score: f64,
 
     /// So many synonyms a word at most.
-    #[arg(long, value_name = "N", requires = "synonyms",
+    #[arg(long, value_name = "N", conflicts_with_all = ["vectors", "format"],
         default_value_t = SynonymParams::default().per_word)]
     per_word: usize,
 
     /// Only words in so many training queries, and synonyms in so many training documents.
-    #[arg(long, value_name = "N", requires = "synonyms",
+    #[arg(long, value_name = "N", conflicts_with_all = ["vectors", "format"],
         default_value_t = SynonymParams::default().min_count)]
     min_count: u32,
 
     /// Write the model's stems as they are, for a filter behind the same stemmer.
-    #[arg(long, requires = "synonyms")]
+    #[arg(long, conflicts_with_all = ["vectors", "format"])]
     stems: bool,
 
     /// Where the dataset of the model lies, if not where it was in training (for the words of
     /// synonyms).
-    #[arg(long, value_name = "DIR", requires = "synonyms")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["vectors", "format"])]
     dataset: Option<PathBuf>,
 }
 

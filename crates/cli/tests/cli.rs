@@ -17,6 +17,8 @@ mod events;
 mod experiment;
 #[path = "cli/fuse.rs"]
 mod fuse;
+#[path = "cli/export.rs"]
+mod export;
 #[path = "cli/import.rs"]
 mod import;
 #[path = "cli/import_bad.rs"]

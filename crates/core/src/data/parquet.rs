@@ -9,7 +9,7 @@ mod pages;
 use std::fs::File;
 use std::path::Path;
 
-use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as PhysicalType};
+use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as PhysicalType};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
@@ -81,6 +81,7 @@ impl<'r> ParquetRows<'r> {
         read.map_err(|error| input.failure(error))?;
         let file = File::open(path).map_err(Error::io("read", path))?;
         let file = SerializedFileReader::new(file).map_err(|error| unreadable(&input, 0, error))?;
+        check_packing(&input, &file)?;
         let schema = file.metadata().file_metadata().schema_descr();
         let mut columns: Vec<ColumnAbout> = schema
             .root_schema()
@@ -262,6 +263,31 @@ impl Field {
     }
 }
 
+/// An error if the columns are packed in a way that is not compiled in.
+fn check_packing(input: &Input<'_>, file: &SerializedFileReader<File>) -> Result<()> {
+    let groups = file.metadata().row_groups().iter();
+    let mut packings = groups.flat_map(|group| group.columns()).map(|column| column.compression());
+    let unknown = packings.find(|packing| {
+        !matches!(
+            packing,
+            Compression::UNCOMPRESSED
+                | Compression::SNAPPY
+                | Compression::GZIP(_)
+                | Compression::ZSTD(_)
+                | Compression::LZ4
+                | Compression::LZ4_RAW
+        )
+    });
+    match unknown {
+        None => Ok(()),
+        Some(packing) => Err(Error::Unusable {
+            path: input.label().to_owned(),
+            problem: format!("is packed with {packing}, which is not read"),
+            advice: "write it with snappy, zstd, gzip or lz4, or unpacked".into(),
+        }),
+    }
+}
+
 /// Whether a column can be read; else what it holds.
 fn readable(column: &ColumnDescriptor) -> std::result::Result<(), String> {
     use ConvertedType as Is;
@@ -380,7 +406,9 @@ fn unreadable(input: &Input<'_>, after: u64, error: ParquetError) -> Error {
     Error::Unusable {
         path: input.label().to_owned(),
         problem: format!("not readable as Parquet{place}: {error}"),
-        advice: "copy or download the file again; if it is no Parquet, give its format with --input-format".into(),
+        advice:
+            "copy or download the file again; if it is no Parquet, change the ending of its name"
+                .into(),
     }
 }
 
