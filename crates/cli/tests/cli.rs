@@ -23,6 +23,10 @@ mod export;
 mod import;
 #[path = "cli/import_bad.rs"]
 mod import_bad;
+#[path = "cli/import_formats.rs"]
+mod import_formats;
+#[path = "cli/import_real.rs"]
+mod import_real;
 #[path = "cli/info.rs"]
 mod info;
 #[path = "cli/manners.rs"]
