@@ -263,10 +263,12 @@ fn read_documents(
         }
         // As the import of BEIR folders does.
         let has = |name: &str| fields.iter().any(|field| field == name);
-        if has("body") && !has("text") && !object.contains_key("body") {
-            if let Some(text) = object.remove("text") {
-                object.insert("body".into(), text);
-            }
+        if has("body")
+            && !has("text")
+            && !object.contains_key("body")
+            && let Some(text) = object.remove("text")
+        {
+            object.insert("body".into(), text);
         }
         documents.push(Document { id, fields: object });
     }

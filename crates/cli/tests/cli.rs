@@ -15,10 +15,10 @@ mod eval;
 mod events;
 #[path = "cli/experiment.rs"]
 mod experiment;
-#[path = "cli/fuse.rs"]
-mod fuse;
 #[path = "cli/export.rs"]
 mod export;
+#[path = "cli/fuse.rs"]
+mod fuse;
 #[path = "cli/import.rs"]
 mod import;
 #[path = "cli/import_bad.rs"]

@@ -45,7 +45,7 @@ fn with<T>(bytes: &[u8], work: impl FnOnce(&mut ParquetRows<'_>) -> Result<T>) -
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t.parquet");
     File::create(&path).unwrap().write_all(bytes).unwrap();
-    let mut rows = ParquetRows::open(Input::open(&path, Run::silent())?, &path)?;
+    let mut rows = ParquetRows::open(Input::open(&path, None, Run::silent())?, &path)?;
     assert_eq!(rows.input().checksum().1, crate::file::checksum(&path)?);
     work(&mut rows)
 }
