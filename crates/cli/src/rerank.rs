@@ -90,6 +90,10 @@ pub fn run(args: &RerankArgs, console: &Console) -> anyhow::Result<()> {
     if !(0.0..=1.0).contains(&args.mix) {
         return Err(Usage(format!("--mix {}: expected a share from 0 to 1", args.mix)).into());
     }
+    if args.normalise == NormaliseName::Max {
+        let message = "--normalise max: a model's scores may lie below 0; take z-score or min-max";
+        return Err(Usage(message.into()).into());
+    }
     check_output(&args.output, args.force)?;
     let engine = console.run(|run| read_run(&args.run, false, *run))?.0;
     let mut model = console.run(|_| Model::open(&args.model))?;

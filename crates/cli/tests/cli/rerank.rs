@@ -75,6 +75,8 @@ fn a_mix_lies_between_and_depth_leaves_the_rest() {
     for more in ["--mix 2", "--mix=-0.1", "--mix NaN"] {
         place.run(&line("rmls", more)).refused(2, &["--mix", "from 0 to 1"]);
     }
+    let said = place.run(&line("rmls", "--mix 0.5 --normalise max"));
+    said.refused(2, &["--normalise max", "below 0"]);
 }
 
 #[test]
