@@ -248,6 +248,7 @@ fn read_corpus(docs: &Csr, near: &Path) -> Result<Counts> {
         split: SplitAbout { by: SplitBy::Given, seed: 0, shares: (0.0, 0.0) },
         min_clicks: None,
         evidence: Evidence::Judgments,
+        events: None,
         report: Vec::new(),
     };
     writer.finish(&none, &none, &none, &[], about)?;

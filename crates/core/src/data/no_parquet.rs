@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::input::Input;
 use super::table::Checked;
-use crate::{Error, Result};
+use crate::{Error, Result, Run};
 
 /// No rows: none of these can be made.
 pub(super) struct ParquetRows<'r> {
@@ -16,7 +16,7 @@ pub(super) struct ParquetRows<'r> {
 }
 
 impl<'r> ParquetRows<'r> {
-    pub(super) fn open(input: Input<'r>, _path: &Path) -> Result<Self> {
+    pub(super) fn open(input: Input<'r>, _path: &Path, _run: Run<'r>) -> Result<Self> {
         Err(Error::Unusable {
             path: input.label().to_owned(),
             problem: "is Parquet, which this liken was built without".into(),

@@ -4,22 +4,22 @@
 //! may be there, but not be used. Text that is marked as JSON is read as JSON. The file is read
 //! twice: once for its checksum, like every source, and once by seeking.
 
+mod cells;
 mod pages;
 
 use std::fs::File;
 use std::path::Path;
 
-use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as PhysicalType};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{ByteArray, DataType};
+use parquet::basic::{Compression, ConvertedType};
+use parquet::column::reader::ColumnReader;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::schema::types::ColumnDescriptor;
-use serde_json::{Number, Value};
+use serde_json::Value;
 
-use super::input::Input;
+use super::input::{self, Input};
 use super::table::{BadRow, Checked};
-use crate::{Error, Result};
+use crate::{Error, Result, Run};
+use cells::{Cell, Leaf, read};
 use pages::open_column;
 
 /// Rows decoded at a time.
@@ -38,33 +38,15 @@ pub(super) struct ParquetRows<'r> {
     batch: Vec<Vec<Cell>>,
     row: Vec<Field>,
     number: u64,
+    stage: String,
+    run: Run<'r>,
 }
 
 struct ColumnAbout {
     name: String,
-    /// How it is read, if it can be.
-    leaf: Option<Leaf>,
-    /// What it holds, for people.
-    kind: String,
+    /// How it is read; if it cannot be, what it holds, for people.
+    leaf: std::result::Result<Leaf, String>,
     is_json: bool,
-}
-
-/// A column of values that can be read.
-#[derive(Clone, Copy)]
-struct Leaf {
-    /// Its place among the leaves of the schema.
-    at: usize,
-    /// Whether values can be missing.
-    optional: bool,
-    /// Whether whole numbers are 0 or more.
-    unsigned: bool,
-}
-
-/// A value as it was decoded.
-enum Cell {
-    Null,
-    Text(ByteArray),
-    Other(Value),
 }
 
 /// A value of the current row, and how it is written.
@@ -76,9 +58,9 @@ struct Field {
 
 impl<'r> ParquetRows<'r> {
     /// Opens the file at `path`, of which `input` has read nothing but the head.
-    pub(super) fn open(mut input: Input<'r>, path: &Path) -> Result<Self> {
-        let read = std::io::copy(&mut input, &mut std::io::sink());
-        read.map_err(|error| input.failure(error))?;
+    pub(super) fn open(mut input: Input<'r>, path: &Path, run: Run<'r>) -> Result<Self> {
+        let hashed = std::io::copy(&mut input, &mut std::io::sink());
+        hashed.map_err(|error| input.failure(error))?;
         let file = File::open(path).map_err(Error::io("read", path))?;
         let file = SerializedFileReader::new(file).map_err(|error| unreadable(&input, 0, error))?;
         check_packing(&input, &file)?;
@@ -89,28 +71,18 @@ impl<'r> ParquetRows<'r> {
             .iter()
             .map(|field| ColumnAbout {
                 name: field.name().to_owned(),
-                leaf: None,
-                kind: "nested values".into(),
+                leaf: Err("nothing".into()),
                 is_json: false,
             })
             .collect();
-        for (leaf, descriptor) in schema.columns().iter().enumerate() {
-            let is_list = descriptor.self_type().get_basic_info().has_repetition()
-                && descriptor.self_type().get_basic_info().repetition() == Repetition::REPEATED;
-            if descriptor.path().parts().len() == 1 && !is_list {
-                let column = &mut columns[schema.get_column_root_idx(leaf)];
-                column.is_json = descriptor.converted_type() == ConvertedType::JSON;
-                match readable(descriptor) {
-                    Ok(()) => {
-                        let optional = descriptor.max_def_level() > 0;
-                        let unsigned = is_unsigned(descriptor.converted_type());
-                        column.leaf = Some(Leaf { at: leaf, optional, unsigned });
-                    }
-                    Err(kind) => column.kind = kind,
-                }
-            }
+        for (at, descriptor) in schema.columns().iter().enumerate() {
+            let column = &mut columns[schema.get_column_root_idx(at)];
+            column.leaf = Leaf::of(at, descriptor);
+            column.is_json = descriptor.converted_type() == ConvertedType::JSON;
         }
         Ok(ParquetRows {
+            stage: format!("reading the rows of {}", input::name(input.label())),
+            run,
             input,
             file,
             readers: Vec::new(),
@@ -134,14 +106,15 @@ impl<'r> ParquetRows<'r> {
 
     /// An error if a column that is `used` holds what cannot be read.
     pub(super) fn check(&self, used: impl Fn(usize) -> bool) -> Result<()> {
-        let mut columns = self.columns.iter().enumerate();
-        let bad = columns.find(|(at, column)| column.leaf.is_none() && used(*at));
-        let Some((_, column)) = bad else { return Ok(()) };
+        let columns = self.columns.iter().enumerate().filter(|(at, _)| used(*at));
+        let mut refused =
+            columns.filter_map(|(_, column)| Some((column, column.leaf.as_ref().err()?)));
+        let Some((column, kind)) = refused.next() else { return Ok(()) };
         Err(Error::Unusable {
             path: self.input.label().to_owned(),
             problem: format!(
-                "the column {} holds {}, expected text, numbers or truth values",
-                column.name, column.kind
+                "the column {} holds {kind}, expected text, numbers or truth values",
+                column.name
             ),
             advice: "convert the column when the file is written (to text, for example), or leave it out".into(),
         })
@@ -214,6 +187,8 @@ impl<'r> ParquetRows<'r> {
     /// Decodes the next batch; `false` at the end of the file.
     fn decode(&mut self) -> Result<bool> {
         let number = self.number;
+        let total = u64::try_from(self.file.metadata().file_metadata().num_rows()).ok();
+        self.run.step(&self.stage, number, total)?;
         while self.left == 0 {
             if self.next_group == self.file.num_row_groups() {
                 return Ok(false);
@@ -224,25 +199,29 @@ impl<'r> ParquetRows<'r> {
             self.readers = self
                 .columns
                 .iter()
-                .map(|column| column.leaf.map(|leaf| open_column(&*group, leaf.at)).transpose())
+                .map(|column| match &column.leaf {
+                    Ok(leaf) => open_column(&*group, leaf.at).map(Some),
+                    Err(_) => Ok(None),
+                })
                 .collect::<std::result::Result<_, _>>()
                 .map_err(failed)?;
             self.next_group += 1;
         }
         let n = self.left.min(BATCH);
         self.left -= n;
-        let leaves = self.columns.iter().map(|column| column.leaf);
-        for ((reader, leaf), cells) in self.readers.iter_mut().zip(leaves).zip(&mut self.batch) {
+        let leaves = self.columns.iter().map(|column| column.leaf.as_ref().ok());
+        for ((reader, leaf), batch) in self.readers.iter_mut().zip(leaves).zip(&mut self.batch) {
             match reader.as_mut().zip(leaf) {
                 Some((reader, leaf)) => {
-                    read(reader, leaf, n, cells).map_err(|e| unreadable(&self.input, number, e))?;
-                    if cells.len() != n {
+                    read(reader, *leaf, n, batch)
+                        .map_err(|e| unreadable(&self.input, number, e))?;
+                    if batch.len() != n {
                         let error = ParquetError::EOF("a column ends too early".into());
                         return Err(unreadable(&self.input, number, error));
                     }
-                    cells.reverse();
+                    batch.reverse();
                 }
-                None => cells.resize_with(n, || Cell::Null),
+                None => batch.resize_with(n, || Cell::Null),
             }
         }
         Ok(true)
@@ -286,116 +265,6 @@ fn check_packing(input: &Input<'_>, file: &SerializedFileReader<File>) -> Result
             advice: "write it with snappy, zstd, gzip or lz4, or unpacked".into(),
         }),
     }
-}
-
-/// Whether a column can be read; else what it holds.
-fn readable(column: &ColumnDescriptor) -> std::result::Result<(), String> {
-    use ConvertedType as Is;
-    let converted = column.converted_type();
-    let whole = [
-        Is::NONE,
-        Is::INT_8,
-        Is::INT_16,
-        Is::INT_32,
-        Is::INT_64,
-        Is::UINT_8,
-        Is::UINT_16,
-        Is::UINT_32,
-        Is::UINT_64,
-    ];
-    let fine = match column.physical_type() {
-        PhysicalType::BOOLEAN | PhysicalType::FLOAT | PhysicalType::DOUBLE => true,
-        PhysicalType::INT32 | PhysicalType::INT64 => {
-            let integer =
-                matches!(column.logical_type_ref(), None | Some(LogicalType::Integer { .. }));
-            whole.contains(&converted) && integer
-        }
-        // Some writers do not mark text as such.
-        PhysicalType::BYTE_ARRAY => {
-            matches!(converted, Is::NONE | Is::UTF8 | Is::ENUM | Is::JSON)
-        }
-        PhysicalType::INT96 | PhysicalType::FIXED_LEN_BYTE_ARRAY => false,
-    };
-    if fine {
-        return Ok(());
-    }
-    Err(match column.logical_type_ref() {
-        Some(logical) => format!("values of the type {logical:?}"),
-        None if converted != Is::NONE => format!("values of the type {converted}"),
-        None => format!("values of the type {}", column.physical_type()),
-    })
-}
-
-fn is_unsigned(converted: ConvertedType) -> bool {
-    use ConvertedType::{UINT_8, UINT_16, UINT_32, UINT_64};
-    matches!(converted, UINT_8 | UINT_16 | UINT_32 | UINT_64)
-}
-
-/// Reads `n` cells of a column.
-fn read(
-    reader: &mut ColumnReader,
-    leaf: Leaf,
-    n: usize,
-    cells: &mut Vec<Cell>,
-) -> std::result::Result<(), ParquetError> {
-    match reader {
-        ColumnReader::BoolColumnReader(reader) => {
-            typed(reader, leaf, n, cells, |value| Cell::Other(value.into()))
-        }
-        ColumnReader::Int32ColumnReader(reader) => typed(reader, leaf, n, cells, |value| {
-            Cell::Other(if leaf.unsigned { value.cast_unsigned().into() } else { value.into() })
-        }),
-        ColumnReader::Int64ColumnReader(reader) => typed(reader, leaf, n, cells, |value| {
-            Cell::Other(if leaf.unsigned { value.cast_unsigned().into() } else { value.into() })
-        }),
-        ColumnReader::FloatColumnReader(reader) => typed(reader, leaf, n, cells, |value| {
-            // Widened, it would have digits that nobody wrote.
-            fraction(value.to_string().parse().unwrap_or(f64::from(value)))
-        }),
-        ColumnReader::DoubleColumnReader(reader) => typed(reader, leaf, n, cells, fraction),
-        ColumnReader::ByteArrayColumnReader(reader) => typed(reader, leaf, n, cells, Cell::Text),
-        ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => {
-            Err(ParquetError::NYI("such columns are not read".into()))
-        }
-    }
-}
-
-fn typed<T: DataType>(
-    reader: &mut ColumnReaderImpl<T>,
-    leaf: Leaf,
-    n: usize,
-    cells: &mut Vec<Cell>,
-    cell: impl Fn(T::T) -> Cell,
-) -> std::result::Result<(), ParquetError> {
-    let (mut values, mut levels) = (Vec::with_capacity(n), Vec::with_capacity(n));
-    // A call may stop at the end of a page.
-    let mut records = 0;
-    while records < n {
-        let levels = if leaf.optional { Some(&mut levels) } else { None };
-        let (more, _, _) = reader.read_records(n - records, levels, None, &mut values)?;
-        if more == 0 {
-            break;
-        }
-        records += more;
-    }
-    let mut values = values.into_iter();
-    if leaf.optional {
-        for level in levels {
-            let value = if level > 0 { values.next() } else { None };
-            cells.push(value.map_or(Cell::Null, &cell));
-        }
-    } else {
-        cells.extend(values.map(cell));
-    }
-    Ok(())
-}
-
-/// A fraction; one that is not finite stays text, which no number is made of.
-fn fraction(value: f64) -> Cell {
-    Cell::Other(match Number::from_f64(value) {
-        Some(number) => Value::Number(number),
-        None => Value::String(value.to_string()),
-    })
 }
 
 fn unreadable(input: &Input<'_>, after: u64, error: ParquetError) -> Error {

@@ -42,7 +42,9 @@ impl<'r> Records<'r> {
         run: Run<'r>,
     ) -> Result<Self> {
         let body = match format {
-            TableFormat::Parquet => Body::Parquet(Box::new(ParquetRows::open(input, &table.path)?)),
+            TableFormat::Parquet => {
+                Body::Parquet(Box::new(ParquetRows::open(input, &table.path, run)?))
+            }
             TableFormat::Tsv => Body::Tsv { lines: Lines::new(input), ends: Vec::new() },
             TableFormat::Jsonl => Body::Jsonl { lines: Lines::new(input), object: Map::new() },
             TableFormat::Csv => Body::Csv {

@@ -3,14 +3,14 @@ use std::sync::Arc;
 
 use parquet::basic::Compression;
 use parquet::data_type::{
-    BoolType, ByteArrayType, DoubleType, FloatType, Int32Type, Int64Type, Int96, Int96Type,
+    BoolType, ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type, Int64Type, Int96,
+    Int96Type,
 };
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
 
 use super::*;
-use crate::Run;
 
 /// Writes the groups of a file, column by column.
 fn file(
@@ -45,7 +45,8 @@ fn with<T>(bytes: &[u8], work: impl FnOnce(&mut ParquetRows<'_>) -> Result<T>) -
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t.parquet");
     File::create(&path).unwrap().write_all(bytes).unwrap();
-    let mut rows = ParquetRows::open(Input::open(&path, None, Run::silent())?, &path)?;
+    let mut rows =
+        ParquetRows::open(Input::open(&path, None, Run::silent())?, &path, Run::silent())?;
     assert_eq!(rows.input().checksum().1, crate::file::checksum(&path)?);
     work(&mut rows)
 }
@@ -193,4 +194,19 @@ fn damaged_files_are_refused() {
         refused += usize::from(rows(&damaged).is_err());
     }
     assert!(refused > whole.len() / 4, "{refused} of {}", whole.len());
+}
+
+#[test]
+fn a_stopped_reading_stops_between_batches() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.parquet");
+    File::create(&path).unwrap().write_all(&every(Compression::SNAPPY)).unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let cancelled = || stop.load(std::sync::atomic::Ordering::Relaxed);
+    let run = Run::new(&|_| {}, &cancelled);
+    let mut rows = ParquetRows::open(Input::open(&path, run).unwrap(), &path, run).unwrap();
+    rows.advance().unwrap().unwrap().unwrap();
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    rows.advance().unwrap().unwrap().unwrap();
+    assert!(matches!(rows.advance(), Err(Error::Cancelled)));
 }

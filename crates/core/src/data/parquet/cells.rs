@@ -1,0 +1,153 @@
+//! The values of a column as they are decoded.
+
+use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as PhysicalType};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{ByteArray, DataType};
+use parquet::errors::{ParquetError, Result};
+use parquet::schema::types::ColumnDescriptor;
+use serde_json::{Number, Value};
+
+/// A column of values that can be read.
+#[derive(Clone, Copy)]
+pub(super) struct Leaf {
+    /// Its place among the leaves of the schema.
+    pub at: usize,
+    /// Whether values can be missing.
+    optional: bool,
+    /// Whether whole numbers are 0 or more.
+    unsigned: bool,
+}
+
+impl Leaf {
+    /// How to read the leaf number `at` of a schema; else what it holds, for people.
+    pub(super) fn of(at: usize, column: &ColumnDescriptor) -> std::result::Result<Self, String> {
+        let about = column.self_type().get_basic_info();
+        let is_list = about.has_repetition() && about.repetition() == Repetition::REPEATED;
+        if column.path().parts().len() > 1 || is_list {
+            return Err("nested values".into());
+        }
+        readable(column)?;
+        Ok(Leaf {
+            at,
+            optional: column.max_def_level() > 0,
+            unsigned: is_unsigned(column.converted_type()),
+        })
+    }
+}
+
+/// A value as it was decoded.
+pub(super) enum Cell {
+    Null,
+    Text(ByteArray),
+    Other(Value),
+}
+
+/// Whether a column can be read; else what it holds.
+fn readable(column: &ColumnDescriptor) -> std::result::Result<(), String> {
+    use ConvertedType as Is;
+    let converted = column.converted_type();
+    let whole = [
+        Is::NONE,
+        Is::INT_8,
+        Is::INT_16,
+        Is::INT_32,
+        Is::INT_64,
+        Is::UINT_8,
+        Is::UINT_16,
+        Is::UINT_32,
+        Is::UINT_64,
+    ];
+    let fine = match column.physical_type() {
+        PhysicalType::BOOLEAN | PhysicalType::FLOAT | PhysicalType::DOUBLE => true,
+        PhysicalType::INT32 | PhysicalType::INT64 => {
+            let integer =
+                matches!(column.logical_type_ref(), None | Some(LogicalType::Integer { .. }));
+            whole.contains(&converted) && integer
+        }
+        // Some writers do not mark text as such.
+        PhysicalType::BYTE_ARRAY => {
+            matches!(converted, Is::NONE | Is::UTF8 | Is::ENUM | Is::JSON)
+        }
+        PhysicalType::INT96 | PhysicalType::FIXED_LEN_BYTE_ARRAY => false,
+    };
+    if fine {
+        return Ok(());
+    }
+    Err(match column.logical_type_ref() {
+        Some(logical) => format!("values of the type {logical:?}"),
+        None if converted != Is::NONE => format!("values of the type {converted}"),
+        None => format!("values of the type {}", column.physical_type()),
+    })
+}
+
+fn is_unsigned(converted: ConvertedType) -> bool {
+    use ConvertedType::{UINT_8, UINT_16, UINT_32, UINT_64};
+    matches!(converted, UINT_8 | UINT_16 | UINT_32 | UINT_64)
+}
+
+/// Reads `n` cells of a column.
+pub(super) fn read(
+    reader: &mut ColumnReader,
+    leaf: Leaf,
+    n: usize,
+    cells: &mut Vec<Cell>,
+) -> Result<()> {
+    match reader {
+        ColumnReader::BoolColumnReader(reader) => {
+            typed(reader, leaf, n, cells, |value| Cell::Other(value.into()))
+        }
+        ColumnReader::Int32ColumnReader(reader) => typed(reader, leaf, n, cells, |value| {
+            Cell::Other(if leaf.unsigned { value.cast_unsigned().into() } else { value.into() })
+        }),
+        ColumnReader::Int64ColumnReader(reader) => typed(reader, leaf, n, cells, |value| {
+            Cell::Other(if leaf.unsigned { value.cast_unsigned().into() } else { value.into() })
+        }),
+        ColumnReader::FloatColumnReader(reader) => typed(reader, leaf, n, cells, |value| {
+            // Widened, it would have digits that nobody wrote.
+            fraction(value.to_string().parse().unwrap_or(f64::from(value)))
+        }),
+        ColumnReader::DoubleColumnReader(reader) => typed(reader, leaf, n, cells, fraction),
+        ColumnReader::ByteArrayColumnReader(reader) => typed(reader, leaf, n, cells, Cell::Text),
+        ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => {
+            Err(ParquetError::NYI("such columns are not read".into()))
+        }
+    }
+}
+
+fn typed<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    leaf: Leaf,
+    n: usize,
+    cells: &mut Vec<Cell>,
+    cell: impl Fn(T::T) -> Cell,
+) -> Result<()> {
+    let (mut values, mut levels) = (Vec::with_capacity(n), Vec::with_capacity(n));
+    // A call may stop at the end of a page.
+    let mut records = 0;
+    while records < n {
+        let levels = if leaf.optional { Some(&mut levels) } else { None };
+        let (more, _, _) = reader.read_records(n - records, levels, None, &mut values)?;
+        if more == 0 {
+            break;
+        }
+        records += more;
+    }
+    let mut values = values.into_iter();
+    if leaf.optional {
+        for level in levels {
+            let value = if level > 0 { values.next() } else { None };
+            cells.push(value.map_or(Cell::Null, &cell));
+        }
+    } else {
+        cells.extend(values.map(cell));
+    }
+    Ok(())
+}
+
+/// A fraction; one that is not finite stays text, which no number is made of.
+fn fraction(value: f64) -> Cell {
+    Cell::Other(match Number::from_f64(value) {
+        Some(number) => Value::Number(number),
+        None => Value::String(value.to_string()),
+    })
+}
