@@ -8,10 +8,10 @@ SKIP_LOG = $(CURDIR)/.skipped-tests
 VENV = .venv
 PYTHON = $(VENV)/bin/python
 
-.PHONY: help test check bench bm25 demo
+.PHONY: help test check bench bench-eval bm25 demo
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 test: ## check the style and run every test (real data: LIKEN_DATA, default ../shared/data)
 	cargo fmt --all --check
@@ -36,6 +36,10 @@ bench: $(PYTHON) ## measure the kernels beside scipy and scikit-learn (docs/BENC
 bm25: $(PYTHON) ## check BM25 on the SMART collections against bm25s (real data: LIKEN_DATA)
 	cargo build --release -p liken-cli
 	$(PYTHON) bench/bm25_peer.py
+
+bench-eval: $(PYTHON) ## evaluate a run of 1,000 × 1,000 results beside pytrec_eval
+	cargo build --release -p liken --examples
+	$(PYTHON) bench/eval.py
 
 demo: ## train, compare and explain on the built-in click log
 	cargo run --release -- demo

@@ -117,7 +117,9 @@ pub fn text_lines<'r>(
 /// called in messages.
 pub(crate) fn whole_text(path: &Path, run: Run<'_>) -> Result<(PathBuf, String)> {
     let mut input = Input::begin(path, Some(Encoding::UTF_8), run, None)?;
-    let mut bytes = Vec::new();
+    let size = std::fs::metadata(path).map_or(0, |about| about.len());
+    // Only a hint; a byte more lets the end be seen without growing.
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).min(1 << 32) + 1);
     let read = input.read_to_end(&mut bytes);
     read.map_err(|error| input.failure(error))?;
     let label = input.label.clone();

@@ -204,7 +204,7 @@ fn a_stopped_reading_stops_between_batches() {
     let stop = std::sync::atomic::AtomicBool::new(false);
     let cancelled = || stop.load(std::sync::atomic::Ordering::Relaxed);
     let run = Run::new(&|_| {}, &cancelled);
-    let mut rows = ParquetRows::open(Input::open(&path, run).unwrap(), &path, run).unwrap();
+    let mut rows = ParquetRows::open(Input::open(&path, None, run).unwrap(), &path, run).unwrap();
     rows.advance().unwrap().unwrap().unwrap();
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
     rows.advance().unwrap().unwrap().unwrap();

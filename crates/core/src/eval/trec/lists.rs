@@ -4,6 +4,7 @@
 //! A run of a thousand queries names a million documents; they stay where they were read, in
 //! one text, and are referred to by place.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -18,9 +19,6 @@ pub struct TrecRun {
     /// The name in its last column; of several, the last.
     pub tag: String,
     lists: Lists<f64>,
-    /// For each query the ranks (from 0) of its documents in the order of their ids: what a
-    /// merge with the judgments goes by.
-    by_id: Vec<u32>,
 }
 
 /// The judgments of one query.
@@ -38,7 +36,6 @@ pub struct Ranked<'a> {
     /// The query.
     pub id: &'a str,
     list: List<'a, f64>,
-    by_id: &'a [u32],
 }
 
 /// A document in a run.
@@ -55,11 +52,11 @@ impl Qrels {
     /// judgments of one document for one query counts.
     pub fn new<'a>(judged: impl IntoIterator<Item = (&'a str, &'a str, i32)>) -> Self {
         let (text, lines) = written(judged);
-        Qrels(Lists::new(text, lines).0)
+        Self::read(text, lines).0
     }
 
-    pub(super) fn read(text: String, lines: Vec<Line<i32>>) -> (Self, Vec<Twice>) {
-        let (lists, twice) = Lists::new(text, lines);
+    pub(super) fn read(text: String, lines: Lines<i32>) -> (Self, Vec<Twice>) {
+        let (lists, twice) = Lists::new(text, lines, &sort_by_id);
         (Qrels(lists), twice)
     }
 
@@ -127,21 +124,9 @@ impl TrecRun {
         Self::read(tag.into(), text, lines).0
     }
 
-    pub(super) fn read(tag: String, text: String, lines: Vec<Line<f64>>) -> (Self, Vec<Twice>) {
-        let (mut lists, twice) = Lists::new(text, lines);
-        let text = &lists.text;
-        let mut by_id = vec![0; lists.entries.len()];
-        let mut parts: Vec<(&mut [Entry<f64>], &mut [u32])> =
-            Vec::with_capacity(lists.queries.len());
-        let (mut entries, mut ranks) = (&mut lists.entries[..], &mut by_id[..]);
-        for (_, range) in &lists.queries {
-            let (here, rest) = entries.split_at_mut(range.len());
-            let (ranks_here, ranks_rest) = ranks.split_at_mut(range.len());
-            parts.push((here, ranks_here));
-            (entries, ranks) = (rest, ranks_rest);
-        }
-        parts.par_iter_mut().for_each(|(entries, ranks)| rank(text, entries, ranks));
-        (TrecRun { tag, lists, by_id }, twice)
+    pub(super) fn read(tag: String, text: String, lines: Lines<f64>) -> (Self, Vec<Twice>) {
+        let (lists, twice) = Lists::new(text, lines, &rank);
+        (TrecRun { tag, lists }, twice)
     }
 
     pub(super) fn text(&self) -> &str {
@@ -164,7 +149,7 @@ impl TrecRun {
     /// If there are not so many.
     pub fn query(&self, place: usize) -> Ranked<'_> {
         let (id, list) = self.lists.get(place);
-        Ranked { id, list, by_id: &self.by_id[self.lists.queries[place].1.clone()] }
+        Ranked { id, list }
     }
 
     /// The queries in the order of their ids.
@@ -210,26 +195,92 @@ impl<'a> Ranked<'a> {
             .map(move |entry| RunHit { doc: entry.doc.of(text), score: entry.value })
     }
 
-    /// The rank, from 0, of the document called `id`.
-    pub fn rank_of(&self, id: &str) -> Option<u32> {
-        let List { text, entries } = self.list;
-        let of = |rank: &u32| entries[*rank as usize].doc.of(text);
-        self.by_id.binary_search_by(|rank| of(rank).cmp(id)).ok().map(|at| self.by_id[at])
-    }
-
-    /// The documents in the byte order of their ids, with their ranks from 0.
-    pub fn by_id(&self) -> impl ExactSizeIterator<Item = (&'a str, u32)> + use<'a> {
-        let List { text, entries } = self.list;
-        self.by_id.iter().map(move |&rank| (entries[rank as usize].doc.of(text), rank))
+    /// Calls `note` with rank (from 0) and grade of every document that is both ranked and
+    /// judged, in no particular order.
+    pub fn judged(&self, judgments: &Judgments<'_>, mut note: impl FnMut(usize, i32)) {
+        let (ours, theirs) = (self.list, judgments.list);
+        let mut from = 0;
+        for &key in theirs.by_hash {
+            let entry = theirs.entry(key);
+            while ours.by_hash.get(from).is_some_and(|&other| hash_of(other) < hash_of(key)) {
+                from += 1;
+            }
+            let same_hash =
+                ours.by_hash[from..].iter().take_while(|&&other| hash_of(other) == hash_of(key));
+            for &other in same_hash {
+                if ours.entry(other).doc.of(ours.text) == entry.doc.of(theirs.text) {
+                    note(place_of(other), entry.value);
+                }
+            }
+        }
     }
 }
 
-/// One line of a file: where its query and document stand in the text, and the number.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Line<T> {
-    pub query: Span,
-    pub doc: Span,
-    pub value: T,
+/// The lines of a file: documents with a number each, and which query each stretch of them
+/// belongs to. Most files name a query's documents one after the other.
+#[derive(Debug, Clone)]
+pub(super) struct Lines<T> {
+    stretches: Vec<(Span, Range<usize>)>,
+    entries: Vec<Entry<T>>,
+}
+
+impl<T> Default for Lines<T> {
+    fn default() -> Self {
+        Lines { stretches: Vec::new(), entries: Vec::new() }
+    }
+}
+
+impl<T: Copy> Lines<T> {
+    /// Adds a line of `text`.
+    pub fn push(&mut self, text: &str, query: Span, doc: Span, value: T) {
+        let at = self.entries.len();
+        self.entries.push(Entry { doc, value });
+        match self.stretches.last_mut() {
+            Some((last, range)) if last.of(text) == query.of(text) => range.end = at + 1,
+            _ => self.stretches.push((query, at..at + 1)),
+        }
+    }
+
+    /// One after the other.
+    pub fn concat(text: &str, parts: Vec<Lines<T>>) -> Self {
+        let mut parts = parts.into_iter();
+        let mut all = parts.next().unwrap_or_default();
+        for part in parts {
+            let offset = all.entries.len();
+            all.entries.extend(part.entries);
+            for (query, range) in part.stretches {
+                let (start, end) = (range.start + offset, range.end + offset);
+                match all.stretches.last_mut() {
+                    Some((last, range)) if last.of(text) == query.of(text) => range.end = end,
+                    _ => all.stretches.push((query, start..end)),
+                }
+            }
+        }
+        all
+    }
+
+    /// Where the last line's document stands.
+    pub fn last(&self) -> Option<Span> {
+        self.entries.last().map(|entry| entry.doc)
+    }
+
+    /// With the stretches by query id, and one for each query.
+    fn by_query(mut self, text: &str) -> Self {
+        let id = |stretch: &(Span, Range<usize>)| stretch.0.of(text).as_bytes();
+        if !self.stretches.is_sorted_by(|a, b| id(a) < id(b)) {
+            self.stretches.sort_by(|a, b| id(a).cmp(id(b)));
+        }
+        if self.stretches.windows(2).any(|pair| id(&pair[0]) == id(&pair[1])) {
+            let mut gathered = Lines::default();
+            for (query, range) in &self.stretches {
+                for entry in &self.entries[range.clone()] {
+                    gathered.push(text, *query, entry.doc, entry.value);
+                }
+            }
+            return gathered;
+        }
+        self
+    }
 }
 
 /// A document that a query names again: the places of both.
@@ -263,68 +314,106 @@ struct Entry<T> {
 struct List<'a, T> {
     text: &'a str,
     entries: &'a [Entry<T>],
+    by_hash: &'a [u64],
+}
+
+impl<T: Copy> List<'_, T> {
+    fn entry(&self, key: u64) -> Entry<T> {
+        self.entries[place_of(key)]
+    }
 }
 
 /// Documents with a number each, query by query.
 #[derive(Debug, Clone, Default)]
 struct Lists<T> {
     text: String,
+    /// By query id.
     queries: Vec<(Span, Range<usize>)>,
     entries: Vec<Entry<T>>,
+    /// For each query the hashes of its documents in ascending order, in the high half, and
+    /// their places, in the low: what a merge goes by.
+    by_hash: Vec<u64>,
 }
 
+fn hash_of(key: u64) -> u32 {
+    (key >> 32) as u32
+}
+
+fn place_of(key: u64) -> usize {
+    key as u32 as usize
+}
+
+/// Equal ids have equal hashes; little more is asked of it.
+fn hash(id: &str) -> u32 {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut hash = id.len() as u64;
+    for part in id.as_bytes().chunks(8) {
+        let mut bytes = [0; 8];
+        bytes[..part.len()].copy_from_slice(part);
+        hash = (hash ^ u64::from_le_bytes(bytes)).wrapping_mul(ODD);
+        hash ^= hash >> 29;
+    }
+    (hash.wrapping_mul(ODD) >> 32) as u32
+}
+
+/// One query's entries and hashes, to be put in order.
+type Part<'l, T> = (Span, &'l mut [Entry<T>], &'l mut [u64]);
+
 impl<T: Copy + Send + Sync> Lists<T> {
-    /// Gathers the lines of each query and sorts its documents by id. A document's second and
+    /// Gathers the lines of each query and brings them in `order`. A document's second and
     /// later lines are left out and returned, in the order of the file.
-    fn new(text: String, lines: Vec<Line<T>>) -> (Self, Vec<Twice>) {
-        // Most files name a query's documents one after the other, so stretches are sorted
-        // instead of lines.
-        let mut stretches: Vec<(Span, Range<usize>)> = Vec::new();
-        for (at, line) in lines.iter().enumerate() {
-            match stretches.last_mut() {
-                Some((query, range)) if query.of(&text) == line.query.of(&text) => {
-                    range.end = at + 1;
-                }
-                _ => stretches.push((line.query, at..at + 1)),
-            }
+    fn new(
+        text: String,
+        lines: Lines<T>,
+        order: &(impl Fn(&str, &mut [Entry<T>]) + Sync),
+    ) -> (Self, Vec<Twice>) {
+        let Lines { stretches: queries, mut entries } = lines.by_query(&text);
+        let mut by_hash = vec![0; entries.len()];
+        let mut parts: Vec<Part<'_, T>> = Vec::with_capacity(queries.len());
+        let mut in_file: Vec<&(Span, Range<usize>)> = queries.iter().collect();
+        in_file.sort_unstable_by_key(|(_, range)| range.start);
+        let (mut entries_left, mut hashes_left) = (&mut entries[..], &mut by_hash[..]);
+        for (query, range) in in_file {
+            let (here, more) = entries_left.split_at_mut(range.len());
+            let (hashes, more_hashes) = hashes_left.split_at_mut(range.len());
+            parts.push((*query, here, hashes));
+            (entries_left, hashes_left) = (more, more_hashes);
         }
-        stretches.sort_by(|a, b| a.0.of(&text).as_bytes().cmp(b.0.of(&text).as_bytes()));
-        let groups: Vec<&[(Span, Range<usize>)]> =
-            stretches.chunk_by(|a, b| a.0.of(&text) == b.0.of(&text)).collect();
-        let gathered: Vec<(Vec<Entry<T>>, Vec<Twice>)> = groups
-            .par_iter()
-            .map(|group| {
-                let lines = group.iter().flat_map(|(_, range)| &lines[range.clone()]);
-                let mut entries: Vec<Entry<T>> =
-                    lines.map(|line| Entry { doc: line.doc, value: line.value }).collect();
-                sort_by_id(&text, &mut entries);
-                let mut twice = Vec::new();
-                entries.dedup_by(|again, first| {
-                    let same = again.doc.of(&text) == first.doc.of(&text);
-                    if same {
-                        twice.push(Twice { query: group[0].0, first: first.doc, again: again.doc });
-                    }
-                    same
-                });
-                (entries, twice)
+        let mut twice: Vec<Twice> = parts
+            .into_par_iter()
+            .flat_map_iter(|(query, entries, hashes)| {
+                order(&text, entries);
+                for (place, (key, entry)) in hashes.iter_mut().zip(&*entries).enumerate() {
+                    *key = u64::from(hash(entry.doc.of(&text))) << 32 | place as u64;
+                }
+                hashes.sort_unstable();
+                named_twice(&text, query, entries, hashes)
             })
             .collect();
-        let total = gathered.iter().map(|(entries, _)| entries.len()).sum();
-        let (mut entries, mut queries) = (Vec::with_capacity(total), Vec::new());
-        let mut twice = Vec::new();
-        for (group, (here, again)) in groups.iter().zip(gathered) {
-            let start = entries.len();
-            entries.extend(here);
-            queries.push((group[0].0, start..entries.len()));
-            twice.extend(again);
+        if twice.is_empty() {
+            return (Lists { text, queries, entries, by_hash }, twice);
         }
         twice.sort_by_key(|twice| twice.again.start);
-        (Lists { text, queries, entries }, twice)
+        let mut once = Lines::default();
+        for (query, range) in &queries {
+            for entry in &entries[range.clone()] {
+                let place = entry.doc.start;
+                if twice.binary_search_by_key(&place, |twice| twice.again.start).is_err() {
+                    once.push(&text, *query, entry.doc, entry.value);
+                }
+            }
+        }
+        (Lists::new(text, once, order).0, twice)
     }
 
     fn get(&self, place: usize) -> (&str, List<'_, T>) {
         let (id, range) = &self.queries[place];
-        (id.of(&self.text), List { text: &self.text, entries: &self.entries[range.clone()] })
+        let list = List {
+            text: &self.text,
+            entries: &self.entries[range.clone()],
+            by_hash: &self.by_hash[range.clone()],
+        };
+        (id.of(&self.text), list)
     }
 
     fn find(&self, id: &str) -> Option<usize> {
@@ -332,65 +421,81 @@ impl<T: Copy + Send + Sync> Lists<T> {
     }
 }
 
-/// Sorts by document id, lines of the same document in the order of the file.
+/// The documents that occur again; the same document has the same hash.
+fn named_twice<T: Copy>(
+    text: &str,
+    query: Span,
+    entries: &[Entry<T>],
+    hashes: &[u64],
+) -> Vec<Twice> {
+    let mut twice = Vec::new();
+    for same in hashes.chunk_by(|&a, &b| hash_of(a) == hash_of(b)).filter(|same| same.len() > 1) {
+        let mut docs: Vec<Span> = same.iter().map(|&key| entries[place_of(key)].doc).collect();
+        docs.sort_by_key(|doc| doc.start);
+        for (at, &again) in docs.iter().enumerate() {
+            if let Some(&first) = docs[..at].iter().find(|doc| doc.of(text) == again.of(text)) {
+                twice.push(Twice { query, first, again });
+            }
+        }
+    }
+    twice
+}
+
+/// Sorts by document id.
 fn sort_by_id<T: Copy>(text: &str, entries: &mut [Entry<T>]) {
+    let id = |entry: &Entry<T>| entry.doc.of(text).as_bytes();
+    if entries.is_sorted_by(|a, b| id(a) <= id(b)) {
+        return;
+    }
     // Ids of one collection begin alike. The eight bytes after what all share decide nearly
     // every comparison, and a number is compared faster than a text.
-    let Some(first) = entries.first().map(|entry| entry.doc.of(text).as_bytes()) else { return };
+    let first = id(&entries[0]);
     let shared = entries.iter().fold(first.len(), |shared, entry| {
-        let id = entry.doc.of(text).as_bytes();
-        let same = first[..shared].iter().zip(id).take_while(|(a, b)| a == b);
-        same.count()
+        first[..shared].iter().zip(id(entry)).take_while(|(a, b)| a == b).count()
     });
     let mut keyed: Vec<(u64, Entry<T>)> = entries
         .iter()
         .map(|&entry| {
-            let rest = &entry.doc.of(text).as_bytes()[shared..];
+            let rest = &id(&entry)[shared..];
             let mut bytes = [0; 8];
             let n = rest.len().min(8);
             bytes[..n].copy_from_slice(&rest[..n]);
             (u64::from_be_bytes(bytes), entry)
         })
         .collect();
-    keyed.sort_unstable_by(|(key, a), (other, b)| {
-        key.cmp(other)
-            .then_with(|| a.doc.of(text).as_bytes().cmp(b.doc.of(text).as_bytes()))
-            .then(a.doc.start.cmp(&b.doc.start))
-    });
+    keyed.sort_unstable_by(|(key, a), (other, b)| key.cmp(other).then_with(|| id(a).cmp(id(b))));
     for (entry, (_, sorted)) in entries.iter_mut().zip(keyed) {
         *entry = sorted;
     }
 }
 
-/// Puts entries sorted by id into the order of the ranking, and the ranks of the documents in
-/// the order of their ids into `ranks`.
-fn rank(text: &str, entries: &mut [Entry<f64>], ranks: &mut [u32]) {
-    debug_assert!(entries.is_sorted_by(|a, b| a.doc.of(text) <= b.doc.of(text)));
-    let mut order: Vec<(f32, u32)> =
-        (0..).zip(entries.iter()).map(|(at, entry)| (entry.value as f32, at)).collect();
-    order.sort_unstable_by(|a, b| {
-        b.0.partial_cmp(&a.0).unwrap_or(std::cmp::Ordering::Equal).then(b.1.cmp(&a.1))
-    });
-    let sorted: Vec<Entry<f64>> = order.iter().map(|&(_, at)| entries[at as usize]).collect();
-    entries.copy_from_slice(&sorted);
-    for (rank, &(_, at)) in (0..).zip(&order) {
-        ranks[at as usize] = rank;
+/// Sorts by score, then by document id, both descending.
+fn rank(text: &str, entries: &mut [Entry<f64>]) {
+    let id = |entry: &Entry<f64>| entry.doc.of(text).as_bytes();
+    let order = |a: &Entry<f64>, b: &Entry<f64>| {
+        let (ours, theirs) = (a.value as f32, b.value as f32);
+        theirs.partial_cmp(&ours).unwrap_or(Ordering::Equal).then_with(|| id(b).cmp(id(a)))
+    };
+    // Most runs are written in the order of their ranks.
+    if !entries.is_sorted_by(|a, b| order(a, b).is_le()) {
+        entries.sort_unstable_by(order);
     }
 }
 
 /// A text that holds the names, and lines that refer to it.
-fn written<'a, T>(
+fn written<'a, T: Copy>(
     named: impl IntoIterator<Item = (&'a str, &'a str, T)>,
-) -> (String, Vec<Line<T>>) {
+) -> (String, Lines<T>) {
     let mut text = String::new();
-    let mut add = |name: &str| {
+    let add = |text: &mut String, name: &str| {
         let start = text.len();
         text.push_str(name);
         Span { start, len: name.len() as u32 }
     };
-    let lines = named
-        .into_iter()
-        .map(|(query, doc, value)| Line { query: add(query), doc: add(doc), value })
-        .collect();
+    let mut lines = Lines::default();
+    for (query, doc, value) in named {
+        let (query, doc) = (add(&mut text, query), add(&mut text, doc));
+        lines.push(&text, query, doc, value);
+    }
     (text, lines)
 }

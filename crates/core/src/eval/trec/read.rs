@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::lists::{Line, Qrels, Span, TrecRun, Twice};
+use super::lists::{Lines, Qrels, Span, TrecRun, Twice};
 use crate::data::{Dropped, whole_text};
 use crate::{Error, Result, Run};
 
@@ -40,9 +40,9 @@ pub fn read_run(path: &Path, lenient: bool, run: Run<'_>) -> Result<(TrecRun, Ve
     let file = File { path: &label, lenient, shape: RUN };
     let (lines, bad) = file.lines(&text, result);
     let mut dropped = file.bad(&text, &bad)?;
-    let tag = lines.last().map_or("", |last| {
+    let tag = lines.last().map_or("", |doc| {
         // The document is the third field of its line, the tag the sixth.
-        let rest = text[last.doc.start..].lines().next().unwrap_or("");
+        let rest = text[doc.start..].lines().next().unwrap_or("");
         Fields(rest).nth(3).unwrap_or("")
     });
     let (ranked, twice) = TrecRun::read(tag.to_owned(), text, lines);
@@ -78,30 +78,33 @@ struct Bad {
     problem: &'static Problem,
 }
 
+/// Query, document and number of a line, or what is wrong with it.
+type Read<T> = std::result::Result<(Span, Span, T), Bad>;
+
 /// `line` begins at `start` in the text.
-fn judgment(start: usize, line: &str) -> std::result::Result<Line<i32>, Bad> {
+fn judgment(start: usize, line: &str) -> Read<i32> {
     let mut fields = Fields(line);
     let (query, _, doc, grade, more) =
         (fields.next(), fields.next(), fields.next(), fields.next(), fields.next());
     let span = |part: &str| within(start, line, part);
     let (Some(query), Some(doc), Some(grade), None) = (query, doc, grade, more) else {
-        return Err(Bad { at: span(line), problem: &JUDGMENT_FIELDS });
+        return Err(Bad { at: span(line.trim_end()), problem: &JUDGMENT_FIELDS });
     };
     let value = grade.parse().map_err(|_| Bad { at: span(grade), problem: &GRADE })?;
-    Ok(Line { query: span(query), doc: span(doc), value })
+    Ok((span(query), span(doc), value))
 }
 
-fn result(start: usize, line: &str) -> std::result::Result<Line<f64>, Bad> {
+fn result(start: usize, line: &str) -> Read<f64> {
     let mut fields = Fields(line);
     let (query, _, doc, _, score, tag) =
         (fields.next(), fields.next(), fields.next(), fields.next(), fields.next(), fields.next());
     let span = |part: &str| within(start, line, part);
     let (Some(query), Some(doc), Some(score), Some(_)) = (query, doc, score, tag) else {
-        return Err(Bad { at: span(line), problem: &RESULT_FIELDS });
+        return Err(Bad { at: span(line.trim_end()), problem: &RESULT_FIELDS });
     };
     let value = score.parse().ok().filter(|score: &f64| score.is_finite());
     let value = value.ok_or_else(|| Bad { at: span(score), problem: &SCORE })?;
-    Ok(Line { query: span(query), doc: span(doc), value })
+    Ok((span(query), span(doc), value))
 }
 
 /// Where `part` of `line` stands in the text in which `line` begins at `start`.
@@ -138,36 +141,30 @@ struct File<'a> {
 
 impl File<'_> {
     /// Parses every line that is neither blank nor a comment.
-    fn lines<T: Send>(
+    fn lines<T: Copy + Send>(
         &self,
         text: &str,
-        parse: impl Fn(usize, &str) -> std::result::Result<Line<T>, Bad> + Sync,
-    ) -> (Vec<Line<T>>, Vec<Bad>) {
-        let parsed: Vec<(Vec<Line<T>>, Vec<Bad>)> = blocks(text)
+        parse: impl Fn(usize, &str) -> Read<T> + Sync,
+    ) -> (Lines<T>, Vec<Bad>) {
+        let (parts, bad): (Vec<Lines<T>>, Vec<Vec<Bad>>) = blocks(text)
             .into_par_iter()
             .map(|block| {
-                let (mut lines, mut bad) = (Vec::new(), Vec::new());
+                let (mut lines, mut bad) = (Lines::default(), Vec::new());
                 let mut start = block.start;
                 for line in text[block].split_inclusive('\n') {
-                    // The line's end is white space, too.
-                    if Fields(line).next().is_some_and(|first| !first.starts_with('#')) {
-                        match parse(start, line.trim_end_matches(['\n', '\r'])) {
-                            Ok(line) => lines.push(line),
-                            Err(wrong) => bad.push(wrong),
+                    match parse(start, line) {
+                        Ok((query, doc, value)) if !query.of(text).starts_with('#') => {
+                            lines.push(text, query, doc, value);
                         }
+                        Err(wrong) if is_content(line) => bad.push(wrong),
+                        _ => {}
                     }
                     start += line.len();
                 }
                 (lines, bad)
             })
-            .collect();
-        let mut lines = Vec::with_capacity(parsed.iter().map(|(lines, _)| lines.len()).sum());
-        let mut bad = Vec::new();
-        for (more, wrong) in parsed {
-            lines.extend(more);
-            bad.extend(wrong);
-        }
-        (lines, bad)
+            .unzip();
+        (Lines::concat(text, parts), bad.into_iter().flatten().collect())
     }
 
     /// What was wrong: an error, or counts if the reading is lenient.
@@ -237,6 +234,11 @@ impl File<'_> {
     }
 }
 
+/// Whether a line is neither blank nor a comment.
+fn is_content(line: &str) -> bool {
+    Fields(line).next().is_some_and(|first| !first.starts_with('#'))
+}
+
 /// The text in parts of about [`BLOCK`] bytes that end with a line.
 fn blocks(text: &str) -> Vec<Range<usize>> {
     let mut blocks = Vec::new();
@@ -303,8 +305,6 @@ mod tests {
         assert_eq!(ranked(&run), [("q1", vec!["c", "a"]), ("q2", vec!["x", "y"])]);
         assert_eq!((run.tag.as_str(), run.find("q2"), run.find("q3")), ("t", Some(1), None));
         assert_eq!(run.query(1).hits().map(|hit| hit.score).collect::<Vec<_>>(), [2.0, -2.5]);
-        let by_id: Vec<_> = run.query(0).by_id().collect();
-        assert_eq!(by_id, [("a", 1), ("c", 0)]);
     }
 
     #[test]
@@ -398,11 +398,25 @@ mod tests {
                 .flat_map(|query| query.hits().map(move |hit| (query.id, hit.doc)))
                 .collect();
             prop_assert_eq!(got, expected);
-            for query in run.queries() {
-                let docs: Vec<&str> = query.hits().map(|hit| hit.doc).collect();
-                let by_id: Vec<(&str, u32)> = query.by_id().collect();
-                prop_assert!(by_id.is_sorted());
-                prop_assert!(by_id.iter().all(|&(doc, rank)| docs[rank as usize] == doc));
+            // Every third document of q1 is judged, and some that are not there.
+            let judged: Vec<(&str, i32)> = (1..)
+                .zip(lines.iter().filter(|((q, _), _)| q == "q1").step_by(3))
+                .map(|(grade, ((_, d), _))| (d.as_str(), grade))
+                .chain([("none", 7), ("", 8)])
+                .collect();
+            let qrels = Qrels::new(judged.iter().map(|&(doc, grade)| ("q1", doc, grade)));
+            if let Some(place) = run.find("q1") {
+                let query = run.query(place);
+                let mut found = Vec::new();
+                query.judged(&qrels.query(0), |rank, grade| found.push((rank, grade)));
+                found.sort_unstable();
+                let grade = |doc: &str| judged.iter().find(|(other, _)| *other == doc);
+                let expected: Vec<(usize, i32)> = query
+                    .hits()
+                    .enumerate()
+                    .filter_map(|(rank, hit)| Some((rank, grade(hit.doc)?.1)))
+                    .collect();
+                prop_assert_eq!(found, expected);
             }
             let made = TrecRun::new(
                 "t", lines.iter().map(|((q, d), s)| (&**q, &**d, f64::from(*s) + 0.5)));

@@ -34,25 +34,9 @@ pub(super) struct Graded<'a> {
 pub(super) fn grades(ranked: Option<Ranked<'_>>, judged: Judgments<'_>, max: usize) -> Vec<i32> {
     let Some(ranked) = ranked else { return Vec::new() };
     let mut grades = vec![NOT_POOLED; ranked.len()];
-    let mut note = |rank: u32, grade: i32| {
-        grades[rank as usize] = if grade < 0 { UNJUDGED } else { grade };
-    };
-    if judged.len() * (ranked.len().ilog2() as usize + 1) < ranked.len() {
-        // A few judgments are looked up; many are merged.
-        for (doc, grade) in judged.grades() {
-            if let Some(rank) = ranked.rank_of(doc) {
-                note(rank, grade);
-            }
-        }
-    } else {
-        let mut judged = judged.grades().peekable();
-        for (doc, rank) in ranked.by_id() {
-            while judged.next_if(|&(other, _)| other < doc).is_some() {}
-            if let Some((_, grade)) = judged.next_if(|&(other, _)| other == doc) {
-                note(rank, grade);
-            }
-        }
-    }
+    ranked.judged(&judged, |rank, grade| {
+        grades[rank] = if grade < 0 { UNJUDGED } else { grade };
+    });
     grades.truncate(max);
     grades
 }
