@@ -295,7 +295,7 @@ fn synonyms(args: &ExportArgs, format: Synonym, console: &Console) -> anyhow::Re
     let n_rules = synonyms.n_rules();
     if matches!(format, Synonym::Elasticsearch) && n_rules > ELASTICSEARCH_MOST {
         console.warn(format!(
-            "{} rules: Elasticsearch takes {} in a set unless it is told otherwise; raise --min-score or --min-count, or use --synonyms solr",
+            "{} rules: Elasticsearch takes {} in a set; raise --min-score or --min-count, or use --synonyms solr",
             grouped(n_rules),
             grouped(ELASTICSEARCH_MOST)
         ));
