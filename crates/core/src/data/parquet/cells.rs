@@ -1,11 +1,13 @@
 //! The values of a column as they are decoded.
 
-use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as PhysicalType};
+use parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit, Type as PhysicalType};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::{ParquetError, Result};
 use parquet::schema::types::ColumnDescriptor;
 use serde_json::{Number, Value};
+
+use crate::data::events::time;
 
 /// A column of values that can be read.
 #[derive(Clone, Copy)]
@@ -16,6 +18,8 @@ pub(super) struct Leaf {
     optional: bool,
     /// Whether whole numbers are 0 or more.
     unsigned: bool,
+    /// Of moments: how many of the column's units make a second.
+    a_second: Option<i64>,
 }
 
 impl Leaf {
@@ -31,6 +35,7 @@ impl Leaf {
             at,
             optional: column.max_def_level() > 0,
             unsigned: is_unsigned(column.converted_type()),
+            a_second: units_a_second(column),
         })
     }
 }
@@ -62,7 +67,7 @@ fn readable(column: &ColumnDescriptor) -> std::result::Result<(), String> {
         PhysicalType::INT32 | PhysicalType::INT64 => {
             let integer =
                 matches!(column.logical_type_ref(), None | Some(LogicalType::Integer { .. }));
-            whole.contains(&converted) && integer
+            (whole.contains(&converted) && integer) || units_a_second(column).is_some()
         }
         // Some writers do not mark text as such.
         PhysicalType::BYTE_ARRAY => {
@@ -78,6 +83,20 @@ fn readable(column: &ColumnDescriptor) -> std::result::Result<(), String> {
         None if converted != Is::NONE => format!("values of the type {converted}"),
         None => format!("values of the type {}", column.physical_type()),
     })
+}
+
+/// Of a column of moments, how many of its units make a second.
+fn units_a_second(column: &ColumnDescriptor) -> Option<i64> {
+    match (column.logical_type_ref(), column.converted_type()) {
+        (Some(LogicalType::Timestamp(moment)), _) => Some(match moment.unit {
+            TimeUnit::MILLIS => 1_000,
+            TimeUnit::MICROS => 1_000_000,
+            TimeUnit::NANOS => 1_000_000_000,
+        }),
+        (_, ConvertedType::TIMESTAMP_MILLIS) => Some(1_000),
+        (_, ConvertedType::TIMESTAMP_MICROS) => Some(1_000_000),
+        _ => None,
+    }
 }
 
 fn is_unsigned(converted: ConvertedType) -> bool {
@@ -100,6 +119,9 @@ pub(super) fn read(
             Cell::Other(if leaf.unsigned { value.cast_unsigned().into() } else { value.into() })
         }),
         ColumnReader::Int64ColumnReader(reader) => typed(reader, leaf, n, cells, |value| {
+            if let Some(units) = leaf.a_second {
+                return Cell::Other(time::show(value.div_euclid(units), true).into());
+            }
             Cell::Other(if leaf.unsigned { value.cast_unsigned().into() } else { value.into() })
         }),
         ColumnReader::FloatColumnReader(reader) => typed(reader, leaf, n, cells, |value| {

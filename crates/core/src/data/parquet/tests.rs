@@ -115,6 +115,20 @@ fn values_of_every_kind_are_read_from_every_row_group() {
 }
 
 #[test]
+fn moments_are_read_as_text() {
+    let schema = "message m { required int64 a (TIMESTAMP(MILLIS,true));
+        required int64 b (TIMESTAMP(MICROS,false)); required int64 c (TIMESTAMP(NANOS,true));
+        required int64 d (TIMESTAMP_MILLIS); }";
+    let seconds = 1_794_751_629i64;
+    let bytes = file(schema, Compression::SNAPPY, 1, |_, c, open| {
+        let unit = [1_000, 1_000_000, 1_000_000_000, 1_000][c];
+        open.typed::<Int64Type>().write_batch(&[seconds * unit + unit / 2], None, None).unwrap();
+    });
+    let row = vec!["2026-11-15 14:07:09".to_owned(); 4];
+    assert_eq!(rows(&bytes).unwrap(), [(1, row)]);
+}
+
+#[test]
 fn long_columns_are_read_batch_by_batch() {
     let n = 5000i64;
     let bytes = file(
