@@ -56,7 +56,7 @@ impl Qrels {
     }
 
     pub(super) fn read(text: String, lines: Lines<i32>) -> (Self, Vec<Twice>) {
-        let (lists, twice) = Lists::new(text, lines, &sort_by_id);
+        let (lists, twice) = Lists::new(text, lines, false, &sort_by_id);
         (Qrels(lists), twice)
     }
 
@@ -125,7 +125,7 @@ impl TrecRun {
     }
 
     pub(super) fn read(tag: String, text: String, lines: Lines<f64>) -> (Self, Vec<Twice>) {
-        let (lists, twice) = Lists::new(text, lines, &rank);
+        let (lists, twice) = Lists::new(text, lines, true, &rank);
         (TrecRun { tag, lists }, twice)
     }
 
@@ -165,7 +165,7 @@ impl TrecRun {
     /// The share of all results whose score another result of the same query has, too, as
     /// trec_eval compares scores. Their order is that of the ids, descending.
     pub fn share_of_ties(&self) -> f64 {
-        let tied = |(_, range): &(Span, Range<usize>)| -> usize {
+        let tied = |(_, range, _): &(Span, Range<usize>, Range<usize>)| -> usize {
             let entries = &self.lists.entries[range.clone()];
             let groups = entries.chunk_by(|a, b| a.value as f32 == b.value as f32);
             groups.map(<[_]>::len).filter(|&len| len > 1).sum()
@@ -195,24 +195,10 @@ impl<'a> Ranked<'a> {
             .map(move |entry| RunHit { doc: entry.doc.of(text), score: entry.value })
     }
 
-    /// Calls `note` with rank (from 0) and grade of every document that is both ranked and
-    /// judged, in no particular order.
-    pub fn judged(&self, judgments: &Judgments<'_>, mut note: impl FnMut(usize, i32)) {
-        let (ours, theirs) = (self.list, judgments.list);
-        let mut from = 0;
-        for &key in theirs.by_hash {
-            let entry = theirs.entry(key);
-            while ours.by_hash.get(from).is_some_and(|&other| hash_of(other) < hash_of(key)) {
-                from += 1;
-            }
-            let same_hash =
-                ours.by_hash[from..].iter().take_while(|&&other| hash_of(other) == hash_of(key));
-            for &other in same_hash {
-                if ours.entry(other).doc.of(ours.text) == entry.doc.of(theirs.text) {
-                    note(place_of(other), entry.value);
-                }
-            }
-        }
+    /// The rank, from 0, of the document called `id`.
+    pub fn rank_of(&self, id: &str) -> Option<usize> {
+        let List { text, entries, slots } = self.list;
+        probe(slots, hash(id), |place| entries[place].doc.of(text) == id).ok()
     }
 }
 
@@ -243,8 +229,8 @@ impl<T: Copy> Lines<T> {
 
     /// One after the other.
     pub fn concat(text: &str, parts: Vec<Lines<T>>) -> Self {
-        let mut parts = parts.into_iter();
-        let mut all = parts.next().unwrap_or_default();
+        let n = parts.iter().map(|part| part.entries.len()).sum();
+        let mut all = Lines { stretches: Vec::new(), entries: Vec::with_capacity(n) };
         for part in parts {
             let offset = all.entries.len();
             all.entries.extend(part.entries);
@@ -314,33 +300,18 @@ struct Entry<T> {
 struct List<'a, T> {
     text: &'a str,
     entries: &'a [Entry<T>],
-    by_hash: &'a [u64],
-}
-
-impl<T: Copy> List<'_, T> {
-    fn entry(&self, key: u64) -> Entry<T> {
-        self.entries[place_of(key)]
-    }
+    slots: &'a [u64],
 }
 
 /// Documents with a number each, query by query.
 #[derive(Debug, Clone, Default)]
 struct Lists<T> {
     text: String,
-    /// By query id.
-    queries: Vec<(Span, Range<usize>)>,
+    /// By query id: where its entries and its slots are.
+    queries: Vec<(Span, Range<usize>, Range<usize>)>,
     entries: Vec<Entry<T>>,
-    /// For each query the hashes of its documents in ascending order, in the high half, and
-    /// their places, in the low: what a merge goes by.
-    by_hash: Vec<u64>,
-}
-
-fn hash_of(key: u64) -> u32 {
-    (key >> 32) as u32
-}
-
-fn place_of(key: u64) -> usize {
-    key as u32 as usize
+    /// A hash table for each query, see [`probe`].
+    slots: Vec<u64>,
 }
 
 /// Equal ids have equal hashes; little more is asked of it.
@@ -356,46 +327,89 @@ fn hash(id: &str) -> u32 {
     (hash.wrapping_mul(ODD) >> 32) as u32
 }
 
-/// One query's entries and hashes, to be put in order.
-type Part<'l, T> = (Span, &'l mut [Entry<T>], &'l mut [u64]);
+/// Looks for a document in a table: a power of two of slots, each 0 or a hash in the high half
+/// and a place from 1 in the low, at most half of them taken. `is_it` says whether the document
+/// at a place is the one. The place, or the free slot where it could be put.
+fn probe(slots: &[u64], hash: u32, is_it: impl Fn(usize) -> bool) -> Result<usize, usize> {
+    let mask = slots.len().wrapping_sub(1);
+    let mut at = hash as usize & mask;
+    loop {
+        let slot = match slots.get(at) {
+            Some(&slot) if slot != 0 => slot,
+            _ => return Err(at),
+        };
+        let place = slot as u32 as usize - 1;
+        if (slot >> 32) as u32 == hash && is_it(place) {
+            return Ok(place);
+        }
+        at = (at + 1) & mask;
+    }
+}
+
+/// The slots that a table of `n` documents has.
+fn n_slots(n: usize) -> usize {
+    (2 * n).next_power_of_two()
+}
+
+/// One query's entries and slots.
+struct Part<'l, T> {
+    query: Span,
+    entries: &'l mut [Entry<T>],
+    slots: &'l mut [u64],
+}
 
 impl<T: Copy + Send + Sync> Lists<T> {
-    /// Gathers the lines of each query and brings them in `order`. A document's second and
-    /// later lines are left out and returned, in the order of the file.
+    /// Gathers the lines of each query and brings them in `order`, with a table if `tables`. A
+    /// document's second and later lines are left out and returned, in the order of the file.
     fn new(
         text: String,
         lines: Lines<T>,
+        tables: bool,
         order: &(impl Fn(&str, &mut [Entry<T>]) + Sync),
     ) -> (Self, Vec<Twice>) {
-        let Lines { stretches: queries, mut entries } = lines.by_query(&text);
-        let mut by_hash = vec![0; entries.len()];
+        let Lines { stretches, mut entries } = lines.by_query(&text);
+        let mut n_all = 0;
+        let mut queries: Vec<(Span, Range<usize>, Range<usize>)> = Vec::new();
+        for (query, range) in stretches {
+            let from = n_all;
+            n_all += if tables { n_slots(range.len()) } else { 0 };
+            queries.push((query, range, from..n_all));
+        }
+        let mut slots = vec![0; n_all];
+        let mut slots_left = &mut slots[..];
+        let mut tables: Vec<&mut [u64]> = Vec::with_capacity(queries.len());
+        for (_, _, slots) in &queries {
+            let (here, more) = std::mem::take(&mut slots_left).split_at_mut(slots.len());
+            tables.push(here);
+            slots_left = more;
+        }
+        // Entries may lie in another order than that of the queries' ids.
+        let mut in_file: Vec<(Span, Range<usize>, &mut [u64])> = queries
+            .iter()
+            .zip(tables)
+            .map(|((query, range, _), slots)| (*query, range.clone(), slots))
+            .collect();
+        in_file.sort_unstable_by_key(|(_, range, _)| range.start);
         let mut parts: Vec<Part<'_, T>> = Vec::with_capacity(queries.len());
-        let mut in_file: Vec<&(Span, Range<usize>)> = queries.iter().collect();
-        in_file.sort_unstable_by_key(|(_, range)| range.start);
-        let (mut entries_left, mut hashes_left) = (&mut entries[..], &mut by_hash[..]);
-        for (query, range) in in_file {
-            let (here, more) = entries_left.split_at_mut(range.len());
-            let (hashes, more_hashes) = hashes_left.split_at_mut(range.len());
-            parts.push((*query, here, hashes));
-            (entries_left, hashes_left) = (more, more_hashes);
+        let mut entries_left = &mut entries[..];
+        for (query, range, slots) in in_file {
+            let (here, more) = std::mem::take(&mut entries_left).split_at_mut(range.len());
+            parts.push(Part { query, entries: here, slots });
+            entries_left = more;
         }
         let mut twice: Vec<Twice> = parts
             .into_par_iter()
-            .flat_map_iter(|(query, entries, hashes)| {
-                order(&text, entries);
-                for (place, (key, entry)) in hashes.iter_mut().zip(&*entries).enumerate() {
-                    *key = u64::from(hash(entry.doc.of(&text))) << 32 | place as u64;
-                }
-                hashes.sort_unstable();
-                named_twice(&text, query, entries, hashes)
+            .flat_map_iter(|part| {
+                order(&text, part.entries);
+                part.named_twice(&text)
             })
             .collect();
         if twice.is_empty() {
-            return (Lists { text, queries, entries, by_hash }, twice);
+            return (Lists { text, queries, entries, slots }, twice);
         }
         twice.sort_by_key(|twice| twice.again.start);
         let mut once = Lines::default();
-        for (query, range) in &queries {
+        for (query, range, _) in &queries {
             for entry in &entries[range.clone()] {
                 let place = entry.doc.start;
                 if twice.binary_search_by_key(&place, |twice| twice.again.start).is_err() {
@@ -403,42 +417,57 @@ impl<T: Copy + Send + Sync> Lists<T> {
                 }
             }
         }
-        (Lists::new(text, once, order).0, twice)
+        (Lists::new(text, once, n_all > 0, order).0, twice)
     }
 
     fn get(&self, place: usize) -> (&str, List<'_, T>) {
-        let (id, range) = &self.queries[place];
+        let (id, entries, slots) = &self.queries[place];
         let list = List {
             text: &self.text,
-            entries: &self.entries[range.clone()],
-            by_hash: &self.by_hash[range.clone()],
+            entries: &self.entries[entries.clone()],
+            slots: &self.slots[slots.clone()],
         };
         (id.of(&self.text), list)
     }
 
     fn find(&self, id: &str) -> Option<usize> {
-        self.queries.binary_search_by(|(span, _)| span.of(&self.text).cmp(id)).ok()
+        self.queries.binary_search_by(|(span, ..)| span.of(&self.text).cmp(id)).ok()
     }
 }
 
-/// The documents that occur again; the same document has the same hash.
-fn named_twice<T: Copy>(
-    text: &str,
-    query: Span,
-    entries: &[Entry<T>],
-    hashes: &[u64],
-) -> Vec<Twice> {
-    let mut twice = Vec::new();
-    for same in hashes.chunk_by(|&a, &b| hash_of(a) == hash_of(b)).filter(|same| same.len() > 1) {
-        let mut docs: Vec<Span> = same.iter().map(|&key| entries[place_of(key)].doc).collect();
-        docs.sort_by_key(|doc| doc.start);
-        for (at, &again) in docs.iter().enumerate() {
-            if let Some(&first) = docs[..at].iter().find(|doc| doc.of(text) == again.of(text)) {
-                twice.push(Twice { query, first, again });
+impl<T: Copy> Part<'_, T> {
+    /// Fills the table, if there is one, and returns the documents that occur again.
+    fn named_twice(self, text: &str) -> Vec<Twice> {
+        let Part { query, entries, slots } = self;
+        let mut groups: Vec<(Span, Span)> = Vec::new();
+        if slots.is_empty() {
+            // Then they are sorted by id.
+            let pairs = entries.windows(2).map(|pair| (pair[0].doc, pair[1].doc));
+            groups.extend(pairs.filter(|(a, b)| a.of(text) == b.of(text)));
+        }
+        for place in 0..if slots.is_empty() { 0 } else { entries.len() } {
+            let id = entries[place].doc.of(text);
+            let hash = hash(id);
+            match probe(slots, hash, |other| entries[other].doc.of(text) == id) {
+                Err(free) => slots[free] = u64::from(hash) << 32 | (place as u64 + 1),
+                Ok(other) => groups.push((entries[other].doc, entries[place].doc)),
             }
         }
+        if groups.is_empty() {
+            return Vec::new();
+        }
+        // Of all places of a document the first in the file stays.
+        let mut twice = Vec::new();
+        groups.sort_by_key(|(a, _)| a.of(text));
+        for same in groups.chunk_by(|(a, _), (b, _)| a.of(text) == b.of(text)) {
+            let mut docs: Vec<Span> = same.iter().flat_map(|&(a, b)| [a, b]).collect();
+            docs.sort_by_key(|doc| doc.start);
+            docs.dedup_by_key(|doc| doc.start);
+            let first = docs[0];
+            twice.extend(docs[1..].iter().map(|&again| Twice { query, first, again }));
+        }
+        twice
     }
-    twice
 }
 
 /// Sorts by document id.

@@ -42,8 +42,7 @@ pub fn read_run(path: &Path, lenient: bool, run: Run<'_>) -> Result<(TrecRun, Ve
     let mut dropped = file.bad(&text, &bad)?;
     let tag = lines.last().map_or("", |doc| {
         // The document is the third field of its line, the tag the sixth.
-        let rest = text[doc.start..].lines().next().unwrap_or("");
-        Fields(rest).nth(3).unwrap_or("")
+        Fields::of_line(text.as_bytes(), doc.start).fields[3].of(&text)
     });
     let (ranked, twice) = TrecRun::read(tag.to_owned(), text, lines);
     dropped.extend(file.twice(ranked.text(), &twice)?);
@@ -81,54 +80,88 @@ struct Bad {
 /// Query, document and number of a line, or what is wrong with it.
 type Read<T> = std::result::Result<(Span, Span, T), Bad>;
 
-/// `line` begins at `start` in the text.
-fn judgment(start: usize, line: &str) -> Read<i32> {
-    let mut fields = Fields(line);
-    let (query, _, doc, grade, more) =
-        (fields.next(), fields.next(), fields.next(), fields.next(), fields.next());
-    let span = |part: &str| within(start, line, part);
-    let (Some(query), Some(doc), Some(grade), None) = (query, doc, grade, more) else {
-        return Err(Bad { at: span(line.trim_end()), problem: &JUDGMENT_FIELDS });
-    };
-    let value = grade.parse().map_err(|_| Bad { at: span(grade), problem: &GRADE })?;
-    Ok((span(query), span(doc), value))
+fn judgment(text: &str, line: &Fields) -> Read<i32> {
+    let [query, _, doc, grade, ..] = line.fields;
+    if line.n != 4 {
+        return Err(Bad { at: line.whole(text), problem: &JUDGMENT_FIELDS });
+    }
+    let value = grade.of(text).parse().map_err(|_| Bad { at: grade, problem: &GRADE })?;
+    Ok((query, doc, value))
 }
 
-fn result(start: usize, line: &str) -> Read<f64> {
-    let mut fields = Fields(line);
-    let (query, _, doc, _, score, tag) =
-        (fields.next(), fields.next(), fields.next(), fields.next(), fields.next(), fields.next());
-    let span = |part: &str| within(start, line, part);
-    let (Some(query), Some(doc), Some(score), Some(_)) = (query, doc, score, tag) else {
-        return Err(Bad { at: span(line.trim_end()), problem: &RESULT_FIELDS });
-    };
-    let value = score.parse().ok().filter(|score: &f64| score.is_finite());
-    let value = value.ok_or_else(|| Bad { at: span(score), problem: &SCORE })?;
-    Ok((span(query), span(doc), value))
+fn result(text: &str, line: &Fields) -> Read<f64> {
+    let [query, _, doc, _, score, _] = line.fields;
+    if line.n < 6 {
+        return Err(Bad { at: line.whole(text), problem: &RESULT_FIELDS });
+    }
+    let value = number(score.of(text)).filter(|score| score.is_finite());
+    Ok((query, doc, value.ok_or(Bad { at: score, problem: &SCORE })?))
 }
 
-/// Where `part` of `line` stands in the text in which `line` begins at `start`.
-fn within(start: usize, line: &str, part: &str) -> Span {
-    let offset = part.as_ptr() as usize - line.as_ptr() as usize;
-    Span { start: start + offset, len: part.len() as u32 }
+/// The number that `text` is. Most scores have few digits and no exponent; those are read here,
+/// because a whole number below 2^53 over a small power of ten is rounded once, as it should.
+fn number(text: &str) -> Option<f64> {
+    const POWERS: [f64; 16] =
+        [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if digits.len() > 16 || !digits.as_bytes().first().is_some_and(u8::is_ascii_digit) {
+        return text.parse().ok();
+    }
+    let (mut whole, mut places, mut after_point) = (0u64, 0, false);
+    for &byte in digits.as_bytes() {
+        match byte {
+            b'0'..=b'9' => {
+                whole = whole * 10 + u64::from(byte - b'0');
+                places += usize::from(after_point);
+            }
+            b'.' if !after_point => after_point = true,
+            _ => return text.parse().ok(),
+        }
+    }
+    if whole >= 1 << 53 {
+        return text.parse().ok();
+    }
+    let value = whole as f64 / POWERS[places];
+    Some(if digits.len() < text.len() { -value } else { value })
 }
 
-/// The fields of a line, parted by what C takes for white space.
-struct Fields<'a>(&'a str);
+/// The first six fields of a line, parted by what C takes for white space.
+struct Fields {
+    fields: [Span; 6],
+    /// How many there are, further ones included.
+    n: usize,
+    /// Where the line ends, its end included.
+    end: usize,
+}
 
-impl<'a> Iterator for Fields<'a> {
-    type Item = &'a str;
+impl Fields {
+    /// Of the line that begins at `start`.
+    fn of_line(bytes: &[u8], start: usize) -> Self {
+        let space = |byte: u8| byte == b' ' || byte.wrapping_sub(b'\t') < 5;
+        let (mut fields, mut n, mut at) = ([Span { start, len: 0 }; 6], 0, start);
+        loop {
+            while at < bytes.len() && bytes[at] != b'\n' && space(bytes[at]) {
+                at += 1;
+            }
+            if at >= bytes.len() || bytes[at] == b'\n' {
+                let end = (at + 1).min(bytes.len());
+                return Fields { fields, n, end };
+            }
+            let field = at;
+            while at < bytes.len() && !space(bytes[at]) {
+                at += 1;
+            }
+            if let Some(span) = fields.get_mut(n) {
+                *span = Span { start: field, len: (at - field) as u32 };
+            }
+            n += 1;
+        }
+    }
 
-    fn next(&mut self) -> Option<&'a str> {
-        let space = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
-        let bytes = self.0.as_bytes();
-        let start = bytes.iter().position(|byte| !space(byte))?;
-        let rest = &bytes[start..];
-        let len = rest.iter().position(space).unwrap_or(rest.len());
-        // White space is a single byte, so both ends lie between characters.
-        let field = &self.0[start..start + len];
-        self.0 = &self.0[start + len..];
-        Some(field)
+    /// The line without the white space around it.
+    fn whole(&self, text: &str) -> Span {
+        let start = self.fields[0].start;
+        Span { start, len: text[start..self.end].trim_end().len() as u32 }
     }
 }
 
@@ -144,22 +177,23 @@ impl File<'_> {
     fn lines<T: Copy + Send>(
         &self,
         text: &str,
-        parse: impl Fn(usize, &str) -> Read<T> + Sync,
+        parse: impl Fn(&str, &Fields) -> Read<T> + Sync,
     ) -> (Lines<T>, Vec<Bad>) {
         let (parts, bad): (Vec<Lines<T>>, Vec<Vec<Bad>>) = blocks(text)
             .into_par_iter()
             .map(|block| {
                 let (mut lines, mut bad) = (Lines::default(), Vec::new());
                 let mut start = block.start;
-                for line in text[block].split_inclusive('\n') {
-                    match parse(start, line) {
-                        Ok((query, doc, value)) if !query.of(text).starts_with('#') => {
-                            lines.push(text, query, doc, value);
-                        }
-                        Err(wrong) if is_content(line) => bad.push(wrong),
-                        _ => {}
+                while start < block.end {
+                    let line = Fields::of_line(text.as_bytes(), start);
+                    start = line.end;
+                    if line.n == 0 || text.as_bytes()[line.fields[0].start] == b'#' {
+                        continue;
                     }
-                    start += line.len();
+                    match parse(text, &line) {
+                        Ok((query, doc, value)) => lines.push(text, query, doc, value),
+                        Err(wrong) => bad.push(wrong),
+                    }
                 }
                 (lines, bad)
             })
@@ -232,11 +266,6 @@ impl File<'_> {
             advice: self.shape.to_owned(),
         }
     }
-}
-
-/// Whether a line is neither blank nor a comment.
-fn is_content(line: &str) -> bool {
-    Fields(line).next().is_some_and(|first| !first.starts_with('#'))
 }
 
 /// The text in parts of about [`BLOCK`] bytes that end with a line.
@@ -380,6 +409,16 @@ mod tests {
 
     proptest! {
         #[test]
+        fn numbers_are_read_as_the_library_reads_them(
+            text in "-?[0-9]{0,17}(\\.[0-9]{0,17})?(e-?[0-9]{1,2})?", score: f64, digits in 0usize..12,
+        ) {
+            for text in [text, score.to_string(), format!("{score:.digits$}"), format!("{score:e}")] {
+                let expected: Option<f64> = text.parse().ok();
+                prop_assert_eq!(number(&text).map(f64::to_bits), expected.map(f64::to_bits), "{}", text);
+            }
+        }
+
+        #[test]
         fn a_run_read_is_the_run_sorted(
             lines in prop::collection::btree_map(
                 ("q[0-3]", "(doc|doc00000000)?[a-c]{0,3}[0-9]{1,2}"), -3i32..3, 1..200),
@@ -407,8 +446,11 @@ mod tests {
             let qrels = Qrels::new(judged.iter().map(|&(doc, grade)| ("q1", doc, grade)));
             if let Some(place) = run.find("q1") {
                 let query = run.query(place);
-                let mut found = Vec::new();
-                query.judged(&qrels.query(0), |rank, grade| found.push((rank, grade)));
+                let mut found: Vec<(usize, i32)> = qrels
+                    .query(0)
+                    .grades()
+                    .filter_map(|(doc, grade)| Some((query.rank_of(doc)?, grade)))
+                    .collect();
                 found.sort_unstable();
                 let grade = |doc: &str| judged.iter().find(|(other, _)| *other == doc);
                 let expected: Vec<(usize, i32)> = query
