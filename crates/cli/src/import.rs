@@ -27,7 +27,15 @@ not; - is standard input. The first line names the columns:
   judgments  query, doc, grade, [split]
 In TSV a tab always separates and a quotation mark is a character like any other; CSV is
 quoted as usual. In JSON lines _id and text stand for id and body, and a field that is an
-object of numbers is a bag of counts.
+object of numbers is a bag of counts; a column may be a path (title=labels.pt), and a path
+through a list of objects (doc=results.id) makes a row of each.
+Other formats (--input-format TABLE:FORMAT, or recognised by their beginning):
+  json   an array of objects, or objects one after another
+  smart  documents and queries (.I .T .W), judgments (query doc code)
+  trec   documents (<DOC>), queries (<top>), judgments (qrels: query 0 doc grade)
+  ldac   documents (n term:count …, with --vocabulary), links (n doc doc …, line = query)
+  lines  documents or queries, one a line, numbered from 0
+Text is UTF-8, or what it surely is by its bytes; --encoding says it.
 
 Examples:
   liken import --clicks clicks.tsv --documents documents.jsonl -o data
@@ -39,6 +47,11 @@ Examples:
   liken import --events log.tsv.gz --documents d.jsonl --min-users 5 --half-life 30 -o data
   liken import --events log.tsv.gz --split time --test-from 2026-11-01 --max-memory 2GiB -o data
   liken import --events today.tsv --append data
+  liken import --documents cran.all.1400 --queries cran.qry --judgments cranqrel \\
+    --columns queries:id=position --grades 1=4,2=3,3=2,4=1,-1=0 -o data
+  liken import --judgments pairs.txt --input-format tsv --encoding gb18030 --no-header \\
+    --columns judgments:query=0,doc=1,grade=2 --doc-text title --split queries -o data
+  liken import --clicks orcas.tsv.gz --preset orcas -o data
   liken import beir nfcorpus -o data";
 
 /// Turn click logs, documents and judgments into a dataset.

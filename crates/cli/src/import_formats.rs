@@ -78,8 +78,8 @@ impl FormatArgs {
 
     /// A table that a flag is for and that is not `given`, and the flag.
     pub fn missing(&self, given: impl Fn(Role) -> bool) -> Option<(Role, &'static str)> {
-        let formats = self.input_format.iter().filter_map(|(role, _)| Some((*role)?));
-        let encodings = self.encoding.iter().filter_map(|(role, _)| Some((*role)?));
+        let formats = self.input_format.iter().filter_map(|(role, _)| *role);
+        let encodings = self.encoding.iter().filter_map(|(role, _)| *role);
         let grades = self.grades.iter().take(1).map(|_| Role::Judgments);
         let preset = self.preset().into_iter().flat_map(Preset::needs);
         let flags = formats.map(|role| (role, "--input-format"));

@@ -186,12 +186,14 @@ impl TableFormat {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::io::Write;
+
     use super::*;
 
     /// `text` as an input.
     pub(in super::super) fn rows_of(text: &str) -> Input<'static> {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), text).unwrap();
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
         Input::open(file.path(), None, Run::silent()).unwrap()
     }
 

@@ -4,11 +4,10 @@
 
 use std::io::{BufRead, BufReader};
 
-use serde_json::{Map, Value};
-
+use super::foreign::Row;
 use super::input::Input;
 use super::records::{LONGEST, not_text, too_long};
-use super::table::{BadRow, Checked, excerpt};
+use super::table::{BadRow, excerpt};
 use crate::Result;
 
 /// The objects of a JSON file.
@@ -44,7 +43,7 @@ impl<'r> Json<'r> {
     }
 
     /// The next object, and the line where it starts.
-    pub(super) fn advance(&mut self) -> Result<Option<Checked<(u64, Map<String, Value>)>>> {
+    pub(super) fn advance(&mut self) -> Result<Option<Row>> {
         let Some(first) = self.seek()? else {
             let cut = matches!(self.place, Place::Before(_) | Place::After);
             self.place = Place::Closed;
@@ -185,6 +184,8 @@ impl<'r> Json<'r> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::super::foreign::tests::rows_of;
     use super::*;
     use crate::data::TableFormat;

@@ -416,7 +416,7 @@ impl Log {
             advice: if self.documents_listed {
                 "add it to the documents"
             } else {
-                "nobody clicked it: give the documents with --documents"
+                "nobody clicked it: give the documents with --documents, or say that this is their text (--doc-text title)"
             },
             ..row.bad(
                 "unknown document",

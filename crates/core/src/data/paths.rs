@@ -48,13 +48,16 @@ fn list<'v, 'p>(
     })
 }
 
+/// Two lists that no row can come from at once.
+pub(super) type TwoLists = (String, String);
+
 /// The rows that `object` stands for, one for each object of the list that some of `paths` go
 /// through: every path with its value. `None` if no path goes through a list; an error that
 /// names two lists if they go through different ones.
 pub(super) fn rows(
     object: &Map<String, Value>,
     paths: &[&str],
-) -> Option<Result<Vec<Map<String, Value>>, (String, String)>> {
+) -> Option<Result<Vec<Map<String, Value>>, TwoLists>> {
     let mut through: Option<(&str, &[Value])> = None;
     for path in paths {
         let Some((to, items, _)) = list(object, path) else { continue };
