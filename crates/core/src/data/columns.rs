@@ -201,11 +201,13 @@ impl Layout {
         paths::get(object, key).or_else(|| object.get(other?))
     }
 
-    /// Every name that is looked up in JSON rows, if one of them is a path.
+    /// Whether a name that is looked up in JSON rows may be a path.
+    pub(super) fn has_paths(&self) -> bool {
+        self.has_paths
+    }
+
+    /// Every name that is looked up in JSON rows.
     pub(super) fn paths(&self) -> Vec<&str> {
-        if !self.has_paths {
-            return Vec::new();
-        }
         let keys = self.keys.iter().flatten().map(String::as_str);
         keys.chain(self.renamed.iter().map(|(from, _)| from.as_str())).collect()
     }

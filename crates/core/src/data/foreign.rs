@@ -107,18 +107,20 @@ impl<'r> Foreign<'r> {
 
     /// The next row.
     pub(super) fn advance(&mut self) -> Result<Option<Row>> {
-        if let Some(row) = self.pending.pop_front() {
-            return Ok(Some(Ok(row)));
-        }
         match &mut self.kind {
             Kind::Json(json) => json.advance(),
             Kind::Smart(smart) => smart.advance(),
             Kind::Trec(trec) => trec.advance(),
             Kind::Qrels(qrels) => qrels.advance(),
-            Kind::Ldac(ldac) => match ldac.advance(&mut self.pending)? {
-                Some(Ok(())) => self.advance(),
-                Some(Err(bad)) => Ok(Some(Err(bad))),
-                None => Ok(None),
+            Kind::Ldac(ldac) => loop {
+                if let Some(row) = self.pending.pop_front() {
+                    return Ok(Some(Ok(row)));
+                }
+                match ldac.advance(&mut self.pending)? {
+                    Some(Ok(())) => {}
+                    Some(Err(bad)) => return Ok(Some(Err(bad))),
+                    None => return Ok(None),
+                }
             },
             Kind::Lines(lines, role) => {
                 let key = if *role == Role::Queries { "text" } else { "body" };

@@ -333,9 +333,8 @@ impl<'r> TableReader<'r> {
                     ))));
                 }
             }
-            let paths = self.layout.paths();
-            let listed = self.records.object().filter(|_| row.is_ok() && !paths.is_empty());
-            match listed.and_then(|object| paths::rows(object, &paths)) {
+            let listed = self.records.object().filter(|_| row.is_ok() && self.layout.has_paths());
+            match listed.and_then(|object| paths::rows(object, &self.layout.paths())) {
                 None => return Ok(Some(row)),
                 Some(Ok(rows)) => self.pending.extend(rows),
                 Some(Err((one, other))) => {

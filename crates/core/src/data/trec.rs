@@ -2,6 +2,8 @@
 //! `</top>`. They look like XML and are not: tags may stay open, and `&` and `<` may stand
 //! in the text.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::columns::Role;
@@ -10,6 +12,12 @@ use super::input::Input;
 use super::records::{LONGEST, Lines, too_long};
 use super::table::{BadRow, excerpt};
 use crate::Result;
+
+/// No tag is longer than this.
+const LONGEST_TAG: usize = 512;
+
+/// After so many names that nothing closes, no tag is expected to be closed.
+const MOST_UNCLOSED: usize = 256;
 
 /// The documents or topics of a TREC file.
 pub(super) struct Trec<'r> {
@@ -135,6 +143,8 @@ fn unclosed(line: u64, close: &str, found: String) -> BadRow {
 fn elements(text: &str) -> Vec<(String, String)> {
     let lower = text.to_ascii_lowercase();
     let mut found = Vec::new();
+    // Names that nothing closes any more, so that each is looked for in vain once only.
+    let mut unclosed: HashSet<&str> = HashSet::new();
     let mut at = 0;
     while at < text.len() {
         let Some((start, end, name)) = next_tag(&lower, at) else {
@@ -147,9 +157,12 @@ fn elements(text: &str) -> Vec<(String, String)> {
             continue;
         }
         let closing = format!("</{name}>");
-        let (inside, after) = match lower[end..].find(&closing) {
+        let hopeless = unclosed.contains(name) || unclosed.len() >= MOST_UNCLOSED;
+        let closed = if hopeless { None } else { lower[end..].find(&closing) };
+        let (inside, after) = match closed {
             Some(length) => (end + length, end + length + closing.len()),
             None => {
+                unclosed.insert(name);
                 let next = next_tag(&lower, end).map_or(text.len(), |(start, ..)| start);
                 (next, next)
             }
@@ -173,8 +186,9 @@ fn next_tag(lower: &str, from: usize) -> Option<(usize, usize, &str)> {
         let name = &inside[..slash + length];
         let named = inside[slash..].starts_with(|c: char| c.is_ascii_alphabetic());
         // Tags do not reach over lines, so that a "<" in the text is not taken for one.
-        let end = inside.find(['>', '\n']).filter(|&end| inside[end..].starts_with('>'));
-        match end {
+        let mut bytes = inside.bytes().take(LONGEST_TAG);
+        let end = bytes.position(|byte| matches!(byte, b'>' | b'\n'));
+        match end.filter(|&end| inside.as_bytes()[end] == b'>') {
             Some(end) if named => return Some((start, start + 1 + end + 1, name)),
             _ => at = start + 1,
         }
@@ -249,6 +263,16 @@ mod tests {
             (9, r#"{"id":"302","desc":"Only","text":"Only"}"#),
         ];
         assert_eq!(rows(text, Role::Queries), expected.map(|(l, t)| (l, t.to_owned())));
+    }
+
+    #[test]
+    fn tags_without_end_take_no_time() {
+        for text in ["<a".repeat(100_000), "<a>".repeat(100_000)] {
+            let all = rows(&format!("<DOC><DOCNO>1</DOCNO>{text}</DOC>"), Role::Documents);
+            assert_eq!(all.len(), 1);
+        }
+        let names: String = (0..30_000).map(|i| format!("<a{i}>x")).collect();
+        assert_eq!(rows(&format!("<DOC><DOCNO>1</DOCNO>{names}</DOC>"), Role::Documents).len(), 1);
     }
 
     #[test]
