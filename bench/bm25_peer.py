@@ -97,9 +97,12 @@ def mean_ap(documents, queries, judged):
     asked = [[vocabulary[term] for term in text if term in vocabulary] for text in queries]
     index = bm25s.BM25(method="lucene", k1=K1, b=B)
     index.index((numbered, vocabulary), show_progress=False)
+    # Ties as trec_eval breaks them: the larger id, as a text, first.
+    ids = sorted(range(len(documents)), key=lambda doc: str(doc + 1), reverse=True)
+    ties = np.argsort(ids)
     scores = []
     for query, good in judged.items():
-        order = np.argsort(-index.get_scores_from_ids(asked[query]), kind="stable") if asked[query] else []
+        order = np.lexsort((ties, -index.get_scores_from_ids(asked[query]))) if asked[query] else []
         ranks = [rank for rank, doc in enumerate(order, 1) if int(doc) in good]
         scores.append(sum(n / rank for n, rank in enumerate(ranks, 1)) / len(good))
     return float(np.mean(scores))

@@ -192,6 +192,24 @@ fn every_verb_says_what_it_can_do_without_training_pairs() {
     place.run("import --queries c.qry -o out").refused(2, &["required"]);
 }
 
+#[test]
+fn judged_pairs_are_learnt_from_where_the_split_leaves_some() {
+    let judgments = "query\tdoc\tgrade\tsplit\na\td1\t2\ttrain\na\td2\t0\ttrain\nb\td2\t1\tdev\nc\td3\t1\ttest\n";
+    let place = Place::with(&[("j.tsv", judgments), ("d.tsv", DOCUMENTS)]);
+    place.run("import --judgments j.tsv --documents d.tsv -o given").shows(&[
+        "judged pairs",
+        "2 judgments that fall to training, where pairs of a grade above 0",
+    ]);
+    let given = place.dataset("given");
+    assert_eq!((given.clicks.nnz(), given.clicks.values()), (1, &[2.0][..]));
+    assert_eq!(grades(&given), [pair("c", "d3", 1.0)]);
+    assert_eq!(given.validation.nnz(), 1);
+    place.run("import --judgments j.tsv --documents d.tsv --split judgments -o dealt").fine();
+    let dealt = place.dataset("dealt");
+    assert_eq!((dealt.clicks.nnz(), dealt.validation.nnz() + dealt.test.nnz()), (0, 4));
+    assert_eq!(dealt.queries.get(0).unwrap().clicks, 0.0);
+}
+
 fn gb18030(text: &str) -> Vec<u8> {
     encoding_rs::GB18030.encode(text).0.into_owned()
 }

@@ -87,8 +87,13 @@ pub(super) struct Reading {
 }
 
 impl Reading {
+    /// Whether its rows are pairs to learn from and nothing else.
+    fn is_pairs(&self) -> bool {
+        matches!(self.role, Role::Clicks | Role::Links | Role::Events)
+    }
+
     fn is_learnt_from(&self) -> bool {
-        matches!(self.role, Role::Clicks | Role::Links | Role::Events) || self.also_links
+        self.is_pairs() || self.also_links
     }
 }
 
@@ -136,7 +141,7 @@ impl Import {
         let memory = self.max_memory.unwrap_or_else(|| memory::available() / 2);
         let mut writer = DatasetWriter::create(output, force)?;
         let mut log = Log::new(self.lenient, self.doc_text.as_deref());
-        let learns = readings.iter().any(Reading::is_learnt_from);
+        let mut learns = readings.iter().any(Reading::is_learnt_from);
         if self.events.is_some() {
             let share = memory / 4 * 3;
             log.events = Some(EventLog::new(&writer.path(""), share, &self.rules)?);
@@ -155,10 +160,17 @@ impl Import {
         }
         let judgments = log.take_judgments();
         let split = self.split(by_source, &log, !judgments.is_empty(), learns)?;
+        if split.by == SplitBy::Judgments && !readings.iter().any(Reading::is_pairs) {
+            log.forget_pairs();
+            learns = false;
+        }
         run.step("splitting", 0, None)?;
         let (given, cancelled) = log.take_pairs(split.by)?;
         let mut divided = split.divide(given, &judgments, &log.queries, &log.documents);
         divided.drop("pairs whose weights add up to 0", cancelled);
+        if readings.iter().any(|reading| reading.also_links) {
+            divided.say_that_judged_pairs_are_links();
+        }
         let filter = if learns {
             checks::something_to_learn_from(&divided, split.by)?;
             self.filter(&mut divided, &log)?
@@ -261,7 +273,8 @@ impl Import {
             });
         }
         if !readings.iter().any(Reading::is_learnt_from) {
-            let also_links = self.split.is_some_and(|by| by != SplitBy::Judgments);
+            // Where the judgments themselves are dealt out, this is taken back.
+            let also_links = self.split != Some(SplitBy::Judgments);
             let judgments = readings.iter_mut().filter(|r| r.role == Role::Judgments);
             judgments.for_each(|reading| reading.also_links = also_links);
         }

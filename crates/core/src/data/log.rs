@@ -185,6 +185,13 @@ impl Log {
         Ok((parts, cancelled))
     }
 
+    /// Drops every pair: what was read as judgments is nothing else.
+    pub(super) fn forget_pairs(&mut self) {
+        self.clicks = PARTS.map(|_| Pairs::new(Merge::Sum));
+        self.links = PARTS.map(|_| Pairs::new(Merge::Max));
+        self.queries.clicks.fill(0.0);
+    }
+
     fn check_sums(&self, edges: &[Edge]) -> Result<()> {
         let Some(edge) = edges.iter().find(|edge| !edge.weight.is_finite()) else {
             return Ok(());

@@ -12,6 +12,9 @@ use super::names::{Names, Queries};
 use super::pairs::Edge;
 use super::report::Dropped;
 
+/// Why judgments are dropped that nobody is measured by.
+const UNUSED: &str = "judgments that fall to training, which learns from clicks and links";
+
 /// A part of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Part {
@@ -170,7 +173,7 @@ impl Split {
             }
         }
         divided.drop("held-out pairs, because judgments take their place", replaced);
-        divided.drop("judgments that fall to training, which learns from clicks and links", unused);
+        divided.drop(UNUSED, unused);
         divided
     }
 
@@ -317,6 +320,14 @@ impl Split {
 }
 
 impl Divided {
+    /// Judged pairs are also links: those that fall to training are not lost.
+    pub(super) fn say_that_judged_pairs_are_links(&mut self) {
+        for dropped in self.dropped.iter_mut().filter(|dropped| dropped.why == UNUSED) {
+            dropped.why =
+                "judgments that fall to training, where pairs of a grade above 0 are links".into();
+        }
+    }
+
     pub(super) fn drop(&mut self, why: &str, count: usize) {
         if count > 0 {
             let (why, count) = (why.to_owned(), count as u64);
