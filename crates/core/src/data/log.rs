@@ -123,7 +123,8 @@ impl Log {
             let kept = match reading.role {
                 Role::Events => match &mut events {
                     Some(events) => self.event(&rows.reader, events)?,
-                    None => Ok(Kept::No("there is no place for events")),
+                    // Never so: whoever reads events has made a place for them.
+                    None => Ok(Kept::No("no log of events is being read")),
                 },
                 Role::Queries => self.query(&rows.reader),
                 Role::Clicks => self.click(&rows.reader),

@@ -20,7 +20,7 @@ pub(in crate::data) struct Offers {
     /// Whether times have dates.
     pub dated: bool,
     pub users: bool,
-    /// Whether a column says which events belong to one page, or session.
+    /// Whether a column says which events belong to one page.
     pub pages: bool,
     pub ranks: bool,
     /// Whether documents that were not clicked are there, too.
@@ -168,6 +168,9 @@ impl Grouping {
     fn is_other_page(&self, event: &Event<'_>) -> bool {
         if self.page != event.page {
             return true;
+        }
+        if self.offers.pages && !event.page.is_empty() {
+            return false;
         }
         let known = !event.user.is_empty() || !event.page.is_empty();
         match (known, self.offers.times) {

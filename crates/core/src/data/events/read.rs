@@ -30,7 +30,7 @@ impl Log {
         offers.times |= fields.moment.is_some();
         offers.dated |= fields.moment.is_some_and(|moment| moment.dated);
         offers.users |= !fields.user.is_empty();
-        offers.pages |= !fields.page.is_empty();
+        offers.pages |= fields.of_page;
         offers.ranks |= fields.rank > 0;
         offers.impressions |= !fields.clicked;
         events.push(&Event {
@@ -96,12 +96,14 @@ impl Log {
             })?,
         };
         let session = row.optional(Column::Session)?.unwrap_or_default();
-        let page = row.optional(Column::Page)?.unwrap_or_else(|| session.clone());
+        let page = row.optional(Column::Page)?;
+        let of_page = page.is_some();
+        let page = page.unwrap_or_else(|| session.clone());
         // Sessions without users stand for them.
         let user = row.optional(Column::User)?.unwrap_or(session);
         let query = if self.queries.listed { spelling.clone() } else { own(identity(&spelling)) };
         let spelling = if self.queries.listed { Cow::Borrowed("") } else { spelling };
-        let fields = Fields { query, spelling, doc, user, page, moment, rank, clicked };
+        let fields = Fields { query, spelling, doc, user, page, of_page, moment, rank, clicked };
         fields.check(row)?;
         self.known(row, &fields)?;
         Ok(Ok(fields))
@@ -138,6 +140,8 @@ struct Fields<'a> {
     doc: Cow<'a, str>,
     user: Cow<'a, str>,
     page: Cow<'a, str>,
+    /// Whether the page is one, not a session.
+    of_page: bool,
     moment: Option<time::Moment>,
     rank: u32,
     clicked: bool,

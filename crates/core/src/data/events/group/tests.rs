@@ -59,7 +59,7 @@ fn a_page_of_its_own_keeps_events_together_and_apart() {
         lines.map(|(user, _, seconds, rank, clicked, doc)| (user, "", seconds, rank, clicked, doc));
     let offers = Offers { pages: false, ..offers };
     let lists = &grouped(&lines, offers, &EventRules::default()).0[0].lists;
-    assert_eq!(*lists, [(0, 1, vec![(0, 0, false)]), (9, 1, vec![(1, 0, true)])]);
+    assert_eq!(*lists, [(0, 1, vec![(0, 0, false)]), (9 + 2 * PAGE_GAP, 1, vec![(1, 0, true)])]);
 }
 
 #[test]
