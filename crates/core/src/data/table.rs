@@ -83,7 +83,7 @@ impl TableFormat {
 
     /// Whether rows are objects, without a header.
     pub(super) fn is_keyed(self) -> bool {
-        !matches!(self, TableFormat::Tsv | TableFormat::Csv)
+        !matches!(self, TableFormat::Tsv | TableFormat::Csv | TableFormat::Parquet)
     }
 
     /// What the ending of `path` says, after `.gz` or `.zst`.
