@@ -200,6 +200,31 @@ impl<'a> Ranked<'a> {
         let List { text, entries, slots } = self.list;
         probe(slots, hash(id), |place| entries[place].doc.of(text) == id).ok()
     }
+
+    /// Calls `note` with rank (from 0) and grade of every document that is ranked and judged.
+    pub fn judged(&self, judgments: &Judgments<'_>, mut note: impl FnMut(usize, i32)) {
+        // Step by step for all documents, not document by document: what lies anywhere in
+        // memory is then fetched for many at a time.
+        let List { text, entries, slots } = self.list;
+        let theirs = judgments.list;
+        let hashes: Vec<u32> =
+            theirs.entries.iter().map(|entry| hash(entry.doc.of(theirs.text))).collect();
+        let mut alike: Vec<(usize, usize)> = Vec::with_capacity(hashes.len());
+        for (at, &hash) in hashes.iter().enumerate() {
+            // Nothing is the one, so that the whole chain is walked.
+            let _free = probe(slots, hash, |place| {
+                alike.push((at, place));
+                false
+            });
+        }
+        let docs: Vec<Span> = alike.iter().map(|&(_, place)| entries[place].doc).collect();
+        for (&(at, place), doc) in alike.iter().zip(docs) {
+            let judged = &theirs.entries[at];
+            if doc.of(text) == judged.doc.of(theirs.text) {
+                note(place, judged.value);
+            }
+        }
+    }
 }
 
 /// The lines of a file: documents with a number each, and which query each stretch of them
@@ -330,7 +355,7 @@ fn hash(id: &str) -> u32 {
 /// Looks for a document in a table: a power of two of slots, each 0 or a hash in the high half
 /// and a place from 1 in the low, at most half of them taken. `is_it` says whether the document
 /// at a place is the one. The place, or the free slot where it could be put.
-fn probe(slots: &[u64], hash: u32, is_it: impl Fn(usize) -> bool) -> Result<usize, usize> {
+fn probe(slots: &[u64], hash: u32, mut is_it: impl FnMut(usize) -> bool) -> Result<usize, usize> {
     let mask = slots.len().wrapping_sub(1);
     let mut at = hash as usize & mask;
     loop {

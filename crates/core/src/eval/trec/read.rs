@@ -452,6 +452,10 @@ mod tests {
                     .filter_map(|(doc, grade)| Some((query.rank_of(doc)?, grade)))
                     .collect();
                 found.sort_unstable();
+                let mut noted = Vec::new();
+                query.judged(&qrels.query(0), |rank, grade| noted.push((rank, grade)));
+                noted.sort_unstable();
+                prop_assert_eq!(&noted, &found);
                 let grade = |doc: &str| judged.iter().find(|(other, _)| *other == doc);
                 let expected: Vec<(usize, i32)> = query
                     .hits()

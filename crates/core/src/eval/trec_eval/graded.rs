@@ -34,11 +34,9 @@ pub(super) struct Graded<'a> {
 pub(super) fn grades(ranked: Option<Ranked<'_>>, judged: Judgments<'_>, max: usize) -> Vec<i32> {
     let Some(ranked) = ranked else { return Vec::new() };
     let mut grades = vec![NOT_POOLED; ranked.len()];
-    for (doc, grade) in judged.grades() {
-        if let Some(rank) = ranked.rank_of(doc) {
-            grades[rank] = if grade < 0 { UNJUDGED } else { grade };
-        }
-    }
+    ranked.judged(&judged, |rank, grade| {
+        grades[rank] = if grade < 0 { UNJUDGED } else { grade };
+    });
     grades.truncate(max);
     grades
 }
