@@ -1,6 +1,7 @@
 //! TREC's files: judgments (qrels) `qid iteration docno grade` and runs
 //! `qid Q0 docno rank score tag`, one document a line.
 
+mod gathered;
 mod lists;
 mod read;
 mod write;
