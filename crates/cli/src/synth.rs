@@ -35,7 +35,7 @@ pub struct SynthArgs {
     #[arg(long)]
     raw: bool,
 
-    /// Write the demo log as it was written down, one line for each result shown, with time,
+    /// Write the log as it was written down, one line for each result shown, with time,
     /// user and rank; implies --raw.
     #[arg(long)]
     events: bool,
@@ -102,11 +102,11 @@ pub fn run(args: &SynthArgs, console: &Console) -> anyhow::Result<()> {
 }
 
 fn weblog(log: Weblog, args: &SynthArgs, run: &Run<'_>) -> liken::Result<Option<DatasetAbout>> {
-    if args.events {
-        let expected = "the demo log, which alone has pages of results";
-        return Err(liken::Error::parameter("events", "true", expected));
-    }
     let log = Weblog { scale: args.scale, seed: args.seed, ..log };
+    if args.events {
+        log.write_events(&args.output, args.force, run)?;
+        return Ok(None);
+    }
     if args.raw {
         log.write_raw(&args.output, args.force, run)?;
         return Ok(None);

@@ -15,6 +15,12 @@ use crate::{Error, Result};
 pub(super) const CLICKS: &str = "clicks.tsv";
 /// Time, user, page, query, document, rank, clicked.
 pub(super) const EVENTS: &str = "events.tsv";
+/// The first line of the events.
+pub(super) const EVENTS_HEADER: &str = "time\tuser\tpage\tquery\tdoc\trank\tclicked";
+/// When events begin: 2026-01-01T00:00:00Z.
+pub(super) const START: u64 = 1_767_225_600;
+/// Events cover so many seconds: thirty days.
+pub(super) const PERIOD: u64 = 30 * 86_400;
 /// Documents with their fields.
 pub(super) const DOCUMENTS: &str = "documents.jsonl";
 /// Query, document, grade and perhaps split.

@@ -25,7 +25,7 @@ use serde_json::{Map, Value};
 
 use self::judgments::Judged;
 use self::log::{Log, Page};
-use super::raw::{CLICKS, DOCUMENTS, JUDGMENTS, RawFolder};
+use super::raw::{CLICKS, DOCUMENTS, EVENTS, EVENTS_HEADER, JUDGMENTS, PERIOD, RawFolder, START};
 use crate::data::{
     Counts, DatasetAbout, DatasetWriter, Document, Evidence, Query, SplitAbout, SplitBy,
 };
@@ -159,9 +159,8 @@ impl Weblog {
     /// doc, clicks), `documents.jsonl` (id, title, url) and `judgments.tsv` (query, doc,
     /// grade, split). The folder appears whole or not at all.
     pub fn write_raw(&self, dir: &Path, force: bool, run: &Run) -> Result<()> {
-        let size = self.size()?;
         let folder = RawFolder::create(dir, force)?;
-        let log = Log::new(self, size, run)?;
+        let log = Log::new(self, self.size()?, run)?;
         let clicks = log.clicks()?;
         let mut judged = Judged::pick(&log, &clicks);
         let mut table = folder.table(CLICKS, "query\tdoc\tclicks")?;
@@ -172,20 +171,42 @@ impl Weblog {
                 .try_for_each(|(doc, n)| table.line(format_args!("{text}\t{}\t{n}", log::id(doc))))
         })?;
         table.finish()?;
-        let mut table = folder.lines(DOCUMENTS)?;
-        log.each_document(&mut judged, run, |page| table.json(&Document::from(page)))?;
-        table.finish()?;
-        let (validation, test) = judged.grade(&log)?;
-        let mut table = folder.table(JUDGMENTS, "query\tdoc\tgrade\tsplit")?;
-        for (row, text) in judged.texts(&log) {
-            for (split, grades) in [("validation", &validation), ("test", &test)] {
-                for (doc, grade) in grades.row(row).iter() {
-                    table.line(format_args!("{text}\t{}\t{grade}\t{split}", log::id(doc)))?;
+        write_rest(folder, &log, &mut judged, run)
+    }
+
+    /// The same with the log as it was written down, `events.tsv` instead of `clicks.tsv`: for
+    /// every click a page that shows the query's first documents, with time, user, rank and
+    /// whether clicked. The pages come query by query, not in the order of time.
+    pub fn write_events(&self, dir: &Path, force: bool, run: &Run) -> Result<()> {
+        let folder = RawFolder::create(dir, force)?;
+        let log = Log::new(self, self.size()?, run)?;
+        let clicks = log.clicks()?;
+        let mut judged = Judged::pick(&log, &clicks);
+        let n_users = 20 * clicks.n_rows() as u64;
+        let mut table = folder.table(EVENTS, EVENTS_HEADER)?;
+        let mut page = 0u64;
+        log.each_query(&mut judged, run, |row, text| {
+            let mut random = log.random(log::Draw::Visits, row);
+            let mut shown: Vec<(u32, f32)> = clicks.row(row).iter().collect();
+            shown.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            for at in 0..shown.len() {
+                for _ in 0..shown[at].1 as u64 {
+                    page += 1;
+                    let (time, user) = (START + random.below(PERIOD), random.below(n_users));
+                    // The first ten, and the one that is clicked.
+                    for rank in (0..shown.len().min(10)).chain((at >= 10).then_some(at)) {
+                        let (doc, clicked) = (log::id(shown[rank].0), u8::from(rank == at));
+                        let rank = rank + 1;
+                        table.line(format_args!(
+                            "{time}\tu{user}\tp{page}\t{text}\t{doc}\t{rank}\t{clicked}"
+                        ))?;
+                    }
                 }
             }
-        }
+            Ok(())
+        })?;
         table.finish()?;
-        folder.commit()
+        write_rest(folder, &log, &mut judged, run)
     }
 
     /// The numbers at this scale, or what is wrong with the parameters.
@@ -232,6 +253,24 @@ impl Weblog {
         let judged = scaled(self.judged_queries).max(2).min(queries / 2);
         Ok(Size { queries, documents, words, pairs, judged })
     }
+}
+
+/// Writes the documents and the judgments, and gives the folder its name.
+fn write_rest(folder: RawFolder, log: &Log, judged: &mut Judged, run: &Run) -> Result<()> {
+    let mut table = folder.lines(DOCUMENTS)?;
+    log.each_document(judged, run, |page| table.json(&Document::from(page)))?;
+    table.finish()?;
+    let (validation, test) = judged.grade(log)?;
+    let mut table = folder.table(JUDGMENTS, "query\tdoc\tgrade\tsplit")?;
+    for (row, text) in judged.texts(log) {
+        for (split, grades) in [("validation", &validation), ("test", &test)] {
+            for (doc, grade) in grades.row(row).iter() {
+                table.line(format_args!("{text}\t{}\t{grade}\t{split}", log::id(doc)))?;
+            }
+        }
+    }
+    table.finish()?;
+    folder.commit()
 }
 
 impl From<Page> for Document {

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use super::{Demo, DemoLog, Engine, Stream};
-use crate::synth::raw::{CLICKS, DOCUMENTS, EVENTS, JUDGMENTS, RawFolder};
+use crate::synth::raw::{
+    CLICKS, DOCUMENTS, EVENTS, EVENTS_HEADER, JUDGMENTS, PERIOD, RawFolder, START,
+};
 use crate::{Result, Run};
 
 impl DemoLog {
@@ -38,10 +40,6 @@ impl DemoLog {
     }
 }
 
-/// 2026-01-01T00:00:00Z.
-const START: u64 = 1_767_225_600;
-/// The log covers so many seconds: thirty days.
-const PERIOD: u64 = 30 * 86_400;
 /// Searches a user, on average.
 const SEARCHES_A_USER: u64 = 12;
 
@@ -57,7 +55,7 @@ impl Demo {
         run: &Run<'_>,
     ) -> Result<()> {
         let folder = RawFolder::create(dir, force)?;
-        let mut table = folder.table(EVENTS, "time\tuser\tpage\tquery\tdoc\trank\tclicked")?;
+        let mut table = folder.table(EVENTS, EVENTS_HEADER)?;
         let mut random = self.random(Stream::Visitors);
         let n_users = (self.searches as u64 / SEARCHES_A_USER).max(1);
         let mut search = 0;

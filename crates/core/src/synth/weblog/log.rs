@@ -54,6 +54,8 @@ pub enum Draw {
     Pick,
     /// One stream a judged query: its documents and grades.
     Grade,
+    /// One stream a query: who clicked when.
+    Visits,
 }
 
 /// One document as it is written.
