@@ -20,9 +20,6 @@ use crate::{Error, Result, Run};
 /// Records lie in blocks of this size, so that nothing is copied when more come.
 const BLOCK: usize = 1 << 20;
 
-/// What a record costs beside its bytes: its entry, and room for the list of entries to grow.
-const ENTRY_COST: usize = 2 * size_of::<Entry>();
-
 /// How many files are merged at once; more are merged in several rounds. A reader costs about
 /// a quarter of a MiB.
 const FAN_IN: usize = 64;
@@ -33,8 +30,12 @@ const WINDOW_LOG: u32 = 17;
 /// Takes records in any order.
 pub struct Sorter {
     scratch: TempDir,
+    /// Bytes for blocks. A quarter of the memory is for the entries beside it, taken at once,
+    /// because a list that grows is for a moment there twice.
     memory: usize,
+    /// Filled up to the block `filling`; those after it are empty and wait.
     blocks: Vec<Vec<u8>>,
+    filling: usize,
     entries: Vec<Entry>,
     files: Vec<PathBuf>,
     written: usize,
@@ -57,11 +58,14 @@ impl Sorter {
             .prefix("sort")
             .tempdir_in(folder)
             .map_err(Error::io("write", folder))?;
+        let memory = usize::try_from(memory).unwrap_or(usize::MAX);
+        let entries = (memory / 4 / size_of::<Entry>()).clamp(1, 1 << 30);
         Ok(Sorter {
             scratch,
-            memory: usize::try_from(memory).unwrap_or(usize::MAX),
+            memory: memory - memory / 4,
             blocks: Vec::new(),
-            entries: Vec::new(),
+            filling: 0,
+            entries: Vec::with_capacity(entries),
             files: Vec::new(),
             written: 0,
         })
@@ -72,18 +76,11 @@ impl Sorter {
     /// # Panics
     /// If it is as long as 4 GiB.
     pub fn push(&mut self, record: &[u8]) -> Result<()> {
-        let fits = |block: &Vec<u8>| block.capacity() - block.len() >= record.len();
-        if !self.blocks.last().is_some_and(fits) {
-            let size = record.len().max(BLOCK.min(self.memory / 4));
-            let taken: usize = self.blocks.iter().map(Vec::capacity).sum();
-            if !self.entries.is_empty()
-                && taken + size + ENTRY_COST * self.entries.len() > self.memory
-            {
-                self.spill()?;
-            }
-            self.blocks.push(Vec::with_capacity(size));
+        if self.entries.len() == self.entries.capacity() || !self.find_room(record.len()) {
+            self.spill()?;
+            self.find_room(record.len());
         }
-        let block = self.blocks.len() - 1;
+        let block = self.filling;
         let start = self.blocks[block].len();
         self.blocks[block].extend_from_slice(record);
         let mut head = [0; 8];
@@ -97,6 +94,25 @@ impl Sorter {
             len: small(record.len()),
         });
         Ok(())
+    }
+
+    /// Makes `filling` a block with room for `len` bytes, a new one if need be; false if that
+    /// would take too much memory.
+    fn find_room(&mut self, len: usize) -> bool {
+        let fits = |block: &Vec<u8>| block.capacity() - block.len() >= len;
+        while let Some(block) = self.blocks.get(self.filling) {
+            if fits(block) {
+                return true;
+            }
+            self.filling += 1;
+        }
+        let size = len.max(BLOCK.min(self.memory / 4));
+        let taken: usize = self.blocks.iter().map(Vec::capacity).sum();
+        if !self.entries.is_empty() && taken + size > self.memory {
+            return false;
+        }
+        self.blocks.push(Vec::with_capacity(size));
+        true
     }
 
     /// The records in order.
@@ -146,7 +162,9 @@ impl Sorter {
             file.write(entry.bytes(&self.blocks))?;
         }
         self.files.push(file.finish()?);
-        self.blocks.clear();
+        // Kept, not freed: what is freed bit by bit does not always go back to the system.
+        self.blocks.iter_mut().for_each(Vec::clear);
+        self.filling = 0;
         self.entries.clear();
         Ok(())
     }

@@ -159,7 +159,7 @@ fn long_columns_are_read_batch_by_batch() {
 #[test]
 fn columns_of_other_kinds_are_refused_where_they_are_used() {
     let schema = "message m { required binary q (UTF8); required int96 old;
-        required int64 t (TIMESTAMP(MILLIS, true)); required int32 day (DATE);
+        required int64 t (TIME(MICROS, true)); required int32 day (DATE);
         required group s { required int64 a; } repeated int64 list; }";
     let bytes = file(schema, Compression::UNCOMPRESSED, 1, |_, c, open| {
         match c {
@@ -176,7 +176,7 @@ fn columns_of_other_kinds_are_refused_where_they_are_used() {
         |at: usize| with(&bytes, |rows| rows.check(|used| used == at)).unwrap_err().to_string();
     with(&bytes, |rows| rows.check(|used| used == 0)).unwrap();
     assert!(error(1).contains("the column old holds values of the type INT96"), "{}", error(1));
-    assert!(error(2).contains("the column t holds values of the type Timestamp"), "{}", error(2));
+    assert!(error(2).contains("the column t holds values of the type Time"), "{}", error(2));
     assert!(error(3).contains("the column day holds values of the type Date"), "{}", error(3));
     assert!(error(4).contains("the column s holds nested values"), "{}", error(4));
     assert!(error(5).contains("the column list holds nested values"), "{}", error(5));

@@ -49,8 +49,11 @@ fn the_events_of_one_page_are_one_list() {
 
 #[test]
 fn a_page_of_its_own_keeps_events_together_and_apart() {
-    let lines =
-        [("", "p1", 0, 0, false, "a"), ("", "p2", 0, 0, false, "a"), ("", "p1", 9, 0, true, "b")];
+    let lines = [
+        ("", "p1", 0, 0, false, "a"),
+        ("", "p2", 0, 0, false, "a"),
+        ("", "p1", 9 + 2 * PAGE_GAP, 0, true, "b"),
+    ];
     let offers = Offers { users: false, pages: true, ranks: false, ..ALL };
     let lists = &grouped(&lines, offers, &EventRules::default()).0[0].lists;
     assert_eq!(*lists, [(0, 1, vec![(0, 0, false)]), (0, 1, vec![(0, 0, false), (1, 0, true)])]);
