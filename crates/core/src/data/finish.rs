@@ -1,10 +1,12 @@
 //! The last step of an import: queries that still have something to say are numbered, texts
 //! and matrices are written, and the report is put together.
 
+use std::collections::BTreeMap;
+
 use serde_json::Map;
 
 use super::dataset::{Counts, DatasetAbout, DatasetWriter, Document, Query, SplitAbout, SplitBy};
-use super::events::{Aggregated, EventRules, EventsAbout, Timeline};
+use super::events::{Aggregated, EventRules, EventsAbout, Shown, Timeline};
 use super::impressions::{self, ImpressionsWriter};
 use super::log::Log;
 use super::names::Queries;
@@ -139,12 +141,17 @@ impl Prepared {
                 let doc = |place: u32| {
                     self.log.documents.get(&log.docs[place as usize]).unwrap_or_default()
                 };
+                // A page is the same page at any hour.
+                let mut pages: BTreeMap<&[Shown], u64> = BTreeMap::new();
                 for (span, count, list) in &log.lists {
-                    let shown =
-                        list.iter().map(|&(place, rank, clicked)| (doc(place), rank, clicked));
-                    if timeline.part(*span) == Part::Train && training.may_see(query, shown.clone())
-                    {
-                        lists.push(number, u32::try_from(*count).unwrap_or(u32::MAX), shown)?;
+                    if timeline.part(*span) == Part::Train {
+                        *pages.entry(list).or_default() += count;
+                    }
+                }
+                for (list, count) in pages {
+                    let shown = list.iter().map(|&(at, rank, clicked)| (doc(at), rank, clicked));
+                    if training.may_see(query, shown.clone()) {
+                        lists.push(number, u32::try_from(count).unwrap_or(u32::MAX), shown)?;
                     }
                 }
             }

@@ -9,9 +9,9 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use bytemuck::Pod;
-use memmap2::Mmap;
+use safetensors::Dtype;
 
-use crate::file::{Tensors, TensorsWriter};
+use crate::file::{ArrayFile, Tensors, join_arrays};
 use crate::{Error, Result};
 
 /// Its name in the dataset folder, where there are any.
@@ -170,24 +170,20 @@ impl ImpressionsWriter {
         if self.lists == 0 {
             return Ok(0);
         }
-        let mut maps = Vec::new();
         for (path, writer) in &mut self.files {
             writer.flush().map_err(Error::io("write", path))?;
-            let file = File::open(&*path).map_err(Error::io("read", path))?;
-            // SAFETY: the file lies in a folder of our own and is not written any more.
-            maps.push(unsafe { Mmap::map(&file) }.map_err(Error::io("map", path))?);
         }
-        let mut tensors = TensorsWriter::new();
-        let u32s = |at: usize| bytemuck::cast_slice::<u8, u32>(&maps[at]);
-        tensors
-            .array("queries", &[self.lists], u32s(QUERIES))
-            .array("counts", &[self.lists], u32s(COUNTS))
-            .array("starts", &[self.lists + 1], bytemuck::cast_slice::<u8, u64>(&maps[STARTS]))
-            .array("docs", &[self.entries], u32s(DOCS))
-            .array("ranks", &[self.entries], u32s(RANKS))
-            .array("clicked", &[self.entries], &maps[CLICKED][..]);
-        tensors.write(path)?;
-        drop(maps);
+        let array =
+            |name, at: usize, dtype, len| ArrayFile { name, dtype, len, path: &self.files[at].0 };
+        let arrays = [
+            array("starts", STARTS, Dtype::U64, self.lists + 1),
+            array("queries", QUERIES, Dtype::U32, self.lists),
+            array("counts", COUNTS, Dtype::U32, self.lists),
+            array("docs", DOCS, Dtype::U32, self.entries),
+            array("ranks", RANKS, Dtype::U32, self.entries),
+            array("clicked", CLICKED, Dtype::U8, self.entries),
+        ];
+        join_arrays(path, &arrays)?;
         self.folder.close().map_err(Error::io("remove", path))?;
         Ok(self.lists)
     }

@@ -13,4 +13,5 @@ pub use lines::{LineTable, LineTableWriter};
 pub use single::NewFile;
 pub(crate) use sort::{Sorted, Sorter};
 pub use staged::StagedFolder;
+pub(crate) use tensors::{ArrayFile, join_arrays};
 pub use tensors::{Tensors, TensorsWriter};

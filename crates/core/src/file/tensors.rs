@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use bytemuck::Pod;
@@ -58,6 +59,46 @@ impl<'a> TensorsWriter<'a> {
             other => Error::damaged(path, other.to_string()),
         })
     }
+}
+
+/// An array whose numbers lie in a file of their own.
+pub(crate) struct ArrayFile<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What the numbers are.
+    pub dtype: Dtype,
+    /// How many there are.
+    pub len: usize,
+    /// Where they lie, little-endian.
+    pub path: &'a Path,
+}
+
+/// Puts arrays that lie in files together as one file at `path`, without holding them in
+/// memory. Those with the widest numbers must come first, so that each is aligned.
+pub(crate) fn join_arrays(path: &Path, arrays: &[ArrayFile<'_>]) -> Result<()> {
+    let mut header = serde_json::Map::new();
+    let mut end = 0;
+    for array in arrays {
+        let start = end;
+        end += array.len * array.dtype.bitsize() / 8;
+        let about = serde_json::json!({
+            "dtype": array.dtype,
+            "shape": [array.len],
+            "data_offsets": [start, end],
+        });
+        header.insert(array.name.to_owned(), about);
+    }
+    let mut header = serde_json::Value::Object(header).to_string().into_bytes();
+    header.resize(header.len().next_multiple_of(8), b' ');
+    let mut file = BufWriter::new(File::create(path).map_err(Error::io("create", path))?);
+    let written =
+        file.write_all(&(header.len() as u64).to_le_bytes()).and_then(|()| file.write_all(&header));
+    written.map_err(Error::io("write", path))?;
+    for array in arrays {
+        let mut source = File::open(array.path).map_err(Error::io("read", array.path))?;
+        io::copy(&mut source, &mut file).map_err(Error::io("write", path))?;
+    }
+    file.flush().map_err(Error::io("write", path))
 }
 
 fn view<'a>(

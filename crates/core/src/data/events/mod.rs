@@ -28,7 +28,7 @@ pub use about::{EventRules, EventsAbout};
 pub(super) use event::Event;
 pub(super) use group::{LeftOut, Offers};
 pub(super) use kept::{FILE, Kept};
-pub(super) use query_log::{QueryLog, Span};
+pub(super) use query_log::{QueryLog, Shown, Span};
 pub(super) use timeline::{Cuts, Timeline};
 
 use crate::file::Sorter;
