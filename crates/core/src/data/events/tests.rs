@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
 use crate::data::{Dataset, EventRules, Import, SplitBy, Table};
@@ -39,7 +40,11 @@ fn log(pages: usize, first: u32, days: u32) -> Vec<String> {
 }
 
 fn write(path: &Path, lines: &[String]) {
-    fs::write(path, format!("{HEADER}{}", lines.concat())).unwrap();
+    text(path, &format!("{HEADER}{}", lines.concat()));
+}
+
+fn text(path: &Path, text: &str) {
+    fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
 }
 
 /// Every file of a dataset but its manifest, which names the source.
@@ -170,7 +175,7 @@ fn a_split_by_time_holds_out_what_is_newest() {
 fn rules_that_the_log_cannot_serve_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log.tsv");
-    fs::write(&path, "query\tdoc\na\tx\nb\ty\n").unwrap();
+    text(&path, "query\tdoc\na\tx\nb\ty\n");
     let out = dir.path().join("out");
     let refused = |import: Import| import.run(&out, false, &Run::silent()).unwrap_err().to_string();
     let with = |rules: EventRules| Import { rules, ..import(&path) };

@@ -47,7 +47,7 @@ impl Timeline {
             Some(cuts) => Some(cuts.find(clicks, offers)?),
         };
         let in_training = |span: &Span| cuts.is_none_or(|(validation, _)| *span < validation);
-        let now = clicks.keys().copied().filter(in_training).next_back().unwrap_or(0);
+        let now = clicks.keys().copied().rfind(in_training).unwrap_or(0);
         let spans_a_day = if offers.dated { 24.0 } else { 86_400.0 };
         Ok(Timeline { cuts, now, half_life: half_life.map(|days| days * spans_a_day) })
     }
