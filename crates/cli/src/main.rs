@@ -78,7 +78,7 @@ fn command() -> clap::Command {
 #[derive(Subcommand)]
 enum Verb {
     Demo(demo::DemoArgs),
-    Import(import::ImportArgs),
+    Import(Box<import::ImportArgs>),
     Stats(stats::StatsArgs),
     Train(train::TrainArgs),
     Compare(Box<compare::CompareArgs>),
