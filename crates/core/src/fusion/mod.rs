@@ -1,5 +1,5 @@
 //! Several rankings of the same queries as one: reciprocal rank fusion, and sums of scores
-//! made comparable first. And one ranking in the order of a model's scores: [`rerank`].
+//! made comparable first. And one ranking in the order of a model's scores: [`rerank()`].
 //!
 //! With s_r(d) the normalised score of document d in run r, w_r the run's weight (1 unless
 //! given) and rank_r(d) its rank from 1:
