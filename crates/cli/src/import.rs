@@ -127,9 +127,9 @@ pub struct ImportArgs {
     #[arg(long, value_name = "SHARE")]
     test: Option<f64>,
 
-    /// The seed of the split.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
+    /// The seed of the split [default: 0].
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
 
     /// Keep training pairs with at least so many clicks; 1 keeps all [default: 4, where the
     /// source counts clicks].
@@ -153,14 +153,8 @@ pub struct ImportArgs {
 #[command(next_help_heading = "Raw logs (--events)")]
 struct EventsArgs {
     /// Leave out queries of fewer different users: what one person asks may name that person.
-    #[arg(
-        long,
-        value_name = "N",
-        requires = "events",
-        default_value_t = 0,
-        hide_default_value = true
-    )]
-    min_users: u32,
+    #[arg(long, value_name = "N", requires = "events")]
+    min_users: Option<u32>,
 
     /// Count at most so many clicks of one user on one document for one query.
     #[arg(long, value_name = "N", requires = "events")]

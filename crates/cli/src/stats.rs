@@ -128,6 +128,9 @@ fn click_through(shown: &Impressions, out: &mut impl Write) -> anyhow::Result<()
     }
     writeln!(out, "\n{} lists of results were shown", grouped(shown.len()))?;
     let by_rank = shown.by_rank(RANKS);
+    if by_rank.iter().all(|(shown, _)| *shown == 0) {
+        return Ok(());
+    }
     let rate = |&(shown, clicked): &(u64, u64)| clicked as f64 / shown.max(1) as f64;
     let most = by_rank.iter().map(rate).fold(f64::MIN_POSITIVE, f64::max);
     let mut grid = Grid::new(["rank", "shown", "clicked", "rate", ""]).left(&[4]);

@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use super::dataset::{Dataset, DatasetWriter, Document, Source, SplitBy};
-use super::events::{self, EventsAbout, Kept};
+use super::events::{self, EventsAbout, KeptLog};
 use super::import::Import;
 use super::log::{Log, content};
 use super::said::has_text;
@@ -62,16 +62,17 @@ impl Previous {
             filled.validation = import.validation.or(Some(about.split.shares.0));
             filled.test = import.test.or(Some(about.split.shares.1));
         }
-        if import.seed == 0 {
-            filled.seed = about.split.seed;
+        filled.seed = import.seed.or(Some(about.split.seed));
+        let names_no_cut = import.validation_from.is_none() && import.test_from.is_none();
+        if names_no_cut && import.validation.is_none() && import.test.is_none() {
+            filled.validation_from.clone_from(&self.events.from.0);
+            filled.test_from.clone_from(&self.events.from.1);
         }
         let min_clicks = about.min_clicks.map_or(1, |clicks| clicks as u32);
         filled.min_clicks = import.min_clicks.or(Some(min_clicks));
         let rules = &mut filled.rules;
         let before = &self.events.rules;
-        if rules.min_users == 0 {
-            rules.min_users = before.min_users;
-        }
+        rules.min_users = rules.min_users.or(before.min_users);
         rules.max_per_user = rules.max_per_user.or(before.max_per_user);
         rules.max_user_events = rules.max_user_events.or(before.max_user_events);
         rules.half_life = rules.half_life.or(before.half_life);
@@ -79,8 +80,8 @@ impl Previous {
     }
 
     /// The log that the dataset kept.
-    pub(super) fn log(&self) -> Result<Kept> {
-        Kept::open(&self.dataset.folder.file(events::FILE))
+    pub(super) fn log(&self) -> Result<KeptLog> {
+        KeptLog::open(&self.dataset.folder.file(events::FILE))
     }
 
     /// Whether it has documents of its own, not only ids out of the log.
@@ -88,17 +89,21 @@ impl Previous {
         self.dataset.about().sources.iter().any(|source| source.role == "documents")
     }
 
-    /// The files it was made from that are not given again; an error if one of `new` is among
-    /// them.
-    pub(super) fn sources(&self, new: &[Source]) -> Result<Vec<Source>> {
+    /// The files it was made from that are not given again.
+    pub(super) fn sources(&self) -> Vec<Source> {
         let kept = |source: &&Source| matches!(source.role.as_str(), "events" | "documents");
-        let old: Vec<Source> = self.dataset.about().sources.iter().filter(kept).cloned().collect();
-        let twice = new.iter().find(|new| {
-            new.role == "events"
-                && old.iter().any(|old| (&old.role, &old.sha256) == (&new.role, &new.sha256))
-        });
-        match twice {
-            None => Ok(old),
+        self.dataset.about().sources.iter().filter(kept).cloned().collect()
+    }
+
+    /// An error if the events of one of `sources` are in it already.
+    pub(super) fn check_new(&self, sources: &[Source]) -> Result<()> {
+        let old = self.sources();
+        let known = |new: &&Source| {
+            let same = |old: &Source| old.role == "events" && old.sha256 == new.sha256;
+            new.role == "events" && old.iter().any(same)
+        };
+        match sources.iter().find(known) {
+            None => Ok(()),
             Some(source) => Err(Error::Unusable {
                 path: source.name.clone().into(),
                 problem: format!(

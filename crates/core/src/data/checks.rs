@@ -12,18 +12,50 @@ use super::split::{Divided, Part};
 use crate::{Error, Result};
 
 /// An error if training is empty.
-pub(super) fn something_to_learn_from(divided: &Divided, by: SplitBy) -> Result<()> {
+pub(super) fn something_to_learn_from(divided: &Divided, log: &Log, by: SplitBy) -> Result<()> {
     if !divided.train.is_empty() {
         return Ok(());
     }
     let held_out = divided.validation.len() + divided.test.len();
+    if held_out == 0 && divided.held_out_pairs.is_empty() {
+        return Err(nothing_left(log));
+    }
     Err(Error::Empty {
         what: format!("the training split is empty: {held_out} pairs are held out, none is left"),
         advice: match by {
             SplitBy::Given => "mark some rows as train, or choose another --split".into(),
+            SplitBy::Time => {
+                "let validation and test begin later (--validation-from, --test-from), or lower their shares".into()
+            }
             _ => "lower --validation and --test, or choose another --split".into(),
         },
     })
+}
+
+/// No pair came out of the tables at all: why.
+fn nothing_left(log: &Log) -> Error {
+    let of_pairs = |role: &str| matches!(role, "clicks" | "links" | "events");
+    let tables = || log.tables.iter().filter(|table| of_pairs(&table.role));
+    let (rows, kept) =
+        tables().fold((0, 0), |(rows, kept), table| (rows + table.rows, kept + table.kept));
+    let reasons: Vec<String> = tables()
+        .flat_map(|table| &table.dropped)
+        .map(|dropped| format!("{} {}", dropped.count, dropped.why))
+        .collect();
+    if kept > 0 || reasons.is_empty() {
+        return Error::Empty {
+            what: format!("there is nothing to learn from: none of {kept} rows holds a click"),
+            advice: "check which column says what was clicked (--columns events:clicked=NAME)"
+                .into(),
+        };
+    }
+    Error::Empty {
+        what: format!(
+            "there is nothing to learn from: all {rows} rows were dropped ({})",
+            reasons.join("; ")
+        ),
+        advice: "loosen what drops them, or correct the rows".into(),
+    }
 }
 
 /// What to know of a dataset without clicks and links.
@@ -62,6 +94,9 @@ pub(super) fn parts_asked_for(
         };
         let advice = match by {
             SplitBy::Edges => "split by queries (--split queries)".to_owned(),
+            SplitBy::Time if divided.evidence == Evidence::HeldOutClicks => {
+                format!("let it begin earlier (--{name}-from), or do without (--{name} 0)")
+            }
             _ => format!("raise its share (--{name} 0.3), or do without (--{name} 0)"),
         };
         return Err(Error::Empty { what: format!("the {name} split is empty: {why}"), advice });

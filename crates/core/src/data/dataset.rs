@@ -19,11 +19,11 @@ use serde_json::{Map, Value};
 
 use super::events::EventsAbout;
 use super::impressions::{self, Impressions};
-use crate::Result;
 use crate::file::{
     Folder, FolderKind, LineTable, LineTableWriter, NewFolder, Tensors, TensorsWriter,
 };
 use crate::sparse::Csr;
+use crate::{Error, Result};
 
 /// One query.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -242,6 +242,18 @@ impl DatasetWriter {
         held_out_documents: &[u32],
         mut about: DatasetAbout,
     ) -> Result<DatasetAbout> {
+        let written = (self.queries.len(), self.documents.len());
+        if written != (clicks.n_rows(), clicks.n_cols()) {
+            return Err(Error::Structure {
+                problem: format!(
+                    "{} × {} clicks for {} queries and {} documents",
+                    clicks.n_rows(),
+                    clicks.n_cols(),
+                    written.0,
+                    written.1
+                ),
+            });
+        }
         about.counts = Counts {
             queries: clicks.n_rows(),
             documents: clicks.n_cols(),

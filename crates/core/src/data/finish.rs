@@ -30,6 +30,8 @@ pub(super) struct Events {
     pub aggregated: Aggregated,
     pub timeline: Timeline,
     pub rules: EventRules,
+    /// When validation and test were said to begin.
+    pub from: (Option<String>, Option<String>),
 }
 
 impl Prepared {
@@ -48,7 +50,8 @@ impl Prepared {
                 writer.document(&made.unwrap_or_else(|| from_id(id)))?;
             }
         }
-        let (numbers, n_queries) = number_queries(&self.divided, &self.log.queries);
+        let (numbers, n_queries) =
+            number_queries(&self.divided, &self.log.queries, self.hides_rare_queries());
         let queries = &self.log.queries;
         for (number, _) in (0..).zip(&numbers).filter(|(_, kept)| kept.is_some()) {
             self.step(run, number, numbers.len())?;
@@ -65,6 +68,7 @@ impl Prepared {
             None => None,
             Some(events) => Some(self.write_events(events, &numbers, &writer, run)?),
         };
+        let hides_rare_queries = self.hides_rare_queries();
         let sort_files = self.events.as_ref().map_or(0, |events| events.aggregated.files);
 
         let Divided { train, validation, test, held_out_documents, .. } = self.divided;
@@ -115,7 +119,7 @@ impl Prepared {
             warnings: self.warnings,
             sort_files,
         };
-        report.about.report = report.sentences();
+        report.about.report = report.sentences(!hides_rare_queries);
         report.about =
             writer.finish(&train, &validation, &test, &held_out_documents, report.about)?;
         Ok(report)
@@ -129,30 +133,34 @@ impl Prepared {
         writer: &DatasetWriter,
         run: &Run<'_>,
     ) -> Result<EventsAbout> {
-        let Events { aggregated, timeline, rules } = events;
+        let Events { aggregated, timeline, rules, from } = events;
         let mut lists = ImpressionsWriter::create(&writer.path(""))?;
         if aggregated.offers.impressions {
-            let training = Training::new(&self.divided, self.split.by, &self.log.queries);
+            let training = Training { divided: &self.divided, queries: &self.log.queries };
             let mut logs = aggregated.queries()?;
             while let Some(log) = logs.next()? {
                 run.check()?;
                 let Some(query) = self.log.queries.names.get(&log.query) else { continue };
                 let Some(number) = numbers[query as usize] else { continue };
-                let doc = |place: u32| {
-                    self.log.documents.get(&log.docs[place as usize]).unwrap_or_default()
-                };
-                // A page is the same page at any hour.
-                let mut pages: BTreeMap<&[Shown], u64> = BTreeMap::new();
-                for (span, count, list) in &log.lists {
-                    if timeline.part(*span) == Part::Train {
-                        *pages.entry(list).or_default() += count;
-                    }
+                if !training.may_see_query(query) {
+                    continue;
                 }
-                for (list, count) in pages {
-                    let shown = list.iter().map(|&(at, rank, clicked)| (doc(at), rank, clicked));
-                    if training.may_see(query, shown.clone()) {
-                        lists.push(number, u32::try_from(count).unwrap_or(u32::MAX), shown)?;
-                    }
+                let known = |doc: &String| self.log.documents.get(doc);
+                let docs: Vec<Option<u32>> = log.docs.iter().map(known).collect();
+                let doc = |place: u32| docs[place as usize].filter(|&d| training.may_see(query, d));
+                // A page is the same page at any hour.
+                let mut pages: BTreeMap<Vec<Shown>, u64> = BTreeMap::new();
+                for (_, count, list) in
+                    log.lists.iter().filter(|list| timeline.part(list.0) == Part::Train)
+                {
+                    let seen = list
+                        .iter()
+                        .filter_map(|&(at, rank, clicked)| Some((doc(at)?, rank, clicked)));
+                    *pages.entry(seen.collect()).or_default() += count;
+                }
+                for (page, count) in pages.into_iter().filter(|(page, _)| !page.is_empty()) {
+                    let count = u32::try_from(count).unwrap_or(u32::MAX);
+                    lists.push(number, count, page.into_iter())?;
                 }
             }
         }
@@ -167,9 +175,15 @@ impl Prepared {
             dated: aggregated.offers.dated,
             spans,
             cuts: timeline.cuts,
+            from: from.clone(),
             lists: n_lists as u64,
             rules: rules.clone(),
         })
+    }
+
+    /// Whether nothing of a query that too few people asked may be in the dataset.
+    fn hides_rare_queries(&self) -> bool {
+        self.events.as_ref().is_some_and(|events| events.rules.least_users() > 1)
     }
 
     fn step(&self, run: &Run<'_>, done: u32, total: usize) -> Result<()> {
@@ -183,44 +197,29 @@ impl Prepared {
 /// What training may see of the pages that were shown.
 struct Training<'a> {
     divided: &'a Divided,
-    by: SplitBy,
     queries: &'a Queries,
-    /// By query: whether it is held out.
-    held_out: Vec<bool>,
 }
 
-impl<'a> Training<'a> {
-    fn new(divided: &'a Divided, by: SplitBy, queries: &'a Queries) -> Self {
-        let mut held_out = vec![false; queries.names.len()];
-        if by == SplitBy::Queries {
-            for (query, _, _) in divided.validation.iter().chain(&divided.test) {
-                held_out[*query as usize] = true;
-            }
-        }
-        Training { divided, by, queries, held_out }
+impl Training<'_> {
+    fn may_see_query(&self, query: u32) -> bool {
+        let held_out = self.divided.held_out_queries.get(query as usize).copied().unwrap_or(false);
+        !held_out && self.queries.part(query).is_none_or(|part| part == Part::Train)
     }
 
-    fn may_see(&self, query: u32, mut shown: impl Iterator<Item = (u32, u32, bool)>) -> bool {
-        if self.held_out[query as usize]
-            || self.queries.part(query).is_some_and(|p| p != Part::Train)
-        {
-            return false;
-        }
-        shown.all(|(doc, _, clicked)| match self.by {
-            SplitBy::Documents => self.divided.held_out_documents.binary_search(&doc).is_err(),
-            SplitBy::Edges if clicked => {
-                let train = &self.divided.train;
-                train.binary_search_by_key(&(query, doc), |e| (e.query, e.doc)).is_ok()
-            }
-            _ => true,
-        })
+    fn may_see(&self, query: u32, doc: u32) -> bool {
+        self.divided.held_out_documents.binary_search(&doc).is_err()
+            && self.divided.held_out_pairs.binary_search(&(query, doc)).is_err()
     }
 }
 
-/// Queries of a table of queries stay; others stay if they have a training pair or a
+/// Queries of a table of queries stay, unless rare ones are to be hidden; others stay if they have a training pair or a
 /// judgment. By old number the new one, and how many there are.
-fn number_queries(divided: &Divided, queries: &Queries) -> (Vec<Option<u32>>, usize) {
-    let mut kept = vec![queries.listed; queries.names.len()];
+fn number_queries(
+    divided: &Divided,
+    queries: &Queries,
+    hides_rare: bool,
+) -> (Vec<Option<u32>>, usize) {
+    let mut kept = vec![queries.listed && !hides_rare; queries.names.len()];
     let held_out = divided.validation.iter().chain(&divided.test).map(|pair| pair.0);
     for query in divided.train.iter().map(|edge| edge.query).chain(held_out) {
         kept[query as usize] = true;

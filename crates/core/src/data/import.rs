@@ -26,6 +26,9 @@ use crate::{Error, Result, Run, memory};
 /// The papers keep pairs with more than three clicks.
 const MIN_CLICKS: u32 = 4;
 
+/// With less memory, a sort would be nothing but files.
+const LEAST_MEMORY: u64 = 64 << 10;
+
 /// What to import and how, as it stands in an experiment file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -67,8 +70,8 @@ pub struct Import {
     pub validation: Option<f64>,
     /// The share of test, likewise.
     pub test: Option<f64>,
-    /// The seed of the deal.
-    pub seed: u64,
+    /// The seed of the deal: 0 unless set.
+    pub seed: Option<u64>,
     /// Drop training pairs with fewer clicks: 4 unless set, where the source counts clicks;
     /// 0 or 1 switches the filter off.
     pub min_clicks: Option<u32>,
@@ -139,6 +142,9 @@ impl Import {
         self.check_shares()?;
         self.rules.check()?;
         let memory = self.max_memory.unwrap_or_else(|| memory::available() / 2);
+        if memory < LEAST_MEMORY {
+            return Err(Error::parameter("max_memory", memory, "64KiB or more"));
+        }
         let mut writer = DatasetWriter::create(output, force)?;
         let mut log = Log::new(self.lenient, self.doc_text.as_deref());
         let mut learns = readings.iter().any(Reading::is_learnt_from);
@@ -149,12 +155,16 @@ impl Import {
         if let Some(previous) = previous.filter(|previous| previous.has_documents()) {
             log.take_documents(&previous.dataset.documents, &mut writer, run)?;
         }
+        let mut events = None;
         for reading in &readings {
             log.read(reading, &mut writer, run)?;
+            // At once: the tables after them may name what the events brought in.
+            if reading.role == Role::Events {
+                events = self.aggregate(&mut log, previous, &writer, memory, run)?;
+            }
         }
-        let events = self.aggregate(&mut log, previous, &writer, memory, run)?;
         if let Some(previous) = previous {
-            let mut sources = previous.sources(&log.sources)?;
+            let mut sources = previous.sources();
             sources.append(&mut log.sources);
             log.sources = sources;
         }
@@ -168,11 +178,12 @@ impl Import {
         let (given, cancelled) = log.take_pairs(split.by)?;
         let mut divided = split.divide(given, &judgments, &log.queries, &log.documents);
         divided.drop("pairs whose weights add up to 0", cancelled);
+        divided.drop("pairs whose clicks are too old to count (half_life)", log.faded as usize);
         if readings.iter().any(|reading| reading.also_links) {
             divided.say_that_judged_pairs_are_links();
         }
         let filter = if learns {
-            checks::something_to_learn_from(&divided, split.by)?;
+            checks::something_to_learn_from(&divided, &log, split.by)?;
             self.filter(&mut divided, &log)?
         } else {
             log.notes.push(checks::nothing_to_learn_from(!judgments.is_empty()));
@@ -202,6 +213,7 @@ impl Import {
         let kept = match previous {
             None => None,
             Some(previous) => {
+                previous.check_new(&log.sources)?;
                 let offers = previous.events.offers();
                 if offers.times != events.offers.times || offers.dated != events.offers.dated {
                     return Err(Error::Unusable {
@@ -223,7 +235,8 @@ impl Import {
         let timeline = Timeline::new(clicks, aggregated.offers, self.rules.half_life, cuts)?;
         log.add_events(&aggregated, &timeline, memory, run)?;
         let rules = self.rules.clone();
-        Ok(Some(Events { aggregated, timeline, rules }))
+        let from = (self.validation_from.clone(), self.test_from.clone());
+        Ok(Some(Events { aggregated, timeline, rules, from }))
     }
 
     /// The tables to read, in an order in which each knows the ids it needs.
@@ -341,7 +354,7 @@ impl Import {
             (SplitBy::Judgments | SplitBy::Given, None, Some(share)) => (1.0 - share, share),
             (_, validation, test) => (validation.unwrap_or(0.1), test.unwrap_or(0.1)),
         };
-        Ok(Split { by, seed: self.seed, shares })
+        Ok(Split { by, seed: self.seed.unwrap_or(0), shares })
     }
 
     fn filter(&self, divided: &mut Divided, log: &Log) -> Result<Option<FilterReport>> {

@@ -1,8 +1,8 @@
 //! Pages of results as people saw them: which documents were shown for a query, where, and
 //! which of them were clicked. Equal pages are one list with a count.
 //!
-//! Only what training may know is here: no list of a held-out query, pair or document, and,
-//! where the split is by time, none from after the training period.
+//! Only what training may know is here: no list of a held-out query, no held-out document or
+//! pair in any list, and, where the split is by time, no list that reaches beyond training.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -35,7 +35,7 @@ pub struct ImpressionList<'a> {
     pub query: u32,
     /// How many times it was shown.
     pub count: u32,
-    /// The documents' numbers, from the top.
+    /// The documents' numbers by rank; where ranks are unknown the order means nothing.
     pub docs: &'a [u32],
     /// Their ranks from 1; 0 where the log does not say.
     pub ranks: &'a [u32],
@@ -92,13 +92,13 @@ impl Impressions {
     }
 
     /// How often documents were shown and clicked at each of the ranks from 1 to `ranks`;
-    /// where the log has no ranks, places in the list stand for them.
+    /// nothing where the log has no ranks.
     pub fn by_rank(&self, ranks: usize) -> Vec<(u64, u64)> {
         let mut by_rank = vec![(0, 0); ranks];
         for list in self.iter() {
-            for (place, (&rank, &clicked)) in list.ranks.iter().zip(list.clicked).enumerate() {
-                let rank = if rank == 0 { place + 1 } else { rank as usize };
-                if let Some((shown, clicks)) = by_rank.get_mut(rank - 1) {
+            for (&rank, &clicked) in list.ranks.iter().zip(list.clicked) {
+                let place = (rank as usize).checked_sub(1);
+                if let Some((shown, clicks)) = place.and_then(|place| by_rank.get_mut(place)) {
                     *shown += u64::from(list.count);
                     *clicks += u64::from(list.count) * u64::from(clicked);
                 }
@@ -207,7 +207,7 @@ mod tests {
             ImpressionList { query: 0, count: 3, docs: &[5, 2], ranks: &[1, 2], clicked: &[1, 0] };
         assert_eq!((all.len(), all[0]), (2, first));
         assert_eq!((all[1].query, all[1].clicked), (4, &[0, 1][..]));
-        assert_eq!(lists.by_rank(3), [(4, 3), (4, 1), (0, 0)]);
+        assert_eq!(lists.by_rank(3), [(3, 3), (3, 0), (0, 0)]);
         assert!(Impressions::open(&path, 4, 6).is_err());
         assert!(Impressions::open(&path, 5, 5).is_err());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);

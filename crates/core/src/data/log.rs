@@ -55,6 +55,8 @@ pub(super) struct Log {
     pub contents: Vec<(u64, u64)>,
     /// Where there is a raw log.
     pub events: Option<EventLog>,
+    /// Pairs of the raw log whose clicks are too old to count.
+    pub faded: u64,
     lenient: bool,
 }
 
@@ -90,6 +92,7 @@ impl Log {
             notes: Vec::new(),
             contents: Vec::new(),
             events: None,
+            faded: 0,
             lenient,
         }
     }

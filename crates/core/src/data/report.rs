@@ -104,8 +104,9 @@ impl TableReport {
 }
 
 impl ImportReport {
-    /// What was dropped and what is worth knowing, one sentence each, warnings first.
-    pub fn sentences(&self) -> Vec<String> {
+    /// What was dropped and what is worth knowing, one sentence each, warnings first; with
+    /// `samples` of bad rows, which quote what somebody typed.
+    pub fn sentences(&self, samples: bool) -> Vec<String> {
         let mut sentences: Vec<String> =
             self.warnings.iter().map(|warning| format!("warning: {warning}")).collect();
         for table in &self.tables {
@@ -114,23 +115,23 @@ impl ImportReport {
                 table.name, table.role, table.rows, table.kept
             ));
             for dropped in &table.dropped {
-                sentences.push(format!("{}: {}", table.name, dropped.sentence("rows")));
+                sentences.push(format!("{}: {}", table.name, dropped.sentence("rows", samples)));
             }
         }
-        sentences.extend(self.dropped.iter().map(|dropped| dropped.sentence("")));
+        sentences.extend(self.dropped.iter().map(|dropped| dropped.sentence("", samples)));
         sentences.extend(self.notes.iter().cloned());
         sentences
     }
 }
 
 impl Dropped {
-    fn sentence(&self, what: &str) -> String {
+    fn sentence(&self, what: &str, samples: bool) -> String {
         let mut sentence = if what.is_empty() {
             format!("{} {}: dropped", self.count, self.why)
         } else {
             format!("{} {what} dropped: {}", self.count, self.why)
         };
-        if let Some(first) = self.samples.first() {
+        if let Some(first) = self.samples.first().filter(|_| samples) {
             sentence.push_str(&format!(", for example {first}"));
         }
         sentence

@@ -86,6 +86,10 @@ pub(super) struct Divided {
     /// (query, document, grade)
     pub test: Vec<(u32, u32, f32)>,
     pub held_out_documents: Vec<u32>,
+    /// By query, whether it is held out as a whole; empty unless queries are dealt.
+    pub held_out_queries: Vec<bool>,
+    /// Sorted; empty unless pairs are dealt.
+    pub held_out_pairs: Vec<(u32, u32)>,
     pub evidence: Evidence,
     pub dropped: Vec<Dropped>,
     pub notes: Vec<String>,
@@ -103,12 +107,21 @@ impl Split {
     ) -> Divided {
         let mut notes = Vec::new();
         let mut held_out_documents = Vec::new();
+        let mut held_out_queries = Vec::new();
+        let mut held_out_pairs = Vec::new();
         let edges = || given.iter().flat_map(|(_, edges)| edges);
         // The part of every pair, given part after given part, and of every judgment.
         let (edge_parts, judged_parts): (Vec<Part>, Vec<Part>) = match self.by {
-            SplitBy::Given | SplitBy::Time => {
+            SplitBy::Given => {
                 let parts = given.iter().flat_map(|(part, edges)| vec![*part; edges.len()]);
                 (parts.collect(), self.given(&given, judgments, queries, &mut notes))
+            }
+            // Judgments have no time.
+            SplitBy::Time => {
+                let parts = given.iter().flat_map(|(part, edges)| vec![*part; edges.len()]);
+                let halves = self.halve(judgments.iter().map(|j| j.query), &queries.names);
+                let judged = judgments.iter().map(|j| halves[j.query as usize]);
+                (parts.collect(), judged.collect())
             }
             SplitBy::Judgments => {
                 let halves = self.halve(judgments.iter().map(|j| j.query), &queries.names);
@@ -119,6 +132,7 @@ impl Split {
                 let names = &queries.names;
                 let dealt = edges().map(|e| e.query).chain(judgments.iter().map(|j| j.query));
                 let parts = self.deal(b"query", dealt, names);
+                held_out_queries = parts.iter().map(|&part| part != Part::Train).collect();
                 (
                     edges().map(|e| parts[e.query as usize]).collect(),
                     judgments.iter().map(|j| parts[j.query as usize]).collect(),
@@ -136,7 +150,10 @@ impl Split {
             }
             SplitBy::Edges => {
                 let edges: Vec<Edge> = edges().copied().collect();
-                self.edges(&edges, judgments, &queries.names, documents)
+                let parts = self.edges(&edges, judgments, &queries.names, documents);
+                let held_out = edges.iter().zip(&parts.0).filter(|(_, p)| **p != Part::Train);
+                held_out_pairs = held_out.map(|(edge, _)| (edge.query, edge.doc)).collect();
+                parts
             }
         };
 
@@ -145,6 +162,8 @@ impl Split {
             validation: Vec::new(),
             test: Vec::new(),
             held_out_documents,
+            held_out_queries,
+            held_out_pairs,
             evidence: Evidence::HeldOutClicks,
             dropped: Vec::new(),
             notes,

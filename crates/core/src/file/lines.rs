@@ -29,6 +29,12 @@ impl LineTableWriter {
         Ok(LineTableWriter { path: path.to_owned(), writer, offsets: vec![0], line: Vec::new() })
     }
 
+    /// How many lines there are so far.
+    #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
     /// Appends one line.
     pub fn push(&mut self, value: &impl Serialize) -> Result<()> {
         self.line.clear();

@@ -136,8 +136,13 @@ impl Sorter {
             let first: Vec<PathBuf> = self.files.drain(..FAN_IN).collect();
             let mut merge = Merge::open(&first)?;
             let mut file = self.new_file()?;
+            let mut merged = 0u64;
             while let Some(record) = merge.next()? {
                 file.write(record)?;
+                merged += 1;
+                if merged.is_multiple_of(1 << 16) {
+                    run.step("merging", merged, None)?;
+                }
             }
             self.files.push(file.finish()?);
             for path in first {

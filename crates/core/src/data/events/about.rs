@@ -11,8 +11,8 @@ use crate::{Error, Result};
 #[serde(default, deny_unknown_fields)]
 pub struct EventRules {
     /// Queries of fewer different users are left out: what only one person asked may name them.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub min_users: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_users: Option<u32>,
     /// Of one user's clicks on one document for one query at most so many count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_per_user: Option<u32>,
@@ -24,11 +24,12 @@ pub struct EventRules {
     pub half_life: Option<f64>,
 }
 
-fn is_zero(n: &u32) -> bool {
-    *n == 0
-}
-
 impl EventRules {
+    /// How many users a query needs.
+    pub(in crate::data) fn least_users(&self) -> u32 {
+        self.min_users.unwrap_or(0)
+    }
+
     /// An error if a value makes no sense.
     pub(in crate::data) fn check(&self) -> Result<()> {
         if let Some(days) = self.half_life.filter(|days| !(*days > 0.0 && days.is_finite())) {
@@ -46,7 +47,7 @@ impl EventRules {
     /// An error if a rule needs what the log does not have.
     pub(in crate::data) fn check_against(&self, offers: Offers) -> Result<()> {
         let needs_users = [
-            ("min_users", self.min_users > 1),
+            ("min_users", self.least_users() > 1),
             ("max_per_user", self.max_per_user.is_some()),
             ("max_user_events", self.max_user_events.is_some()),
         ];
@@ -76,7 +77,7 @@ pub struct EventsAbout {
     pub positions: bool,
     /// Whether users are known.
     pub users: bool,
-    /// Whether times are known, and whether they have dates.
+    /// Whether times are known.
     pub times: bool,
     /// Whether the times have dates.
     pub dated: bool,
@@ -87,10 +88,17 @@ pub struct EventsAbout {
     /// split is by time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cuts: Option<(i64, i64)>,
+    /// The moments at which validation and test were said to begin.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub from: (Option<String>, Option<String>),
     /// Lists of impressions that training may use.
     pub lists: u64,
     /// How the log was read.
     pub rules: EventRules,
+}
+
+fn is_nothing(from: &(Option<String>, Option<String>)) -> bool {
+    from.0.is_none() && from.1.is_none()
 }
 
 impl EventsAbout {
@@ -99,7 +107,6 @@ impl EventsAbout {
             times: self.times,
             dated: self.dated,
             users: self.users,
-            pages: false,
             ranks: self.positions,
             impressions: self.impressions,
         }
@@ -150,7 +157,6 @@ impl Offers {
             times: self.times | other.times,
             dated: self.dated | other.dated,
             users: self.users | other.users,
-            pages: self.pages | other.pages,
             ranks: self.ranks | other.ranks,
             impressions: self.impressions | other.impressions,
         }

@@ -4,6 +4,7 @@ use super::{Aggregated, EventRules, LeftOut, Timeline};
 use crate::data::log::{Log, PARTS};
 use crate::data::pairs::Pairs;
 use crate::data::report::Dropped;
+use crate::data::table::excerpt;
 use crate::{Error, Result, Run};
 
 impl Log {
@@ -28,14 +29,24 @@ impl Log {
                 what: format!("the events name 2³² {what} or more"),
                 advice: "split the log".into(),
             };
-            let query = self.queries.known_as(&log.query).ok_or_else(|| full("queries"))?;
+            let Some(query) = self.queries.known_as(&log.query) else {
+                return Err(if self.queries.listed {
+                    unlisted("queries", &log.query)
+                } else {
+                    full("queries")
+                });
+            };
             if let Some((spelling, n)) = log.spellings.first() {
                 self.queries.spelt(query, spelling, *n as f64);
             }
             let said = self.queries.part(query);
             let mut numbers = Vec::with_capacity(log.docs.len());
             for doc in &log.docs {
-                numbers.push(self.documents.add(doc).ok_or_else(|| full("documents"))?);
+                numbers.push(if self.documents_listed {
+                    self.documents.get(doc).ok_or_else(|| unlisted("documents", doc))?
+                } else {
+                    self.documents.add(doc).ok_or_else(|| full("documents"))?
+                });
             }
             for clicks in log.clicks.chunk_by(|a, b| a.0 == b.0) {
                 let mut weights = [0.0; PARTS.len()];
@@ -44,8 +55,10 @@ impl Log {
                     weights[part as usize] += n as f64 * timeline.weight(span);
                     self.queries.clicks[query as usize] += n as f64;
                 }
+                // Below what can be stored.
+                self.faded += u64::from(weights.iter().all(|&weight| (weight as f32) == 0.0));
                 for (part, weight) in PARTS.into_iter().zip(weights) {
-                    if weight > 0.0 {
+                    if (weight as f32) > 0.0 {
                         self.clicks[part as usize].push(
                             query,
                             numbers[clicks[0].0 as usize],
@@ -75,7 +88,7 @@ impl Log {
             ),
             (
                 of_rare_queries,
-                format!("of {rare_queries} queries with fewer than {} users", rules.min_users),
+                format!("of {rare_queries} queries with fewer than {} users", rules.least_users()),
             ),
             (beyond_cap, format!("clicks beyond {cap} of one user on one document for one query")),
         ] {
@@ -95,10 +108,21 @@ impl Log {
         Err(Error::Empty {
             what: format!(
                 "the ids and pairs of the log, aggregated, take {} MiB so far, more than the limit of {} MiB",
-                taken >> 20,
+                taken.div_ceil(1 << 20),
                 most >> 20
             ),
             advice: "raise --max-memory, leave out rare queries (--min-users), or import fewer days at a time".into(),
         })
+    }
+}
+
+/// The kept log names something that the table given now does not hold.
+fn unlisted(table: &str, id: &str) -> Error {
+    Error::Empty {
+        what: format!(
+            "the table of {table} does not hold {:?}, which the log of the dataset names",
+            excerpt(id)
+        ),
+        advice: format!("give a table of all {table}, those of earlier days included"),
     }
 }

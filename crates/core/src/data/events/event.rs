@@ -15,6 +15,8 @@ pub(in crate::data) struct Event<'a> {
     pub rank: u32,
     /// Clicked, not only shown.
     pub clicked: bool,
+    /// Whether `page` is one page of results, not a session.
+    pub of_page: bool,
     /// The document's id.
     pub doc: &'a str,
     /// The query as it was typed.
@@ -38,7 +40,7 @@ impl<'a> Event<'a> {
         // With the sign flipped, negative numbers come before positive ones as bytes, too.
         record.extend_from_slice(&((self.seconds as u64) ^ (1 << 63)).to_be_bytes());
         record.extend_from_slice(&self.rank.to_be_bytes());
-        record.push(u8::from(self.clicked));
+        record.push(u8::from(self.clicked) | u8::from(self.of_page) << 1);
         record.extend_from_slice(self.doc.as_bytes());
         record.push(0);
         record.extend_from_slice(self.spelling.as_bytes());
@@ -65,7 +67,8 @@ impl<'a> Event<'a> {
             page,
             seconds: seconds as i64,
             rank,
-            clicked: fixed[12] != 0,
+            clicked: fixed[12] & 1 != 0,
+            of_page: fixed[12] & 2 != 0,
             doc: std::str::from_utf8(&rest[..end]).ok()?,
             spelling: std::str::from_utf8(&rest[end + 1..]).ok()?,
         })
@@ -75,11 +78,19 @@ impl<'a> Event<'a> {
 /// Whether a line of the log is a click (`Some(true)`) or a document shown.
 pub(in crate::data) fn parse_clicked(text: &str) -> Option<bool> {
     match text.trim().to_ascii_lowercase().as_str() {
-        "1" | "true" | "yes" | "y" | "click" | "clicked" | "c" => Some(true),
-        "0" | "false" | "no" | "n" | "shown" | "show" | "impression" | "view" | "viewed"
-        | "skip" | "skipped" | "s" => Some(false),
+        "1" | "1.0" | "true" | "yes" | "y" | "click" | "clicked" | "c" => Some(true),
+        "0" | "0.0" | "false" | "no" | "n" | "shown" | "show" | "impression" | "view"
+        | "viewed" | "skip" | "skipped" | "s" => Some(false),
         _ => None,
     }
+}
+
+/// A rank: a whole number from 1 on, also as tables of floats write it (`3.0`). Some logs write
+/// the order of the click behind it (`8 3`).
+pub(in crate::data) fn parse_rank(text: &str) -> Option<u32> {
+    let first = text.split_whitespace().next()?;
+    let whole = first.split_once('.').filter(|(_, zeros)| zeros.bytes().all(|b| b == b'0'));
+    whole.map_or(first, |(whole, _)| whole).parse().ok().filter(|&rank| rank > 0)
 }
 
 #[cfg(test)]
@@ -93,6 +104,12 @@ mod tests {
         (text, text, text, text, text)
     }
 
+    #[test]
+    fn ranks_are_whole_numbers_from_one_on() {
+        assert_eq!(["1", "8 3", "12.0", " 2 "].map(parse_rank), [1, 8, 12, 2].map(Some));
+        assert_eq!(["0", "-1", "1.5", "", "one", "0.0"].map(parse_rank), [None; 6]);
+    }
+
     proptest! {
         #[test]
         fn records_bring_events_back_and_sort_as_they_do(
@@ -101,7 +118,8 @@ mod tests {
             c: bool, d: bool,
         ) {
             let event = |(query, user, page, doc, spelling): &'static (String, String, String, String, String), seconds, rank, clicked| {
-                Event { query, user, page, seconds, rank, clicked, doc, spelling }
+                let of_page = !page.is_empty();
+                Event { query, user, page, seconds, rank, clicked, of_page, doc, spelling }
             };
             let (a, b) = (Box::leak(Box::new(a)), Box::leak(Box::new(b)));
             let (first, second) = (event(a, s, r, c), event(b, t, q, d));
@@ -110,7 +128,8 @@ mod tests {
             second.encode(&mut two);
             prop_assert_eq!(Event::decode(&one), Some(first));
             let key = |e: &Event<'static>| {
-                (e.query, e.user, e.page, e.seconds, e.rank, e.clicked, e.doc, e.spelling)
+                let flags = (e.of_page, e.clicked);
+                (e.query, e.user, e.page, e.seconds, e.rank, flags, e.doc, e.spelling)
             };
             prop_assert_eq!(one.cmp(&two), key(&first).cmp(&key(&second)));
         }

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::EventRules;
 use super::event::Event;
-use super::query_log::{Builder, QueryLog, Shown, Span};
+use super::query_log::{Builder, QueryLog, Shown, Span, place_on_page};
 use crate::file::{Sorted, Sorter};
 use crate::{Error, Result, Run};
 
@@ -20,8 +20,6 @@ pub(in crate::data) struct Offers {
     /// Whether times have dates.
     pub dated: bool,
     pub users: bool,
-    /// Whether a column says which events belong to one page.
-    pub pages: bool,
     pub ranks: bool,
     /// Whether documents that were not clicked are there, too.
     pub impressions: bool,
@@ -84,8 +82,7 @@ pub(super) fn group(
             grouping = Some(Grouping::new(event.query, offers));
         }
         if let Some(grouping) = &mut grouping {
-            grouping.add(&event, rules, &mut left_out);
-            grouping.relieve(rules, &mut sink)?;
+            grouping.add(&event, rules, &mut left_out, &mut sink)?;
         }
     }
     if let Some(done) = grouping {
@@ -106,7 +103,6 @@ struct Grouping {
     /// The user's clicks, by document.
     clicked: HashMap<u32, u32>,
     page: String,
-    started: i64,
     last: i64,
     shown: Vec<Shown>,
 }
@@ -122,18 +118,31 @@ impl Grouping {
             user: None,
             clicked: HashMap::new(),
             page: String::new(),
-            started: 0,
             last: 0,
             shown: Vec::new(),
         }
     }
 
-    fn add(&mut self, event: &Event<'_>, rules: &EventRules, left_out: &mut LeftOut) {
+    fn add(
+        &mut self,
+        event: &Event<'_>,
+        rules: &EventRules,
+        left_out: &mut LeftOut,
+        sink: &mut impl FnMut(QueryLog) -> Result<()>,
+    ) -> Result<()> {
         self.events += 1;
-        if self.user.as_deref() != Some(event.user) {
+        let other_user = self.user.as_deref() != Some(event.user);
+        if other_user || self.is_other_page(event) {
             self.close();
+            // Between two users nothing is open; nobody in particular has nothing to keep.
+            if other_user || event.user.is_empty() {
+                self.relieve(rules, sink)?;
+            }
+        }
+        if other_user {
             self.user = Some(event.user.to_owned());
-            self.users += 1;
+            // Nobody in particular may be somebody who was counted already.
+            self.users += u64::from(!event.user.is_empty());
             self.clicked.clear();
         }
         let place = self.builder.place(event.doc);
@@ -150,26 +159,22 @@ impl Grouping {
                 self.builder.click(place, self.offers.span(event.seconds), 1);
             }
         }
-        if !self.offers.impressions {
-            return;
+        if self.offers.impressions {
+            if self.shown.is_empty() {
+                self.page.clear();
+                self.page.push_str(event.page);
+            }
+            self.last = event.seconds;
+            self.shown.push((place, event.rank, event.clicked));
         }
-        if self.is_other_page(event) {
-            self.close();
-        }
-        if self.shown.is_empty() {
-            self.page.clear();
-            self.page.push_str(event.page);
-            self.started = event.seconds;
-        }
-        self.last = event.seconds;
-        self.shown.push((place, event.rank, event.clicked));
+        Ok(())
     }
 
     fn is_other_page(&self, event: &Event<'_>) -> bool {
         if self.page != event.page {
             return true;
         }
-        if self.offers.pages && !event.page.is_empty() {
+        if event.of_page {
             return false;
         }
         let known = !event.user.is_empty() || !event.page.is_empty();
@@ -182,26 +187,21 @@ impl Grouping {
         }
     }
 
-    /// Ends the page at hand: by rank, each document once.
+    /// Ends the page at hand: by rank, each document once. A page belongs to the time of its
+    /// last event, so that no click of later is in a page of earlier.
     fn close(&mut self) {
         if self.shown.is_empty() {
             return;
         }
+        let by_rank = |&(doc, rank, clicked): &Shown| (doc, rank == 0, rank, !clicked);
+        self.shown.sort_unstable_by_key(by_rank);
         let mut list: Vec<Shown> = Vec::with_capacity(self.shown.len());
-        for &(doc, rank, clicked) in &self.shown {
-            match list.iter_mut().find(|(other, _, _)| *other == doc) {
-                None => list.push((doc, rank, clicked)),
-                Some((_, first, any)) => {
-                    *any |= clicked;
-                    if *first == 0 || (rank != 0 && rank < *first) {
-                        *first = rank;
-                    }
-                }
-            }
+        for same in self.shown.chunk_by(|a, b| a.0 == b.0) {
+            let (doc, best, _) = same[0];
+            list.push((doc, best, same.iter().any(|&(_, _, clicked)| clicked)));
         }
-        // Stable: without ranks the order is that of the events.
-        list.sort_by_key(|&(_, rank, _)| if rank == 0 { u32::MAX } else { rank });
-        self.builder.list(self.offers.span(self.started), list, 1);
+        list.sort_unstable_by_key(place_on_page);
+        self.builder.list(self.offers.span(self.last), list, 1);
         self.shown.clear();
     }
 
@@ -214,12 +214,10 @@ impl Grouping {
         if !self.builder.is_large() {
             return Ok(());
         }
-        // The page at hand, and the user's clicks, name documents by their places in this piece.
-        self.close();
-        self.clicked.clear();
         let next = Builder::new(self.builder.query());
         self.pieces.push(std::mem::replace(&mut self.builder, next).finish());
-        if self.users >= u64::from(rules.min_users) {
+        self.clicked.clear();
+        if self.users >= u64::from(rules.least_users()) {
             self.pieces.drain(..).try_for_each(sink)?;
         }
         Ok(())
@@ -232,7 +230,7 @@ impl Grouping {
         sink: &mut impl FnMut(QueryLog) -> Result<()>,
     ) -> Result<()> {
         self.close();
-        if self.users < u64::from(rules.min_users) {
+        if self.users < u64::from(rules.least_users()) {
             left_out.rare_queries += 1;
             left_out.of_rare_queries += self.events;
             return Ok(());

@@ -40,18 +40,18 @@ impl KeptWriter {
 }
 
 /// Reads the log of a dataset, query by query.
-pub(in crate::data) struct Kept {
+pub(in crate::data) struct KeptLog {
     path: PathBuf,
     decoder: BufReader<zstd::Decoder<'static, BufReader<File>>>,
     line: Vec<u8>,
 }
 
-impl Kept {
+impl KeptLog {
     pub(in crate::data) fn open(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(Error::io("read", path))?;
         let decoder = zstd::Decoder::new(file).map_err(Error::io("read", path))?;
         let decoder = BufReader::with_capacity(1 << 17, decoder);
-        Ok(Kept { path: path.to_owned(), decoder, line: Vec::new() })
+        Ok(KeptLog { path: path.to_owned(), decoder, line: Vec::new() })
     }
 
     pub(in crate::data) fn next(&mut self) -> Result<Option<QueryLog>> {
@@ -76,13 +76,13 @@ impl Kept {
 
 /// A log kept before and the logs that come now, each in the order of the queries, as one.
 pub(super) struct Appending {
-    kept: Option<Kept>,
+    kept: Option<KeptLog>,
     head: Option<QueryLog>,
     writer: KeptWriter,
 }
 
 impl Appending {
-    pub(super) fn new(kept: Option<Kept>, writer: KeptWriter) -> Result<Self> {
+    pub(super) fn new(kept: Option<KeptLog>, writer: KeptWriter) -> Result<Self> {
         let mut appending = Appending { kept, head: None, writer };
         appending.advance()?;
         Ok(appending)

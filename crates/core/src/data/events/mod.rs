@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 pub use about::{EventRules, EventsAbout};
 pub(super) use event::Event;
 pub(super) use group::{LeftOut, Offers};
-pub(super) use kept::{FILE, Kept};
+pub(super) use kept::{FILE, KeptLog};
 pub(super) use query_log::{QueryLog, Shown, Span};
 pub(super) use timeline::{Cuts, Timeline};
 
@@ -41,6 +41,8 @@ pub(super) struct EventLog {
     /// One key an event, where users with too many are to be found.
     users: Option<Sorter>,
     pub offers: Offers,
+    /// Whether an event had no time.
+    pub untimed: bool,
     record: Vec<u8>,
 }
 
@@ -64,7 +66,8 @@ impl EventLog {
             Some(_) => Some(Sorter::new(scratch, memory / 16)?),
         };
         let events = Sorter::new(scratch, memory - memory / 16)?;
-        Ok(EventLog { events, users, offers: Offers::default(), record: Vec::new() })
+        let offers = Offers::default();
+        Ok(EventLog { events, users, offers, untimed: false, record: Vec::new() })
     }
 
     pub(super) fn push(&mut self, event: &Event<'_>) -> Result<()> {
@@ -82,7 +85,7 @@ impl EventLog {
     pub(super) fn aggregate(
         self,
         rules: &EventRules,
-        kept: Option<(Kept, Offers)>,
+        kept: Option<(KeptLog, Offers)>,
         path: &Path,
         run: &Run<'_>,
     ) -> Result<Aggregated> {
@@ -113,7 +116,7 @@ impl EventLog {
 
 impl Aggregated {
     /// The aggregated log, query by query.
-    pub(super) fn queries(&self) -> Result<Kept> {
-        Kept::open(&self.path)
+    pub(super) fn queries(&self) -> Result<KeptLog> {
+        KeptLog::open(&self.path)
     }
 }

@@ -28,6 +28,11 @@ pub(in crate::data) struct QueryLog {
 /// whether it was clicked.
 pub(in crate::data) type Shown = (u32, u32, bool);
 
+/// The order on a page: by rank; where that is unknown, last, by document.
+pub(super) fn place_on_page(&(doc, rank, _): &Shown) -> (bool, u32, u32) {
+    (rank == 0, rank, doc)
+}
+
 impl QueryLog {
     /// The two logs of the same query as one.
     pub(super) fn merge(self, other: QueryLog) -> QueryLog {
@@ -137,6 +142,7 @@ impl Builder {
         let mut lists: Vec<(Span, u64, Vec<Shown>)> = Vec::with_capacity(self.lists.len());
         for ((span, mut list), n) in self.lists {
             list.iter_mut().for_each(|(doc, _, _)| *doc = places[*doc as usize]);
+            list.sort_unstable_by_key(place_on_page);
             lists.push((span, n, list));
         }
         lists.sort_unstable_by(|a, b| (a.0, &a.2).cmp(&(b.0, &b.2)));

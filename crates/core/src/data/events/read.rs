@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::EventLog;
-use super::event::{Event, SEPARATOR, parse_clicked};
+use super::event::{Event, SEPARATOR, parse_clicked, parse_rank};
 use super::time;
 use crate::Result;
 use crate::data::columns::Column;
@@ -28,9 +28,10 @@ impl Log {
         };
         let offers = &mut events.offers;
         offers.times |= fields.moment.is_some();
+        events.untimed |= fields.moment.is_none();
+        let offers = &mut events.offers;
         offers.dated |= fields.moment.is_some_and(|moment| moment.dated);
         offers.users |= !fields.user.is_empty();
-        offers.pages |= fields.of_page;
         offers.ranks |= fields.rank > 0;
         offers.impressions |= !fields.clicked;
         events.push(&Event {
@@ -40,6 +41,7 @@ impl Log {
             seconds: fields.moment.map_or(0, |moment| moment.seconds),
             rank: fields.rank,
             clicked: fields.clicked,
+            of_page: fields.of_page,
             doc: &fields.doc,
             spelling: &fields.spelling,
         })?;
@@ -66,26 +68,41 @@ impl Log {
                 Some(moment)
             }
         };
-        let mixed = moment.is_some_and(|m| events.offers.times && m.dated != events.offers.dated);
+        let times = events.offers.times;
+        let mixed = moment.is_some_and(|m| times && m.dated != events.offers.dated);
         if mixed {
-            return Err(row.bad(
-                "bad time",
-                if events.offers.dated {
-                    "a time with its date, as before"
-                } else {
-                    "a time of day alone, as before"
-                },
-                "the other",
-            ));
+            let found = row.optional(Column::Time)?.unwrap_or_default();
+            let expected = if events.offers.dated {
+                "a time with its date, as before"
+            } else {
+                "a time of day without date, as before"
+            };
+            return Err(row.bad("bad time", expected, format!("{:?}", excerpt(&found))));
         }
-        if moment.is_none() && events.offers.times {
-            return Err(row.bad("missing field", "a time, as in other rows", "nothing"));
+        match moment {
+            None if times || row.has(Column::Time) => {
+                return Err(row.bad("missing field", "a time, as in other rows", "nothing"));
+            }
+            Some(_) if events.untimed => {
+                return Err(row.bad("bad time", "no time, as in rows before", "one"));
+            }
+            _ => {}
         }
         let rank = match row.optional(Column::Rank)? {
             None => 0,
-            Some(text) => self.rank(row, &text)?,
+            Some(text) => parse_rank(&text).ok_or_else(|| BadRow {
+                advice: "ranks count from 1; leave the field empty where there is none",
+                ..row.bad(
+                    "bad rank",
+                    "a whole number from 1 on as rank",
+                    format!("{:?}", excerpt(&text)),
+                )
+            })?,
         };
         let clicked = match row.optional(Column::Clicked)? {
+            None if row.has(Column::Clicked) => {
+                return Err(row.bad("missing field", "whether it was clicked", "nothing"));
+            }
             None => true,
             Some(text) => parse_clicked(&text).ok_or_else(|| {
                 row.bad(
@@ -99,27 +116,16 @@ impl Log {
         let page = row.optional(Column::Page)?;
         let of_page = page.is_some();
         let page = page.unwrap_or_else(|| session.clone());
-        // Sessions without users stand for them.
-        let user = row.optional(Column::User)?.unwrap_or(session);
+        // Where there are no users, sessions stand for them; a user who is not known in a log
+        // that knows others stays unknown, because several sessions may be of one person.
+        let nobody = if row.has(Column::User) { Cow::default() } else { session };
+        let user = row.optional(Column::User)?.unwrap_or(nobody);
         let query = if self.queries.listed { spelling.clone() } else { own(identity(&spelling)) };
         let spelling = if self.queries.listed { Cow::Borrowed("") } else { spelling };
         let fields = Fields { query, spelling, doc, user, page, of_page, moment, rank, clicked };
         fields.check(row)?;
         self.known(row, &fields)?;
         Ok(Ok(fields))
-    }
-
-    fn rank(&self, row: &TableReader<'_>, text: &str) -> Checked<u32> {
-        // Some logs write the order of the click behind it: "8 3".
-        let first = text.split_whitespace().next().unwrap_or_default();
-        first.parse::<u32>().ok().filter(|&rank| rank > 0).ok_or_else(|| BadRow {
-            advice: "ranks count from 1; leave the field empty where there is none",
-            ..row.bad(
-                "bad rank",
-                "a whole number from 1 on as rank",
-                format!("{:?}", excerpt(text)),
-            )
-        })
     }
 
     /// Where queries and documents are listed, an event names one of them.

@@ -68,7 +68,7 @@ fn a_log_larger_than_memory_gives_the_same_bytes() {
     let bytes_read = fs::metadata(&path).unwrap().len();
     let [large, small] = ["large", "small"].map(|name| dir.path().join(name));
     let rules = EventRules {
-        min_users: 2,
+        min_users: Some(2),
         max_per_user: Some(3),
         max_user_events: Some(100_000),
         half_life: Some(5.0),
@@ -115,7 +115,7 @@ fn appending_day_by_day_is_importing_all_at_once() {
         let rules =
             EventRules { half_life: Some(2.5), max_per_user: Some(50), ..EventRules::default() };
         let settings =
-            Import { rules, split: Some(by), seed: 5, validation: Some(0.2), ..import(&all) };
+            Import { rules, split: Some(by), seed: Some(5), validation: Some(0.2), ..import(&all) };
         settings.run(&whole, true, &Run::silent()).unwrap();
         for (n, lines) in days.iter().enumerate() {
             let path = dir.path().join(format!("day{n}.tsv"));
@@ -179,7 +179,7 @@ fn rules_that_the_log_cannot_serve_are_refused() {
     let out = dir.path().join("out");
     let refused = |import: Import| import.run(&out, false, &Run::silent()).unwrap_err().to_string();
     let with = |rules: EventRules| Import { rules, ..import(&path) };
-    let needs = refused(with(EventRules { min_users: 5, ..EventRules::default() }));
+    let needs = refused(with(EventRules { min_users: Some(5), ..EventRules::default() }));
     assert!(needs.contains("min_users needs a column called user"), "{needs}");
     let needs = refused(with(EventRules { half_life: Some(9.0), ..EventRules::default() }));
     assert!(needs.contains("half_life needs a column called time"), "{needs}");
@@ -187,11 +187,160 @@ fn rules_that_the_log_cannot_serve_are_refused() {
     assert!(needs.contains("no column called time"), "{needs}");
     let wrong = refused(with(EventRules { half_life: Some(-1.0), ..EventRules::default() }));
     assert!(wrong.contains("a number of days above 0"), "{wrong}");
-    let small = Import { max_memory: Some(10), ..import(&path) };
+    let tiny = refused(Import { max_memory: Some(10), ..import(&path) });
+    assert!(tiny.contains("64KiB or more"), "{tiny}");
+    let many: String = (0..20_000).map(|i| format!("q{i}\td{i}\n")).collect();
+    text(&path, &format!("query\tdoc\n{many}"));
+    let small = Import { max_memory: Some(64 << 10), ..import(&path) };
     let error = small.run(&out, false, &Run::silent()).unwrap_err();
     assert!(
         matches!(&error, Error::Empty { advice, .. } if advice.contains("--max-memory")),
         "{error}"
     );
     assert!(!out.exists());
+}
+
+/// (query, documents with whether they were clicked) of every list.
+fn lists(data: &Dataset) -> Vec<(String, Vec<(String, bool)>)> {
+    let impressions = data.impressions().unwrap();
+    let lists = impressions.iter().map(|list| {
+        let doc = |&doc: &u32| data.documents.get(doc as usize).unwrap().id;
+        let shown = list.docs.iter().zip(list.clicked).map(|(d, &c)| (doc(d), c == 1));
+        (data.queries.get(list.query as usize).unwrap().id, shown.collect())
+    });
+    lists.collect()
+}
+
+#[test]
+fn nothing_that_is_held_out_is_in_the_lists() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, out) = (dir.path().join("log.tsv"), dir.path().join("out"));
+    let lines = log(600, 1, 20);
+    write(&path, &lines);
+    let judgments = dir.path().join("judgments.tsv");
+    // Every second query is judged; the others are held out without judgments.
+    let judged: String = (0..15).map(|i| format!("query {}\td{}\t2\n", 2 * i, 3 * i)).collect();
+    text(&judgments, &format!("query\tdoc\tgrade\n{judged}"));
+    for (by, judged) in [
+        (SplitBy::Queries, false),
+        (SplitBy::Queries, true),
+        (SplitBy::Edges, false),
+        (SplitBy::Documents, false),
+        (SplitBy::Time, false),
+    ] {
+        let judgments = judged.then(|| Table::new(&judgments));
+        let all = Import { min_clicks: Some(1), split: Some(by), judgments, ..import(&path) };
+        let import = Import { validation: Some(0.2), test: Some(0.3), ..all };
+        import.run(&out, true, &Run::silent()).unwrap();
+        let data = Dataset::open(&out).unwrap();
+        let lists = lists(&data);
+        assert!(lists.len() > 50, "{by:?}: {}", lists.len());
+        let trained = |query: &str| {
+            let row = (0..data.queries.len()).find(|&i| data.queries.get(i).unwrap().id == query);
+            data.clicks.row(row.unwrap()).indices.to_vec()
+        };
+        for (query, shown) in &lists {
+            let known = trained(query);
+            assert!(by != SplitBy::Queries || !known.is_empty(), "{query} is held out");
+            for (doc, clicked) in shown.iter().filter(|_| by != SplitBy::Time) {
+                let number = (0..data.documents.len() as u32)
+                    .find(|&j| data.documents.get(j as usize).unwrap().id == *doc);
+                let number = number.unwrap();
+                assert!(data.held_out_documents.binary_search(&number).is_err());
+                assert!(!clicked || known.contains(&number), "{by:?}: {query} {doc}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_click_after_the_cut_is_in_no_page_before_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, out) = (dir.path().join("log.tsv"), dir.path().join("out"));
+    let line = |time: &str, doc: &str, clicked: u8| {
+        format!("2026-11-01T{time}Z\tann\tq\t{doc}\t1\t{clicked}\n")
+    };
+    let lines = [line("05:00:00", "a", 1), line("07:50:00", "b", 0), line("08:01:00", "b", 1)];
+    write(&path, &lines);
+    let test_from = Some("2026-11-01 08:00".to_owned());
+    let by_time =
+        Import { split: Some(SplitBy::Time), validation: Some(0.0), test_from, ..import(&path) };
+    let by_time = Import { min_clicks: Some(1), ..by_time };
+    by_time.run(&out, false, &Run::silent()).unwrap();
+    let data = Dataset::open(&out).unwrap();
+    assert_eq!(data.test.nnz(), 1);
+    assert_eq!(lists(&data), [("q".to_owned(), vec![("a".to_owned(), true)])]);
+    // Another day does not move the cut.
+    write(&path, &[line("09:30:00", "c", 1)]);
+    let append =
+        Import { events: Some(Table::new(&path)), append: Some(out.clone()), ..Import::default() };
+    append.run(&out, true, &Run::silent()).unwrap();
+    let data = Dataset::open(&out).unwrap();
+    assert_eq!((data.clicks.nnz(), data.test.nnz()), (1, 2));
+}
+
+#[test]
+fn a_rare_query_is_nowhere_in_the_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let [path, queries, out] = ["log.tsv", "queries.tsv", "out"].map(|name| dir.path().join(name));
+    text(&queries, "id\ttext\n1\tcommon\n2\tvery secret\n");
+    text(
+        &path,
+        "user\tquery\tdoc\nann\t1\tx\nbob\t1\tx\nann\t2\ty\n\t2\ty\nann\tvery secret too\ty\n",
+    );
+    let rules = EventRules { min_users: Some(2), ..EventRules::default() };
+    let (validation, test) = (Some(0.0), Some(0.0));
+    let import = Import {
+        queries: Some(Table::new(&queries)),
+        lenient: true,
+        rules,
+        validation,
+        test,
+        ..import(&path)
+    };
+    let report = import.run(&out, false, &Run::silent()).unwrap();
+    assert!(format!("{:?}", report.tables).contains("secret too"), "the user sees it");
+    for (name, bytes) in bytes(&out) {
+        let bytes =
+            if name.ends_with(".zst") { zstd::decode_all(&bytes[..]).unwrap() } else { bytes };
+        assert!(!String::from_utf8_lossy(&bytes).contains("secret"), "{name}");
+    }
+    assert!(!fs::read_to_string(out.join("manifest.json")).unwrap().contains("secret"));
+}
+
+#[test]
+fn documents_given_with_another_day_must_be_all_of_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let [path, documents, out] =
+        ["log.tsv", "documents.tsv", "out"].map(|name| dir.path().join(name));
+    text(&path, "query\tdoc\na\tx\na\tx\nb\ty\nb\ty\n");
+    let settings = Import { validation: Some(0.0), test: Some(0.0), ..import(&path) };
+    settings.run(&out, false, &Run::silent()).unwrap();
+    text(&path, "query\tdoc\na\tz\na\tz\n");
+    text(&documents, "id\ttitle\nz\tZ\n");
+    let append = |out: &Path| Import {
+        events: Some(Table::new(&path)),
+        documents: Some(Table::new(&documents)),
+        append: Some(out.to_owned()),
+        ..Import::default()
+    };
+    let error = append(&out).run(&out, true, &Run::silent()).unwrap_err().to_string();
+    assert!(error.contains("the table of documents does not hold \"x\""), "{error}");
+    assert_eq!(Dataset::open(&out).unwrap().documents.len(), 2);
+    text(&documents, "id\ttitle\nx\tX\ny\tY\nz\tZ\n");
+    append(&out).run(&out, true, &Run::silent()).unwrap();
+    let data = Dataset::open(&out).unwrap();
+    assert_eq!((data.documents.len(), data.clicks.nnz()), (3, 3));
+}
+
+#[test]
+fn times_are_in_all_rows_or_in_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, out) = (dir.path().join("log.tsv"), dir.path().join("out"));
+    let rows = ["\ta\tx\n", "2026-01-01\ta\tx\n"];
+    for (at, rows) in [(2, rows), (3, [rows[1], rows[0]])] {
+        text(&path, &format!("time\tquery\tdoc\n{}", rows.concat()));
+        let error = import(&path).run(&out, false, &Run::silent()).unwrap_err().to_string();
+        assert!(error.contains(&format!("log.tsv:{at}: expected a time")), "{error}");
+    }
 }

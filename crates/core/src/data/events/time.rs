@@ -40,15 +40,13 @@ pub(in crate::data) fn parse(text: &str) -> Option<Moment> {
 
 /// A number of seconds, milliseconds or microseconds, or a date in digits.
 fn number(text: &str) -> Option<i64> {
-    if matches!(text.len(), 8 | 14)
-        && (text.starts_with("19") || text.starts_with("20"))
-        && let Some(days) = days(&text[..4], &text[4..6], &text[6..8])
-    {
+    // As numbers these would be moments of 1970, of 1976 or of the year 2600: they are dates.
+    if matches!(text.len(), 8 | 12 | 14) && (text.starts_with("19") || text.starts_with("20")) {
+        let days = days(&text[..4], &text[4..6], &text[6..8])?;
         let two = |at: usize| text.get(at..at + 2).map_or(Some(0), |digits| digits.parse().ok());
         let (hours, minutes, seconds): (i64, i64, i64) = (two(8)?, two(10)?, two(12)?);
-        if hours < 24 && minutes < 60 && seconds <= 60 {
-            return Some(days * 86_400 + hours * 3600 + minutes * 60 + seconds);
-        }
+        let sound = hours < 24 && minutes < 60 && seconds <= 60;
+        return sound.then_some(days * 86_400 + hours * 3600 + minutes * 60 + seconds);
     }
     let number: i64 = text.parse().ok()?;
     // Up to the year 5138 in each unit.
@@ -165,7 +163,7 @@ mod tests {
             assert_eq!(parse(text), Some(Moment { seconds, dated: true }), "{text}");
         }
         let midnight = seconds - 14 * 3600 - 7 * 60 - 9;
-        for text in ["2026-11-15", "20261115", "2026-11-15T00:00"] {
+        for text in ["2026-11-15", "20261115", "2026-11-15T00:00", "202611150000"] {
             assert_eq!(parse(text), Some(Moment { seconds: midnight, dated: true }), "{text}");
         }
         assert_eq!(parse("00:01:05"), Some(Moment { seconds: 65, dated: false }));
@@ -189,6 +187,9 @@ mod tests {
             "1.2.3",
             "Ｔ12:00",
             "2026-11-15T14:07:09+é0",
+            "20261315140700",
+            "20261341",
+            "202613151407",
         ] {
             assert_eq!(parse(text), None, "{text}");
         }

@@ -131,14 +131,8 @@ impl Cuts<'_> {
 mod tests {
     use super::*;
 
-    const DATED: Offers = Offers {
-        times: true,
-        dated: true,
-        users: false,
-        pages: false,
-        ranks: false,
-        impressions: false,
-    };
+    const DATED: Offers =
+        Offers { times: true, dated: true, users: false, ranks: false, impressions: false };
 
     fn cut(shares: (f64, f64), from: (Option<&str>, Option<&str>)) -> Result<(Span, Span)> {
         let clicks = (0..10).map(|hour| (hour, 10)).collect();

@@ -8,7 +8,9 @@ fn grouped(lines: &[Line], offers: Offers, rules: &EventRules) -> (Vec<QueryLog>
     let mut sorter = Sorter::new(dir.path(), 1 << 20).unwrap();
     let mut record = Vec::new();
     for &(user, page, seconds, rank, clicked, doc) in lines {
-        let event = Event { query: "q", user, page, seconds, rank, clicked, doc, spelling: "Q" };
+        let of_page = !page.is_empty();
+        let (query, spelling) = ("q", "Q");
+        let event = Event { query, user, page, seconds, rank, clicked, of_page, doc, spelling };
         event.encode(&mut record);
         sorter.push(&record).unwrap();
     }
@@ -23,7 +25,7 @@ fn grouped(lines: &[Line], offers: Offers, rules: &EventRules) -> (Vec<QueryLog>
 }
 
 const ALL: Offers =
-    Offers { times: true, dated: false, users: true, pages: false, ranks: true, impressions: true };
+    Offers { times: true, dated: false, users: true, ranks: true, impressions: true };
 
 #[test]
 fn the_events_of_one_page_are_one_list() {
@@ -44,7 +46,7 @@ fn the_events_of_one_page_are_one_list() {
     assert_eq!(log.spellings, [("Q".to_owned(), 6)]);
     let page = vec![(0, 1, false), (1, 2, true)];
     let other = vec![(2, 1, false)];
-    assert_eq!(log.lists, [(0, 1, page.clone()), (3, 1, page), (5 + PAGE_GAP + 1, 1, other)]);
+    assert_eq!(log.lists, [(3, 1, page.clone()), (5, 1, page), (5 + PAGE_GAP + 1, 1, other)]);
 }
 
 #[test]
@@ -54,13 +56,15 @@ fn a_page_of_its_own_keeps_events_together_and_apart() {
         ("", "p2", 0, 0, false, "a"),
         ("", "p1", 9 + 2 * PAGE_GAP, 0, true, "b"),
     ];
-    let offers = Offers { users: false, pages: true, ranks: false, ..ALL };
+    let offers = Offers { users: false, ranks: false, ..ALL };
     let lists = &grouped(&lines, offers, &EventRules::default()).0[0].lists;
-    assert_eq!(*lists, [(0, 1, vec![(0, 0, false)]), (0, 1, vec![(0, 0, false), (1, 0, true)])]);
+    let late = 9 + 2 * PAGE_GAP;
+    let both = vec![(0, 0, false), (1, 0, true)];
+    assert_eq!(*lists, [(0, 1, vec![(0, 0, false)]), (late, 1, both)]);
     // Without users and pages, what was shown in one second was one page.
     let lines =
         lines.map(|(user, _, seconds, rank, clicked, doc)| (user, "", seconds, rank, clicked, doc));
-    let offers = Offers { pages: false, ..offers };
+    let offers = Offers { ..offers };
     let lists = &grouped(&lines, offers, &EventRules::default()).0[0].lists;
     assert_eq!(*lists, [(0, 1, vec![(0, 0, false)]), (9 + 2 * PAGE_GAP, 1, vec![(1, 0, true)])]);
 }
@@ -71,11 +75,11 @@ fn repetitions_robots_and_rare_queries_are_left_out_and_counted() {
     let lines =
         [click("ann", 1, "a"), click("ann", 1, "a"), click("ann", 2, "a"), click("bob", 1, "a")];
     let offers = Offers { impressions: false, ..ALL };
-    let rules = EventRules { max_per_user: Some(1), min_users: 2, ..EventRules::default() };
+    let rules = EventRules { max_per_user: Some(1), min_users: Some(2), ..EventRules::default() };
     let (logs, left_out) = grouped(&lines, offers, &rules);
     assert_eq!(logs[0].clicks, [(0, 1, 2)]);
     assert_eq!((left_out.repeated, left_out.beyond_cap), (1, 1));
-    let rules = EventRules { min_users: 3, ..EventRules::default() };
+    let rules = EventRules { min_users: Some(3), ..EventRules::default() };
     let (logs, left_out) = grouped(&lines, offers, &rules);
     assert!(logs.is_empty());
     assert_eq!((left_out.rare_queries, left_out.of_rare_queries), (1, 3));
@@ -97,4 +101,38 @@ fn users_with_too_many_events_are_found() {
     }
     let robots = robots(users, 4, &Run::silent()).unwrap();
     assert_eq!(robots, ["robot", "spider"].map(user_key).into());
+}
+
+#[test]
+fn a_large_query_comes_in_pieces_and_keeps_its_caps_and_pages() {
+    let mut lines: Vec<Line> = Vec::new();
+    let docs: Vec<&'static str> =
+        (0..10).map(|i| &*Box::leak(format!("d{i}").into_boxed_str())).collect();
+    for search in 0..60_000 {
+        // One user searches without end, others once.
+        let user = if search % 2 == 0 {
+            "robot"
+        } else {
+            Box::leak(format!("u{search}").into_boxed_str())
+        };
+        let time = search * 2 * PAGE_GAP;
+        lines.extend((1..).zip(&docs).map(|(rank, &doc)| (user, "", time, rank, rank == 1, doc)));
+    }
+    let rules = EventRules { max_per_user: Some(1), ..EventRules::default() };
+    let (logs, left_out) = grouped(&lines, ALL, &rules);
+    assert!(logs.len() > 1);
+    let clicks: u64 = logs.iter().flat_map(|log| &log.clicks).map(|click| click.2).sum();
+    assert_eq!((clicks, left_out.beyond_cap), (30_001, 29_999));
+    let lists = || logs.iter().flat_map(|log| &log.lists);
+    assert_eq!(lists().map(|list| list.1).sum::<u64>(), 60_000);
+    assert!(lists().all(|(_, _, list)| list.len() == 10));
+}
+
+#[test]
+fn without_ranks_a_page_has_no_order() {
+    let line = |doc, clicked| ("ann", "", 0, 0, clicked, doc);
+    let offers = Offers { ranks: false, ..ALL };
+    let rules = EventRules::default();
+    let (logs, _) = grouped(&[line("c", true), line("a", false), line("b", false)], offers, &rules);
+    assert_eq!(logs[0].lists, [(0, 1, vec![(0, 0, false), (1, 0, false), (2, 0, true)])]);
 }
