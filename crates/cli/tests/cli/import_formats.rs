@@ -354,3 +354,18 @@ fn lenient_counts_what_it_skips_and_shows_samples() {
     ]);
     assert_eq!(place.dataset("data").documents.len(), 2);
 }
+
+#[test]
+fn truth_values_and_fractions_of_zeros_are_whole_numbers() {
+    let tsv = "query\tdoc\trank\tclicked\na b\td1\t1.0\t1.0\na b\td2\t2.0\t0.0\n";
+    let json = "{\"query\":\"a b\",\"doc\":\"d1\",\"rank\":1.0,\"clicked\":true}\n{\"query\":\"a b\",\"doc\":\"d2\",\"rank\":2,\"clicked\":false}\n";
+    let place = Place::with(&[("e.tsv", tsv), ("e.jsonl", json)]);
+    for name in ["e.tsv", "e.jsonl"] {
+        let line = format!(
+            "import --events {name} --min-clicks 1 --validation 0 --test 0 --force -o data"
+        );
+        place.run(&line).fine();
+        let lists = place.dataset("data").impressions().unwrap();
+        assert_eq!(lists.by_rank(2), [(1, 1), (1, 0)], "{name}");
+    }
+}

@@ -98,6 +98,11 @@ impl Column {
         !matches!(self, Column::Query | Column::Doc | Column::Grade | Column::Id | Column::Text)
     }
 
+    /// Whether it holds whole numbers, or words.
+    pub(super) fn is_whole(self) -> bool {
+        matches!(self, Column::Rank | Column::Clicked)
+    }
+
     fn other_name(self) -> Option<&'static str> {
         (self == Column::Id).then_some("_id")
     }

@@ -8,7 +8,7 @@
 //! memory stays bounded whatever comes.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ use super::encoding::Encoding;
 use super::foreign::Foreign;
 use super::input::{self, Input};
 use super::parquet::ParquetRows;
-use super::paths;
+use super::paths::{self, Listed};
 use super::records::Records;
 use crate::{Error, Result, Run};
 
@@ -189,7 +189,8 @@ pub(super) struct TableReader<'r> {
     any: bool,
     brackets: bool,
     /// Rows that a list in the current one stands for, still to come.
-    pending: VecDeque<Map<String, Value>>,
+    pending: Option<Listed>,
+    run: Run<'r>,
     /// The number of the current row, counted from one, and whether that is its id.
     position: u64,
     by_position: bool,
@@ -259,7 +260,8 @@ impl<'r> TableReader<'r> {
             layout,
             role,
             any: false,
-            pending: VecDeque::new(),
+            pending: None,
+            run,
             position: 0,
             by_position: table.by_position(),
             grades,
@@ -312,7 +314,9 @@ impl<'r> TableReader<'r> {
     /// Goes to the next row: `None` at the end, the inner error if that row is bad.
     pub(super) fn advance(&mut self) -> Result<Option<Checked<()>>> {
         loop {
-            if let Some(row) = self.pending.pop_front() {
+            if let Some(row) = self.pending.as_mut().and_then(Listed::next) {
+                // A list may be long, and nothing is read meanwhile.
+                self.run.check()?;
                 self.records.set_object(row);
                 return Ok(Some(Ok(())));
             }
@@ -336,7 +340,7 @@ impl<'r> TableReader<'r> {
             let listed = self.records.object().filter(|_| row.is_ok() && self.layout.has_paths());
             match listed.and_then(|object| paths::rows(object, &self.layout.paths())) {
                 None => return Ok(Some(row)),
-                Some(Ok(rows)) => self.pending.extend(rows),
+                Some(Ok(rows)) => self.pending = Some(rows),
                 Some(Err((one, other))) => {
                     let found = format!("both {one} and {other}");
                     let bad = self.bad("two lists", "columns from one list of objects", found);
@@ -380,6 +384,8 @@ impl<'r> TableReader<'r> {
                 None | Some(Value::Null) => None,
                 Some(Value::String(text)) => Some(Cow::Borrowed(text.as_str())),
                 Some(Value::Number(number)) => Some(Cow::Owned(number.to_string())),
+                Some(Value::Bool(true)) => Some(Cow::Borrowed("true")),
+                Some(Value::Bool(false)) => Some(Cow::Borrowed("false")),
                 Some(Value::Array(items)) if paths::joined(items).is_some() => {
                     paths::joined(items).map(Cow::Owned)
                 }
@@ -392,7 +398,8 @@ impl<'r> TableReader<'r> {
                 }
             },
         };
-        Ok(text.filter(|text| !text.trim().is_empty()))
+        let text = text.filter(|text| !text.trim().is_empty());
+        Ok(if column.is_whole() { text.map(without_zeros) } else { text })
     }
 
     /// The number in `column`, which fits into an `f32`; `None` if the table has no such
@@ -465,6 +472,18 @@ impl<'r> TableReader<'r> {
     }
 }
 
+/// A whole number without a fraction of zeros: programs that know no missing whole numbers
+/// make 12 into 12.0. Any other text as it is.
+fn without_zeros(text: Cow<'_, str>) -> Cow<'_, str> {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let whole = |text: &str| {
+        let (whole, fraction) = text.trim().split_once('.')?;
+        let zeros = fraction.bytes().all(|byte| byte == b'0');
+        (zeros && digits(whole)).then(|| whole.to_owned())
+    };
+    whole(&text).map_or(text, Cow::Owned)
+}
+
 /// The beginning of `text`, for messages.
 pub(super) fn excerpt(text: &str) -> String {
     match text.char_indices().nth(60) {
@@ -502,5 +521,27 @@ fn empty(path: &Path) -> Error {
         path: path.to_owned(),
         problem: "holds no rows".into(),
         advice: "check that this is the right file and that it was copied whole".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fraction_of_zeros_is_none() {
+        for (text, whole) in [
+            ("1.0", "1"),
+            (" 12.00 ", "12"),
+            ("3.", "3"),
+            ("3", "3"),
+            ("1.5", "1.5"),
+            (".0", ".0"),
+            ("-1.0", "-1.0"),
+            ("8 3", "8 3"),
+            ("click", "click"),
+        ] {
+            assert_eq!(without_zeros(Cow::Borrowed(text)), whole);
+        }
     }
 }
