@@ -86,6 +86,8 @@ pub(super) struct Input<'r> {
     opening: String,
     reader: Box<dyn Read + 'r>,
     seen: Rc<RefCell<Seen>>,
+    /// Ends of lines given so far, where the file is packed.
+    lines: u64,
 }
 
 /// The lines of the text file at `path`, unpacked, numbered from one; `-` is standard input.
@@ -127,7 +129,7 @@ pub(crate) fn whole_text(path: &Path, run: Run<'_>) -> Result<(PathBuf, String)>
         Ok(text) => Ok((label, text)),
         Err(error) => {
             let (read, bad) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
-            let line = 1 + read.iter().filter(|&&byte| byte == b'\n').count() as u64;
+            let line = 1 + line_ends(read);
             Err(not_utf8(label, line, bad))
         }
     }
@@ -193,6 +195,7 @@ impl<'r> Input<'r> {
             opening: String::new(),
             reader: Box::new(io::empty()),
             seen,
+            lines: 0,
         };
 
         let head = input.head(&mut raw, 4)?;
@@ -231,9 +234,13 @@ impl<'r> Input<'r> {
         Ok(input)
     }
 
-    fn head(&self, source: &mut impl Read, bytes: u64) -> Result<Vec<u8>> {
+    fn head(&mut self, source: &mut impl Read, bytes: u64) -> Result<Vec<u8>> {
         let mut head = Vec::new();
-        source.take(bytes).read_to_end(&mut head).map_err(|e| self.failure(e))?;
+        let read = source.take(bytes).read_to_end(&mut head);
+        read.map_err(|error| {
+            self.lines = line_ends(&head);
+            self.failure(error)
+        })?;
         Ok(head)
     }
 
@@ -276,7 +283,14 @@ impl<'r> Input<'r> {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => Error::Unusable {
                 path,
-                problem: format!("truncated: the {} data ends too early", packing.name()),
+                problem: format!(
+                    "truncated: the {} data ends too early{}",
+                    packing.name(),
+                    match self.lines {
+                        0 => String::new(),
+                        lines => format!(", after line {lines}"),
+                    }
+                ),
                 advice: "copy or download the file again; nothing was kept".into(),
             },
             io::ErrorKind::InvalidInput
@@ -293,8 +307,16 @@ impl<'r> Input<'r> {
 
 impl Read for Input<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.reader.read(buffer)
+        let n = self.reader.read(buffer)?;
+        if self.packing.is_some() {
+            self.lines += line_ends(&buffer[..n]);
+        }
+        Ok(n)
     }
+}
+
+fn line_ends(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 
 /// The last part of a path, for people.
@@ -448,7 +470,13 @@ mod tests {
         let (gz, zst) = (dir.path().join("a.gz"), dir.path().join("a.zst"));
         let zipped = gzip(text.as_bytes());
         write(&gz, &zipped[..zipped.len() / 2]);
-        assert!(read(&gz).unwrap_err().to_string().contains("truncated: the gzip data"));
+        let message = read(&gz).unwrap_err().to_string();
+        assert!(message.contains("truncated: the gzip data ends too early, after line "), "{message}");
+        let long = gzip("0123456789abcde\n".repeat(1 << 18).as_bytes());
+        write(&gz, &long[..long.len() - 100]);
+        let message = read(&gz).unwrap_err().to_string();
+        let line = message.split("after line ").nth(1).and_then(|rest| rest.split('\n').next());
+        assert!(line.unwrap().parse::<u64>().unwrap() > 200_000, "{message}");
         write(&gz, b"plain text");
         assert!(read(&gz).unwrap_err().to_string().contains("not valid gzip data"));
         let packed = zstd::encode_all(text.as_bytes(), 1).unwrap();
