@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::console::{Console, Usage};
 use crate::output::{Grid, TableFormat, grouped, typed};
-use crate::runs::read_queries;
+use crate::runs::{check_output, read_queries};
 use crate::search::Shelf;
 
 const EXAMPLES: &str = "\
@@ -258,12 +258,7 @@ fn written(args: &ExportArgs, files: &[ExportedFile], out: &mut impl Write) -> a
 
 fn synonyms(args: &ExportArgs, format: Synonym, console: &Console) -> anyhow::Result<()> {
     let to_stdout = args.output.as_os_str() == "-";
-    if args.output.is_dir() {
-        bail!("{}: is a folder, expected a file to write", args.output.display());
-    }
-    if !to_stdout && args.output.exists() && !args.force {
-        return Err(liken::Error::Exists { path: args.output.clone() }.into());
-    }
+    check_output(&args.output, args.force)?;
     let model = console.run(|_| Model::open(&args.source))?;
     let shelf = match args.stems {
         true => None,

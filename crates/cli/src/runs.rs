@@ -15,11 +15,8 @@ use crate::console::Console;
 
 /// Refuses an output that cannot be written, before any work.
 pub fn check_output(path: &Path, force: bool) -> anyhow::Result<()> {
-    if path.is_dir() {
-        bail!("{}: is a folder, expected a file to write", path.display());
-    }
-    if path.as_os_str() != "-" && path.exists() && !force {
-        return Err(liken::Error::Exists { path: path.to_owned() }.into());
+    if path.as_os_str() != "-" {
+        NewFile::check(path, force)?;
     }
     Ok(())
 }

@@ -139,3 +139,21 @@ fn what_cannot_be_meant_is_refused() {
     place.run("fuse -o -").refused(2, &["RUN"]);
     assert_eq!(place.names(), ["a.trec", "b.trec", "bad.trec"]);
 }
+
+#[cfg(unix)]
+#[test]
+fn links_stay_and_what_is_no_file_is_refused() {
+    let place = place();
+    place.bash("mkfifo pipe && ln -s real link && ln -s pipe to_pipe && echo old > real").fine();
+    for (name, more) in [("pipe", ""), ("pipe", "--force"), ("to_pipe", "--force")] {
+        let said = place.run(&format!("fuse a.trec b.trec -o {name} {more}"));
+        said.refused(1, &[name, "is not a regular file", "use - for standard output"]);
+    }
+    place.run("fuse a.trec b.trec -o link").refused(1, &["already exists"]);
+    assert_eq!(fs::read_to_string(place.path("real")).unwrap(), "old\n");
+    place.run("fuse a.trec b.trec -o link --force").silent();
+    assert!(place.path("link").is_symlink());
+    assert!(fs::read_to_string(place.path("real")).unwrap().starts_with("q1 Q0 c 1 "));
+    fs::remove_file(place.path("real")).unwrap();
+    place.run("fuse a.trec b.trec -o link").refused(1, &["already exists"]);
+}

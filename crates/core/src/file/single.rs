@@ -1,6 +1,6 @@
 //! A single file that appears whole or not at all.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -16,14 +16,26 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Starts a file that will appear at `target`, replacing what is there.
+    /// Refuses a `target` that cannot be written, so that no work is done in vain: what is there
+    /// already unless `force`, and always what is no file.
+    pub fn check(target: &Path, force: bool) -> Result<()> {
+        place(target)?;
+        if !force && target.symlink_metadata().is_ok() {
+            return Err(Error::Exists { path: target.to_owned() });
+        }
+        Ok(())
+    }
+
+    /// Starts a file that will appear at `target`, replacing what is there. A symbolic link
+    /// stays: what it points at is replaced.
     pub fn create(target: &Path) -> Result<Self> {
-        let parent = create_parent(target)?;
+        let target = place(target)?;
+        let parent = create_parent(&target)?;
         let temporary = tempfile::Builder::new()
             .prefix(".liken-")
             .tempfile_in(&parent)
             .map_err(Error::io("write", &parent))?;
-        Ok(NewFile { target: target.to_owned(), temporary })
+        Ok(NewFile { target, temporary })
     }
 
     /// A handle to write to.
@@ -42,5 +54,92 @@ impl NewFile {
             source: error.error,
         })?;
         Ok(())
+    }
+}
+
+/// Links followed one after another before they are taken for a circle.
+const MOST_LINKS: usize = 40;
+
+/// Where a file called `target` lies: the end of its links. A folder, a device, a pipe or a
+/// socket is refused, since a new file would take its place.
+fn place(target: &Path) -> Result<PathBuf> {
+    let mut place = target.to_owned();
+    for _ in 0..MOST_LINKS {
+        let kind = match place.symlink_metadata() {
+            Ok(found) => found.file_type(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(place),
+            Err(error) => return Err(Error::io("write", target)(error)),
+        };
+        if kind.is_file() {
+            return Ok(place);
+        }
+        if !kind.is_symlink() {
+            let (problem, advice) = match kind.is_dir() {
+                true => ("is a folder, expected a file to write", "name a file in it"),
+                false => ("is not a regular file", "use - for standard output"),
+            };
+            let (problem, advice) = (problem.into(), advice.into());
+            return Err(Error::Unusable { path: target.to_owned(), problem, advice });
+        }
+        let to = fs::read_link(&place).map_err(Error::io("read", &place))?;
+        place = place.parent().unwrap_or(Path::new("")).join(to);
+    }
+    Err(Error::Unusable {
+        path: target.to_owned(),
+        problem: "is a link that leads in a circle".into(),
+        advice: "choose another name".into(),
+    })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    fn write(target: &Path, text: &str) -> Result<()> {
+        let file = NewFile::create(target)?;
+        fs::write(file.temporary.path(), text).unwrap();
+        file.commit()
+    }
+
+    #[test]
+    fn a_link_stays_and_what_it_points_at_is_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        fs::create_dir(path("below")).unwrap();
+        fs::write(path("below/real"), "old").unwrap();
+        symlink("below/real", path("near")).unwrap();
+        symlink(path("near"), path("far")).unwrap();
+        assert!(matches!(NewFile::check(&path("far"), false), Err(Error::Exists { .. })));
+        NewFile::check(&path("far"), true).unwrap();
+        write(&path("far"), "new").unwrap();
+        assert!(path("far").is_symlink() && path("near").is_symlink());
+        assert_eq!(fs::read_to_string(path("below/real")).unwrap(), "new");
+        // One that points at nothing is there nevertheless.
+        symlink("nothing", path("dangling")).unwrap();
+        assert!(matches!(NewFile::check(&path("dangling"), false), Err(Error::Exists { .. })));
+        write(&path("dangling"), "some").unwrap();
+        assert!(path("dangling").is_symlink());
+        assert_eq!(fs::read_to_string(path("nothing")).unwrap(), "some");
+        symlink("b", path("a")).unwrap();
+        symlink("a", path("b")).unwrap();
+        assert!(matches!(write(&path("a"), ""), Err(Error::Unusable { .. })));
+    }
+
+    #[test]
+    fn what_is_no_file_is_never_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("socket");
+        let _listener = UnixListener::bind(&socket).unwrap();
+        symlink("socket", dir.path().join("link")).unwrap();
+        for name in ["socket", "link", "."] {
+            let target = dir.path().join(name);
+            assert!(matches!(NewFile::check(&target, true), Err(Error::Unusable { .. })));
+            assert!(matches!(write(&target, ""), Err(Error::Unusable { .. })));
+        }
+        assert!(!socket.is_file());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
     }
 }
