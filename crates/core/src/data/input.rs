@@ -96,6 +96,7 @@ pub fn text_lines<'r>(
     path: &Path,
     run: Run<'r>,
 ) -> Result<impl Iterator<Item = Result<(u64, String)>> + use<'r>> {
+    refuse_folder(path)?;
     let mut input = io::BufReader::new(Input::open(path, Some(Encoding::UTF_8), run)?);
     let mut number = 0;
     Ok(iter::from_fn(move || {
@@ -115,9 +116,20 @@ pub fn text_lines<'r>(
     }))
 }
 
-/// The whole text file at `path`, unpacked; `-` is standard input. Beside it stands what it is
-/// called in messages.
-pub(crate) fn whole_text(path: &Path, run: Run<'_>) -> Result<(PathBuf, String)> {
+/// The whole of a text file, unpacked.
+pub(crate) struct WholeText {
+    /// What the file is called in messages.
+    pub label: PathBuf,
+    /// Its text. Lines that are not UTF-8 are empty.
+    pub text: String,
+    /// These lines: their numbers, from one, and what can be read of them.
+    pub not_utf8: Vec<(u64, String)>,
+}
+
+/// Reads the whole text file at `path`; `-` is standard input. A line that is not UTF-8 is an
+/// error that says where it stands, unless `lenient`.
+pub(crate) fn whole_text(path: &Path, lenient: bool, run: Run<'_>) -> Result<WholeText> {
+    refuse_folder(path)?;
     let mut input = Input::begin(path, Some(Encoding::UTF_8), run, None)?;
     let size = std::fs::metadata(path).map_or(0, |about| about.len());
     // Only a hint; a byte more lets the end be seen without growing.
@@ -125,14 +137,38 @@ pub(crate) fn whole_text(path: &Path, run: Run<'_>) -> Result<(PathBuf, String)>
     let read = input.read_to_end(&mut bytes);
     read.map_err(|error| input.failure(error))?;
     let label = input.label.clone();
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok((label, text)),
-        Err(error) => {
+    let bytes = match String::from_utf8(bytes) {
+        Ok(text) => return Ok(WholeText { label, text, not_utf8: Vec::new() }),
+        Err(error) if !lenient => {
             let (read, bad) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
             let line = 1 + line_ends(read);
-            Err(not_utf8(label, line, bad))
+            return Err(not_utf8(label, line, bad));
+        }
+        Err(error) => error.into_bytes(),
+    };
+    let mut whole = WholeText { label, text: String::with_capacity(bytes.len()), not_utf8: vec![] };
+    for (number, line) in (1..).zip(bytes.split_inclusive(|&byte| byte == b'\n')) {
+        match std::str::from_utf8(line) {
+            Ok(line) => whole.text.push_str(line),
+            Err(_) => {
+                let readable = String::from_utf8_lossy(line).trim_end().to_owned();
+                whole.not_utf8.push((number, readable));
+                whole.text.push('\n');
+            }
         }
     }
+    Ok(whole)
+}
+
+fn refuse_folder(path: &Path) -> Result<()> {
+    if is_stdin(path) || !path.is_dir() {
+        return Ok(());
+    }
+    Err(Error::Unusable {
+        path: path.to_owned(),
+        problem: "is a folder, not a file".into(),
+        advice: "name the file".into(),
+    })
 }
 
 fn not_utf8(path: PathBuf, line: u64, bytes: &[u8]) -> Error {

@@ -44,7 +44,7 @@ pub use events::{EventRules, EventsAbout};
 pub use import::Import;
 pub use impressions::{ImpressionList, Impressions};
 pub use input::text_lines;
-pub(crate) use input::whole_text;
+pub(crate) use input::{WholeText, whole_text};
 pub use report::{Dropped, FilterReport, ImportReport, TableReport};
 pub(crate) use said::{READ_BY_DEFAULT, Said, visit};
 pub use table::{Table, TableFormat};

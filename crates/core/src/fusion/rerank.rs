@@ -11,7 +11,7 @@ use crate::eval::trec::RunHit;
 /// over the documents that the model knows; otherwise it is the model's alone. Documents
 /// without a score follow in the engine's order, those that were not looked at last; the
 /// scores written for them only keep that order. If the model knows none, the engine's scores
-/// stay.
+/// stay, unless single precision cannot tell them apart: then the scores only keep the order.
 pub fn rerank<'a>(
     hits: &[RunHit<'a>],
     scores: &[Option<f32>],
@@ -32,9 +32,7 @@ pub fn rerank<'a>(
         known.iter().map(|&(at, score)| (hits[at].doc, score as f32)).collect()
     };
     ranked.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then_with(|| b.0.cmp(a.0)));
-    let Some(&(_, lowest)) = ranked.last() else {
-        return hits.iter().map(|hit| (hit.doc, hit.score as f32)).collect();
-    };
+    let Some(&(_, lowest)) = ranked.last() else { return as_they_are(hits) };
     // Steps wide enough to be told apart in single precision.
     let step = 1e-3 * lowest.abs().max(1.0);
     let (looked_at, rest) = hits.split_at(scores.len().min(hits.len()));
@@ -43,6 +41,16 @@ pub fn rerank<'a>(
     let below = (1..).zip(others).map(|(i, hit)| (hit.doc, lowest - step * i as f32));
     ranked.extend(below);
     ranked
+}
+
+/// The engine's results in its order.
+fn as_they_are<'a>(hits: &[RunHit<'a>]) -> Vec<(&'a str, f32)> {
+    let ranked: Vec<(&str, f32)> = hits.iter().map(|hit| (hit.doc, hit.score as f32)).collect();
+    let ordered = |a: &(&str, f32), b: &(&str, f32)| a.1 > b.1 || (a.1 == b.1 && a.0 > b.0);
+    if ranked.iter().all(|hit| hit.1.is_finite()) && ranked.is_sorted_by(ordered) {
+        return ranked;
+    }
+    (0..).zip(hits).map(|(i, hit)| (hit.doc, (hits.len() - i) as f32)).collect()
 }
 
 /// [`Normalise::of`] for scores in any order: those by rank need them sorted.
@@ -93,6 +101,11 @@ mod tests {
             assert_eq!(ranked[0].1, 9.0);
         }
         assert!(rerank(&[], &[], 0.0, Normalise::ZScore).is_empty());
+        for scores in [[0.123456789012, 0.123456789011], [1e300, 1e299]] {
+            let near = [("a", scores[0]), ("b", scores[1])];
+            let near = near.map(|(doc, score)| RunHit { doc, score });
+            assert_eq!(rerank(&near, &[], 0.0, Normalise::ZScore), [("a", 2.0), ("b", 1.0)]);
+        }
     }
 
     #[test]

@@ -310,8 +310,7 @@ pub(super) fn sort_by_id<T: Copy>(text: &str, entries: &mut [Entry<T>]) {
 pub(super) fn rank(text: &str, entries: &mut [Entry<f64>]) {
     let id = |entry: &Entry<f64>| entry.doc.of(text).as_bytes();
     let order = |a: &Entry<f64>, b: &Entry<f64>| {
-        let (ours, theirs) = (a.value as f32, b.value as f32);
-        theirs.partial_cmp(&ours).unwrap_or(Ordering::Equal).then_with(|| id(b).cmp(id(a)))
+        b.value.partial_cmp(&a.value).unwrap_or(Ordering::Equal).then_with(|| id(b).cmp(id(a)))
     };
     // Most runs are written in the order of their ranks.
     if !entries.is_sorted_by(|a, b| order(a, b).is_le()) {

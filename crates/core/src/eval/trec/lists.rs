@@ -28,8 +28,8 @@ pub struct Judgments<'a> {
     list: List<'a, i32>,
 }
 
-/// The ranking of one query: score descending, then document id descending. As in trec_eval,
-/// scores that are the same in single precision are tied, and the file's ranks are ignored.
+/// The ranking of one query: score descending, then document id descending. As in trec_eval 10,
+/// scores are compared in double precision, and the file's ranks are ignored.
 #[derive(Debug, Clone, Copy)]
 pub struct Ranked<'a> {
     /// The query.
@@ -166,7 +166,7 @@ impl TrecRun {
     pub fn share_of_ties(&self) -> f64 {
         let tied = |(_, range, _): &(Span, Range<usize>, Range<usize>)| -> usize {
             let entries = &self.lists.entries[range.clone()];
-            let groups = entries.chunk_by(|a, b| a.value as f32 == b.value as f32);
+            let groups = entries.chunk_by(|a, b| a.value == b.value);
             groups.map(<[_]>::len).filter(|&len| len > 1).sum()
         };
         let n_tied: usize = self.lists.queries.iter().map(tied).sum();
@@ -192,12 +192,6 @@ impl<'a> Ranked<'a> {
             .entries
             .iter()
             .map(move |entry| RunHit { doc: entry.doc.of(text), score: entry.value })
-    }
-
-    /// The rank, from 0, of the document called `id`.
-    pub fn rank_of(&self, id: &str) -> Option<usize> {
-        let List { text, entries, slots } = self.list;
-        probe(slots, hash(id), |place| entries[place].doc.of(text) == id).ok()
     }
 
     /// Calls `note` with rank (from 0) and grade of every document that is ranked and judged.

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::gathered::{Lines, Span, Twice};
 use super::lists::{Qrels, TrecRun};
-use crate::data::{Dropped, whole_text};
+use crate::data::{Dropped, WholeText, whole_text};
 use crate::{Error, Result, Run};
 
 /// How many bad lines of a kind are quoted.
@@ -23,10 +23,11 @@ const BLOCK: usize = 1 << 20;
 /// judges twice; if `lenient`, such lines are left out and counted (of a document's judgments
 /// the first is kept).
 pub fn read_qrels(path: &Path, lenient: bool, run: Run<'_>) -> Result<(Qrels, Vec<Dropped>)> {
-    let (label, text) = whole_text(path, run)?;
+    let WholeText { label, text, not_utf8 } = whole_text(path, lenient, run)?;
     let file = File { path: &label, lenient, shape: QRELS };
     let (lines, bad) = file.lines(&text, judgment);
-    let mut dropped = file.bad(&text, &bad)?;
+    let mut dropped = file.not_utf8(&not_utf8);
+    dropped.extend(file.bad(&text, &bad)?);
     let (qrels, twice) = Qrels::read(text, lines);
     dropped.extend(file.twice(qrels.text(), &twice)?);
     if qrels.is_empty() { Err(file.empty("no judgments")) } else { Ok((qrels, dropped)) }
@@ -37,10 +38,11 @@ pub fn read_qrels(path: &Path, lenient: bool, run: Run<'_>) -> Result<(Qrels, Ve
 /// ranks twice; if `lenient`, such lines are left out and counted (of a document's lines the
 /// first is kept).
 pub fn read_run(path: &Path, lenient: bool, run: Run<'_>) -> Result<(TrecRun, Vec<Dropped>)> {
-    let (label, text) = whole_text(path, run)?;
+    let WholeText { label, text, not_utf8 } = whole_text(path, lenient, run)?;
     let file = File { path: &label, lenient, shape: RUN };
     let (lines, bad) = file.lines(&text, result);
-    let mut dropped = file.bad(&text, &bad)?;
+    let mut dropped = file.not_utf8(&not_utf8);
+    dropped.extend(file.bad(&text, &bad)?);
     let tag = lines.last().map_or("", |doc| {
         // The document is the third field of its line, the tag the sixth.
         Fields::of_line(text.as_bytes(), doc.start).fields[3].of(&text)
@@ -67,6 +69,7 @@ const GRADE: Problem = Problem { why: "no grade", expected: "a whole number as t
 const RESULT_FIELDS: Problem =
     Problem { why: "fewer than six fields", expected: "six fields: qid Q0 docno rank score tag" };
 const SCORE: Problem = Problem { why: "no score", expected: "a finite number as the score" };
+const NOT_UTF8: Problem = Problem { why: "not UTF-8", expected: "text in UTF-8" };
 const TWICE: Problem = Problem {
     why: "a document named before for the same query",
     expected: "each document once for a query",
@@ -202,6 +205,20 @@ impl File<'_> {
         (Lines::concat(text, parts), bad.into_iter().flatten().collect())
     }
 
+    /// Counts lines that could not be read at all, which only a lenient reading gets to.
+    fn not_utf8(&self, lines: &[(u64, String)]) -> Vec<Dropped> {
+        let Problem { why, expected } = NOT_UTF8;
+        let sample =
+            |(line, found): &(u64, String)| self.sample(*line, expected, &shortened(found));
+        let samples: Vec<String> = lines.iter().take(SAMPLES).map(sample).collect();
+        let count = lines.len() as u64;
+        if lines.is_empty() { vec![] } else { vec![Dropped { why: why.into(), count, samples }] }
+    }
+
+    fn sample(&self, line: u64, expected: &str, found: &str) -> String {
+        format!("{}:{line}: expected {expected}, found {found}", self.path.display())
+    }
+
     /// What was wrong: an error, or counts if the reading is lenient.
     fn bad(&self, text: &str, bad: &[Bad]) -> Result<Vec<Dropped>> {
         self.count(bad.iter().map(|bad| {
@@ -251,10 +268,8 @@ impl File<'_> {
             let dropped = &mut dropped[place];
             dropped.count += 1;
             if dropped.samples.len() < SAMPLES {
-                let (path, line) = (self.path.display(), line_number(text, at));
-                let sample =
-                    format!("{path}:{line}: expected {}, found {}", problem.expected, found());
-                dropped.samples.push(sample);
+                let line = line_number(text, at);
+                dropped.samples.push(self.sample(line, problem.expected, &found()));
             }
         }
         Ok(dropped)

@@ -88,11 +88,6 @@ impl Statistic {
         }
     }
 
-    /// Whether more is better. Counts say how much there was, not how good it is.
-    pub fn higher_is_better(&self) -> bool {
-        !matches!(self, Statistic::Unjudged { .. } | Statistic::RbpResid { .. })
-    }
-
     /// The value of one query; the logarithm where a geometric mean is wanted. `n_docs` is the
     /// size of the collection, which utility may ask for.
     pub(super) fn of(&self, graded: &Graded<'_>, n_docs: u64) -> f64 {
