@@ -12,7 +12,7 @@ use liken::matchers::{FitReport, Mixture, Params};
 use crate::console::{Console, Usage};
 use crate::output::{Grid, TableFormat, grouped, json, remark};
 use crate::settings::{ParamArgs, TextArgs, named, resolve};
-use crate::tables::Table;
+use crate::tables::{NOTHING, Table};
 use crate::variant::VariantArgs;
 
 /// What is compared where no models are named.
@@ -263,7 +263,10 @@ fn write_bins(
         let heading = filled.iter().map(|&b| names[b].clone());
         let mut grid = Grid::new(std::iter::once("model".to_owned()).chain(heading));
         for row in &comparison.rows {
-            let cells = filled.iter().map(|&b| format!("{:.4}", row.bins[b].2[m]));
+            let mean = |b: usize| row.bins[b].2[m];
+            let cells = filled
+                .iter()
+                .map(|&b| mean(b).map_or(NOTHING.to_owned(), |mean| format!("{mean:.4}")));
             grid.row(std::iter::once(row.name.clone()).chain(cells));
         }
         grid.write(out, format)?;

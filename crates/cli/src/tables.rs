@@ -6,6 +6,9 @@ use liken::eval::Cell;
 
 use crate::output::{Grid, TableFormat, remark};
 
+/// What stands where there is nothing to average.
+pub const NOTHING: &str = "–";
+
 /// What is in the tables.
 pub struct Table<'a> {
     /// What a row is: a model, a run.
@@ -42,10 +45,12 @@ impl Table<'_> {
                     Some(against) if against.t_holm < 0.05 => "*",
                     _ => "",
                 };
-                format!(
-                    "{:.4}{stars:<2} [{:.3}, {:.3}]",
-                    cell.mean, cell.interval.low, cell.interval.high
-                )
+                match (cell.mean, cell.interval) {
+                    (Some(mean), Some(of)) => {
+                        format!("{mean:.4}{stars:<2} [{:.3}, {:.3}]", of.low, of.high)
+                    }
+                    _ => NOTHING.to_owned(),
+                }
             });
             grid.row(std::iter::once((*name).to_owned()).chain(cells));
         }
@@ -85,7 +90,7 @@ impl Table<'_> {
                         (*name).to_owned(),
                         measure.clone(),
                         format!("{:+.4}", against.difference),
-                        against.effect_size.map_or("–".into(), |d| format!("{d:+.2}")),
+                        against.effect_size.map_or(NOTHING.into(), |d| format!("{d:+.2}")),
                         p(against.t),
                         p(against.t_holm),
                         p(against.t_bh),

@@ -265,7 +265,7 @@ impl Expected {
         if let Some(measure) = self.measure {
             let column = comparison.measures.iter().position(|&m| m == measure);
             let row = comparison.rows.iter().find(|row| row.name == self.model);
-            let found = column.zip(row).map(|(column, row)| row.cells[column].mean);
+            let found = column.zip(row).and_then(|(column, row)| row.cells[column].mean);
             let text = found.map_or("not in the table".to_owned(), |score| format!("{score:.4}"));
             if let (Some(score), Some(tolerance)) = (self.score, self.tolerance) {
                 checks.push(Check {

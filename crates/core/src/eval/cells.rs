@@ -12,11 +12,11 @@ use super::significance::{
 /// One measure of one system.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Cell {
-    /// The mean over the queries.
-    pub mean: f64,
+    /// The mean over the queries; nothing where no query has a value.
+    pub mean: Option<f64>,
     /// Its 95 % interval, by bootstrap over the queries.
-    pub interval: Interval,
-    /// Against the baseline; nothing for the baseline itself.
+    pub interval: Option<Interval>,
+    /// Against the baseline; nothing for the baseline itself, and where there is no mean.
     pub against: Option<Against>,
 }
 
@@ -52,16 +52,21 @@ pub fn cells(values: &[Vec<Vec<f64>>], baseline: usize, seed: u64) -> Vec<Vec<Ce
     let mut cells: Vec<Vec<Cell>> = values
         .iter()
         .map(|system| {
-            let cell = |values: &Vec<f64>| Cell {
-                mean: mean(values),
-                interval: bootstrap_mean(values, BOOTSTRAP_ROUNDS, 0.95, seed),
-                against: None,
+            let cell = |values: &Vec<f64>| {
+                let interval = || bootstrap_mean(values, BOOTSTRAP_ROUNDS, 0.95, seed);
+                Cell {
+                    mean: is_sound(values).then(|| mean(values)),
+                    interval: is_sound(values).then(interval),
+                    against: None,
+                }
             };
             system.iter().map(cell).collect()
         })
         .collect();
-    let others: Vec<usize> = (0..values.len()).filter(|&s| s != baseline).collect();
     for m in 0..values[baseline].len() {
+        let tested =
+            |&s: &usize| s != baseline && is_sound(&values[s][m]) && is_sound(&values[baseline][m]);
+        let others: Vec<usize> = (0..values.len()).filter(tested).collect();
         let differences: Vec<Vec<f64>> =
             others.iter().map(|&s| differences(&values[s][m], &values[baseline][m])).collect();
         let t: Vec<f64> = differences.iter().map(|d| paired_t(d).p).collect();
@@ -81,4 +86,35 @@ pub fn cells(values: &[Vec<Vec<f64>>], baseline: usize, seed: u64) -> Vec<Vec<Ce
         }
     }
     cells
+}
+
+/// Whether there is anything to average, and nothing that is no number.
+fn is_sound(values: &[f64]) -> bool {
+    !values.is_empty() && values.iter().all(|value| value.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_mean_is_not_tested() {
+        let good = vec![0.1, 0.2, 0.9, 0.4];
+        let values = [
+            vec![good.clone(), vec![]],
+            vec![vec![0.1, f64::NAN, 0.9, 0.4], vec![]],
+            vec![good.iter().map(|value| value + 0.5).collect(), vec![]],
+        ];
+        let found = cells(&values, 0, 1);
+        assert!(found[1][0].mean.is_none() && found[1][0].against.is_none());
+        // As if the one that is not a number did not take part.
+        let alone = cells(&[values[0].clone(), values[2].clone()], 0, 1);
+        assert_eq!(found[2][0].against.unwrap().t_holm, alone[1][0].against.unwrap().t_holm);
+        assert!(found[2][0].mean.is_some_and(|mean| (mean - 0.9).abs() < 1e-12));
+        for row in &found {
+            assert!(row[1].mean.is_none() && row[1].interval.is_none() && row[1].against.is_none());
+        }
+        let by_nan = cells(&values, 1, 1);
+        assert!(by_nan.iter().all(|row| row[0].against.is_none()));
+    }
 }

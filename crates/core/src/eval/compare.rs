@@ -79,8 +79,9 @@ pub struct ComparisonRow {
     pub validation: Option<f64>,
     /// One cell a measure.
     pub cells: Vec<Cell>,
-    /// The means by clicks of the query: (upper bound, queries, a mean for each measure).
-    pub bins: Vec<(Option<f64>, usize, Vec<f64>)>,
+    /// The means by clicks of the query: (upper bound, queries, a mean for each measure, or
+    /// nothing where no query has a value).
+    pub bins: Vec<(Option<f64>, usize, Vec<Option<f64>>)>,
     /// Every query's value, a list for each measure; in the order of the test queries.
     #[serde(skip)]
     pub values: Vec<Vec<f64>>,
@@ -261,7 +262,8 @@ fn tune(
         let better = |a: f64, b: f64| if measure.higher_is_better() { a > b } else { a < b };
         let best = (1..means.len())
             .fold(0, |best, c| if better(means[c], means[best]) { c } else { best });
-        let validation = (choices.len() > 1).then_some(means[best]);
+        let any = measured.iter().any(|query| query[r][best][0].is_some());
+        let validation = (any && choices.len() > 1).then_some(means[best]);
         tuned.push(Weights { weights: choices.swap_remove(best), validation });
     }
     Ok(tuned)
@@ -344,16 +346,16 @@ fn by_clicks(
     row: usize,
     clicks: &[f64],
     n_measures: usize,
-) -> Vec<(Option<f64>, usize, Vec<f64>)> {
+) -> Vec<(Option<f64>, usize, Vec<Option<f64>>)> {
     let bin = |c: f64| CLICK_BINS.iter().position(|&bound| c <= bound).unwrap_or(CLICK_BINS.len());
     (0..=CLICK_BINS.len())
         .map(|b| {
             let queries: Vec<usize> = (0..clicks.len()).filter(|&q| bin(clicks[q]) == b).collect();
             let means = (0..n_measures)
                 .map(|m| {
-                    mean(
-                        &queries.iter().filter_map(|&q| measured[q][row][0][m]).collect::<Vec<_>>(),
-                    )
+                    let values: Vec<f64> =
+                        queries.iter().filter_map(|&q| measured[q][row][0][m]).collect();
+                    (!values.is_empty()).then(|| mean(&values))
                 })
                 .collect();
             (CLICK_BINS.get(b).copied(), queries.len(), means)

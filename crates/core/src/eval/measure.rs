@@ -13,13 +13,14 @@
 //! Success@k 1 if one of the first k is relevant, else 0
 //! RR@k      1 / rank of the first relevant one, 0 if there is none in the first k
 //! RankLoss  (pairs the wrong way + ½ pairs tied) / pairs of judged documents of unlike grade
-//! Judged@k  (judged in the first k) / k, whatever their grade
+//! Judged@k  (judged in the first k, grades from 0 on) / documents there, at most k
 //! ```
-//! These are trec_eval's definitions (its nDCG has linear gain) and gdeval's ERR, so a document without a
-//! judgment is not relevant, and nDCG without a cut divides by the ideal over all judgments
-//! even where the ranking is shorter. [`Variant`] has other gains and discounts, and judgments of
-//! the ranked documents alone. A grade below zero is worth as much as grade 0, except
-//! that rank loss takes it as the worse of the two.
+//! These are trec_eval's definitions (its nDCG has linear gain) and gdeval's ERR, so a document
+//! without a judgment is not relevant, and nDCG without a cut divides by the ideal over all
+//! judgments even where the ranking is shorter. [`Variant`] has other gains and discounts, and
+//! judgments of the ranked documents alone. A grade below zero is worth as much as grade 0,
+//! except that rank loss takes it as the worse of the two, and that it says to Judged that the
+//! document was in the pool, but not judged.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -136,7 +137,10 @@ impl Measure {
             Measure::Success { .. } => {
                 of_ranks(&|ranks, _| if ranks.is_empty() { 0.0 } else { 1.0 })
             }
-            Measure::Judged { k } => Some(graded(cut, judged).count() as f64 / k.max(1) as f64),
+            Measure::Judged { .. } => {
+                let judged = graded(cut, judged).filter(|&(_, grade)| grade >= 0.0).count();
+                Some(judged as f64 / cut.len().max(1) as f64)
+            }
             Measure::RankLoss => rank_loss(hits, judged),
         }
     }

@@ -23,6 +23,8 @@ pub struct RunComparison {
     pub queries: Vec<String>,
     /// The run that others are tested against.
     pub baseline: String,
+    /// Its place among the rows.
+    pub baseline_row: usize,
     /// One row a run.
     pub rows: Vec<RunRow>,
 }
@@ -142,6 +144,7 @@ pub fn compare_runs(
         judged_queries: qrels.len(),
         queries,
         baseline: runs[baseline].0.clone(),
+        baseline_row: baseline,
         rows,
     })
 }

@@ -1,10 +1,12 @@
 //! Is a difference between two scorers more than luck? Everything here is paired over
 //! queries: the input is one difference per query, ours minus the baseline's, all finite.
 //!
-//! Student's t is what most of the field reports; Fisher's randomisation test assumes less
-//! and agrees with it in practice, and so does the [bootstrap](bootstrap_test); the sign test, which the papers use in places, looks at the
-//! direction alone and so misses much. When several scorers are compared with one baseline,
-//! [`holm`] adjusts, or [`benjamini_hochberg`], which bears with a few false claims. No result is NaN: what little data can say is documented at each function.
+//! Student's t is what most of the field reports; Fisher's randomisation test assumes less and
+//! agrees with it in practice, and so does the [bootstrap](bootstrap_test); the sign test, which
+//! the papers use in places, looks at the direction alone and so misses much. When several
+//! scorers are compared with one baseline, [`holm`] adjusts, or [`benjamini_hochberg`], which
+//! bears with a few false claims. No result is NaN: what little data can say is documented at
+//! each function.
 
 mod beta;
 mod bootstrap;

@@ -227,10 +227,10 @@ fn success_r_precision_and_judged_by_hand() {
     // R = 4, and two of the first four are relevant; R = 1, and the first is not.
     assert_close(value("Rprec", &RETRIEVED, &GRADES, &DEFAULT), 0.5);
     assert_close(value("Rprec", &RETRIEVED, &GRADES, &from_3), 0.0);
-    // Five of six are judged, one of them below zero.
+    // Five of six are in the pool, one of them below zero: not judged. There are no ten.
     assert_close(value("Judged@2", &RETRIEVED, &GRADES, &DEFAULT), 1.0);
-    assert_close(value("Judged@6", &RETRIEVED, &GRADES, &DEFAULT), 5.0 / 6.0);
-    assert_close(value("Judged@10", &RETRIEVED, &GRADES, &DEFAULT), 0.5);
+    assert_close(value("Judged@6", &RETRIEVED, &GRADES, &DEFAULT), 4.0 / 6.0);
+    assert_close(value("Judged@10", &RETRIEVED, &GRADES, &DEFAULT), 4.0 / 6.0);
     // No matter of relevance.
     let skip = Variant { empty: Empty::Skip, ..DEFAULT };
     assert_eq!(value("Judged@2", &[1, 2], &[(1, 0.0)], &skip), Some(0.5));

@@ -40,7 +40,7 @@ pub struct Evaluation {
     pub tag: String,
     /// The queries that count, by id.
     pub queries: Vec<QueryValues>,
-    /// Over all queries, one for each column; nothing where a column is about single queries.
+    /// Over the run's own queries, the ones listed, one for each column; nothing where a column is about single queries.
     pub summary: Vec<Option<Value>>,
     /// Judged queries for which the run has no results.
     pub missing: usize,
@@ -127,6 +127,7 @@ pub fn evaluate(
             QueryValues { id: judged.id.to_owned(), values }
         })
         .collect();
+    check_finite(columns, &queries)?;
     let summary =
         (0..columns.len()).map(|c| summarise(columns[c].statistic.over(), &queries, c, run));
     Ok(Evaluation {
@@ -137,6 +138,21 @@ pub fn evaluate(
         missing: qrels.len() - n_present,
         unjudged_queries: run.len() - n_present,
     })
+}
+
+/// An error if gains or grades are so large that a value is not a number any more.
+fn check_finite(columns: &[Column], queries: &[QueryValues]) -> Result<()> {
+    for query in queries {
+        for (column, value) in columns.iter().zip(&query.values) {
+            if !value.number().is_finite() {
+                let id = &query.id;
+                let expected =
+                    format!("a finite value for the query {id}: its grades or gains are too large");
+                return Err(Error::parameter("measure", &column.name, &expected));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The ways in which columns look at the grades: most share one.

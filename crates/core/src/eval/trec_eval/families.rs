@@ -18,10 +18,12 @@ pub(super) enum Takes {
     Cuts(&'static [usize], fn(usize) -> Statistic),
     /// Shares, a column each.
     Shares(&'static [f64], fn(f64) -> Statistic),
-    /// Some numbers, one column in all; nothing if their number is wrong.
-    Numbers(&'static [f64], fn(&[f64]) -> Option<Statistic>),
-    /// Gains of grades (`1=3,2=9`), and a chance `p`.
-    Pairs(fn(f64, Gains) -> Statistic),
+    /// Some numbers, one column in all, and what is expected; nothing if they are wrong.
+    Numbers(&'static [f64], &'static str, fn(&[f64]) -> Option<Statistic>),
+    /// Gains of grades (`1=3,2=9`).
+    Gains(fn(Gains) -> Statistic),
+    /// A chance `p`, and gains of grades where they are asked for.
+    Persistence { gains: bool, of: fn(f64, Gains) -> Statistic },
 }
 
 const ALL: usize = usize::MAX;
@@ -61,9 +63,11 @@ pub(super) static FAMILIES: [Family; 40] = {
         cut("P", CUTS, |k| S::P { k }),
         Family {
             name: "relstring",
-            takes: Takes::Numbers(&[10.0], |given| match given {
-                &[k] => Some(S::RelString { k: k as usize }),
-                _ => None,
+            takes: Takes::Numbers(&[10.0], "a number from 1 on, as in relstring.10", |given| {
+                match given {
+                    &[k] if k >= 1.0 => Some(S::RelString { k: k as usize }),
+                    _ => None,
+                }
             }),
         },
         cut("recall", CUTS, |k| S::Recall { k }),
@@ -75,23 +79,25 @@ pub(super) static FAMILIES: [Family; 40] = {
         },
         Family {
             name: "utility",
-            takes: Takes::Numbers(&[1.0, -1.0, 0.0, 0.0], |given| {
-                Some(S::Utility { weights: given.try_into().ok()? })
-            }),
+            takes: Takes::Numbers(
+                &[1.0, -1.0, 0.0, 0.0],
+                "4 numbers, as in utility.1,-1,0,0",
+                |given| Some(S::Utility { weights: given.try_into().ok()? }),
+            ),
         },
         Family {
             name: "11pt_avg",
-            takes: Takes::Numbers(RECALLS, |given| {
+            takes: Takes::Numbers(RECALLS, "recalls, as in 11pt_avg.0,0.5,1", |given| {
                 Some(S::ElevenPoints { recalls: given.to_vec() })
             }),
         },
         plain("binG", S::BinG),
-        Family { name: "G", takes: Takes::Pairs(|_, gains| S::G { gains }) },
-        Family { name: "dcg", takes: Takes::Pairs(|_, gains| S::Dcg { k: ALL, gains }) },
-        Family { name: "ideal_dcg", takes: Takes::Pairs(|_, gains| S::IdealDcg { gains }) },
-        Family { name: "ndcg", takes: Takes::Pairs(|_, gains| S::Ndcg { k: ALL, gains }) },
-        Family { name: "ndcg_rel", takes: Takes::Pairs(|_, gains| S::NdcgRel { gains }) },
-        Family { name: "Rndcg", takes: Takes::Pairs(|_, gains| S::Rndcg { gains }) },
+        Family { name: "G", takes: Takes::Gains(|gains| S::G { gains }) },
+        Family { name: "dcg", takes: Takes::Gains(|gains| S::Dcg { k: ALL, gains }) },
+        Family { name: "ideal_dcg", takes: Takes::Gains(|gains| S::IdealDcg { gains }) },
+        Family { name: "ndcg", takes: Takes::Gains(|gains| S::Ndcg { k: ALL, gains }) },
+        Family { name: "ndcg_rel", takes: Takes::Gains(|gains| S::NdcgRel { gains }) },
+        Family { name: "Rndcg", takes: Takes::Gains(|gains| S::Rndcg { gains }) },
         cut("ndcg_cut", CUTS, |k| S::Ndcg { k, gains: Gains::Linear }),
         cut("map_cut", CUTS, |k| S::Ap { k }),
         cut("relative_P", CUTS, |k| S::RelativeP { k }),
@@ -102,15 +108,25 @@ pub(super) static FAMILIES: [Family; 40] = {
         plain("set_map", S::SetAp),
         Family {
             name: "set_F",
-            takes: Takes::Numbers(&[1.0], |given| match given {
-                &[x] => Some(S::SetF { x }),
-                _ => None,
-            }),
+            takes: Takes::Numbers(
+                &[1.0],
+                "1 number from 0 on, as in set_F.0.5",
+                |given| match given {
+                    &[x] if x >= 0.0 => Some(S::SetF { x }),
+                    _ => None,
+                },
+            ),
         },
         plain("num_nonrel_judged_ret", S::NumNonrelJudgedRet),
         plain("yaap", S::Yaap),
-        Family { name: "rbp", takes: Takes::Pairs(|p, gains| S::Rbp { k: ALL, p, gains }) },
-        Family { name: "rbp_resid", takes: Takes::Pairs(|p, _| S::RbpResid { p }) },
+        Family {
+            name: "rbp",
+            takes: Takes::Persistence { gains: true, of: |p, gains| S::Rbp { k: ALL, p, gains } },
+        },
+        Family {
+            name: "rbp_resid",
+            takes: Takes::Persistence { gains: false, of: |p, _| S::RbpResid { p } },
+        },
         cut("unj", &[5, 10, 20], |k| S::Unjudged { k }),
     ]
 };

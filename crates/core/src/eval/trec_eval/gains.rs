@@ -18,34 +18,56 @@ pub enum Gains {
 
 impl Gains {
     fn of(&self, grade: i32) -> f64 {
+        self.under(grade, 0)
+    }
+
+    /// The gain of a grade, divided by 2^`scale` where it is exponential: of a ratio of sums
+    /// both may be, and grades in the thousands are no harm then.
+    fn under(&self, grade: i32, scale: i32) -> f64 {
         match self {
             Gains::Given(given) => match given.iter().find(|&&(at, _)| at == grade) {
                 Some(&(_, gain)) => gain,
                 None => f64::from(grade.max(0)),
             },
             Gains::Linear => f64::from(grade.max(0)),
-            Gains::Exp => f64::from(grade.max(0)).exp2() - 1.0,
+            Gains::Exp => {
+                let scale = f64::from(scale);
+                (f64::from(grade.max(0)) - scale).exp2() - (-scale).exp2()
+            }
         }
     }
 
     /// Ranks from 1 and gains of the documents that have one, best first.
     fn gaining<'g>(&'g self, graded: &'g Graded<'_>) -> impl Iterator<Item = (usize, f64)> + 'g {
+        self.gaining_under(graded, 0)
+    }
+
+    fn gaining_under<'g>(
+        &'g self,
+        graded: &'g Graded<'_>,
+        scale: i32,
+    ) -> impl Iterator<Item = (usize, f64)> + 'g {
         // Only where gains are given can a document without a grade above zero have one.
         let (some, all) = match self {
             Gains::Given(_) => (&[][..], &graded.grades[..]),
             _ => (&graded.gaining[..], &[][..]),
         };
         let all = (1..).zip(all.iter().copied());
-        let gains = some.iter().copied().chain(all).map(|(rank, grade)| (rank, self.of(grade)));
+        let ranked = some.iter().copied().chain(all);
+        let gains = ranked.map(move |(rank, grade)| (rank, self.under(grade, scale)));
         gains.filter(|&(_, gain)| gain != 0.0)
     }
 
     /// The positive gains of the judgments, the highest first, with how many have each.
     fn ideal(&self, graded: &Graded<'_>) -> Vec<(f64, usize)> {
+        self.ideal_under(graded, 0)
+    }
+
+    fn ideal_under(&self, graded: &Graded<'_>, scale: i32) -> Vec<(f64, usize)> {
         let mut levels: Vec<(f64, usize)> = graded
             .levels
             .iter()
-            .map(|&(grade, n)| (self.of(grade), n))
+            .map(|&(grade, n)| (self.under(grade, scale), n))
             .filter(|&(gain, _)| gain > 0.0)
             .collect();
         levels.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -70,20 +92,29 @@ fn discounted(gain: f64, rank: usize) -> f64 {
 
 /// Σ gain / log2(rank + 1) over the first `k`.
 pub(super) fn dcg(graded: &Graded<'_>, k: usize, gains: &Gains) -> f64 {
-    let gaining = gains.gaining(graded).take_while(|&(rank, _)| rank <= k);
+    dcg_under(graded, k, gains, 0)
+}
+
+fn dcg_under(graded: &Graded<'_>, k: usize, gains: &Gains, scale: i32) -> f64 {
+    let gaining = gains.gaining_under(graded, scale).take_while(|&(rank, _)| rank <= k);
     gaining.fold(0.0, |sum, (rank, gain)| sum + discounted(gain, rank))
 }
 
 /// The same for the judgments in the best order.
 pub(super) fn ideal_dcg(graded: &Graded<'_>, k: usize, gains: &Gains) -> f64 {
-    let ideal = gains.ideal(graded);
+    ideal_dcg_under(graded, k, gains, 0)
+}
+
+fn ideal_dcg_under(graded: &Graded<'_>, k: usize, gains: &Gains, scale: i32) -> f64 {
+    let ideal = gains.ideal_under(graded, scale);
     let gains = ideal.iter().flat_map(|&(gain, n)| std::iter::repeat_n(gain, n));
     (1..=k).zip(gains).fold(0.0, |sum, (rank, gain)| sum + discounted(gain, rank))
 }
 
 /// DCG over the ideal one.
 pub(super) fn ndcg(graded: &Graded<'_>, k: usize, gains: &Gains) -> f64 {
-    ratio(dcg(graded, k, gains), ideal_dcg(graded, k, gains))
+    let scale = graded.highest();
+    ratio(dcg_under(graded, k, gains, scale), ideal_dcg_under(graded, k, gains, scale))
 }
 
 fn ratio(got: f64, best: f64) -> f64 {

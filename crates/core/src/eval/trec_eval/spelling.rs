@@ -161,31 +161,52 @@ fn family_columns(place: usize, given: &[(&str, &str)]) -> Result<Vec<Column>> {
             let shares = if given.is_empty() { default } else { &shares[..] };
             shares.iter().map(|&share| column(with(&format!("{share:.2}")), of(share))).collect()
         }
-        Takes::Numbers(default, of) => {
-            let wrong = |name: &str| {
-                let expected = format!("{} numbers, as in {}.1,2", default.len(), family.name);
-                Error::parameter("measure", name, &expected)
-            };
+        Takes::Numbers(default, expected, of) => {
+            let wrong = |name: &str| Error::parameter("measure", name, expected);
             if given.is_empty() {
                 let statistic = of(default).ok_or_else(|| wrong(family.name))?;
                 return Ok(vec![column(bare(), statistic)]);
             }
             let mut columns = Vec::new();
             for &(name, text) in given {
-                let values = numbers(&[(name, text)], "numbers, parted by commas", |number| {
+                let values = numbers(&[(name, text)], expected, |number| {
                     number.parse().ok().filter(|number: &f64| number.is_finite())
                 })?;
                 columns.push(column(with(text), of(&values).ok_or_else(|| wrong(name))?));
             }
             columns
         }
-        Takes::Pairs(of) => {
+        Takes::Gains(of) => {
+            if given.is_empty() {
+                return Ok(vec![column(bare(), of(Gains::Linear))]);
+            }
+            let mut columns = Vec::new();
+            for &(name, text) in given {
+                let expected =
+                    format!("pairs of a grade and its gain, as in {}.1=3,2=9.5", family.name);
+                let wrong = || Error::parameter("measure", name, &expected);
+                let (p, gains) = pairs(text).ok_or_else(wrong)?;
+                if p.is_some() {
+                    return Err(wrong());
+                }
+                columns.push(column(with(text), of(gains)));
+            }
+            columns
+        }
+        Takes::Persistence { gains: takes_gains, of } => {
             if given.is_empty() {
                 return Ok(vec![column(bare(), of(PERSISTENCE, Gains::Linear))]);
             }
             let mut columns = Vec::new();
             for &(name, text) in given {
-                let (p, gains) = pairs(name, text)?;
+                let also = if *takes_gains { ", and pairs of a grade and its gain" } else { "" };
+                let expected = format!("p above 0 and below 1, as in {}.p=0.8{also}", family.name);
+                let wrong = || Error::parameter("measure", name, &expected);
+                let (p, gains) = pairs(text).ok_or_else(wrong)?;
+                let p = p.unwrap_or(PERSISTENCE);
+                if !(p > 0.0 && p < 1.0) || (gains != Gains::Linear && !takes_gains) {
+                    return Err(wrong());
+                }
                 columns.push(column(with(text), of(p, gains)));
             }
             columns
@@ -208,24 +229,19 @@ fn numbers<T>(
     Ok(all)
 }
 
-/// `1=3,2=9,p=0.8`: gains of grades, and a chance.
-fn pairs(name: &str, text: &str) -> Result<(f64, Gains)> {
-    let wrong =
-        || Error::parameter("measure", name, "pairs of a grade and its gain, as in ndcg.1=3,2=9.5");
-    let (mut p, mut gains) = (PERSISTENCE, Vec::new());
+/// `1=3,2=9,p=0.8`: a chance, and gains of grades; nothing if it is something else.
+fn pairs(text: &str) -> Option<(Option<f64>, Gains)> {
+    let (mut p, mut gains) = (None, Vec::new());
     for pair in text.split(',') {
-        let (key, value) = pair.split_once('=').ok_or_else(wrong)?;
-        let value: f64 = value.trim().parse().map_err(|_| wrong())?;
-        if !value.is_finite() {
-            return Err(wrong());
-        }
+        let (key, value) = pair.split_once('=')?;
+        let value: f64 = value.trim().parse().ok().filter(|value: &f64| value.is_finite())?;
         match key.trim() {
-            "p" if (0.0..=1.0).contains(&value) => p = value,
-            key => gains.push((key.parse().map_err(|_| wrong())?, value)),
+            "p" => p = Some(value),
+            key => gains.push((key.parse().ok()?, value)),
         }
     }
     let gains = if gains.is_empty() { Gains::Linear } else { Gains::Given(gains) };
-    Ok((p, gains))
+    Some((p, gains))
 }
 
 /// A name as ir_measures spells it: `NAME(key=value, …)@cut`.
@@ -342,9 +358,9 @@ impl<'n> Settings<'n> {
                         Some(rel.ok_or_else(|| wrong("a grade as rel, as in AP(rel=2)"))?);
                 }
                 "p" => {
-                    let p = value.parse().ok().filter(|p| (0.0..1.0).contains(p));
-                    settings.p =
-                        Some(p.ok_or_else(|| wrong("p from 0 to below 1, as in RBP(p=0.8)"))?);
+                    let p = value.parse().ok().filter(|&p: &f64| p > 0.0 && p < 1.0);
+                    let expected = "p above 0 and below 1, as in RBP(p=0.8)";
+                    settings.p = Some(p.ok_or_else(|| wrong(expected))?);
                 }
                 "max" => {
                     let max = value.parse().ok().filter(|max| (1..=60).contains(max));

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::*;
 use crate::data::fixture::real_data;
 use crate::eval::trec::{Qrels, TrecRun, read_qrels, read_run};
-use crate::{Result, Run};
+use crate::{Error, Result, Run};
 
 fn printed(
     qrels: &Qrels,
@@ -177,6 +177,23 @@ fn a_small_ranking_worked_out_by_hand() {
 }
 
 #[test]
+fn clicks_in_the_thousands_may_be_grades() {
+    let qrels = Qrels::new([("q", "a", 5000), ("q", "b", 4999), ("q", "c", 1)]);
+    let run = TrecRun::new("t", [("q", "b", 3.0), ("q", "a", 2.0), ("q", "c", 1.0)]);
+    let of = |name: &str| {
+        let wanted = columns(&[name])?;
+        Ok(evaluate(&qrels, &run, &wanted, &EvalParams::default())?.queries[0].values[0].number())
+    };
+    // The gains are 1 and ½ of the highest.
+    let log = 3f64.log2();
+    let expected = (0.5 + 1.0 / log) / (1.0 + 0.5 / log);
+    let found = of("nDCG(dcg='exp-log2')@3").unwrap();
+    assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+    let error: Error = of("DCG(dcg='exp-log2')").unwrap_err();
+    assert!(error.to_string().contains("a finite value for the query q"), "{error}");
+}
+
+#[test]
 fn which_queries_are_averaged() {
     let judged = [("q1", "a", 1), ("q2", "a", 1), ("q3", "a", 1)];
     let scored = [("q1", "a", 1.0), ("q3", "b", 1.0), ("q4", "a", 1.0)];
@@ -242,11 +259,18 @@ fn wrong_names_are_answered_with_what_there_is() {
         ("Bpref@5", "Bpref without a cut"),
         ("ndcg.1", "pairs of a grade and its gain"),
         ("ndcg.1=x", "pairs of a grade and its gain"),
-        ("utility.1,2", "4 numbers"),
+        ("utility.1,2", "4 numbers, as in utility.1,-1,0,0"),
         ("iprec_at_recall.-1", "numbers from 0 on"),
         ("AP(rel=x)", "a grade as rel"),
         ("AP(p=0.5)", "rel or judged_only"),
-        ("RBP(p=2)", "p from 0 to below 1"),
+        ("RBP(p=2)", "p above 0 and below 1"),
+        ("rbp.p=2", "p above 0 and below 1, as in rbp.p=0.8"),
+        ("rbp_resid.1=3", "as in rbp_resid.p=0.8"),
+        ("ndcg.p=0.5", "pairs of a grade and its gain, as in ndcg.1=3"),
+        ("dcg.p=0.5", "pairs of a grade and its gain, as in dcg.1=3"),
+        ("set_F.1,2", "1 number from 0 on, as in set_F.0.5"),
+        ("set_F.-1", "1 number from 0 on"),
+        ("relstring.0", "as in relstring.10"),
         ("nDCG(dcg='log')@5", "exp-log2"),
         ("AP(judged_only=maybe)", "judged_only=True"),
         ("IPrec@2", "a recall from 0 to 1"),
@@ -390,10 +414,13 @@ mod definitions {
             let mut ranked: Vec<(usize, u32)> =
                 (0..).zip(&docs).filter_map(|(d, &(_, rank))| Some((rank?, d))).collect();
             ranked.sort_unstable();
+            let last = docs.len() as u32;
+            ranked.push((usize::MAX, last));
             let hits: Vec<Hit> =
                 ranked.iter().map(|&(rank, doc)| Hit { doc, score: -(rank as f32) }).collect();
-            let judged: Vec<(u32, f32)> =
+            let mut judged: Vec<(u32, f32)> =
                 (0..).zip(&docs).filter_map(|(d, &(g, _))| Some((d, g? as f32))).collect();
+            judged.push((last, 0.0));
             let (indices, values): (Vec<u32>, Vec<f32>) = judged.into_iter().unzip();
             let row = Row { indices: &indices, values: &values };
             let linear = Variant { gain: Gain::Linear, ..Variant::default() };
@@ -406,6 +433,7 @@ mod definitions {
                 (format!("RR@{k}"), &linear),
                 (format!("Success@{k}"), &linear),
                 (format!("ERR@{k}"), &linear),
+                (format!("Judged@{k}"), &linear),
                 ("Rprec".to_owned(), &linear),
             ] {
                 let plain = name.replace("(dcg='exp-log2')", "");
