@@ -39,7 +39,7 @@ impl Role {
             }
             Role::Links => &[Column::Query, Column::Doc, Column::Weight, Column::Split],
             Role::Judgments => &[Column::Query, Column::Doc, Column::Grade, Column::Split],
-            Role::Queries => &[Column::Id, Column::Text, Column::Split],
+            Role::Queries => &[Column::Id, Column::Text, Column::Clicks, Column::Split],
             Role::Documents => &[Column::Id],
             Role::Events => &[
                 Column::Query,

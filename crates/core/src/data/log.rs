@@ -171,6 +171,10 @@ impl Log {
     /// how many pairs came to nothing. An error if the weights of a pair add up to more than
     /// can be stored.
     pub(super) fn take_pairs(&mut self, by: SplitBy) -> Result<(PartedPairs, usize)> {
+        // Everything is counted now; what the table of queries says goes before it.
+        for (clicks, given) in self.queries.clicks.iter_mut().zip(&self.queries.given_clicks) {
+            *clicks = given.unwrap_or(*clicks);
+        }
         let clicks = std::mem::replace(&mut self.clicks, PARTS.map(|_| Pairs::new(Merge::Sum)));
         let links = std::mem::replace(&mut self.links, PARTS.map(|_| Pairs::new(Merge::Max)));
         if !matches!(by, SplitBy::Given | SplitBy::Time) {
@@ -226,9 +230,24 @@ impl Log {
     fn query(&mut self, row: &TableReader<'_>) -> Checked<Kept> {
         let id = row.text(Column::Id)?;
         let text = row.text(Column::Text)?;
+        let clicks = row.number(Column::Clicks)?;
+        if let Some(negative) = clicks.filter(|&clicks| clicks < 0.0) {
+            return Err(row.bad("negative clicks", "clicks of 0 or more", format!("{negative}")));
+        }
         let part = self.part(row)?;
         if let Some(known) = self.queries.names.get(&id) {
             let first = &self.queries.texts[known as usize];
+            let given = self.queries.given_clicks[known as usize];
+            if **first == *text && given != clicks {
+                return Err(BadRow {
+                    advice: "decide which number is right",
+                    ..row.bad(
+                        "query id with other clicks",
+                        format!("{} for the query {id:?}, as before", shown_clicks(given)),
+                        shown_clicks(clicks),
+                    )
+                });
+            }
             if **first == *text {
                 return Ok(Kept::No("the same query again"));
             }
@@ -245,6 +264,7 @@ impl Log {
         self.queries.texts.push(text.into());
         self.queries.clicks.push(0.0);
         self.queries.parts.push(part);
+        self.queries.given_clicks.push(clicks);
         Ok(Kept::Yes)
     }
 
@@ -499,6 +519,10 @@ pub(super) fn unknown_query(row: &TableReader<'_>, id: &str, like_position: bool
             format!("the unknown query {:?}", excerpt(id)),
         )
     }
+}
+
+fn shown_clicks(clicks: Option<f64>) -> String {
+    clicks.map_or("no clicks".into(), |clicks| format!("{clicks} clicks"))
 }
 
 fn too_many(row: &TableReader<'_>, what: &str) -> BadRow {

@@ -92,8 +92,10 @@ pub(super) struct Queries {
     pub clicks: Vec<f64>,
     /// From the table of queries, if there is one: the texts …
     pub texts: Vec<Box<str>>,
-    /// … and the parts, as far as it gives them.
+    /// … and the parts, as far as it gives them …
     pub parts: Vec<Option<Part>>,
+    /// … and the clicks in the whole log, which count then, not those that are counted.
+    pub given_clicks: Vec<Option<f64>>,
     /// Whether there is a table of queries.
     pub listed: bool,
     spellings: Spellings,

@@ -49,6 +49,14 @@ pub(super) struct ExportFolder {
 impl ExportFolder {
     /// Starts the folder that will appear at `target`. With `force` an older export is replaced.
     pub(super) fn create(target: &Path, force: bool) -> Result<Self> {
+        let holds = |folder: &Path| fs::read_dir(folder).is_ok_and(|mut all| all.next().is_some());
+        if force && target.is_dir() && !target.is_symlink() && holds(target) && !is_ours(target) {
+            return Err(Error::Unusable {
+                path: target.to_owned(),
+                problem: "holds something else than an export of liken".into(),
+                advice: "--force replaces only an earlier export: choose another name, or remove it by hand".into(),
+            });
+        }
         Ok(ExportFolder {
             staged: StagedFolder::create(target, force, is_ours)?,
             files: Vec::new(),
@@ -160,8 +168,11 @@ mod tests {
         assert!(matches!(export(&target, false), Err(Error::Exists { .. })));
         export(&target, true).unwrap();
         File::create(target.join("below/mine.txt")).unwrap();
-        assert!(matches!(export(&target, true), Err(Error::Unusable { .. })));
+        let error = export(&target, true).unwrap_err().to_string();
+        assert!(error.contains("holds something else than an export"), "{error}");
         assert!(target.join("below/mine.txt").exists());
+        fs::create_dir(dir.path().join("empty")).unwrap();
+        export(&dir.path().join("empty"), true).unwrap();
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! A dataset in the formats of others: a BEIR folder, TREC files, tables of tab-separated
 //! values or of Parquet.
 //!
-//! Tables give the same dataset back when they are imported again: the same texts and the same
-//! matrices. Not kept are the clicks of queries that no training pair has any more, and which
-//! documents were held out of training's counts.
+//! Tables give the same dataset back when they are imported again: the same texts, the same
+//! clicks of queries and the same matrices. Not kept are which documents were held out of
+//! training's counts, and what a dataset made from events has beside: impressions, and the log
+//! that further days are appended to.
 
 mod beir;
 #[cfg_attr(not(feature = "parquet"), path = "no_parquet.rs")]
@@ -110,6 +111,15 @@ impl DatasetExport<'_> {
                 "that {} documents are held out of training's counts is not in the export",
                 dataset.held_out_documents.len()
             ));
+        }
+        if let Some(events) = &dataset.about().events {
+            let lost = match events.impressions {
+                true => "the impressions and the log that further days are appended to are",
+                false => "the log that further days are appended to is",
+            };
+            written
+                .warnings
+                .push(format!("the dataset was made from events: {lost} not in the export"));
         }
         let about = DatasetExportAbout {
             export: "dataset",

@@ -105,6 +105,10 @@ fn tables_give_the_same_dataset_back() {
             let about = export(&dataset, format, &out);
             let back = import(&out, &about, &path(format!("{format:?}{n}-back")));
             same(&dataset, &back);
+            // The clicks of the queries are more than those of the pairs.
+            let queries =
+                |dataset: &Dataset| fs::read(dataset.folder.file("queries.jsonl")).unwrap();
+            assert_eq!(queries(&dataset), queries(&back));
             assert_eq!(back.about().evidence, evidence);
             assert_eq!(back.about().split.by, SplitBy::Given);
         }
@@ -164,6 +168,29 @@ fn trec_files_are_escaped_and_numbered() {
     let topic = "<top>\n<num> Number: q1\n<title> a &amp; b\n</top>\n";
     assert!(read("topics.trec").starts_with(topic));
     assert_eq!(read("qrels.test"), "q2 0 d1 0\nq2 0 d2 1\n");
+}
+
+#[test]
+fn what_a_log_of_events_has_beside_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("log.tsv");
+    let head = "session\tquery\tdoc\trank\tclicked\n";
+    let shown: String =
+        (0..40).map(|n| format!("s{n}\tq{n}\ta\t1\ttrue\ns{n}\tq{n}\tb\t2\tfalse\n")).collect();
+    let clicked: String = (0..40).map(|n| format!("q{n}\ta\n")).collect();
+    for (name, text, words) in [
+        ("shown", format!("{head}{shown}"), "the impressions and the log"),
+        ("clicked", format!("query\tdoc\n{clicked}"), "made from events: the log"),
+    ] {
+        fs::write(&log, text).unwrap();
+        let events = Some(Table::new(log.clone()));
+        let import = Import { events, min_clicks: Some(1), ..Import::default() };
+        let data = dir.path().join(name);
+        import.run(&data, false, &Run::silent()).unwrap();
+        let dataset = Dataset::open(&data).unwrap();
+        let about = export(&dataset, DatasetFormat::Tsv, &dir.path().join(format!("{name}-out")));
+        assert!(about.warnings.iter().any(|warning| warning.contains(words)), "{about:?}");
+    }
 }
 
 /// A collection as it is published: import, export, import.

@@ -1,4 +1,5 @@
-//! The images of a learnt model as vectors: one a document, one a query, one a word on each side.
+//! The images of a learnt model as vectors: one a document, one a query, one a word on each
+//! side.
 //!
 //! A bilinear model scores by the dot product of two images, score(x, y) = ⟨L_xᵀx, L_yᵀy⟩, so
 //! an engine that ranks by the dot product of the exported vectors ranks as the model does. In
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::folder::{ExportFolder, ExportedFile, Output};
 use crate::features::QueryTerms;
-use crate::matchers::{Bilinear, Matcher, Model};
+use crate::matchers::{Bilinear, Matcher, Model, Part};
 use crate::{Error, Result, Run};
 
 /// Rows made between two looks at whether to stop.
@@ -84,7 +85,7 @@ pub struct VectorsAbout {
     pub format: VectorFormat,
     /// Which formula gives the score.
     pub score: String,
-    /// Each learnt part.
+    /// Each part of the model, those without vectors included.
     pub parts: Vec<PartAbout>,
     /// Each set of vectors.
     pub sets: Vec<SetAbout>,
@@ -95,15 +96,16 @@ pub struct VectorsAbout {
     pub notes: Vec<String>,
 }
 
-/// A learnt part of the model.
+/// A part of the model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PartAbout {
     /// The method.
     pub method: String,
     /// Its weight in the mix.
     pub weight: f64,
-    /// The length of its vectors.
-    pub dim: usize,
+    /// The length of its vectors; none if it only counts words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dim: Option<usize>,
 }
 
 /// A set of vectors.
@@ -152,7 +154,7 @@ impl Vectors<'_> {
             VectorFormat::Jsonl => jsonl::write(&mut folder, &all, run)?,
             VectorFormat::Safetensors => safetensors::write(&mut folder, &all, run)?,
         };
-        let about = self.about(&learnt, sets);
+        let about = self.about(sets);
         let files = folder.commit(&about)?;
         Ok((about, files))
     }
@@ -222,7 +224,7 @@ impl Vectors<'_> {
         sets
     }
 
-    fn about(&self, learnt: &[(usize, &Bilinear)], sets: Vec<SetAbout>) -> VectorsAbout {
+    fn about(&self, sets: Vec<SetAbout>) -> VectorsAbout {
         let model = self.model;
         let mut notes = Vec::new();
         let lexical: Vec<&str> = model
@@ -248,10 +250,13 @@ impl Vectors<'_> {
         } else {
             "score(query, document) = the sum over the parts of weight * (s - mean) / deviation, where s = dot(query vector, document vector) for a learnt part, and mean and deviation are those of s over all documents for the query".to_owned()
         };
-        let part = |&(p, bilinear): &(usize, &Bilinear)| PartAbout {
-            method: model.parts[p].params.name().to_owned(),
-            weight: model.parts[p].weight,
-            dim: bilinear.dim(),
+        let part = |part: &Part| PartAbout {
+            method: part.params.name().to_owned(),
+            weight: part.weight,
+            dim: match &part.matcher {
+                Matcher::Bilinear(bilinear) => Some(bilinear.dim()),
+                Matcher::Lexical(_) => None,
+            },
         };
         VectorsAbout {
             export: "vectors",
@@ -259,7 +264,7 @@ impl Vectors<'_> {
             dataset: model.about.dataset.identity.clone(),
             format: self.format,
             score,
-            parts: learnt.iter().map(part).collect(),
+            parts: model.parts.iter().map(part).collect(),
             sets,
             words: self.sets.contains(&VectorSet::Words).then_some(WORDS),
             notes,
