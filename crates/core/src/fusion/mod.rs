@@ -128,9 +128,14 @@ impl Fusion {
                 runs.iter().map(|run| run.find(id).map(|at| run.query(at))).collect();
             let mut hits = self.query(&lists);
             hits.truncate(k);
-            Fused { id, hits }
+            if hits.iter().all(|hit| hit.1.is_finite()) {
+                return Ok(Fused { id, hits });
+            }
+            let name = format!("the scores of {id} put together");
+            let found = f32::INFINITY;
+            Err(Error::parameter(&name, found, "finite numbers; take another normalisation"))
         });
-        Ok(fused.collect())
+        fused.collect()
     }
 
     /// An error if a score is below zero where only others make sense: divided by the largest,

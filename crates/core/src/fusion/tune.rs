@@ -79,6 +79,13 @@ pub fn tune(
             values
         })
         .collect();
+    if values.iter().all(|query| query.iter().all(Option::is_none)) {
+        return Err(Error::Empty {
+            what: "no judged query of the runs counts".into(),
+            advice: "none has a relevant document; lower --relevant-from, or say --empty zero"
+                .into(),
+        });
+    }
     let means: Vec<f64> = (0..choices.len() + runs.len())
         .map(|c| mean(&values.iter().filter_map(|query| query[c]).collect::<Vec<_>>()))
         .collect();
