@@ -5,15 +5,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use liken::Run;
-use liken::data::Dropped;
-use liken::eval::trec::{Qrels, TrecRun, read_qrels, read_run};
+use liken::eval::trec::{Qrels, TrecRun};
 use liken::eval::trec_eval::{Column, EvalParams, Evaluation, Over, Value, columns, evaluate};
 use liken::eval::{Doubts, LOOKED_AT, RunComparison, compare_runs};
 use serde_json::json;
 
 use crate::console::{Console, Usage};
-use crate::output::{Grid, TableFormat, grouped, json, remark};
+use crate::output::{Grid, TableFormat, counted, grouped, json, remark};
+use crate::runs::{check_stdin, read_engine_run, read_judgments};
 use crate::tables::Table;
 
 /// Evaluate runs against judgments as trec_eval does, or compare several.
@@ -124,10 +123,7 @@ pub fn run(args: &EvalArgs, console: &Console) -> anyhow::Result<()> {
         EvalFormat::Trec
     });
     let wanted = wanted(&args.measures, format == EvalFormat::Trec)?;
-    let files = || args.runs.iter().chain([&args.qrels]);
-    if files().filter(|path| path.as_os_str() == "-").count() > 1 {
-        return Err(Usage("standard input (-) can be read only once".into()).into());
-    }
+    check_stdin(args.runs.iter().chain([&args.qrels]))?;
     let params = EvalParams {
         level: args.level,
         complete: args.complete,
@@ -136,13 +132,10 @@ pub fn run(args: &EvalArgs, console: &Console) -> anyhow::Result<()> {
         n_docs: args.n_docs,
     };
     let names = names(&args.runs);
-    let (qrels, dropped) = console.run(|run| read_qrels(&args.qrels, args.lenient, *run))?;
-    warn_of_dropped(&args.qrels, &dropped, console);
+    let qrels = read_judgments(&args.qrels, args.lenient, console)?;
     let mut runs = Vec::with_capacity(names.len());
     for (name, path) in names.into_iter().zip(&args.runs) {
-        let (run, dropped) = console.run(|run: &Run<'_>| read_run(path, args.lenient, *run))?;
-        warn_of_dropped(path, &dropped, console);
-        runs.push((name, run));
+        runs.push((name, read_engine_run(path, args.lenient, console)?));
     }
     let baseline = baseline(args, &runs)?;
     let mut out = console.out();
@@ -168,10 +161,10 @@ pub fn run(args: &EvalArgs, console: &Console) -> anyhow::Result<()> {
     }
     if several && !args.complete && comparison.queries.len() < qrels.len() {
         console.warn(format!(
-            "{} of {} judged queries have results in every run; the table is about those \
-             (-c counts missing ones as 0)",
+            "results in every run for {} of {}; the table is about those (-c counts missing \
+             ones as 0)",
             grouped(comparison.queries.len()),
-            grouped(qrels.len())
+            counted(qrels.len(), "judged query", "judged queries")
         ));
     }
     if table == TableFormat::Json {
@@ -190,16 +183,23 @@ fn wanted(given: &[String], as_trec_eval: bool) -> anyhow::Result<Vec<Column>> {
     })
 }
 
-/// The files' names without their folders, unless two are the same.
+/// The files' names without their folders, unless two are the same. The same file again is
+/// called `name#2`.
 fn names(paths: &[PathBuf]) -> Vec<String> {
     let short =
         |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let shorts: Vec<String> = paths.iter().map(|path| short(path)).collect();
     let twice = |name: &String| shorts.iter().filter(|other| *other == name).count() > 1;
-    if shorts.iter().any(twice) {
-        return paths.iter().map(|path| path.display().to_string()).collect();
+    if !shorts.iter().any(twice) {
+        return shorts;
     }
-    shorts
+    let mut names: Vec<String> = Vec::with_capacity(paths.len());
+    for (r, path) in paths.iter().enumerate() {
+        let before = paths[..r].iter().filter(|other| *other == path).count();
+        let again = if before > 0 { format!("#{}", before + 1) } else { String::new() };
+        names.push(format!("{}{again}", path.display()));
+    }
+    names
 }
 
 fn baseline(args: &EvalArgs, runs: &[(String, TrecRun)]) -> anyhow::Result<usize> {
@@ -217,21 +217,6 @@ fn baseline(args: &EvalArgs, runs: &[(String, TrecRun)]) -> anyhow::Result<usize
     })
 }
 
-fn warn_of_dropped(path: &Path, dropped: &[Dropped], console: &Console) {
-    for dropped in dropped {
-        let mut text = format!(
-            "{}: {} lines left out: {}",
-            path.display(),
-            grouped(dropped.count),
-            dropped.why
-        );
-        if let Some(sample) = dropped.samples.first() {
-            text.push_str(&format!(", for example {sample}"));
-        }
-        console.warn(text);
-    }
-}
-
 fn warn_about(
     name: &str,
     doubts: &Doubts,
@@ -247,16 +232,18 @@ fn warn_about(
             (false, false) => "they do not count; -c counts them as 0",
         };
         console.warn(format!(
-            "{name}: no results for {} of {} judged queries; {effect}",
+            "{name}: no results for {} of {}; {effect}",
             grouped(doubts.missing),
-            grouped(judged)
+            counted(judged, "judged query", "judged queries")
         ));
     }
     if doubts.unjudged_queries > 0 {
-        console.warn(format!(
-            "{name}: {} queries have no judgments and do not count",
-            grouped(doubts.unjudged_queries)
-        ));
+        let queries = counted(
+            doubts.unjudged_queries,
+            "query has no judgments and does not count",
+            "queries have no judgments and do not count",
+        );
+        console.warn(format!("{name}: {queries}"));
     }
     if doubts.tied > MANY_TIES {
         console.warn(format!(
@@ -293,9 +280,9 @@ fn variant(params: &EvalParams, comparison: &RunComparison) -> [String; 2] {
         how.push_str(&format!("; the first {} results a query", params.max_results));
     }
     let queries = format!(
-        "{} of {} judged queries: {averaged}",
+        "{} of {}: {averaged}",
         grouped(comparison.queries.len()),
-        grouped(comparison.judged_queries)
+        counted(comparison.judged_queries, "judged query", "judged queries")
     );
     [queries, how]
 }
@@ -349,19 +336,21 @@ fn write_queries(
         }
         return Ok(grid.write(out, format)?);
     }
-    let base = comparison.rows.iter().find(|row| row.name == comparison.baseline);
-    let (Some(base), Some(measure)) = (base, comparison.measures.first()) else { return Ok(()) };
-    for row in comparison.rows.iter().filter(|row| row.name != comparison.baseline) {
+    let at = comparison.baseline_row;
+    let (base, measure) = (&comparison.rows[at], &comparison.measures[0]);
+    for (_, row) in comparison.rows.iter().enumerate().filter(|&(r, _)| r != at) {
         writeln!(out)?;
         let mut order: Vec<usize> = (0..comparison.queries.len()).collect();
         let difference = |q: usize| row.values[0][q] - base.values[0][q];
         order.sort_by(|&a, &b| difference(b).total_cmp(&difference(a)));
         let shown = match top {
             Some(n) if 2 * n < order.len() => {
-                let losses = order.split_off(order.len() - n);
-                order.truncate(n);
-                order.extend(losses);
-                format!("the {n} largest gains and losses")
+                let gains = order.iter().copied().filter(|&q| difference(q) > 0.0).take(n);
+                let worst_first = order.iter().rev().copied();
+                let losses: Vec<usize> =
+                    worst_first.filter(|&q| difference(q) < 0.0).take(n).collect();
+                order = gains.chain(losses.into_iter().rev()).collect();
+                format!("the largest gains and losses, {n} of each at most")
             }
             _ => "all queries by difference".to_owned(),
         };
@@ -408,7 +397,8 @@ fn write_json(
     Ok(json(out, &described)?)
 }
 
-/// Every column over the run's own queries, counts included.
+/// The field `summary` of a row: every column over the run's own queries, counts included. The
+/// `mean` of a cell is over the queries of the table, which every run has.
 fn summary(evaluation: &Evaluation) -> serde_json::Value {
     let shown = |value: &Value| match value {
         Value::Real(value) => json!(value),

@@ -16,8 +16,8 @@ use liken::matchers::Model;
 use serde_json::Value;
 
 use crate::console::{Console, Usage};
-use crate::output::{Grid, TableFormat, grouped, typed};
-use crate::runs::{check_output, read_queries};
+use crate::output::{Grid, TableFormat, counted, grouped, typed};
+use crate::runs::{check_output, read_named_queries};
 use crate::search::Shelf;
 
 const EXAMPLES: &str = "\
@@ -157,6 +157,9 @@ const ELASTICSEARCH_MOST: usize = 10_000;
 const SHOWN: usize = 20;
 
 pub fn run(args: &ExportArgs, console: &Console) -> anyhow::Result<()> {
+    if args.synonyms.is_none() && args.output.as_os_str() == "-" {
+        return usage("-o -: vectors and datasets are folders; name one to write".into());
+    }
     let (kind, _) = Folder::<Value>::peek(&args.source)?;
     match (kind, args.vectors, args.synonyms, args.format) {
         (FolderKind::Model, Some(format), ..) => vectors(args, format, console),
@@ -192,10 +195,10 @@ fn dataset(args: &ExportArgs, format: Format, console: &Console) -> anyhow::Resu
     let counts = about.counts;
     writeln!(
         out,
-        "{} queries, {} documents, {} training pairs, {} + {} held-out pairs",
-        grouped(counts.queries),
-        grouped(counts.documents),
-        grouped(counts.pairs),
+        "{}, {}, {}, {} + {} held-out pairs",
+        counted(counts.queries, "query", "queries"),
+        counted(counts.documents, "document", "documents"),
+        counted(counts.pairs, "training pair", "training pairs"),
         grouped(counts.held_out.0),
         grouped(counts.held_out.1)
     )?;
@@ -223,7 +226,7 @@ fn vectors(args: &ExportArgs, format: Vector, console: &Console) -> anyhow::Resu
     let queries = match &args.queries {
         None => None,
         Some(path) => {
-            let read = console.run(|run| read_queries(path, run))?;
+            let read = console.run(|run| read_named_queries(path, run))?;
             let named = read.into_iter().map(|(id, text)| {
                 let terms = model.counts.read_query_of(&id, &text);
                 NamedQuery { id, terms }
@@ -315,9 +318,10 @@ fn synonyms(args: &ExportArgs, format: Synonym, console: &Console) -> anyhow::Re
     }
     grid.write(&mut out, TableFormat::Table)?;
     if pairs.len() > SHOWN {
-        writeln!(out, "and {} more pairs", grouped(pairs.len() - SHOWN))?;
+        writeln!(out, "and {}", counted(pairs.len() - SHOWN, "more pair", "more pairs"))?;
     }
-    writeln!(out, "wrote {}: {} rules", args.output.display(), grouped(n_rules))?;
+    let rules = counted(n_rules, "rule", "rules");
+    writeln!(out, "wrote {}: {rules}", args.output.display())?;
     Ok(out.flush()?)
 }
 

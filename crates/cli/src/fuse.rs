@@ -4,13 +4,14 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use liken::eval::trec::{TrecRun, read_qrels, read_run};
-use liken::eval::{Measure, Variant};
+use liken::eval::trec::TrecRun;
+use liken::eval::{Measure, Ties, Variant};
 use liken::fusion::{Fusion, Method, Normalise, Tuned, query_ids, tune};
 
 use crate::console::{Console, Usage};
-use crate::output::{Grid, TableFormat, grouped};
-use crate::runs::{RunFile, check_output};
+use crate::output::{Grid, TableFormat, counted, grouped, remark};
+use crate::runs::{RunFile, check_output, check_stdin, check_tag, read_engine_run, read_judgments};
+use crate::variant::VariantArgs;
 
 /// Fuse several TREC runs into one.
 #[derive(Args)]
@@ -65,6 +66,13 @@ pub struct FuseArgs {
     /// The run's name in its last column [default: the method].
     #[arg(long, value_name = "NAME")]
     tag: Option<String>,
+
+    /// Leave bad lines out and count them, instead of stopping at the first.
+    #[arg(long)]
+    lenient: bool,
+
+    #[command(flatten)]
+    variant: VariantArgs,
 
     /// Replace the run file if it is there.
     #[arg(long)]
@@ -133,20 +141,22 @@ impl NormaliseName {
 pub fn run(args: &FuseArgs, console: &Console) -> anyhow::Result<()> {
     let mut fusion = args.fusion()?;
     fusion.check(args.runs.len())?;
+    if args.k == 0 {
+        return Err(Usage("-k 0: expected 1 document or more a query".into()).into());
+    }
+    check_stdin(args.runs.iter().chain(&args.qrels))?;
+    check_tag(args.tag.as_deref())?;
+    let variant = args.variant()?;
     check_output(&args.output, args.force)?;
     let name = args.method.to_possible_value().map_or(String::new(), |v| v.get_name().to_owned());
     let tag = args.tag.as_deref().unwrap_or(&name);
-    let runs = console.run(|run| {
-        let read = |path| read_run(path, false, *run).map(|(run, _)| run);
-        args.runs.iter().map(|path| read(path)).collect::<liken::Result<Vec<_>>>()
-    })?;
+    let read = |path: &PathBuf| read_engine_run(path, args.lenient, console);
+    let runs: Vec<TrecRun> = args.runs.iter().map(read).collect::<liken::Result<_>>()?;
     args.warn_about(&runs, console);
     let mut tuned = None;
     if let (Some(measure), Some(path)) = (args.tune, &args.qrels) {
-        let found = console.run(|run| {
-            let (qrels, _) = read_qrels(path, false, *run)?;
-            tune(&fusion, &runs, &qrels, measure, &Variant::default())
-        })?;
+        let qrels = read_judgments(path, args.lenient, console)?;
+        let found = console.run(|_| tune(&fusion, &runs, &qrels, measure, &variant))?;
         fusion.weights = Some(found.weights.clone());
         tuned = Some((measure, found));
     }
@@ -156,7 +166,7 @@ pub fn run(args: &FuseArgs, console: &Console) -> anyhow::Result<()> {
     }
     out.finish()?;
     match tuned {
-        Some((measure, tuned)) => args.show(measure, &tuned, console),
+        Some((measure, tuned)) => args.show(measure, &variant, &tuned, console),
         None => Ok(()),
     }
 }
@@ -194,15 +204,26 @@ impl FuseArgs {
         })
     }
 
+    /// The variant of the measure that tunes.
+    fn variant(&self) -> anyhow::Result<Variant> {
+        if self.tune.is_none() && self.variant.is_given() {
+            let message =
+                "--preset, --gain and the like say how to measure; add --tune and --qrels";
+            return Err(Usage(message.into()).into());
+        }
+        // A fused run is ordered by score and id, whatever the preset's tool does.
+        Ok(Variant { ties: Ties::DocnoDesc, ..self.variant.variant()? })
+    }
+
     fn warn_about(&self, runs: &[TrecRun], console: &Console) {
         let n_queries = query_ids(runs).len();
         for (path, run) in self.runs.iter().zip(runs) {
             if run.len() < n_queries {
                 console.warn(format!(
-                    "{}: has results for {} of {} queries; the other runs decide alone where it has none",
+                    "{}: has results for {} of {}; the other runs decide alone where it has none",
                     path.display(),
                     grouped(run.len()),
-                    grouped(n_queries)
+                    counted(n_queries, "query", "queries")
                 ));
             }
         }
@@ -219,15 +240,22 @@ impl FuseArgs {
     }
 
     /// The tuned weights, as a table where standard output is free.
-    fn show(&self, measure: Measure, tuned: &Tuned, console: &Console) -> anyhow::Result<()> {
+    fn show(
+        &self,
+        measure: Measure,
+        variant: &Variant,
+        tuned: &Tuned,
+        console: &Console,
+    ) -> anyhow::Result<()> {
         let weights: Vec<String> = tuned.weights.iter().map(ToString::to_string).collect();
         console.warn(format!(
-            "the weights {} were tuned on {} queries, so {measure} {:.4} there is flattering; report it on other queries",
+            "the weights {} were tuned on {}, so {measure} {:.4} there is flattering; report it on other queries",
             weights.join(","),
-            grouped(tuned.queries),
+            counted(tuned.queries, "query", "queries"),
             tuned.score
         ));
         if self.output.as_os_str() == "-" {
+            console.warn(format!("{measure} was measured so: {variant}"));
             return Ok(());
         }
         let mut grid = Grid::new(["run".to_owned(), "weight".to_owned(), measure.to_string()]);
@@ -236,6 +264,7 @@ impl FuseArgs {
         }
         grid.row(["fused".to_owned(), String::new(), format!("{:.4}", tuned.score)]);
         let mut out = console.out();
+        remark(&mut out, TableFormat::Table, &format!("{variant}\n"))?;
         grid.write(&mut out, TableFormat::Table)?;
         Ok(out.flush()?)
     }

@@ -194,6 +194,13 @@ fn latex_escape(text: &str) -> String {
     escaped
 }
 
+/// So many of something, in the words that fit the number.
+pub fn counted(n: impl ToString, one: &str, many: &str) -> String {
+    let n = n.to_string();
+    let words = if n == "1" { one } else { many };
+    format!("{} {words}", grouped(n))
+}
+
 /// A whole number with a comma after every three digits.
 pub fn grouped(n: impl ToString) -> String {
     let digits = n.to_string();
@@ -214,6 +221,12 @@ mod tests {
     #[test]
     fn numbers_are_grouped_by_thousands() {
         assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn one_is_no_plural() {
+        let lines = [0, 1, 2000].map(|n| counted(n, "line", "lines"));
+        assert_eq!(lines, ["0 lines", "1 line", "2,000 lines"]);
     }
 
     #[test]

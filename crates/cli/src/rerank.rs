@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use liken::Run;
 use liken::data::{Dataset, Document, text_lines};
-use liken::eval::trec::{RunHit, TrecRun, read_run};
+use liken::eval::trec::{RunHit, TrecRun};
 use liken::fusion::rerank;
 use liken::matchers::Model;
 use serde_json::{Map, Value};
 
 use crate::console::{Console, Usage};
 use crate::fuse::NormaliseName;
-use crate::output::grouped;
-use crate::runs::{RunFile, check_output, read_queries};
+use crate::output::{counted, grouped};
+use crate::runs::{RunFile, check_output, check_stdin, check_tag, read_engine_run, read_queries};
 
 /// Re-score another engine's results (a TREC run) with a model.
 #[derive(Args)]
@@ -68,6 +68,10 @@ pub struct RerankArgs {
     #[arg(long, value_name = "NAME")]
     tag: Option<String>,
 
+    /// Leave bad lines of the run out and count them, instead of stopping at the first.
+    #[arg(long)]
+    lenient: bool,
+
     /// Replace the run file if it is there.
     #[arg(long)]
     force: bool,
@@ -94,8 +98,10 @@ pub fn run(args: &RerankArgs, console: &Console) -> anyhow::Result<()> {
         let message = "--normalise max: a model's scores may lie below 0; take z-score or min-max";
         return Err(Usage(message.into()).into());
     }
+    check_stdin([&args.run].into_iter().chain(&args.queries).chain(&args.documents))?;
+    check_tag(args.tag.as_deref())?;
     check_output(&args.output, args.force)?;
-    let engine = console.run(|run| read_run(&args.run, false, *run))?.0;
+    let engine = read_engine_run(&args.run, args.lenient, console)?;
     let mut model = console.run(|_| Model::open(&args.model))?;
     let texts = console.run(|run| args.texts(&model, run))?;
     if let Some(path) = &args.documents {
@@ -103,6 +109,7 @@ pub fn run(args: &RerankArgs, console: &Console) -> anyhow::Result<()> {
             engine.queries().flat_map(|query| query.hits().map(|hit| hit.doc)).collect();
         let fields = &model.counts.preparation.fields;
         let documents = console.run(|run| read_documents(path, &wanted, fields, run))?;
+        args.warn_about_known(path, &documents, &model, console);
         model = model.with_documents(&documents)?;
     }
     let numbers: HashMap<&str, u32> =
@@ -197,29 +204,58 @@ impl RerankArgs {
         }
     }
 
+    /// Says which of the documents the model knows already.
+    fn warn_about_known(
+        &self,
+        path: &Path,
+        documents: &[Document],
+        model: &Model,
+        console: &Console,
+    ) {
+        let known: HashSet<&str> = model.counts.doc_ids.iter().map(String::as_str).collect();
+        let ids = documents.iter().map(|document| document.id.clone());
+        let known: Vec<String> = ids.filter(|id| known.contains(id.as_str())).collect();
+        if !known.is_empty() {
+            let documents = counted(
+                known.len(),
+                "document is known to the model, which keeps the text of training",
+                "documents are known to the model, which keeps the texts of training",
+            );
+            console.warn(format!("{}: {documents}: {}", path.display(), some(&known)));
+        }
+    }
+
     fn warn_about(&self, left: &Left, n_queries: usize, console: &Console) {
-        let n_queries = grouped(n_queries);
+        let n_queries = counted(n_queries, "query", "queries");
+        let keep = |n: usize, one: &str, many: &str| {
+            let does = if n == 1 { one } else { many };
+            format!("{} of {n_queries} {does} the engine's order", grouped(n))
+        };
         if !left.without_text.is_empty() {
             console.warn(format!(
-                "{} of {n_queries} queries have no text and keep the engine's order: {}",
-                grouped(left.without_text.len()),
+                "{}: {}",
+                keep(left.without_text.len(), "has no text and keeps", "have no text and keep"),
                 some(&left.without_text)
             ));
         }
         if !left.unread.is_empty() {
             let quoted: Vec<String> = left.unread.iter().map(|text| format!("{text:?}")).collect();
             console.warn(format!(
-                "{} of {n_queries} queries analyse to nothing and keep the engine's order: {}",
-                grouped(left.unread.len()),
+                "{}: {}",
+                keep(
+                    left.unread.len(),
+                    "analyses to nothing and keeps",
+                    "analyse to nothing and keep"
+                ),
                 some(&quoted)
             ));
         }
         if !left.documents.is_empty() {
             let documents: Vec<String> = left.documents.iter().cloned().collect();
             console.warn(format!(
-                "the model does not know {} documents, {} results, which stay below in the engine's order: {}\n  --documents FILE brings their texts",
-                grouped(documents.len()),
-                grouped(left.results),
+                "the model does not know {} ({}), left below in the engine's order: {}\n  --documents FILE brings the texts",
+                counted(documents.len(), "document", "documents"),
+                counted(left.results, "result", "results"),
                 some(&documents)
             ));
         }
@@ -240,6 +276,7 @@ fn read_documents(
     run: &Run<'_>,
 ) -> liken::Result<Vec<Document>> {
     let mut documents = Vec::new();
+    let mut lines: HashMap<String, u64> = HashMap::new();
     for line in text_lines(path, *run)? {
         let (number, line) = line?;
         if line.trim().is_empty() {
@@ -264,6 +301,9 @@ fn read_documents(
         };
         if !wanted.contains(id.as_str()) {
             continue;
+        }
+        if let Some(first) = lines.insert(id.clone(), number) {
+            return Err(wrong("each document once", format!("{id:?} again, as in line {first}")));
         }
         // As the import of BEIR folders does.
         let has = |name: &str| fields.iter().any(|field| field == name);

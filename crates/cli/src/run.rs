@@ -7,7 +7,7 @@ use liken::matchers::Model;
 use liken::ranking::share_of_ties;
 
 use crate::console::Console;
-use crate::runs::{RunFile, check_output, read_queries};
+use crate::runs::{RunFile, check_output, check_tag, read_queries};
 
 /// Rank documents for many queries and write a TREC run file.
 #[derive(Args)]
@@ -48,6 +48,7 @@ const BATCH: usize = 64;
 
 pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<()> {
     use rayon::prelude::*;
+    check_tag(args.tag.as_deref())?;
     check_output(&args.output, args.force)?;
     let model = console.run(|_| Model::open(&args.model))?;
     let queries = console.run(|run| read_queries(&args.queries, run))?;

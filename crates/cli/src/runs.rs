@@ -1,17 +1,17 @@
-//! Run files that verbs write, and files of queries that they read.
+//! Run files and judgments that verbs read or write, and files of queries that they read.
 
 use std::collections::HashMap;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
 use liken::Run;
-use liken::data::text_lines;
-use liken::eval::trec::write_run;
+use liken::data::{Dropped, text_lines};
+use liken::eval::trec::{Qrels, TrecRun, read_qrels, read_run, write_run};
 use liken::file::NewFile;
 use liken::ranking::Hit;
 
-use crate::console::Console;
+use crate::console::{Console, Usage};
+use crate::output::counted;
 
 /// Refuses an output that cannot be written, before any work.
 pub fn check_output(path: &Path, force: bool) -> anyhow::Result<()> {
@@ -19,6 +19,51 @@ pub fn check_output(path: &Path, force: bool) -> anyhow::Result<()> {
         NewFile::check(path, force)?;
     }
     Ok(())
+}
+
+/// Refuses a tag that a run cannot hold.
+pub fn check_tag(tag: Option<&str>) -> anyhow::Result<()> {
+    let fits =
+        |tag: &str| !tag.is_empty() && !tag.chars().any(|c| c.is_whitespace() || c.is_control());
+    match tag {
+        Some(tag) if !fits(tag) => {
+            Err(Usage(format!("--tag {tag:?}: expected a name without white space")).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses to read standard input (`-`) more than once.
+pub fn check_stdin<'p>(files: impl IntoIterator<Item = &'p PathBuf>) -> anyhow::Result<()> {
+    if files.into_iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+        return Err(Usage("standard input (-) can be read only once".into()).into());
+    }
+    Ok(())
+}
+
+/// Reads a run, and warns of the lines that a `lenient` reading leaves out.
+pub fn read_engine_run(path: &Path, lenient: bool, console: &Console) -> liken::Result<TrecRun> {
+    let (found, dropped) = console.run(|run| read_run(path, lenient, *run))?;
+    warn_of_dropped(path, &dropped, console);
+    Ok(found)
+}
+
+/// Reads judgments, and warns of the lines that a `lenient` reading leaves out.
+pub fn read_judgments(path: &Path, lenient: bool, console: &Console) -> liken::Result<Qrels> {
+    let (found, dropped) = console.run(|run| read_qrels(path, lenient, *run))?;
+    warn_of_dropped(path, &dropped, console);
+    Ok(found)
+}
+
+fn warn_of_dropped(path: &Path, dropped: &[Dropped], console: &Console) {
+    for dropped in dropped {
+        let lines = counted(dropped.count, "line", "lines");
+        let mut text = format!("{}: {lines} left out: {}", path.display(), dropped.why);
+        if let Some(sample) = dropped.samples.first() {
+            text.push_str(&format!(", for example {sample}"));
+        }
+        console.warn(text);
+    }
 }
 
 /// A TREC run being written: to standard output, or to a file that appears whole or not at all.
@@ -32,9 +77,7 @@ pub struct RunFile<'a> {
 impl<'a> RunFile<'a> {
     /// Starts the run called `tag` at `path`; `-` is standard output.
     pub fn create(path: &Path, tag: &str, console: &'a Console) -> anyhow::Result<Self> {
-        if tag.chars().any(char::is_whitespace) || tag.is_empty() {
-            bail!("--tag {tag:?}: expected a name without white space");
-        }
+        check_tag(Some(tag))?;
         let temporary = if path.as_os_str() == "-" { None } else { Some(NewFile::create(path)?) };
         let out: Box<dyn Write> = match &temporary {
             None => Box::new(console.out()),
@@ -66,8 +109,27 @@ impl<'a> RunFile<'a> {
 }
 
 /// Reads a file of queries, one a line: `id<TAB>text`, or the text alone, whose id is then the
-/// number of its line.
+/// number of its line. The ids must be such as a run can hold.
 pub fn read_queries(path: &Path, run: &Run<'_>) -> liken::Result<Vec<(String, String)>> {
+    read_queries_with(path, run, |id| {
+        if id.chars().any(char::is_whitespace) {
+            return Some("an id without white space before the tab");
+        }
+        id.starts_with('#').then_some("an id that a TREC run does not take for a comment")
+    })
+}
+
+/// The same with any ids.
+pub fn read_named_queries(path: &Path, run: &Run<'_>) -> liken::Result<Vec<(String, String)>> {
+    read_queries_with(path, run, |_| None)
+}
+
+/// `unfit` says what was expected instead of an id.
+fn read_queries_with(
+    path: &Path,
+    run: &Run<'_>,
+    unfit: impl Fn(&str) -> Option<&'static str>,
+) -> liken::Result<Vec<(String, String)>> {
     let mut queries = Vec::new();
     let mut seen = HashMap::new();
     for line in text_lines(path, *run)? {
@@ -86,11 +148,11 @@ pub fn read_queries(path: &Path, run: &Run<'_>) -> liken::Result<Vec<(String, St
             found,
             advice: "give every query an id of its own, or give the texts alone".into(),
         };
-        if id.is_empty() || id.chars().any(char::is_whitespace) {
-            return Err(wrong("an id without white space before the tab", format!("{id:?}")));
+        if id.is_empty() {
+            return Err(wrong("an id before the tab", "nothing".into()));
         }
-        if id.starts_with('#') {
-            return Err(wrong("an id that a TREC run does not take for a comment", id));
+        if let Some(expected) = unfit(&id) {
+            return Err(wrong(expected, format!("{id:?}")));
         }
         if let Some(first) = seen.insert(id.clone(), number) {
             return Err(wrong("an id of its own", format!("{id:?}, as in line {first}")));

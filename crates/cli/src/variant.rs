@@ -42,6 +42,16 @@ pub struct VariantArgs {
 }
 
 impl VariantArgs {
+    /// Whether any flag says something else than the default.
+    pub fn is_given(&self) -> bool {
+        let said = [&self.discount, &self.ideal, &self.empty, &self.ties];
+        self.preset != "default"
+            || self.gain.is_some()
+            || self.relevant_from.is_some()
+            || self.max_grade.is_some()
+            || said.iter().any(|flag| flag.is_some())
+    }
+
     /// The variant that the flags name, checked.
     pub fn variant(&self) -> anyhow::Result<Variant> {
         let mut variant = Variant::preset(&self.preset)?;

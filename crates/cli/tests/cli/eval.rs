@@ -141,7 +141,7 @@ fn queries_are_shown_by_difference() {
     assert_eq!(first, ["q2", "q1", "q3"]);
     assert!(rows[0].ends_with("+0.5000") && rows[2].ends_with("-0.5000"), "{rows:?}");
     let said = place.run("eval --top 1 qrels one.run two.run -m RR").silent();
-    assert!(said.out.contains("the 1 largest gains and losses"), "{}", said.out);
+    assert!(said.out.contains("the largest gains and losses, 1 of each at most"), "{}", said.out);
     assert!(!said.out.contains("\nq1 "), "{}", said.out);
     let said = place.run("eval -q qrels one.run --format table -m RR,P@1").silent();
     assert!(said.out.contains("\nquery") && said.out.contains("\nq3"), "{}", said.out);
@@ -178,7 +178,7 @@ fn what_should_make_one_doubt_is_said() {
     let said = place.run("eval -c qrels part.run -m map").fine();
     assert!(said.out.contains("0.2222") && said.err.contains("they count as 0"), "{}", said.err);
     let said = place.run("eval qrels one.run part.run -m map").fine();
-    assert!(said.err.contains("1 of 3 judged queries have results in every run"), "{}", said.err);
+    assert!(said.err.contains("results in every run for 1 of 3 judged queries"), "{}", said.err);
     assert!(said.out.contains("1 of 3 judged queries: the judged queries with results in every"));
     place.run("eval -c qrels one.run part.run -m map").shows(&["3 of 3 judged queries: all"]);
     place.file("far.run", "q1 0 x 1 2 p\nq1 0 y 1 1 p\n");
@@ -206,10 +206,58 @@ fn bad_lines_are_refused_or_counted() {
     place.file("bad.run", format!("{RUN}q1 Q0 a 9 9 t\nhm\n"));
     let said = place.run("eval --lenient qrels bad.run -m map").fine();
     assert!(said.out.contains("0.6852"));
-    assert!(said.err.contains("bad.run: 1 lines left out: fewer than six fields"), "{}", said.err);
+    assert!(said.err.contains("bad.run: 1 line left out: fewer than six fields"), "{}", said.err);
     assert!(said.err.contains("bad.run:8: "), "{}", said.err);
     place.run("eval none one.run").refused(1, &["none: cannot read", "check the path"]);
-    place.run("eval qrels .").refused(1, &[".: is a folder"]);
+    place.run("eval qrels .").refused(1, &[".: is a folder", "name the file"]);
+    let said = place.run("eval qrels .");
+    assert!(!said.err.contains("import"), "{}", said.err);
+    place.file("latin.run", [RUN.as_bytes(), b"q1 Q0 \xe9 9 9 t\n"].concat());
+    place.run("eval qrels latin.run").refused(1, &["latin.run:8", "UTF-8"]);
+    let said = place.run("eval --lenient qrels latin.run -m map").fine();
+    assert!(said.out.contains("0.6852"));
+    assert!(said.err.contains("latin.run: 1 line left out: not UTF-8, for"), "{}", said.err);
+    assert!(said.err.contains("latin.run:8: expected text in UTF-8"), "{}", said.err);
+}
+
+#[test]
+fn the_same_run_twice_is_told_apart_by_position() {
+    let place = place();
+    let said = place.run("eval -q qrels one.run one.run -m RR").silent();
+    assert!(said.out.contains("one.run#2 against one.run, RR: all queries"), "{}", said.out);
+    assert!(said.out.contains("difference to one.run and p-values"), "{}", said.out);
+    assert_eq!(said.out.matches("+0.0000").count(), 4, "{}", said.out);
+    let json = place.run("eval qrels one.run one.run -m RR --format json").silent().json();
+    assert_eq!((&json["baseline_row"], &json["rows"][1]["name"]), (&0.into(), &"one.run#2".into()));
+}
+
+#[test]
+fn a_gain_is_above_zero_and_a_loss_below() {
+    let place = place();
+    let judged: String = (1..=5).map(|q| format!("q{q} 0 a 1\n")).collect();
+    let run = |ranks: [u32; 5]| -> String {
+        let line = |(q, rank): (usize, u32)| {
+            format!("q{q} 0 a 0 {} t\nq{q} 0 b 0 2 t\n", if rank == 1 { 3 } else { 1 })
+        };
+        (1..).zip(ranks).map(line).collect()
+    };
+    place.file("five", judged);
+    place.file("base.run", run([1, 1, 1, 2, 2]));
+    place.file("mine.run", run([2, 2, 1, 2, 2]));
+    let said = place.run("eval --top 2 five base.run mine.run -m RR").fine();
+    let table = &said.out[said.out.find("mine.run against").unwrap()..];
+    assert_eq!(table.matches("-0.5000").count(), 2, "{table}");
+    assert_eq!(table.lines().count(), 4, "{table}");
+}
+
+#[test]
+fn grades_in_the_thousands_make_no_nan() {
+    let place = place();
+    place.file("clicks", "q1 0 a 3000\nq1 0 c 2000\nq2 0 a 1500\nq3 0 c 1\n");
+    let line = "eval clicks one.run two.run -m nDCG(dcg='exp-log2')@10";
+    let said = place.run(line).fine();
+    assert!(!said.out.to_lowercase().contains("nan"), "{}", said.out);
+    place.run("eval clicks one.run -m DCG(dcg='exp-log2')").refused(2, &["finite", "q1"]);
 }
 
 #[test]
@@ -219,6 +267,10 @@ fn wrong_measures_and_flags_end_with_two() {
         ("-m shout", &["no measure is called \"shout\"", "nDCG@10", "all_trec"][..]),
         ("-m P.0", &["whole numbers from 1 on"]),
         ("-m nDCG@x", &["a whole number from 1 on"]),
+        ("-m set_F.1,2", &["1 number", "set_F.0.5"]),
+        ("-m set_F.-1", &["from 0 on", "set_F.0.5"]),
+        ("-m rbp.p=2", &["p above 0 and below 1"]),
+        ("-m ndcg.p=0.5", &["pairs of a grade and its gain"]),
         ("--baseline three.run", &["--baseline three.run", "one.run"]),
         ("-l-1", &["--level", "-1"]),
         ("--format csv", &["csv"]),

@@ -70,13 +70,16 @@ fn vectors_come_as_npy_and_safetensors_too() {
     place.file("st/mine.txt", "");
     place
         .run(&format!("export {} --vectors npy -o st --force", at("rmls")))
-        .refused(1, &["st: is not a folder written by liken, or holds more than that"]);
+        .refused(1, &["st: holds something else than an export of liken"]);
 }
 
 #[test]
 fn what_cannot_be_meant_is_wrong_usage() {
     let place = Place::with(&[("q.tsv", "q1\theart\n")]);
     let (data, model) = (at("data"), at("rmls"));
+    for what in [format!("{model} --vectors npy"), format!("{data} --format beir")] {
+        place.run(&format!("export {what} -o -")).refused(2, &["-o -", "folders"]);
+    }
     for (line, words) in [
         (format!("export {data} --vectors npy -o x"), &["is a dataset", "name a model"][..]),
         (format!("export {data} --synonyms solr -o x"), &["is a dataset"]),
@@ -204,4 +207,28 @@ fn without_parquet_the_line_to_type_is_named() {
     place.run("import --clicks log.parquet -o x").refused(1, &words);
     place.run(&format!("export {} --format parquet -o x", at("data"))).refused(1, &words);
     assert_eq!(place.names(), ["log.parquet"]);
+}
+
+#[test]
+fn ids_of_queries_to_embed_may_hold_anything() {
+    let place = Place::with(&[("q.tsv", "new query\theart attack\n#2\tflights\n")]);
+    let of = "--vectors jsonl --of queries --queries q.tsv";
+    place.run(&format!("export {} {of} -o out", at("rmls"))).fine();
+    let written = fs::read_to_string(place.path("out/queries.jsonl")).unwrap();
+    assert!(written.starts_with("{\"id\":\"new query\""), "{written}");
+    assert!(written.contains("\n{\"id\":\"#2\""), "{written}");
+    place.run(&format!("run {} --queries q.tsv -o -", at("rmls"))).refused(1, &["white space"]);
+}
+
+#[test]
+fn about_json_has_the_weights_of_all_parts() {
+    let place = Place::new();
+    place.run(&format!("export {} --vectors npy -o out", at("mix"))).fine();
+    let about: Value =
+        serde_json::from_slice(&fs::read(place.path("out/about.json")).unwrap()).unwrap();
+    let parts = about["parts"].as_array().unwrap();
+    let methods: Vec<&str> = parts.iter().map(|part| part["method"].as_str().unwrap()).collect();
+    assert_eq!(methods, ["rmls", "bm25"]);
+    assert!(parts.iter().all(|part| part["weight"].is_number()), "{about}");
+    assert!(parts[0]["dim"].is_number() && parts[1]["dim"].is_null(), "{about}");
 }

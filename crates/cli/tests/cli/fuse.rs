@@ -98,10 +98,10 @@ fn weights_are_tuned_on_judgments() {
     place.file("v.qrels", "q1 0 a 2\nq1 0 b 1\nq1 0 c 0\n");
     let line = "fuse a.trec b.trec --method sum --qrels v.qrels --tune nDCG@3";
     let said = place.run(&format!("{line} -o fused.trec"));
-    assert!(said.err.contains("were tuned on 1 queries"), "{}", said.err);
+    assert!(said.err.contains("were tuned on 1 query,"), "{}", said.err);
     assert!(said.err.contains("report it on other queries"), "{}", said.err);
     // Only the first run has the order of the judgments.
-    let said = said.shows(&["nDCG@3", "a.trec", "1.0000", "fused"]);
+    let said = said.shows(&["nDCG@3", "a.trec", "1.0000", "fused", "gain 2^g-1", "preset default"]);
     let weight: f64 = said
         .out
         .lines()
@@ -113,7 +113,13 @@ fn weights_are_tuned_on_judgments() {
         .parse()
         .unwrap();
     assert_eq!(weight, 1.0, "{}", said.out);
+    let said = place.run(&format!("{line} --preset trec -o trec.trec"));
+    said.shows(&["nDCG: gain g, discount", "(preset trec)"]);
+    let skip = "--method sum --qrels v.qrels --tune AP --relevant-from 9 --empty skip";
+    let said = place.run(&format!("fuse a.trec b.trec {skip} -o none"));
+    said.refused(1, &["no judged query of the runs counts", "--empty zero"]);
     let said = place.run(&format!("{line} -o -")).fine();
+    assert!(said.err.contains("was measured so: nDCG: gain 2^g-1"), "{}", said.err);
     assert_eq!(ranked(&said.out)[..2].iter().map(|hit| &hit.0).collect::<Vec<_>>(), ["a", "b"]);
 }
 
@@ -131,13 +137,44 @@ fn what_cannot_be_meant_is_refused() {
         ("--method mnz --normalise z-score", 2, ["normalise = z-score", "mnz needs"]),
         ("--tune nDCG@10", 2, ["--qrels", "required"]),
         ("none.trec", 1, ["none.trec", "cannot read"]),
+        ("-k 0", 2, ["-k 0", "1 document or more"]),
+        ("--preset trec", 2, ["--preset", "--tune"]),
+        ("- -", 2, ["standard input", "only once"]),
     ] {
         place.run(&format!("fuse a.trec b.trec -o - {more}")).refused(code, &words);
     }
     place.file("bad.trec", "q1 Q0 a 1 high t\n");
     place.run("fuse a.trec bad.trec -o out").refused(1, &["bad.trec:1", "a finite number"]);
+    place.run("fuse a.trec bad.trec --lenient -o -").refused(1, &["bad.trec: no results"]);
+    place.file("bad.trec", format!("{B}q1 Q0 a 1 high t\n"));
+    let said = place.run("fuse a.trec bad.trec --lenient -o -").fine();
+    assert!(said.err.contains("bad.trec: 1 line left out: no score"), "{}", said.err);
+    assert_eq!(said.out, place.run("fuse a.trec b.trec -o -").silent().out);
     place.run("fuse -o -").refused(2, &["RUN"]);
+    let said = place.ask("fuse none.trec -o - --tag", &["a b"]);
+    said.refused(2, &["--tag \"a b\"", "without white space"]);
     assert_eq!(place.names(), ["a.trec", "b.trec", "bad.trec"]);
+}
+
+#[test]
+fn huge_scores_are_normalised_or_refused() {
+    let place = place();
+    let huge: String =
+        A.lines().map(|line| format!("{}e300 first\n", line.trim_end_matches(" first"))).collect();
+    place.file("huge.trec", huge);
+    for normalise in ["min-max", "z-score", "sum", "max", "l2"] {
+        let of = |file: &str| {
+            let line = format!("fuse {file} b.trec --method sum --normalise {normalise} -o -");
+            place.run(&line).silent().out
+        };
+        let (huge, small) = (ranked(&of("huge.trec")), ranked(&of("a.trec")));
+        for (found, expected) in huge.iter().zip(&small) {
+            assert_eq!(found.0, expected.0, "{normalise}");
+            assert!((found.1 - expected.1).abs() < 1e-6, "{normalise}: {found:?} {expected:?}");
+        }
+    }
+    let said = place.run("fuse huge.trec b.trec --method sum --normalise none -o -");
+    said.refused(2, &["finite numbers", "another normalisation"]);
 }
 
 #[cfg(unix)]

@@ -106,9 +106,9 @@ fn what_is_not_known_keeps_its_order_and_is_told() {
     ]);
     let said = place.run(&line("mix", "")).fine();
     for words in [
-        "1 of 3 queries have no text and keep the engine's order: q2",
-        "1 of 3 queries analyse to nothing and keep the engine's order: \"the\"",
-        "does not know 2 documents, 2 results, which stay below in the engine's order: x1, x2",
+        "1 of 3 queries has no text and keeps the engine's order: q2",
+        "1 of 3 queries analyses to nothing and keeps the engine's order: \"the\"",
+        "does not know 2 documents (2 results), left below in the engine's order: x1, x2",
         "--documents FILE",
     ] {
         assert!(said.err.contains(words), "{}", said.err);
@@ -137,6 +137,15 @@ fn new_documents_are_scored_by_their_words() {
     let alone = place.run(&line("mix", "")).fine();
     let score = |out: &str| rows(out).into_iter().find(|row| row.1 == original.id).unwrap().2;
     assert_eq!(score(&said.out), score(&alone.out));
+    let known = format!("{{\"id\": \"{}\", \"title\": \"other\"}}\n", original.id);
+    place.file("new.jsonl", format!("{copy}\n{known}"));
+    let said = place.run(&line("mix", "--documents new.jsonl")).fine();
+    let words = "new.jsonl: 1 document is known to the model, which keeps the text of training: ";
+    assert!(said.err.contains(words), "{}", said.err);
+    assert_eq!(score(&said.out), score(&alone.out));
+    place.file("new.jsonl", format!("{copy}\n\n{copy}\n"));
+    let said = place.run(&line("mix", "--documents new.jsonl"));
+    said.refused(1, &["new.jsonl:3", "each document once", "as in line 1"]);
     for (text, words) in [
         ("[1]\n", ["new.jsonl:1", "a JSON object"]),
         ("{\"title\": \"x\"}\n", ["new.jsonl:1", "an id"]),
@@ -144,4 +153,20 @@ fn new_documents_are_scored_by_their_words() {
         place.file("new.jsonl", text);
         place.run(&line("bm25", "--documents new.jsonl")).refused(1, &words);
     }
+}
+
+#[test]
+fn flags_are_those_of_eval_and_fuse() {
+    let place = place();
+    let engine = std::fs::read_to_string(place.path("bm25.trec")).unwrap();
+    let said = place.ask(&line("rmls", "--tag"), &["a b"]);
+    said.refused(2, &["--tag \"a b\"", "without white space"]);
+    let twice = format!("rerank {} - --queries - -o -", at("rmls"));
+    place.run(&twice).refused(2, &["only once"]);
+    let expected = place.run(&line("rmls", "")).silent().out;
+    place.file("bm25.trec", format!("{engine}hm\n"));
+    place.run(&line("rmls", "")).refused(1, &["bm25.trec:61", "--lenient"]);
+    let said = place.run(&line("rmls", "--lenient")).fine();
+    assert!(said.err.contains("1 line left out: fewer than six fields"), "{}", said.err);
+    assert_eq!(said.out, expected);
 }

@@ -114,7 +114,7 @@ fn bad_queries_are_refused_with_their_line() {
     place.run(&line(".", "-")).refused(1, &[".: is a folder"]);
     place.file("q.tsv", QUERIES);
     let said = place.ask(&format!("{} --tag", line("q.tsv", "-")), &["a b"]);
-    said.refused(1, &["--tag \"a b\"", "without white space"]);
+    said.refused(2, &["--tag \"a b\"", "without white space"]);
     place.run(&format!("run {} -o -", at("mix"))).refused(2, &["--queries"]);
     place.run(&format!("run {} --queries q.tsv", at("mix"))).refused(2, &["--output"]);
 }
