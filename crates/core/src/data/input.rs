@@ -507,7 +507,10 @@ mod tests {
         let zipped = gzip(text.as_bytes());
         write(&gz, &zipped[..zipped.len() / 2]);
         let message = read(&gz).unwrap_err().to_string();
-        assert!(message.contains("truncated: the gzip data ends too early, after line "), "{message}");
+        assert!(
+            message.contains("truncated: the gzip data ends too early, after line "),
+            "{message}"
+        );
         let long = gzip("0123456789abcde\n".repeat(1 << 18).as_bytes());
         write(&gz, &long[..long.len() - 100]);
         let message = read(&gz).unwrap_err().to_string();

@@ -311,7 +311,10 @@ mod tests {
         let all: String =
             (0..100_000).map(|i| format!("<DOC><DOCNO>{i}</DOCNO>x</DOC> ")).collect();
         let read = rows(&all, Role::Documents);
-        assert_eq!((read.len(), &read[99_999].1), (100_000, &r#"{"id":"99999","body":"x"}"#.into()));
+        assert_eq!(
+            (read.len(), &read[99_999].1),
+            (100_000, &r#"{"id":"99999","body":"x"}"#.into())
+        );
         for text in ["<doc>".repeat(100_000), "<doc>".repeat(100_000) + "</doc>"] {
             assert_eq!(rows(&text, Role::Documents).len(), 100_000);
         }
