@@ -1,7 +1,7 @@
 //! Parquet tables: read a row group at a time, a batch of rows at a time, column by column.
 //!
-//! Columns at the top of the schema are read if they hold text, numbers or truth values; others
-//! may be there, but not be used. Text that is marked as JSON is read as JSON. The file is read
+//! Columns at the top of the schema are read if they hold text, numbers, truth values, moments,
+//! dates or times of day; others may be there, but not be used. Text that is marked as JSON is read as JSON. The file is read
 //! twice: once for its checksum, like every source, and once by seeking.
 
 mod cells;
@@ -113,7 +113,7 @@ impl<'r> ParquetRows<'r> {
         Err(Error::Unusable {
             path: self.input.label().to_owned(),
             problem: format!(
-                "the column {} holds {kind}, expected text, numbers or truth values",
+                "the column {} holds {kind}, expected text, numbers, truth values, dates or times",
                 column.name
             ),
             advice: "convert the column when the file is written (to text, for example), or leave it out".into(),

@@ -46,7 +46,7 @@ pub enum TableFormat {
     Ldac,
     /// One text a line; its id is the number of the line, counted from 0.
     Lines,
-    /// Columns of text, numbers and truth values, if liken was built with Parquet.
+    /// Columns of text, numbers, truth values, dates and times, if liken was built with Parquet.
     Parquet,
 }
 
@@ -214,6 +214,12 @@ impl<'r> TableReader<'r> {
         }
         let input = Input::open(&table.path, encoding, run)?;
         let mut notes: Vec<String> = input.note().map(str::to_owned).into_iter().collect();
+        if let Some(said) = table.encoding.filter(|&said| Some(said) != encoding) {
+            notes.push(format!(
+                "not read as {said}: the text in Parquet is always {}",
+                Encoding::UTF_8
+            ));
+        }
         let Some(format) = named.or_else(|| TableFormat::of_text(input.opening(), role)) else {
             return Err(Error::Unusable {
                 path: input::label(&table.path),

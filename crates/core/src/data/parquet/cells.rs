@@ -2,7 +2,7 @@
 
 use parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit, Type as PhysicalType};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{ByteArray, DataType};
+use parquet::data_type::{ByteArray, DataType, Int96};
 use parquet::errors::{ParquetError, Result};
 use parquet::schema::types::ColumnDescriptor;
 use serde_json::{Number, Value};
@@ -18,8 +18,52 @@ pub(super) struct Leaf {
     optional: bool,
     /// Whether whole numbers are 0 or more.
     unsigned: bool,
-    /// Of moments: how many of the column's units make a second.
-    a_second: Option<i64>,
+    /// Of moments, dates and times of day: what the column's numbers mean.
+    clock: Option<Clock>,
+}
+
+/// What a number says of time.
+#[derive(Clone, Copy)]
+enum Clock {
+    /// Days since 1970.
+    Date,
+    /// Since midnight, in units of which so many make a second.
+    Time(i64),
+    /// Since 1970, in units of which so many make a second.
+    Moment(i64),
+}
+
+impl Clock {
+    /// What the numbers in `column` say of time, if anything.
+    fn of(column: &ColumnDescriptor) -> Option<Clock> {
+        let a_second = |unit| match unit {
+            TimeUnit::MILLIS => 1_000,
+            TimeUnit::MICROS => 1_000_000,
+            TimeUnit::NANOS => 1_000_000_000,
+        };
+        match (column.logical_type_ref(), column.converted_type()) {
+            (Some(LogicalType::Timestamp(moment)), _) => Some(Clock::Moment(a_second(moment.unit))),
+            (Some(LogicalType::Time(time)), _) => Some(Clock::Time(a_second(time.unit))),
+            (Some(LogicalType::Date), _) | (_, ConvertedType::DATE) => Some(Clock::Date),
+            (_, ConvertedType::TIMESTAMP_MILLIS) => Some(Clock::Moment(1_000)),
+            (_, ConvertedType::TIMESTAMP_MICROS) => Some(Clock::Moment(1_000_000)),
+            (_, ConvertedType::TIME_MILLIS) => Some(Clock::Time(1_000)),
+            (_, ConvertedType::TIME_MICROS) => Some(Clock::Time(1_000_000)),
+            _ => None,
+        }
+    }
+
+    /// How people write `value`.
+    fn show(self, value: i64) -> String {
+        match self {
+            Clock::Date => {
+                let moment = time::show(value.saturating_mul(86_400), true);
+                moment.split(' ').next().unwrap_or_default().to_owned()
+            }
+            Clock::Time(a_second) => time::show(value.div_euclid(a_second), false),
+            Clock::Moment(a_second) => time::show(value.div_euclid(a_second), true),
+        }
+    }
 }
 
 impl Leaf {
@@ -27,7 +71,10 @@ impl Leaf {
     pub(super) fn of(at: usize, column: &ColumnDescriptor) -> std::result::Result<Self, String> {
         let about = column.self_type().get_basic_info();
         let is_list = about.has_repetition() && about.repetition() == Repetition::REPEATED;
-        if column.path().parts().len() > 1 || is_list {
+        if column.max_rep_level() > 0 || is_list {
+            return Err("lists".into());
+        }
+        if column.path().parts().len() > 1 {
             return Err("nested values".into());
         }
         readable(column)?;
@@ -35,7 +82,7 @@ impl Leaf {
             at,
             optional: column.max_def_level() > 0,
             unsigned: is_unsigned(column.converted_type()),
-            a_second: units_a_second(column),
+            clock: Clock::of(column),
         })
     }
 }
@@ -67,36 +114,44 @@ fn readable(column: &ColumnDescriptor) -> std::result::Result<(), String> {
         PhysicalType::INT32 | PhysicalType::INT64 => {
             let integer =
                 matches!(column.logical_type_ref(), None | Some(LogicalType::Integer { .. }));
-            (whole.contains(&converted) && integer) || units_a_second(column).is_some()
+            (whole.contains(&converted) && integer) || Clock::of(column).is_some()
         }
         // Some writers do not mark text as such.
         PhysicalType::BYTE_ARRAY => {
             matches!(converted, Is::NONE | Is::UTF8 | Is::ENUM | Is::JSON)
         }
-        PhysicalType::INT96 | PhysicalType::FIXED_LEN_BYTE_ARRAY => false,
+        // Nothing but the moments of old writers.
+        PhysicalType::INT96 => true,
+        PhysicalType::FIXED_LEN_BYTE_ARRAY => false,
     };
     if fine {
         return Ok(());
     }
-    Err(match column.logical_type_ref() {
-        Some(logical) => format!("values of the type {logical:?}"),
-        None if converted != Is::NONE => format!("values of the type {converted}"),
-        None => format!("values of the type {}", column.physical_type()),
-    })
+    Err(kind(column))
 }
 
-/// Of a column of moments, how many of its units make a second.
-fn units_a_second(column: &ColumnDescriptor) -> Option<i64> {
+/// What a column holds, for people.
+fn kind(column: &ColumnDescriptor) -> String {
     match (column.logical_type_ref(), column.converted_type()) {
-        (Some(LogicalType::Timestamp(moment)), _) => Some(match moment.unit {
-            TimeUnit::MILLIS => 1_000,
-            TimeUnit::MICROS => 1_000_000,
-            TimeUnit::NANOS => 1_000_000_000,
-        }),
-        (_, ConvertedType::TIMESTAMP_MILLIS) => Some(1_000),
-        (_, ConvertedType::TIMESTAMP_MICROS) => Some(1_000_000),
-        _ => None,
+        (Some(LogicalType::Decimal { .. }), _) | (_, ConvertedType::DECIMAL) => {
+            "decimal numbers".into()
+        }
+        (Some(LogicalType::Uuid), _) => "UUIDs as bytes".into(),
+        (Some(LogicalType::Bson), _) | (_, ConvertedType::BSON) => "BSON".into(),
+        (Some(LogicalType::Float16), _) => "numbers of 16 bits".into(),
+        (_, ConvertedType::INTERVAL) => "intervals of time".into(),
+        (None, ConvertedType::NONE) => "bytes that nothing says the meaning of".into(),
+        _ => "values of another kind".into(),
     }
+}
+
+/// The seconds since 1970 of a moment as old programs write it: the day counted from the
+/// beginning of the Julian calendar, and the nanoseconds of the day.
+fn old_moment(value: Int96) -> i64 {
+    let [low, high, day] = [0, 1, 2].map(|at| value.data().get(at).copied().unwrap_or_default());
+    let nanoseconds = (u64::from(high) << 32) | u64::from(low);
+    let seconds = (nanoseconds / 1_000_000_000).cast_signed();
+    (i64::from(day) - 2_440_588) * 86_400 + seconds
 }
 
 fn is_unsigned(converted: ConvertedType) -> bool {
@@ -116,11 +171,14 @@ pub(super) fn read(
             typed(reader, leaf, n, cells, |value| Cell::Other(value.into()))
         }
         ColumnReader::Int32ColumnReader(reader) => typed(reader, leaf, n, cells, |value| {
+            if let Some(clock) = leaf.clock {
+                return Cell::Other(clock.show(value.into()).into());
+            }
             Cell::Other(if leaf.unsigned { value.cast_unsigned().into() } else { value.into() })
         }),
         ColumnReader::Int64ColumnReader(reader) => typed(reader, leaf, n, cells, |value| {
-            if let Some(units) = leaf.a_second {
-                return Cell::Other(time::show(value.div_euclid(units), true).into());
+            if let Some(clock) = leaf.clock {
+                return Cell::Other(clock.show(value).into());
             }
             Cell::Other(if leaf.unsigned { value.cast_unsigned().into() } else { value.into() })
         }),
@@ -130,7 +188,10 @@ pub(super) fn read(
         }),
         ColumnReader::DoubleColumnReader(reader) => typed(reader, leaf, n, cells, fraction),
         ColumnReader::ByteArrayColumnReader(reader) => typed(reader, leaf, n, cells, Cell::Text),
-        ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => {
+        ColumnReader::Int96ColumnReader(reader) => typed(reader, leaf, n, cells, |value| {
+            Cell::Other(time::show(old_moment(value), true).into())
+        }),
+        ColumnReader::FixedLenByteArrayColumnReader(_) => {
             Err(ParquetError::NYI("such columns are not read".into()))
         }
     }

@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use parquet::basic::Compression;
 use parquet::data_type::{
-    BoolType, ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type, Int64Type, Int96,
-    Int96Type,
+    BoolType, ByteArray, ByteArrayType, DoubleType, FixedLenByteArray, FixedLenByteArrayType,
+    FloatType, Int32Type, Int64Type, Int96, Int96Type,
 };
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
@@ -157,29 +157,68 @@ fn long_columns_are_read_batch_by_batch() {
 }
 
 #[test]
+fn dates_times_and_old_moments_are_read_as_text() {
+    let schema = "message m { required int32 day (DATE); required int32 a (TIME(MILLIS,true));
+        required int64 b (TIME(MICROS,false)); required int64 c (TIME_MICROS);
+        optional int96 old; }";
+    let clock = 14 * 3600 + 7 * 60 + 9;
+    let bytes = file(schema, Compression::SNAPPY, 1, |_, c, open| {
+        match c {
+            // `date -u -d 2026-11-15 +%s` is 20772 days, and -1 is the last of 1969.
+            0 => open.typed::<Int32Type>().write_batch(&[20_772, -1], None, None),
+            1 => open.typed::<Int32Type>().write_batch(&[clock * 1000 + 9, 0], None, None),
+            4 => {
+                // The day 2451545 is 2000-01-01.
+                let nanoseconds = u64::from(clock.cast_unsigned()) * 1_000_000_000 + 7;
+                let mut moment = Int96::new();
+                let low = (nanoseconds & u64::from(u32::MAX)) as u32;
+                moment.set_data(low, (nanoseconds >> 32) as u32, 2_451_545);
+                open.typed::<Int96Type>().write_batch(&[moment], Some(&[1, 0]), None)
+            }
+            _ => {
+                let micros = i64::from(clock) * 1_000_000 + 999_999;
+                open.typed::<Int64Type>().write_batch(&[micros, 0], None, None)
+            }
+        }
+        .unwrap();
+    });
+    with(&bytes, |rows| rows.check(|_| true)).unwrap();
+    let texts = |texts: [&str; 5]| texts.map(str::to_owned).to_vec();
+    let read = rows(&bytes).unwrap();
+    let first = ["2026-11-15", "14:07:09", "14:07:09", "14:07:09", "2000-01-01 14:07:09"];
+    assert_eq!(read[0].1, texts(first));
+    assert_eq!(read[1].1, texts(["1969-12-31", "00:00:00", "00:00:00", "00:00:00", ""]));
+}
+
+#[test]
 fn columns_of_other_kinds_are_refused_where_they_are_used() {
-    let schema = "message m { required binary q (UTF8); required int96 old;
-        required int64 t (TIME(MICROS, true)); required int32 day (DATE);
-        required group s { required int64 a; } repeated int64 list; }";
+    let schema = "message m { required binary q (UTF8); required int32 sum (DECIMAL(9,2));
+        required fixed_len_byte_array(2) raw; required group s { required int64 a; }
+        repeated int64 list; }";
     let bytes = file(schema, Compression::UNCOMPRESSED, 1, |_, c, open| {
         match c {
             0 => open.typed::<ByteArrayType>().write_batch(&texts(&["a"]), None, None),
-            1 => open.typed::<Int96Type>().write_batch(&[Int96::new()], None, None),
-            3 => open.typed::<Int32Type>().write_batch(&[1], None, None),
-            5 => open.typed::<Int64Type>().write_batch(&[1, 2], Some(&[1, 1]), Some(&[0, 1])),
+            1 => open.typed::<Int32Type>().write_batch(&[1], None, None),
+            2 => {
+                let raw = FixedLenByteArray::from(ByteArray::from("xy"));
+                open.typed::<FixedLenByteArrayType>().write_batch(&[raw], None, None)
+            }
+            4 => open.typed::<Int64Type>().write_batch(&[1, 2], Some(&[1, 1]), Some(&[0, 1])),
             _ => open.typed::<Int64Type>().write_batch(&[1], None, None),
         }
         .unwrap();
     });
-    assert_eq!(rows(&bytes).unwrap()[0].1, ["a", "", "", "", "", ""]);
-    let error =
-        |at: usize| with(&bytes, |rows| rows.check(|used| used == at)).unwrap_err().to_string();
+    assert_eq!(rows(&bytes).unwrap()[0].1, ["a", "", "", "", ""]);
     with(&bytes, |rows| rows.check(|used| used == 0)).unwrap();
-    assert!(error(1).contains("the column old holds values of the type INT96"), "{}", error(1));
-    assert!(error(2).contains("the column t holds values of the type Time"), "{}", error(2));
-    assert!(error(3).contains("the column day holds values of the type Date"), "{}", error(3));
-    assert!(error(4).contains("the column s holds nested values"), "{}", error(4));
-    assert!(error(5).contains("the column list holds nested values"), "{}", error(5));
+    for (at, words) in [
+        (1, "the column sum holds decimal numbers, expected text, numbers, truth values, dates"),
+        (2, "the column raw holds bytes that nothing says the meaning of"),
+        (3, "the column s holds nested values"),
+        (4, "the column list holds lists"),
+    ] {
+        let error = with(&bytes, |rows| rows.check(|used| used == at)).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
 }
 
 #[test]
