@@ -188,7 +188,7 @@ fn a_duplicate_document_id_with_other_text() {
     documents_refused(
         "d.tsv",
         b"id\ttitle\nd1\tone\nd2\ttwo\nd1\tother\n",
-        &["d.tsv:4", "\"d1\"", "line 2", "another content"],
+        &["d.tsv:4", "\"d1\" as in d.tsv:2", "another content"],
     );
     let same = b"id\ttitle\nd1\tone\nd2\ttwo\nd3\tx\nd1\tone\n";
     let (_, said) = import(("c.tsv", CLICKS.as_bytes()), ("d.tsv", same), "");

@@ -369,3 +369,18 @@ fn truth_values_and_fractions_of_zeros_are_whole_numbers() {
         assert_eq!(lists.by_rank(2), [(1, 1), (1, 0)], "{name}");
     }
 }
+
+#[test]
+fn a_document_with_another_content_names_where_the_first_was() {
+    let place = Place::with(&[
+        ("e.tsv", "query\tdoc\na\td1\n"),
+        ("f.tsv", "query\tdoc\nb\td1\n"),
+        ("d.tsv", "id\ttitle\nd0\tnone\nd1\tone\n"),
+        ("n.tsv", "id\ttitle\nd1\tother\n"),
+    ]);
+    let line = "import --events e.tsv --documents d.tsv --min-clicks 1 --validation 0 --test 0";
+    place.run(&format!("{line} -o data")).fine();
+    place
+        .run("import --events f.tsv --documents n.tsv --append data")
+        .refused(1, &["n.tsv:2: ", "as in document 2 of the dataset that is appended to"]);
+}

@@ -10,7 +10,7 @@ use std::path::Path;
 use super::dataset::{Dataset, DatasetWriter, Document, Source, SplitBy};
 use super::events::{self, EventsAbout, KeptLog};
 use super::import::Import;
-use super::log::{Log, content};
+use super::log::{Log, Told, content};
 use super::said::has_text;
 use crate::file::LineTable;
 use crate::{Error, Result, Run};
@@ -133,7 +133,8 @@ impl Log {
             if self.documents.add(&document.id).is_none() {
                 break;
             }
-            self.contents.push((content(&document.fields), at as u64 + 1));
+            let content = content(&document.fields);
+            self.contents.push(Told { content, table: None, line: at as u64 + 1 });
             self.without_text += u64::from(!has_text(&document.fields));
             writer.document(&document)?;
         }

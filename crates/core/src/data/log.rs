@@ -51,13 +51,23 @@ pub(super) struct Log {
     pub made: Option<Made>,
     /// Judged queries that are unknown, but could be positions of known ones.
     like_positions: u64,
-    /// By document: a hash of its content, and its line.
-    pub contents: Vec<(u64, u64)>,
+    /// By document: what it holds, and where it was read.
+    pub contents: Vec<Told>,
     /// Where there is a raw log.
     pub events: Option<EventLog>,
     /// Pairs of the raw log whose clicks are too old to count.
     pub faded: u64,
     lenient: bool,
+}
+
+/// What a document holds, and where it was read.
+#[derive(Clone, Copy)]
+pub(super) struct Told {
+    /// A hash of the content.
+    pub content: u64,
+    /// The table; `None` for the dataset that is appended to.
+    pub table: Option<u32>,
+    pub line: u64,
 }
 
 /// A line of one of the tables.
@@ -328,10 +338,7 @@ impl Log {
             }
             Entry::Occupied(entry) => {
                 let (first, (table, line)) = *entry.get();
-                let name = self
-                    .tables
-                    .get(table)
-                    .map_or_else(|| input::name(row.label()), |report| report.name.clone());
+                let name = self.table_name(table, row);
                 return Err(BadRow {
                     advice: "decide which grade is right",
                     ..row.bad(
@@ -350,6 +357,12 @@ impl Log {
         Ok(Kept::Yes)
     }
 
+    /// The name of the table number `table`, of which the last is being read by `row`.
+    fn table_name(&self, table: usize, row: &TableReader<'_>) -> String {
+        let known = self.tables.get(table);
+        known.map_or_else(|| input::name(row.label()), |report| report.name.clone())
+    }
+
     /// A new document, or `None` if the same came before.
     fn document(&mut self, row: &mut TableReader<'_>) -> Checked<Option<Document>> {
         let (id, fields) = row.document()?;
@@ -365,21 +378,26 @@ impl Log {
         }
         let content = content(&fields);
         if let Some(known) = self.documents.get(&id) {
-            let (first, line) = self.contents[known as usize];
-            if first == content {
+            let first = self.contents[known as usize];
+            if first.content == content {
                 return Ok(None);
             }
+            let place = match first.table {
+                Some(table) => format!("{}:{}", self.table_name(table as usize, row), first.line),
+                None => format!("document {} of the dataset that is appended to", first.line),
+            };
             return Err(BadRow {
                 advice: "give each document an id of its own",
                 ..row.bad(
                     "document id with another content",
-                    format!("the document {id:?} as in line {line}"),
+                    format!("the document {id:?} as in {place}"),
                     "the same id with another content",
                 )
             });
         }
         self.documents.add(&id).ok_or_else(|| too_many(row, "documents"))?;
-        self.contents.push((content, row.line()));
+        let table = u32::try_from(self.tables.len()).ok();
+        self.contents.push(Told { content, table, line: row.line() });
         self.without_text += u64::from(!has_text(&fields));
         Ok(Some(Document { id, fields }))
     }
