@@ -103,6 +103,17 @@ impl Column {
         matches!(self, Column::Rank | Column::Clicked)
     }
 
+    /// Whether one column of a table may be both: queries are often their own ids, and a
+    /// session may stand for a user or a page.
+    fn can_share(self, other: Column) -> bool {
+        let one_of = |column| match column {
+            Column::Id | Column::Text => 1,
+            Column::User | Column::Session | Column::Page => 2,
+            _ => 0,
+        };
+        one_of(self) != 0 && one_of(self) == one_of(other)
+    }
+
     fn other_name(self) -> Option<&'static str> {
         (self == Column::Id).then_some("_id")
     }
@@ -179,7 +190,40 @@ impl Layout {
                 layout.fields = finder.fields(layout.place(Column::Id))?;
             }
         }
+        layout.part_columns(table, role)?;
         Ok(layout)
+    }
+
+    /// An error if one column of the table is to be two of ours. A column that has our name,
+    /// but that the mapping makes something else, is only that.
+    fn part_columns(&mut self, table: &Table, role: Role) -> Result<()> {
+        let mapped = |column: Column| table.columns.contains_key(column.name());
+        for &one in role.columns() {
+            for &other in role.columns() {
+                let (a, b) = (one as usize, other as usize);
+                let same = (self.places[a].is_some() && self.places[a] == self.places[b])
+                    || (self.keys[a].is_some() && self.keys[a] == self.keys[b]);
+                if a == b || !same || !mapped(one) || one.can_share(other) {
+                    continue;
+                }
+                if mapped(other) || !other.is_optional() {
+                    return Err(shared(table, role, one.name(), other.name()));
+                }
+                self.places[b] = None;
+                self.keys[b] = None;
+            }
+        }
+        let fields: Vec<(&str, &str)> =
+            self.renamed.iter().map(|(from, name)| (from.as_str(), name.as_str())).collect();
+        let twice = fields.iter().enumerate().find_map(|(i, (from, name))| {
+            let other = fields[..i].iter().find(|(other, _)| other == from)?;
+            Some((other.1, *name))
+        });
+        let twice = twice.or_else(|| {
+            let next_to = self.fields.windows(2).find(|pair| pair[0].0 == pair[1].0)?;
+            Some((next_to[0].1.as_str(), next_to[1].1.as_str()))
+        });
+        twice.map_or(Ok(()), |(one, other)| Err(shared(table, role, one, other)))
     }
 
     pub(super) fn has(&self, column: Column) -> bool {
@@ -224,7 +268,8 @@ impl Layout {
         mut object: Map<String, Value>,
     ) -> std::result::Result<Map<String, Value>, String> {
         let id = self.keys[Column::Id as usize].as_deref().unwrap_or("id");
-        if object.shift_remove(id).is_none() {
+        let also_a_field = self.renamed.iter().any(|(from, _)| from == id);
+        if !also_a_field && object.shift_remove(id).is_none() {
             object.shift_remove("_id");
         }
         let body_taken =
@@ -409,5 +454,73 @@ fn check_mapping(table: &Table, role: Role) -> Result<()> {
             ),
         }),
         _ => Ok(()),
+    }
+}
+
+/// One column of the table for two of ours.
+fn shared(table: &Table, role: Role, one: &str, other: &str) -> Error {
+    let said = |name: &str| {
+        let source = table.columns.get(name).map_or(name, String::as_str);
+        format!("{name}={source}")
+    };
+    Error::Parameter {
+        name: "columns".into(),
+        value: format!("{}:{},{}", role.name(), said(one), said(other)),
+        expected: format!("two columns: {one} and {other} cannot be the same"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The layout of a table with the columns `a`, `query` and `page`, or what is wrong.
+    fn layout(role: Role, format: TableFormat, columns: &[(&str, &str)]) -> Result<Layout> {
+        let mut table = Table::new("t");
+        let owned = |(name, source): &(&str, &str)| ((*name).to_owned(), (*source).to_owned());
+        table.columns = columns.iter().map(owned).collect();
+        let header = ["a", "query", "page"].map(str::to_owned).to_vec();
+        Layout::find(&table, role, format, Some(header), Path::new("t"))
+    }
+
+    #[test]
+    fn one_column_is_not_two_of_ours() {
+        for (role, columns) in [
+            (Role::Events, &[("query", "0"), ("doc", "0")][..]),
+            (Role::Events, &[("query", "a"), ("doc", "a")]),
+            (Role::Clicks, &[("doc", "query")]),
+            (Role::Links, &[("query", "a"), ("doc", "a")]),
+            (Role::Judgments, &[("doc", "page"), ("grade", "page")]),
+            (Role::Documents, &[("id", "a"), ("title", "page"), ("body", "page")]),
+        ] {
+            for format in [TableFormat::Tsv, TableFormat::Jsonl] {
+                let error = layout(role, format, columns).err().map(|error| error.to_string());
+                let error = error.unwrap_or_default();
+                assert!(error.contains("cannot be the same"), "{columns:?}: {error}");
+            }
+        }
+        let error = layout(Role::Events, TableFormat::Tsv, &[("query", "0"), ("doc", "a")]);
+        let message = "columns = events:query=0,doc=a: expected two columns: query and doc cannot be the same";
+        assert_eq!(error.err().unwrap().to_string(), message);
+    }
+
+    #[test]
+    fn queries_are_their_ids_and_sessions_stand_for_users() {
+        for format in [TableFormat::Tsv, TableFormat::Jsonl] {
+            for (role, columns) in [
+                (Role::Queries, &[("id", "query"), ("text", "query")][..]),
+                (Role::Documents, &[("id", "a"), ("title", "a")]),
+                (Role::Events, &[("doc", "a"), ("user", "page"), ("session", "page")]),
+            ] {
+                layout(role, format, columns).unwrap();
+            }
+            let found = layout(Role::Events, format, &[("doc", "a"), ("rank", "page")]).unwrap();
+            assert!(found.place(Column::Page).is_none());
+            assert!(found.keys[Column::Page as usize].is_none());
+        }
+        let found = layout(Role::Documents, TableFormat::Jsonl, &[("id", "a"), ("title", "a")]);
+        let object = serde_json::json!({ "a": "x", "b": "y" }).as_object().unwrap().clone();
+        let fields = found.unwrap().rename(object).unwrap();
+        assert_eq!(Value::Object(fields), serde_json::json!({ "title": "x", "b": "y" }));
     }
 }
