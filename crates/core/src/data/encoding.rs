@@ -13,6 +13,7 @@ use chardetng::EncodingDetector;
 use encoding_rs::{Decoder, DecoderResult};
 use serde::{Deserialize, Serialize};
 
+use super::table::excerpt;
 use crate::{Error, Result};
 
 /// So many characters of an encoding must be seen before it is believed.
@@ -74,6 +75,47 @@ impl Encoding {
             ended: false,
             text: vec![0; 1 << 17],
             ready: 0..0,
+        }
+    }
+}
+
+/// Why bytes are not text in an encoding, in the words of all who say so.
+pub(super) struct NotText {
+    pub why: &'static str,
+    pub expected: String,
+    pub found: String,
+    /// Where an encoding can be said, and where it cannot.
+    pub advice: &'static str,
+    pub advice_without_option: &'static str,
+}
+
+impl Encoding {
+    /// Why `bytes`, which came out of this encoding, are not text.
+    pub(super) fn refusal(self, bytes: &[u8]) -> NotText {
+        let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
+        let expected = format!(
+            "text in {}",
+            if self == Encoding::UTF_8 { "UTF-8".to_owned() } else { self.to_string() }
+        );
+        let advice_without_option = "convert the file (iconv -f LATIN1 -t UTF-8)";
+        if self != Encoding::UTF_8 {
+            let before = String::from_utf8_lossy(&bytes[..valid]);
+            let found = format!(
+                "bytes that are none, after the first {} characters {:?}",
+                before.chars().count(),
+                excerpt(&before)
+            );
+            let advice = "say which encoding it is (--encoding NAME)";
+            let why = "not in the encoding of the file";
+            return NotText { why, expected, found, advice, advice_without_option };
+        }
+        let byte = bytes.get(valid).copied().unwrap_or_default();
+        NotText {
+            why: "invalid UTF-8",
+            expected,
+            found: format!("the byte 0x{byte:02x} after {valid} bytes: invalid UTF-8"),
+            advice: "say the encoding (--encoding gb18030, --encoding latin1 …), or convert the file (iconv -f LATIN1 -t UTF-8)",
+            advice_without_option,
         }
     }
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use flate2::read::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 
-use super::encoding::Encoding;
+use super::encoding::{Encoding, NotText};
 use crate::{Error, Result, Run};
 
 /// So much is looked at to find out the encoding.
@@ -137,23 +137,22 @@ pub(crate) fn whole_text(path: &Path, lenient: bool, run: Run<'_>) -> Result<Who
     let read = input.read_to_end(&mut bytes);
     read.map_err(|error| input.failure(error))?;
     let label = input.label.clone();
-    let bytes = match String::from_utf8(bytes) {
-        Ok(text) => return Ok(WholeText { label, text, not_utf8: Vec::new() }),
-        Err(error) if !lenient => {
-            let (read, bad) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
-            let line = 1 + line_ends(read);
-            return Err(not_utf8(label, line, bad));
-        }
-        Err(error) => error.into_bytes(),
-    };
+    if !lenient {
+        return match whole_lines(bytes) {
+            Ok(text) => Ok(WholeText { label, text, not_utf8: Vec::new() }),
+            Err((line, bytes)) => Err(not_utf8(label, line, &bytes)),
+        };
+    }
     let mut whole = WholeText { label, text: String::with_capacity(bytes.len()), not_utf8: vec![] };
-    for (number, line) in (1..).zip(bytes.split_inclusive(|&byte| byte == b'\n')) {
+    for (number, line) in (1..).zip(bytes.split_inclusive(|&byte| byte == b'
+')) {
         match std::str::from_utf8(line) {
             Ok(line) => whole.text.push_str(line),
             Err(_) => {
                 let readable = String::from_utf8_lossy(line).trim_end().to_owned();
                 whole.not_utf8.push((number, readable));
-                whole.text.push('\n');
+                whole.text.push('
+');
             }
         }
     }
@@ -171,14 +170,21 @@ fn refuse_folder(path: &Path) -> Result<()> {
     })
 }
 
+/// The line `line` is not UTF-8, in a file whose encoding cannot be said.
 fn not_utf8(path: PathBuf, line: u64, bytes: &[u8]) -> Error {
-    Error::Line {
-        path,
-        line,
-        expected: "text in UTF-8".into(),
-        found: format!("the bytes {:?}", &bytes[..bytes.len().min(16)]),
-        advice: "convert the file first, for example with iconv -t UTF-8".into(),
-    }
+    let NotText { expected, found, advice_without_option, .. } = Encoding::UTF_8.refusal(bytes);
+    Error::Line { path, line, expected, found, advice: advice_without_option.into() }
+}
+
+/// The text in `bytes`; else the number of the line that is not UTF-8, and that line.
+pub(super) fn whole_lines(bytes: Vec<u8>) -> std::result::Result<String, (u64, Vec<u8>)> {
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let before = &error.as_bytes()[..valid];
+        let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        let rest = error.as_bytes()[start..].split(|&byte| byte == b'\n');
+        (1 + line_ends(before), rest.into_iter().next().unwrap_or_default().to_vec())
+    })
 }
 
 /// What was read of a source so far, as it lies on the disk.
@@ -521,6 +527,20 @@ mod tests {
         let packed = zstd::encode_all(text.as_bytes(), 1).unwrap();
         write(&zst, &packed[..packed.len() / 2]);
         assert!(read(&zst).unwrap_err().to_string().contains("truncated: the zstd data"));
+    }
+
+    #[test]
+    fn what_is_not_utf8_is_refused_in_the_same_words_line_by_line_and_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("r.txt");
+        write(&path, b"one\ncaf\xe9\nthree\n");
+        let lines: Result<Vec<_>> = text_lines(&path, Run::silent()).unwrap().collect();
+        let message = lines.unwrap_err().to_string();
+        let words = ":2: expected text in UTF-8, found the byte 0xe9 after 3 bytes: invalid UTF-8\n  convert the file (iconv";
+        assert!(message.contains(words), "{message}");
+        assert_eq!(whole_text(&path, Run::silent()).unwrap_err().to_string(), message);
+        let bytes = std::fs::read(&path).unwrap();
+        assert_eq!(whole_lines(bytes), Err((2, b"caf\xe9".to_vec())));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::columns::Role;
 use super::dataset::Source;
-use super::encoding::Encoding;
+use super::encoding::{Encoding, NotText};
 use super::foreign::bad_row;
 use super::input::{self, Input};
 use super::records::Lines;
@@ -160,16 +160,9 @@ fn words(
     let mut input = Input::open(path, encoding, run)?;
     let mut bytes = Vec::new();
     input.read_to_end(&mut bytes).map_err(|error| input.failure(error))?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let line =
-            error.as_bytes()[..error.utf8_error().valid_up_to()].split(|&b| b == b'\n').count();
-        Error::Line {
-            path: path.to_owned(),
-            line: line as u64,
-            expected: format!("text in {}", input.encoding()),
-            found: "bytes that are none".into(),
-            advice: "say the encoding (--encoding NAME)".into(),
-        }
+    let text = input::whole_lines(bytes).map_err(|(line, bytes)| {
+        let NotText { expected, found, advice, .. } = input.encoding().refusal(&bytes);
+        Error::Line { path: path.to_owned(), line, expected, found, advice: advice.into() }
     })?;
     let lines: Vec<String> = text.lines().map(|line| line.trim().to_owned()).collect();
     if lines.is_empty() {

@@ -7,7 +7,7 @@ use csv::{ByteRecord, StringRecord};
 use serde_json::{Map, Value};
 
 use super::columns::Role;
-use super::encoding::Encoding;
+use super::encoding::NotText;
 use super::foreign::Foreign;
 use super::input::Input;
 use super::parquet::ParquetRows;
@@ -407,30 +407,8 @@ fn swallowed_rows(path: &Path, swallowed: Swallowed) -> Error {
 
 /// A row with something in it that its encoding does not know.
 pub(super) fn not_text(bytes: &[u8], line: u64, input: &Input<'_>) -> BadRow {
-    let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
-    let encoding = input.encoding();
-    if encoding != Encoding::UTF_8 {
-        let before = String::from_utf8_lossy(&bytes[..valid]);
-        return BadRow {
-            why: "not in the encoding of the file",
-            line,
-            expected: format!("text in {encoding}"),
-            found: format!(
-                "bytes that are none, after the first {} characters {:?}",
-                before.chars().count(),
-                excerpt(&before)
-            ),
-            advice: "say which encoding it is (--encoding NAME)",
-        };
-    }
-    let byte = bytes.get(valid).copied().unwrap_or_default();
-    BadRow {
-        why: "invalid UTF-8",
-        line,
-        expected: "UTF-8".into(),
-        found: format!("the byte 0x{byte:02x} after {valid} bytes: invalid UTF-8"),
-        advice: "say the encoding (--encoding gb18030, --encoding latin1 …), or convert the file (iconv -f LATIN1 -t UTF-8)",
-    }
+    let NotText { why, expected, found, advice, .. } = input.encoding().refusal(bytes);
+    BadRow { why, line, expected, found, advice }
 }
 
 fn zero_byte(line: u64) -> BadRow {
