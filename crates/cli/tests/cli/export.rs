@@ -183,6 +183,14 @@ fn parquet_goes_out_and_comes_in() {
     place
         .run("import --clicks parquet/judgments.parquet -o x --columns clicks=n")
         .refused(1, &["a column called n", "query, doc, grade, split"]);
+    let said = place
+        .run("import --clicks parquet/clicks.parquet --min-clicks 1 --encoding gbk -o gbk")
+        .fine();
+    assert!(
+        said.out.contains("not read as gbk: the text in Parquet is always utf-8"),
+        "{}",
+        said.out
+    );
     place.file("cut.parquet", &bytes[..bytes.len() / 2]);
     place
         .run("import --clicks cut.parquet -o x")

@@ -45,6 +45,9 @@ impl Encoding {
             Some(end) => &head[..=end],
             None => head,
         };
+        if is_iso_2022_jp(whole) {
+            return Some(Encoding(encoding_rs::ISO_2022_JP));
+        }
         if std::str::from_utf8(whole).is_ok() || mostly_utf8(whole) {
             return None;
         }
@@ -63,6 +66,26 @@ impl Encoding {
         // In Latin text most high bytes stand alone between letters.
         let paired = whole.windows(2).filter(|pair| !pair[0].is_ascii() && !pair[1].is_ascii());
         (believable && paired.count() >= wide / 2).then_some(Encoding(guess))
+    }
+
+    /// What is odd about taking a text that begins with `head` for this encoding: lines that
+    /// are UTF-8 with so many Chinese, Japanese or Korean characters that it is no accident.
+    pub(super) fn doubt(self, head: &[u8]) -> Option<String> {
+        if self.0 == encoding_rs::UTF_16LE || self.0 == encoding_rs::UTF_16BE {
+            return None;
+        }
+        let lines = head.split(|&byte| byte == b'\n').filter(|line| !line.is_ascii());
+        let (mut all, mut utf8) = (0, 0);
+        for line in lines {
+            all += 1;
+            let text = std::str::from_utf8(line).unwrap_or_default();
+            utf8 += usize::from(text.chars().filter(|c| is_wide(*c)).count() >= ENOUGH);
+        }
+        (utf8 > 0).then(|| {
+            format!(
+                "{utf8} of the first {all} lines that are not ASCII look like UTF-8 and are misread"
+            )
+        })
     }
 
     /// The UTF-8 that the bytes of `source` stand for.
@@ -182,6 +205,23 @@ fn without_mark(head: &[u8]) -> Option<Encoding> {
         .then_some(Encoding(encoding))
 }
 
+/// Whether a text shifts between ASCII and Japanese as ISO-2022-JP does, in most of the lines
+/// that shift at all.
+fn is_iso_2022_jp(text: &[u8]) -> bool {
+    if !text.is_ascii() || !text.contains(&0x1b) {
+        return false;
+    }
+    let shifts = |line: &&[u8]| line.windows(3).any(|w| matches!(w, [0x1b, b'$', b'B' | b'@']));
+    let (mut all, mut valid) = (0, 0);
+    for line in text.split(|&byte| byte == b'\n').filter(shifts) {
+        all += 1;
+        let read =
+            encoding_rs::ISO_2022_JP.decode_without_bom_handling_and_without_replacement(line);
+        valid += usize::from(read.is_some());
+    }
+    all > 0 && 2 * valid >= all
+}
+
 /// Whether at least half of the lines that are not ASCII are UTF-8.
 fn mostly_utf8(text: &[u8]) -> bool {
     let foreign = text.split(|&byte| byte == b'\n').filter(|line| !line.is_ascii());
@@ -223,7 +263,7 @@ impl<R: Read> Transcoder<R> {
             }
             // Room for the mark of a broken sequence, and for the decoder to make a step.
             while self.text.len() - written > 64 {
-                let room = self.text.len() - 1;
+                let room = self.text.len() - 2;
                 let (result, read, added) = self.decoder.decode_to_utf8_without_replacement(
                     &self.raw[self.unread.clone()],
                     &mut self.text[written..room],
@@ -237,6 +277,15 @@ impl<R: Read> Transcoder<R> {
                     DecoderResult::Malformed(..) => {
                         self.text[written] = 0xff;
                         written += 1;
+                        let taken = self.unread.start.checked_sub(1).map(|at| self.raw[at]);
+                        let encoding = self.decoder.encoding();
+                        if encoding == encoding_rs::ISO_2022_JP && read > 0 && taken == Some(b'\n')
+                        {
+                            // A line that never shifted back; the next one begins anew.
+                            self.text[written] = b'\n';
+                            written += 1;
+                            self.decoder = encoding.new_decoder_without_bom_handling();
+                        }
                     }
                 }
             }
@@ -311,6 +360,7 @@ mod tests {
             ("utf-16be", JAPANESE),
             ("shift_jis", JAPANESE),
             ("euc-jp", JAPANESE),
+            ("iso-2022-jp", JAPANESE),
             ("euc-kr", KOREAN),
             ("windows-1252", "café – naïve\n"),
             ("latin1", "Grüße\n"),
@@ -325,6 +375,9 @@ mod tests {
     fn what_an_encoding_does_not_know_is_marked_and_lines_stay() {
         let text = decoded("gb18030", b"a\x81\nb\xff\n\x81\x30\n\xb0\xae");
         assert_eq!(text, [&b"a\xff\nb\xff\n\xff0\n"[..], "爱".as_bytes()].concat());
+        // The first line does not shift back to ASCII before its end.
+        let text = decoded("iso-2022-jp", b"\x1b$B$\"\nb\n\x1b$B$$\x1b(B\n");
+        assert_eq!(text, [&[0xe3, 0x81, 0x82, 0xff][..], "\nb\nい\n".as_bytes()].concat());
         assert_eq!(decoded("utf-16le", b"a\0\x00\xd8\n\0b\0x"), b"a\xff\nb\xff");
     }
 
@@ -334,6 +387,7 @@ mod tests {
             ("gb18030", CHINESE),
             ("shift_jis", JAPANESE),
             ("euc-jp", JAPANESE),
+            ("iso-2022-jp", JAPANESE),
             ("euc-kr", KOREAN),
             ("utf-16le", CHINESE),
             ("utf-16be", "query\tdoc\n"),
@@ -345,12 +399,28 @@ mod tests {
     }
 
     #[test]
+    fn lines_of_utf8_among_others_are_doubtful() {
+        let gb: Encoding = "gb18030".parse().unwrap();
+        let pure = encoded("gb18030", CHINESE).repeat(20);
+        assert_eq!(gb.doubt(&pure), None);
+        let mixed = [&pure, CHINESE.as_bytes(), CHINESE.as_bytes()].concat();
+        assert_eq!(Encoding::detect(&mixed), Some(gb));
+        let doubt = gb.doubt(&mixed).unwrap();
+        assert!(doubt.starts_with("2 of the first 22 lines"), "{doubt}");
+    }
+
+    #[test]
     fn utf8_with_bad_lines_and_latin_text_are_not_taken_for_anything_else() {
         let mixed = [CHINESE.as_bytes(), &encoded("gb18030", CHINESE), b"x\xff\n"].concat();
         let latin = encoded("latin1", "Größe\tcafés\tél\u{e8}ves naïfs à Genève\n").repeat(50);
-        for bytes in
-            [&mixed, &latin, &CHINESE.as_bytes().to_vec(), &b"a\0b\n".repeat(9), &Vec::new()]
-        {
+        for bytes in [
+            &mixed,
+            &latin,
+            &CHINESE.as_bytes().to_vec(),
+            &b"a\0b\n".repeat(9),
+            &b"\x1b[1mbold\x1b(B $Bx\n".repeat(9),
+            &Vec::new(),
+        ] {
             assert_eq!(Encoding::detect(bytes), None, "{bytes:?}");
         }
     }

@@ -144,15 +144,13 @@ pub(crate) fn whole_text(path: &Path, lenient: bool, run: Run<'_>) -> Result<Who
         };
     }
     let mut whole = WholeText { label, text: String::with_capacity(bytes.len()), not_utf8: vec![] };
-    for (number, line) in (1..).zip(bytes.split_inclusive(|&byte| byte == b'
-')) {
+    for (number, line) in (1..).zip(bytes.split_inclusive(|&byte| byte == b'\n')) {
         match std::str::from_utf8(line) {
             Ok(line) => whole.text.push_str(line),
             Err(_) => {
                 let readable = String::from_utf8_lossy(line).trim_end().to_owned();
                 whole.not_utf8.push((number, readable));
-                whole.text.push('
-');
+                whole.text.push('\n');
             }
         }
     }
@@ -259,7 +257,9 @@ impl<'r> Input<'r> {
             });
             input.encoding = marked;
         } else if let Some(found) = encoding.map_or_else(|| Encoding::detect(&head), |_| None) {
-            input.note = Some(format!("read as {found} (detected; say --encoding to be sure)"));
+            let doubt = found.doubt(&head).map_or_else(String::new, |doubt| format!("; {doubt}"));
+            input.note =
+                Some(format!("read as {found} (detected; say --encoding to be sure){doubt}"));
             input.encoding = found;
         }
         let opening = &head[..head.len().min(OPENING)];
