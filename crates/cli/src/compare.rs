@@ -10,7 +10,7 @@ use liken::experiment::fit_and_compare;
 use liken::matchers::{FitReport, Mixture, Params};
 
 use crate::console::{Console, Usage};
-use crate::output::{Grid, TableFormat, grouped, json, remark};
+use crate::output::{Grid, TableFormat, counted, json, remark};
 use crate::settings::{ParamArgs, TextArgs, named, resolve};
 use crate::tables::{NOTHING, Table};
 use crate::variant::VariantArgs;
@@ -139,8 +139,9 @@ fn default_models(dataset: &Path, console: &Console) -> anyhow::Result<Vec<Strin
 /// Warns of what the comparison found wrong.
 pub fn warn_about(comparison: &Comparison, fits: &[(String, FitReport)], console: &Console) {
     if comparison.unread.documents > 0 {
-        console
-            .warn(format!("{} documents analyse to nothing", grouped(comparison.unread.documents)));
+        let documents = comparison.unread.documents;
+        let (one, many) = ("document analyses to nothing", "documents analyse to nothing");
+        console.warn(counted(documents, one, many));
     }
     if comparison.unread_queries > 0 {
         console.warn(format!(
@@ -173,8 +174,8 @@ pub fn write(
         Candidates::All | Candidates::Auto => "all documents are ranked",
     };
     let about = format!(
-        "{} {on} queries, {ranked}; {} without a relevant document",
-        grouped(comparison.queries),
+        "{}, {ranked}; {} without a relevant document",
+        counted(comparison.queries, &format!("{on} query"), &format!("{on} queries")),
         comparison.empty_queries
     );
     for text in [about, comparison.variant.to_string(), table(comparison).legend()] {

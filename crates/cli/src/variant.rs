@@ -8,19 +8,23 @@ use crate::settings::named;
 /// The variant of the measures: a preset, and what differs from it.
 #[derive(Args)]
 pub struct VariantArgs {
-    /// Measure as another tool does: default, trec (trec_eval), letor (LETOR's scripts), lightgbm, or web (gdeval); the flags below change it further.
+    /// Measure as another tool does: default, trec (trec_eval), letor (LETOR's scripts), lightgbm,
+    /// or web (gdeval); the flags below change it further.
     #[arg(long, value_name = "NAME", default_value = "default", value_parser = Variant::PRESETS)]
     preset: String,
 
-    /// Gain of a grade in nDCG: exp (2^g - 1), linear, or gains by grade such as 0,1,3,7 [default: the preset's].
+    /// Gain of a grade in nDCG: exp (2^g - 1), linear, or gains by grade such as 0,1,3,7 [default:
+    /// the preset's].
     #[arg(long, value_name = "GAIN")]
     gain: Option<Gain>,
 
-    /// Worth of a rank in nDCG: log2 (1/log2(i+1)) or letor (1, 1, then 1/log2(i)) [default: the preset's].
+    /// Worth of a rank in nDCG: log2 (1/log2(i+1)) or letor (1, 1, then 1/log2(i)) [default: the
+    /// preset's].
     #[arg(long, value_name = "WHICH", value_parser = ["log2", "letor"])]
     discount: Option<String>,
 
-    /// What could have been found at best: all judgments, or those of the candidates ranked [default: the preset's].
+    /// What could have been found at best: all judgments, or those of the candidates ranked
+    /// [default: the preset's].
     #[arg(long, value_name = "WHICH", value_parser = ["judgments", "candidates"])]
     ideal: Option<String>,
 
@@ -32,11 +36,13 @@ pub struct VariantArgs {
     #[arg(long, value_name = "GRADE")]
     max_grade: Option<f32>,
 
-    /// What a query without a relevant document counts: zero, one, or skip it [default: the preset's].
+    /// What a query without a relevant document counts: zero, one, or skip it [default: the
+    /// preset's].
     #[arg(long, value_name = "HOW", value_parser = ["zero", "skip", "one"])]
     empty: Option<String>,
 
-    /// Which of equal scores is first: docno-desc (the larger id) or stable (the one that came first) [default: the preset's].
+    /// Which of equal scores is first: docno-desc (the larger id) or stable (the one that came
+    /// first) [default: the preset's].
     #[arg(long, value_name = "HOW", value_parser = ["docno-desc", "stable"])]
     ties: Option<String>,
 }

@@ -214,3 +214,20 @@ fn a_dataset_without_test_or_validation_says_what_to_do() {
         .refused(1, &["no validation queries to tune", "0.5*pls+0.5*bm25"]);
     place.run("compare untuned --models bm25,0.5*pls+0.5*bm25 --dim 5 --measures AP").fine();
 }
+
+#[test]
+fn a_mean_over_no_queries_is_no_number() {
+    let place = Place::new();
+    let line = format!("compare {} --models bm25,vsm --measures AP,nDCG@5", at("data"));
+    let line = format!("{line} --relevant-from 99 --empty skip");
+    let said = place.run(&line).fine();
+    let row = said.out.lines().find(|row| row.starts_with("vsm")).unwrap();
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert!(cells[1] == "–" && cells[2].starts_with("0."), "{}", said.out);
+    // Only the other measure is tested.
+    assert!(!said.out.contains("vsm    AP "), "{}", said.out);
+    let json = place.run(&format!("{line} --format json")).fine().json();
+    let cell = &json["rows"][1]["cells"][0];
+    assert!(cell["mean"].is_null() && cell["against"].is_null(), "{cell}");
+    assert!(json["rows"][1]["cells"][1]["against"]["t"].is_number());
+}

@@ -92,7 +92,8 @@ fn compare(
 
 /// What the default files hold of ours: map, recip_rank, Rprec, nine cuts of P.
 const DEFAULT: usize = 12;
-/// What `-m all_trec` adds: nine cuts of map, of recall and of ndcg, ndcg itself, success at 1, 5, 10.
+/// What `-m all_trec` adds: nine cuts of map, of recall and of ndcg, ndcg itself, and success at
+/// 1, 5 and 10.
 const ALL: usize = DEFAULT + 31;
 
 #[test]

@@ -40,7 +40,8 @@ pub struct Evaluation {
     pub tag: String,
     /// The queries that count, by id.
     pub queries: Vec<QueryValues>,
-    /// Over the run's own queries, the ones listed, one for each column; nothing where a column is about single queries.
+    /// Over the run's own queries, which are listed above, one for each column; nothing where a
+    /// column is about single queries.
     pub summary: Vec<Option<Value>>,
     /// Judged queries for which the run has no results.
     pub missing: usize,

@@ -108,7 +108,7 @@ impl DatasetExport<'_> {
         let dataset = self.dataset;
         if !dataset.held_out_documents.is_empty() {
             written.warnings.push(format!(
-                "that {} documents are held out of training's counts is not in the export",
+                "which documents ({}) are held out of training's counts is not in the export",
                 dataset.held_out_documents.len()
             ));
         }
@@ -238,7 +238,7 @@ impl Whole {
             return Vec::new();
         }
         vec![format!(
-            "{} weights or grades were rounded to whole numbers; --format tsv and parquet keep them as they are",
+            "of the weights and grades {} had to be rounded to whole numbers; --format tsv and parquet keep them as they are",
             self.changed
         )]
     }

@@ -241,8 +241,11 @@ impl Vectors<'_> {
         }
         for set in sets.iter().filter(|set| set.zeros > 0) {
             notes.push(format!(
-                "{} of the {} {} are all zeros, because the model knows nothing of them; engines that rank by cosine refuse such vectors",
-                set.zeros, set.count, set.name
+                "{} of the {} {} {} all zeros, because the model knows nothing there; engines that rank by cosine refuse such vectors",
+                set.zeros,
+                set.count,
+                set.name,
+                if set.zeros == 1 { "is" } else { "are" }
             ));
         }
         let score = if model.parts.len() == 1 {

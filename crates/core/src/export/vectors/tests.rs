@@ -178,7 +178,7 @@ fn new_queries_are_embedded_like_search_reads_them() {
     let out = dir.path().join("out");
     let (about, files) = vectors.write(&out, false, &Run::silent()).unwrap();
     assert_eq!((about.sets[1].count, about.sets[1].zeros), (2, 1));
-    assert!(about.notes[0].contains("1 of the 2 queries are all zeros"), "{:?}", about.notes);
+    assert!(about.notes[0].contains("1 of the 2 queries is all zeros"), "{:?}", about.notes);
     let (documents, rows) = (npy(&out.join("documents.npy"), 3), npy(&out.join("queries.npy"), 3));
     let scores = model.scores(&model.read_query("far far sun").unwrap());
     for (document, score) in documents.iter().zip(scores) {
