@@ -89,8 +89,10 @@ fn place(target: &Path) -> Result<PathBuf> {
     })
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
+    use std::io::Write;
     use std::os::unix::fs::symlink;
     use std::os::unix::net::UnixListener;
 
@@ -98,7 +100,7 @@ mod tests {
 
     fn write(target: &Path, text: &str) -> Result<()> {
         let file = NewFile::create(target)?;
-        fs::write(file.temporary.path(), text).unwrap();
+        file.writer()?.write_all(text.as_bytes()).unwrap();
         file.commit()
     }
 
@@ -106,8 +108,7 @@ mod tests {
     fn a_link_stays_and_what_it_points_at_is_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name);
-        fs::create_dir(path("below")).unwrap();
-        fs::write(path("below/real"), "old").unwrap();
+        write(&path("below/real"), "old").unwrap();
         symlink("below/real", path("near")).unwrap();
         symlink(path("near"), path("far")).unwrap();
         assert!(matches!(NewFile::check(&path("far"), false), Err(Error::Exists { .. })));

@@ -1,4 +1,5 @@
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
 
 use serde_json::json;
@@ -182,7 +183,7 @@ fn what_a_log_of_events_has_beside_is_told() {
         ("shown", format!("{head}{shown}"), "the impressions and the log"),
         ("clicked", format!("query\tdoc\n{clicked}"), "made from events: the log"),
     ] {
-        fs::write(&log, text).unwrap();
+        fs::File::create(&log).unwrap().write_all(text.as_bytes()).unwrap();
         let events = Some(Table::new(log.clone()));
         let import = Import { events, min_clicks: Some(1), ..Import::default() };
         let data = dir.path().join(name);
