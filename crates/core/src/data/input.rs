@@ -538,7 +538,8 @@ mod tests {
         let message = lines.unwrap_err().to_string();
         let words = ":2: expected text in UTF-8, found the byte 0xe9 after 3 bytes: invalid UTF-8\n  convert the file (iconv";
         assert!(message.contains(words), "{message}");
-        assert_eq!(whole_text(&path, Run::silent()).unwrap_err().to_string(), message);
+        let whole = whole_text(&path, false, Run::silent()).err().unwrap();
+        assert_eq!(whole.to_string(), message);
         let bytes = std::fs::read(&path).unwrap();
         assert_eq!(whole_lines(bytes), Err((2, b"caf\xe9".to_vec())));
     }
