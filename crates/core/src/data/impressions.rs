@@ -1,5 +1,6 @@
 //! Pages of results as people saw them: which documents were shown for a query, where, and
-//! which of them were clicked. Equal pages are one list with a count.
+//! which of them were clicked. Equal pages are one list with a count; of a query with hundreds of
+//! thousands of them, pages are put together in pieces, and one may stand in each.
 //!
 //! Only what training may know is here: no list of a held-out query, no held-out document or
 //! pair in any list, and, where the split is by time, no list that reaches beyond training.
