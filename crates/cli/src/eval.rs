@@ -6,14 +6,17 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use liken::eval::trec::{Qrels, TrecRun};
-use liken::eval::trec_eval::{Column, EvalParams, Evaluation, Over, Value, columns, evaluate};
-use liken::eval::{Doubts, LOOKED_AT, RunComparison, compare_runs};
+use liken::eval::trec_eval::{
+    Column, EvalParams, Evaluation, Over, Value, columns, columns_as, evaluate,
+};
+use liken::eval::{Doubts, LOOKED_AT, RunComparison, Ties, Variant, compare_runs};
 use serde_json::json;
 
 use crate::console::{Console, Usage};
 use crate::output::{Grid, TableFormat, counted, grouped, json, remark};
 use crate::runs::{check_stdin, read_engine_run, read_judgments};
 use crate::tables::Table;
+use crate::variant::VariantArgs;
 
 /// Evaluate runs against judgments as trec_eval does, or compare several.
 #[derive(Args)]
@@ -23,11 +26,14 @@ white space, lines that begin with # are comments; .gz, .zst and - (standard inp
 Measures have trec_eval's names (map, P.5,10, ndcg_cut.10, ndcg.1=3,2=9, official, set, all_trec)
 or those of ir_measures (nDCG@10, AP, R@100, RR@10, ERR@20, RBP(p=0.8), Judged@10, AP(rel=2)@1000,
 nDCG(dcg='exp-log2')@10). One run is printed as trec_eval prints it, several as a table.
+With --preset (or --gain, --discount and so on) the measures of ir_measures' spelling are those of
+liken compare in that variant, and the table says so; RankLoss is one of them.
 
 Examples:
   liken eval qrels.txt run.trec
   liken eval -q -c -m ndcg_cut.10 -m map qrels.txt run.trec
   liken eval qrels.txt bm25.trec mine.trec -m nDCG@10 -m AP --format markdown
+  liken eval qrels.txt mine.trec --preset letor -m nDCG@5 -m AP
   liken eval qrels.txt bm25.trec mine.trec -m nDCG@10 --top 5     where they differ most
   zcat run.gz | liken eval qrels.txt - -m all_trec --format json")]
 pub struct EvalArgs {
@@ -80,6 +86,9 @@ pub struct EvalArgs {
     #[arg(long, value_name = "N")]
     top: Option<usize>,
 
+    #[command(flatten)]
+    variant: VariantArgs,
+
     /// Leave bad lines out and count them, instead of stopping at the first.
     #[arg(long)]
     lenient: bool,
@@ -117,12 +126,13 @@ const FEW_JUDGED: f64 = 0.5;
 
 pub fn run(args: &EvalArgs, console: &Console) -> anyhow::Result<()> {
     let several = args.runs.len() > 1;
-    let format = args.format.unwrap_or(if several || args.top.is_some() {
+    let own = own_variant(args)?;
+    let format = args.format.unwrap_or(if several || args.top.is_some() || own.is_some() {
         EvalFormat::Table
     } else {
         EvalFormat::Trec
     });
-    let wanted = wanted(&args.measures, format == EvalFormat::Trec)?;
+    let wanted = wanted(&args.measures, format == EvalFormat::Trec, own.as_ref())?;
     check_stdin(args.runs.iter().chain([&args.qrels]))?;
     let params = EvalParams {
         level: args.level,
@@ -175,12 +185,32 @@ pub fn run(args: &EvalArgs, console: &Console) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-fn wanted(given: &[String], as_trec_eval: bool) -> anyhow::Result<Vec<Column>> {
-    Ok(match (given.is_empty(), as_trec_eval) {
-        (true, true) => columns(&["official"])?,
-        (true, false) => columns(&FOR_TABLES)?,
-        (false, _) => columns(given)?,
+fn wanted(
+    given: &[String],
+    as_trec_eval: bool,
+    own: Option<&Variant>,
+) -> anyhow::Result<Vec<Column>> {
+    let for_tables = FOR_TABLES.map(str::to_owned);
+    let names = if given.is_empty() { &for_tables[..] } else { given };
+    Ok(match own {
+        Some(variant) => columns_as(names, variant)?,
+        None if given.is_empty() && as_trec_eval => columns(&["official"])?,
+        None => columns(names)?,
     })
+}
+
+/// The variant of our own measures, if a flag asks for one.
+fn own_variant(args: &EvalArgs) -> anyhow::Result<Option<Variant>> {
+    if !args.variant.is_given() {
+        return Ok(None);
+    }
+    let mut variant = args.variant.variant()?;
+    if args.level != 1 {
+        variant.relevant_from = args.level as f32;
+    }
+    // A run has no order but that of its scores and ids.
+    variant.ties = Ties::DocnoDesc;
+    Ok(Some(variant))
 }
 
 /// The files' names without their folders, unless two are the same. The same file again is
@@ -262,17 +292,18 @@ fn warn_about(
 }
 
 /// What was measured how, for the heading of a table.
-fn variant(params: &EvalParams, comparison: &RunComparison) -> [String; 2] {
+fn variant(params: &EvalParams, comparison: &RunComparison, own: Option<&Variant>) -> [String; 2] {
     let averaged = match (params.complete, comparison.rows.len()) {
         (true, _) => "all judged queries, missing ones as 0",
         (false, 1) => "the judged queries with results",
         (false, _) => "the judged queries with results in every run",
     };
-    let mut how = format!(
+    let trec = format!(
         "nDCG: gain g unless named otherwise, discount 1/log2(i+1), ideal from the judgments; \
          relevant: grade >= {}; ties: larger id first",
         params.level
     );
+    let mut how = own.map_or(trec, |variant| format!("{variant}; trec_eval's names as trec_eval"));
     if params.judged_only {
         how.push_str("; documents that were not judged are taken out");
     }
@@ -306,7 +337,10 @@ fn write_table(
         .map(|row| format!("{} {:.0} %", row.name, row.doubts.judged * 100.0))
         .collect();
     let judged = format!("judged of the first {LOOKED_AT}: {}", judged.join(", "));
-    for text in variant(params, comparison).into_iter().chain([judged, table.legend()]) {
+    let own = own_variant(args)?;
+    for text in
+        variant(params, comparison, own.as_ref()).into_iter().chain([judged, table.legend()])
+    {
         remark(out, format, &text)?;
     }
     writeln!(out)?;
@@ -378,7 +412,8 @@ fn write_json(
     runs: &[(String, TrecRun)],
     wanted: &[Column],
 ) -> anyhow::Result<()> {
-    let [averaged, how] = variant(params, comparison);
+    let own = own_variant(args)?;
+    let [averaged, how] = variant(params, comparison, own.as_ref());
     let mut described = serde_json::to_value(comparison)?;
     described["averaged_over"] = json!(averaged);
     described["variant"] = json!(how);
@@ -404,6 +439,7 @@ fn summary(evaluation: &Evaluation) -> serde_json::Value {
         Value::Real(value) => json!(value),
         Value::Count(count) => json!(count),
         Value::Text(text) => json!(text),
+        Value::Absent => json!(null),
     };
     let columns = evaluation.columns.iter().zip(&evaluation.summary);
     let named = columns

@@ -88,7 +88,7 @@ enum Verb {
     Similar(similar::SimilarArgs),
     Explain(explain::ExplainArgs),
     Run(run::RunArgs),
-    Fuse(fuse::FuseArgs),
+    Fuse(Box<fuse::FuseArgs>),
     Rerank(rerank::RerankArgs),
     Export(export::ExportArgs),
     Info(info::InfoArgs),

@@ -10,8 +10,8 @@ use crate::settings::named;
 pub struct VariantArgs {
     /// Measure as another tool does: default, trec (trec_eval), letor (LETOR's scripts), lightgbm,
     /// or web (gdeval); the flags below change it further.
-    #[arg(long, value_name = "NAME", default_value = "default", value_parser = Variant::PRESETS)]
-    preset: String,
+    #[arg(long, value_name = "NAME", value_parser = Variant::PRESETS)]
+    preset: Option<String>,
 
     /// Gain of a grade in nDCG: exp (2^g - 1), linear, or gains by grade such as 0,1,3,7 [default:
     /// the preset's].
@@ -48,10 +48,10 @@ pub struct VariantArgs {
 }
 
 impl VariantArgs {
-    /// Whether any flag says something else than the default.
+    /// Whether any flag is given.
     pub fn is_given(&self) -> bool {
         let said = [&self.discount, &self.ideal, &self.empty, &self.ties];
-        self.preset != "default"
+        self.preset.is_some()
             || self.gain.is_some()
             || self.relevant_from.is_some()
             || self.max_grade.is_some()
@@ -60,7 +60,7 @@ impl VariantArgs {
 
     /// The variant that the flags name, checked.
     pub fn variant(&self) -> anyhow::Result<Variant> {
-        let mut variant = Variant::preset(&self.preset)?;
+        let mut variant = Variant::preset(self.preset.as_deref().unwrap_or("default"))?;
         if let Some(gain) = self.gain {
             variant.gain = gain;
         }

@@ -280,3 +280,34 @@ fn wrong_measures_and_flags_end_with_two() {
     place.run("eval qrels").refused(2, &["RUN"]);
     place.run("eval qrels one.run --format table -m num_q").refused(1, &["a mean over queries"]);
 }
+
+#[test]
+fn presets_measure_our_own_way_and_leave_trec_evals_names_alone() {
+    let place = Place::with(&[
+        ("q", "1 0 a 2\n1 0 b 1\n1 0 c 0\n1 0 d 2\n2 0 a 0\n"),
+        ("r", "1 Q0 b 1 3 t\n1 Q0 a 2 2 t\n1 Q0 c 3 2 t\n2 Q0 a 1 1 t\n"),
+    ]);
+    let values = |flags: &str| {
+        let said = place.run(&format!("eval q r --format trec {flags}"));
+        assert_eq!(said.code, Some(0), "{}", said.err);
+        let value = |line: &str| line.split('\t').next_back().unwrap().trim().to_owned();
+        said.out.lines().map(value).collect::<Vec<_>>()
+    };
+    // Ties go to the larger id: b, c, a. DCG@3 of the first query is 1 + 3/2 in LETOR's way, with
+    // c at the second place: 1 + 0 + 3/log2(3); its ideal among the candidates 3 + 1.
+    let letor = (1.0 + 3.0 / 3f64.log2()) / 4.0 / 2.0;
+    assert_eq!(values("--preset letor -m nDCG@3"), [format!("{letor:.4}")]);
+    // LightGBM: 1/log2(i+1), and a query without anything relevant counts 1.
+    let lightgbm = ((1.0 + 3.0 / 2.0) / (3.0 + 1.0 / 3f64.log2()) + 1.0) / 2.0;
+    assert_eq!(values("--preset lightgbm -m nDCG@3"), [format!("{lightgbm:.4}")]);
+    // trec_eval's own name stays linear, with the ideal of all judgments.
+    let trec = (1.0 + 2.0 / 2.0) / (2.0 + 2.0 / 3f64.log2() + 1.0 / 2.0) / 2.0;
+    assert_eq!(values("--preset letor -m ndcg_cut.3"), [format!("{trec:.4}")]);
+    // Pairs of unlike grade: a>b wrong, a>c tied, b>c right, d (not found) below all: 2 wrong
+    // against b and c, tied with nothing. The second query has no such pair and is left out.
+    let loss = (1.0 + 0.5 + 2.0) / 5.0;
+    assert_eq!(values("-m RankLoss"), [format!("{loss:.4}")]);
+    let said = place.run("eval q r --preset letor");
+    assert!(said.out.contains("discount 1 at ranks 1 and 2"), "{}", said.out);
+    assert!(said.out.contains("ties: larger id first"), "{}", said.out);
+}

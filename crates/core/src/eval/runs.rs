@@ -5,7 +5,9 @@ use serde::Serialize;
 
 use super::cells::{Cell, cells};
 use super::trec::{Qrels, TrecRun};
-use super::trec_eval::{Column, EvalParams, Evaluation, Over, columns, evaluate};
+use super::trec_eval::{
+    Column, EvalParams, Evaluation, Over, QueryValues, Value, columns, evaluate,
+};
 use crate::{Error, Result};
 
 /// How many documents from the top are asked whether they were judged.
@@ -19,7 +21,8 @@ pub struct RunComparison {
     /// Judged queries in all.
     pub judged_queries: usize,
     /// The queries that are averaged over, by id: all that are judged if the reading is
-    /// complete, else those for which every run has results.
+    /// complete, else those for which every run has results; without those that a measure
+    /// leaves out.
     pub queries: Vec<String>,
     /// The run that others are tested against.
     pub baseline: String,
@@ -95,11 +98,11 @@ pub fn compare_runs(
     let evaluations: Vec<Evaluation> =
         runs.iter().map(|(_, run)| evaluate(qrels, run, &wanted, params)).collect::<Result<_>>()?;
     // Each list is sorted by id.
-    let everywhere = |id: &str| {
-        evaluations
-            .iter()
-            .all(|other| other.queries.binary_search_by(|query| query.id.as_str().cmp(id)).is_ok())
+    let measured = |queries: &[QueryValues], id: &str| {
+        let found = queries.binary_search_by(|query| query.id.as_str().cmp(id));
+        found.is_ok_and(|at| !queries[at].values.contains(&Value::Absent))
     };
+    let everywhere = |id: &str| evaluations.iter().all(|other| measured(&other.queries, id));
     let first = evaluations.first().map_or(&[][..], |first| &first.queries[..]);
     let queries: Vec<String> =
         first.iter().map(|query| query.id.clone()).filter(|id| everywhere(id)).collect();

@@ -3,8 +3,9 @@
 use rayon::prelude::*;
 
 use super::graded::{Graded, grades, levels};
+use super::own::own;
 use super::spelling::Column;
-use super::statistic::Over;
+use super::statistic::{Over, Statistic};
 use crate::eval::trec::{Qrels, TrecRun};
 use crate::{Error, Result};
 
@@ -67,15 +68,17 @@ pub enum Value {
     Count(u64),
     /// Printed as it is.
     Text(String),
+    /// The query is left out of the mean.
+    Absent,
 }
 
 impl Value {
-    /// As a number; 0 for a text.
+    /// As a number; 0 for a text, and where there is none.
     pub fn number(&self) -> f64 {
         match self {
             Value::Real(value) => *value,
             Value::Count(count) => *count as f64,
-            Value::Text(_) => 0.0,
+            Value::Text(_) | Value::Absent => 0.0,
         }
     }
 }
@@ -116,6 +119,11 @@ pub fn evaluate(
                 .collect();
             let value = |(column, &view): (&Column, &usize)| {
                 let (statistic, graded) = (&column.statistic, &seen[view]);
+                if let Statistic::Own { measure, variant } = statistic {
+                    let judged_only = views.kinds[view].1;
+                    let value = own(*measure, variant, ranked, judged, params, judged_only);
+                    return value.map_or(Value::Absent, Value::Real);
+                }
                 match statistic.over() {
                     Over::Nothing => Value::Text(statistic.text(graded).unwrap_or_default()),
                     Over::Sum | Over::Count => {
@@ -180,7 +188,11 @@ impl Views {
 }
 
 fn summarise(over: Over, queries: &[QueryValues], c: usize, run: &TrecRun) -> Option<Value> {
-    let n = queries.len() as f64;
+    let present = queries.iter().filter(|query| query.values[c] != Value::Absent);
+    let n = present.count() as f64;
+    if n == 0.0 && over == Over::Mean {
+        return Some(Value::Absent);
+    }
     // In the order of the queries, as trec_eval adds them.
     let sum = || queries.iter().fold(0.0, |sum, query| sum + query.values[c].number());
     Some(match over {

@@ -26,6 +26,7 @@ mod evaluate;
 mod families;
 mod gains;
 mod graded;
+mod own;
 mod print;
 mod spelling;
 mod statistic;
@@ -35,5 +36,5 @@ mod tests;
 
 pub use evaluate::{EvalParams, Evaluation, QueryValues, Value, evaluate};
 pub use gains::Gains;
-pub use spelling::{Column, columns};
+pub use spelling::{Column, columns, columns_as};
 pub use statistic::{Over, Statistic};

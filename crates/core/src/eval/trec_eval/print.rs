@@ -45,5 +45,6 @@ fn line(out: &mut impl Write, name: &str, query: &str, value: &Value) -> io::Res
         Value::Real(value) => writeln!(out, "{name:<22}\t{query}\t{value:6.4}"),
         Value::Count(value) => writeln!(out, "{name:<22}\t{query}\t{value}"),
         Value::Text(value) => writeln!(out, "{name:<22}\t{query}\t{value}"),
+        Value::Absent => Ok(()),
     }
 }

@@ -5,6 +5,7 @@
 use super::families::{FAMILIES, PERSISTENCE, Takes, nickname};
 use super::gains::Gains;
 use super::statistic::Statistic;
+use crate::eval::{Measure, Variant};
 use crate::{Error, Result};
 
 /// One value a query.
@@ -24,7 +25,7 @@ pub struct Column {
 
 const KNOWN: &str = "there are trec_eval's names (map, P.5,10, ndcg_cut.10, recall.100, \
     ndcg.1=3,2=9, official, set, all_trec …) and those of ir_measures (nDCG@10, AP, P@5, R@100, \
-    RR@10, Rprec, Bpref, Success@5, ERR@20, RBP(p=0.8), Judged@10, AP(rel=2)@1000, \
+    RR@10, Rprec, Bpref, Success@5, ERR@20, RBP(p=0.8), Judged@10, RankLoss, AP(rel=2)@1000, \
     nDCG(dcg='exp-log2')@10 …); the guide defines them all";
 
 /// The columns that `names` ask for, in their order. As in trec_eval, a measure with
@@ -58,6 +59,19 @@ pub fn columns<S: AsRef<str>>(names: &[S]) -> Result<Vec<Column>> {
             if columns.iter().all(|known| known.name != column.name) {
                 columns.push(column);
             }
+        }
+    }
+    Ok(columns)
+}
+
+/// Like [`columns`], but measures that we have ourselves and that are named as ir_measures does
+/// (nDCG@10, AP, P@5, R@100, RR, Rprec, Success@5, ERR@20, Judged@10, RankLoss) are those of
+/// `variant`. trec_eval's names stay trec_eval's.
+pub fn columns_as<S: AsRef<str>>(names: &[S], variant: &Variant) -> Result<Vec<Column>> {
+    let mut columns = columns(names)?;
+    for column in columns.iter_mut().filter(|column| column.order == FAMILIES.len()) {
+        if let Ok(measure) = column.name.parse::<Measure>() {
+            column.statistic = Statistic::Own { measure, variant: Box::new(*variant) };
         }
     }
     Ok(columns)
@@ -298,6 +312,10 @@ fn ir_measure(name: &str) -> Result<Column> {
         "numrel" => (none(S::NumRel)?, &["rel"]),
         "numret" if settings.rel.is_some() => (none(S::NumRelRet)?, &["rel"]),
         "numret" => (none(S::NumRet)?, &[]),
+        "rankloss" => {
+            let (measure, variant) = (Measure::RankLoss, Box::default());
+            (none(S::Own { measure, variant })?, &[])
+        }
         "judged" => (S::Judged { k: some()? }, &[]),
         "err" => (S::Err { k: any()?, highest: settings.max.unwrap_or(4) }, &["max"]),
         "rbp" => {

@@ -5,6 +5,7 @@ use super::gains::{
     Gains, binary_rbp, dcg, err, ideal_dcg, ndcg, ndcg_rel, normalised_gain, r_ndcg, rbp,
 };
 use super::graded::Graded;
+use crate::eval::{Measure, Variant};
 
 /// What is measured. A cut `k` is the number of documents looked at from the top;
 /// `usize::MAX` stands for all.
@@ -52,6 +53,7 @@ pub enum Statistic {
     Unjudged { k: usize },
     Judged { k: usize },
     Err { k: usize, highest: i32 },
+    Own { measure: Measure, variant: Box<Variant> },
 }
 
 /// How the values of the queries become one.
@@ -93,6 +95,8 @@ impl Statistic {
     pub(super) fn of(&self, graded: &Graded<'_>, n_docs: u64) -> f64 {
         use Statistic as S;
         match self {
+            // Looked at by itself: it wants scores and documents.
+            S::Own { .. } => 0.0,
             S::RunId | S::RelString { .. } => 0.0,
             S::NumQ => 1.0,
             S::NumRet => graded.n_retrieved() as f64,
