@@ -115,7 +115,7 @@ pub(super) fn warnings(
     let n_documents = log.documents.len();
     if !log.documents_listed && log.made.is_none() {
         warnings.push(format!(
-            "no documents were given: {n_documents} documents were made from the ids of the clicks, and they have no text; add --documents FILE"
+            "no documents were given: {n_documents} documents were made from the ids of the clicks, and they have no text but their addresses, if they have those; add --documents FILE"
         ));
     } else if log.without_text > 0 {
         warnings.push(format!(
