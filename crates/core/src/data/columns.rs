@@ -98,11 +98,6 @@ impl Column {
         !matches!(self, Column::Query | Column::Doc | Column::Grade | Column::Id | Column::Text)
     }
 
-    /// Whether it holds whole numbers, or words.
-    pub(super) fn is_whole(self) -> bool {
-        matches!(self, Column::Rank | Column::Clicked)
-    }
-
     /// Whether one column of a table may be both: queries are often their own ids, and a
     /// session may stand for a user or a page.
     fn can_share(self, other: Column) -> bool {

@@ -168,11 +168,7 @@ impl Prepared {
         let clicks = &aggregated.clicks;
         let spans = clicks.keys().next().copied().zip(clicks.keys().next_back().copied());
         Ok(EventsAbout {
-            impressions: aggregated.offers.impressions,
-            positions: aggregated.offers.ranks,
-            users: aggregated.offers.users,
-            times: aggregated.offers.times,
-            dated: aggregated.offers.dated,
+            offers: aggregated.offers,
             spans,
             cuts: timeline.cuts,
             from: from.clone(),

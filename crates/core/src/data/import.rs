@@ -214,7 +214,7 @@ impl Import {
             None => None,
             Some(previous) => {
                 previous.check_new(&log.sources)?;
-                let offers = previous.events.offers();
+                let offers = previous.events.offers;
                 if offers.times != events.offers.times || offers.dated != events.offers.dated {
                     return Err(Error::Unusable {
                         path: previous.dataset.folder.path.clone(),

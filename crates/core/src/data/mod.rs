@@ -32,6 +32,7 @@ mod said;
 mod smart;
 mod split;
 mod table;
+mod time;
 mod trec;
 
 pub use beir::is_beir;
@@ -40,7 +41,7 @@ pub use dataset::{
     SplitBy,
 };
 pub use encoding::Encoding;
-pub use events::{EventRules, EventsAbout};
+pub use events::{EventRules, EventsAbout, Offers};
 pub use import::Import;
 pub use impressions::{ImpressionList, Impressions};
 pub use input::text_lines;

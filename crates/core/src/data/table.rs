@@ -404,8 +404,7 @@ impl<'r> TableReader<'r> {
                 }
             },
         };
-        let text = text.filter(|text| !text.trim().is_empty());
-        Ok(if column.is_whole() { text.map(without_zeros) } else { text })
+        Ok(text.filter(|text| !text.trim().is_empty()))
     }
 
     /// The number in `column`, which fits into an `f32`; `None` if the table has no such
@@ -478,18 +477,6 @@ impl<'r> TableReader<'r> {
     }
 }
 
-/// A whole number without a fraction of zeros: programs that know no missing whole numbers
-/// make 12 into 12.0. Any other text as it is.
-fn without_zeros(text: Cow<'_, str>) -> Cow<'_, str> {
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let whole = |text: &str| {
-        let (whole, fraction) = text.trim().split_once('.')?;
-        let zeros = fraction.bytes().all(|byte| byte == b'0');
-        (zeros && digits(whole)).then(|| whole.to_owned())
-    };
-    whole(&text).map_or(text, Cow::Owned)
-}
-
 /// The beginning of `text`, for messages.
 pub(super) fn excerpt(text: &str) -> String {
     match text.char_indices().nth(60) {
@@ -527,27 +514,5 @@ fn empty(path: &Path) -> Error {
         path: path.to_owned(),
         problem: "holds no rows".into(),
         advice: "check that this is the right file and that it was copied whole".into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_fraction_of_zeros_is_none() {
-        for (text, whole) in [
-            ("1.0", "1"),
-            (" 12.00 ", "12"),
-            ("3.", "3"),
-            ("3", "3"),
-            ("1.5", "1.5"),
-            (".0", ".0"),
-            ("-1.0", "-1.0"),
-            ("8 3", "8 3"),
-            ("click", "click"),
-        ] {
-            assert_eq!(without_zeros(Cow::Borrowed(text)), whole);
-        }
     }
 }

@@ -2,13 +2,12 @@
 //! them, so that `--force` can tell our folder from anybody else's.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::file::StagedFolder;
+use crate::file::{Output, StagedFolder};
 use crate::{Error, Result};
 
 const ABOUT: &str = "about.json";
@@ -83,7 +82,7 @@ impl ExportFolder {
         let mut out = Output::create(&self.staged.path(ABOUT))?;
         let about = About { liken: env!("CARGO_PKG_VERSION"), files: &self.files, about };
         let text = serde_json::to_string_pretty(&about)
-            .map_err(|error| Error::damaged(&out.path, error.to_string()))?;
+            .map_err(|error| Error::damaged(out.path(), error.to_string()))?;
         out.bytes(text.as_bytes())?;
         out.bytes(b"\n")?;
         out.finish()?;
@@ -111,42 +110,6 @@ fn holds_only(folder: &Path, names: &BTreeSet<PathBuf>) -> bool {
     })
 }
 
-/// A file of an export being written.
-pub(super) struct Output {
-    path: PathBuf,
-    writer: BufWriter<File>,
-}
-
-impl Output {
-    pub(super) fn create(path: &Path) -> Result<Self> {
-        let file = File::create(path).map_err(Error::io("create", path))?;
-        let writer = BufWriter::with_capacity(1 << 20, file);
-        Ok(Output { path: path.to_owned(), writer })
-    }
-
-    pub(super) fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        self.writer.write_all(bytes).map_err(Error::io("write", &self.path))
-    }
-
-    /// Writes one line.
-    pub(super) fn line(&mut self, text: std::fmt::Arguments<'_>) -> Result<()> {
-        writeln!(self.writer, "{text}").map_err(Error::io("write", &self.path))
-    }
-
-    /// Writes one line of JSON.
-    pub(super) fn json(&mut self, value: &impl Serialize) -> Result<()> {
-        serde_json::to_writer(&mut self.writer, value)
-            .map_err(std::io::Error::from)
-            .and_then(|()| self.writer.write_all(b"\n"))
-            .map_err(Error::io("write", &self.path))
-    }
-
-    /// Writes what is left.
-    pub(super) fn finish(mut self) -> Result<()> {
-        self.writer.flush().map_err(Error::io("write", &self.path))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,7 +130,7 @@ mod tests {
         assert_eq!(fs::read_to_string(target.join("below/a.txt")).unwrap(), "a\n");
         assert!(matches!(export(&target, false), Err(Error::Exists { .. })));
         export(&target, true).unwrap();
-        File::create(target.join("below/mine.txt")).unwrap();
+        fs::File::create(target.join("below/mine.txt")).unwrap();
         let error = export(&target, true).unwrap_err().to_string();
         assert!(error.contains("holds something else than an export"), "{error}");
         assert!(target.join("below/mine.txt").exists());

@@ -3,6 +3,7 @@
 
 mod folder;
 mod lines;
+mod output;
 mod single;
 mod sort;
 mod staged;
@@ -10,8 +11,9 @@ mod tensors;
 
 pub use folder::{Folder, FolderKind, Manifest, NewFolder, checksum};
 pub use lines::{LineTable, LineTableWriter};
+pub(crate) use output::Output;
 pub use single::NewFile;
 pub(crate) use sort::{Sorted, Sorter};
 pub use staged::StagedFolder;
-pub(crate) use tensors::{ArrayFile, join_arrays};
+pub(crate) use tensors::{ArrayFile, header as tensors_header, join_arrays};
 pub use tensors::{Tensors, TensorsWriter};

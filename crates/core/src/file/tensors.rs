@@ -61,6 +61,28 @@ impl<'a> TensorsWriter<'a> {
     }
 }
 
+/// What a file begins with whose arrays follow one after the other: the length of the header,
+/// and the header. For files that are written piece by piece, because the crate wants every
+/// array whole in memory. Those with the widest numbers must come first, so that each is
+/// aligned.
+pub(crate) fn header<'n>(arrays: impl Iterator<Item = (&'n str, Dtype, Vec<usize>)>) -> Vec<u8> {
+    let mut about = serde_json::Map::new();
+    let mut end = 0;
+    for (name, dtype, shape) in arrays {
+        let start = end;
+        end += shape.iter().product::<usize>() * dtype.bitsize() / 8;
+        let array = serde_json::json!({
+            "dtype": dtype, "shape": shape, "data_offsets": [start, end],
+        });
+        about.insert(name.to_owned(), array);
+    }
+    let mut about = serde_json::Value::Object(about).to_string().into_bytes();
+    about.resize(about.len().next_multiple_of(8), b' ');
+    let mut header = (about.len() as u64).to_le_bytes().to_vec();
+    header.append(&mut about);
+    header
+}
+
 /// An array whose numbers lie in a file of their own.
 pub(crate) struct ArrayFile<'a> {
     /// Its name.
@@ -74,26 +96,11 @@ pub(crate) struct ArrayFile<'a> {
 }
 
 /// Puts arrays that lie in files together as one file at `path`, without holding them in
-/// memory. Those with the widest numbers must come first, so that each is aligned.
+/// memory, in the order of [`header`].
 pub(crate) fn join_arrays(path: &Path, arrays: &[ArrayFile<'_>]) -> Result<()> {
-    let mut header = serde_json::Map::new();
-    let mut end = 0;
-    for array in arrays {
-        let start = end;
-        end += array.len * array.dtype.bitsize() / 8;
-        let about = serde_json::json!({
-            "dtype": array.dtype,
-            "shape": [array.len],
-            "data_offsets": [start, end],
-        });
-        header.insert(array.name.to_owned(), about);
-    }
-    let mut header = serde_json::Value::Object(header).to_string().into_bytes();
-    header.resize(header.len().next_multiple_of(8), b' ');
+    let header = header(arrays.iter().map(|array| (array.name, array.dtype, vec![array.len])));
     let mut file = BufWriter::new(File::create(path).map_err(Error::io("create", path))?);
-    let written =
-        file.write_all(&(header.len() as u64).to_le_bytes()).and_then(|()| file.write_all(&header));
-    written.map_err(Error::io("write", path))?;
+    file.write_all(&header).map_err(Error::io("write", path))?;
     for array in arrays {
         let mut source = File::open(array.path).map_err(Error::io("read", array.path))?;
         io::copy(&mut source, &mut file).map_err(Error::io("write", path))?;

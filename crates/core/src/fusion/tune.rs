@@ -4,10 +4,8 @@ use rayon::prelude::*;
 
 use super::Fusion;
 use crate::eval::significance::mean;
-use crate::eval::trec::{Judgments, Qrels, Ranked, TrecRun};
+use crate::eval::trec::{Judgments, Numbered, Qrels, Ranked, TrecRun};
 use crate::eval::{Measure, Variant};
-use crate::ranking::Hit;
-use crate::sparse::Row;
 use crate::{Error, Result};
 
 /// What tuning found.
@@ -67,8 +65,8 @@ pub fn tune(
     let values: Vec<Vec<Option<f64>>> = judged
         .par_iter()
         .map(|(judgments, lists)| {
-            let grades = Graded::new(judgments);
-            let of = |hits: &[(&str, f32)]| grades.measure(measure, hits, variant);
+            let grades = Numbered::new(*judgments);
+            let of = |hits: &[(&str, f32)]| grades.measure(measure, hits.iter().copied(), variant);
             let mut values: Vec<Option<f64>> =
                 choices.iter().map(|choice| of(&choice.query(lists))).collect();
             for r in 0..lists.len() {
@@ -116,34 +114,6 @@ fn shares(n: usize) -> Vec<Vec<f64>> {
     all.sort_by_key(|share| share.iter().map(|tenths| tenths * tenths).sum::<u32>());
     let weights = |share: Vec<u32>| share.iter().map(|&t| f64::from(t) / 10.0).collect();
     all.into_iter().map(weights).collect()
-}
-
-/// The judgments of a query with its documents numbered: the judged ones in the order of ids.
-struct Graded<'a> {
-    ids: Vec<&'a str>,
-    numbers: Vec<u32>,
-    grades: Vec<f32>,
-}
-
-impl<'a> Graded<'a> {
-    fn new(judgments: &Judgments<'a>) -> Self {
-        let (ids, grades): (Vec<&str>, Vec<f32>) =
-            judgments.grades().map(|(id, grade)| (id, grade as f32)).unzip();
-        Graded { numbers: (0..ids.len() as u32).collect(), ids, grades }
-    }
-
-    fn measure(&self, measure: Measure, hits: &[(&str, f32)], variant: &Variant) -> Option<f64> {
-        let hits: Vec<Hit> = hits
-            .iter()
-            .enumerate()
-            .map(|(i, &(id, score))| {
-                // Beyond the judged, each document that is not has a number of its own.
-                let doc = self.ids.binary_search(&id).unwrap_or(self.ids.len() + i);
-                Hit { doc: doc as u32, score }
-            })
-            .collect();
-        measure.of(&hits, Row { indices: &self.numbers, values: &self.grades }, variant)
-    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,11 @@
 //! A log as somebody would have it who has not met liken: `clicks.tsv` (or, as it was written
 //! down, `events.tsv`), `documents.jsonl` and `judgments.tsv` in a folder that appears whole or not at all.
 
-use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 
-use serde::Serialize;
-
-use crate::file::StagedFolder;
-use crate::{Error, Result};
+use crate::Result;
+use crate::file::{Output, StagedFolder};
 
 /// Query, document, clicks.
 pub(super) const CLICKS: &str = "clicks.tsv";
@@ -48,14 +44,12 @@ impl RawFolder {
     }
 
     /// Starts a file of lines.
-    pub(super) fn lines(&self, name: &str) -> Result<RawTable> {
-        let path = self.staged.path(name);
-        let file = File::create(&path).map_err(Error::io("create", &path))?;
-        Ok(RawTable { path, writer: BufWriter::with_capacity(1 << 20, file) })
+    pub(super) fn lines(&self, name: &str) -> Result<Output> {
+        Output::create(&self.staged.path(name))
     }
 
     /// Starts a table with a first line of its own.
-    pub(super) fn table(&self, name: &str, header: &str) -> Result<RawTable> {
+    pub(super) fn table(&self, name: &str, header: &str) -> Result<Output> {
         let mut table = self.lines(name)?;
         table.line(format_args!("{header}"))?;
         Ok(table)
@@ -64,31 +58,5 @@ impl RawFolder {
     /// Gives the folder its name.
     pub(super) fn commit(self) -> Result<()> {
         self.staged.publish()
-    }
-}
-
-/// A file of the folder.
-pub(super) struct RawTable {
-    path: PathBuf,
-    writer: BufWriter<File>,
-}
-
-impl RawTable {
-    /// Writes one line.
-    pub(super) fn line(&mut self, text: fmt::Arguments<'_>) -> Result<()> {
-        writeln!(self.writer, "{text}").map_err(Error::io("write", &self.path))
-    }
-
-    /// Writes one line of JSON.
-    pub(super) fn json(&mut self, value: &impl Serialize) -> Result<()> {
-        serde_json::to_writer(&mut self.writer, value)
-            .map_err(io::Error::from)
-            .and_then(|()| self.writer.write_all(b"\n"))
-            .map_err(Error::io("write", &self.path))
-    }
-
-    /// Writes what is left.
-    pub(super) fn finish(mut self) -> Result<()> {
-        self.writer.flush().map_err(Error::io("write", &self.path))
     }
 }

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::group::Offers;
-use super::time;
+use super::offers::Offers;
+use crate::data::time;
 use crate::{Error, Result};
 
 /// How a raw log is read.
@@ -71,16 +71,9 @@ fn lacking(rule: &str, column: &str) -> Error {
 /// What a dataset says of the raw log it was made from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventsAbout {
-    /// Whether documents that were shown and not clicked are known.
-    pub impressions: bool,
-    /// Whether ranks are known.
-    pub positions: bool,
-    /// Whether users are known.
-    pub users: bool,
-    /// Whether times are known.
-    pub times: bool,
-    /// Whether the times have dates.
-    pub dated: bool,
+    /// What it tells beside query and document.
+    #[serde(flatten)]
+    pub offers: Offers,
     /// The first and the last span with clicks: hours since 1970, or seconds since midnight
     /// where the log has no dates.
     pub spans: Option<(i64, i64)>,
@@ -102,21 +95,11 @@ fn is_nothing(from: &(Option<String>, Option<String>)) -> bool {
 }
 
 impl EventsAbout {
-    pub(in crate::data) fn offers(&self) -> Offers {
-        Offers {
-            times: self.times,
-            dated: self.dated,
-            users: self.users,
-            ranks: self.positions,
-            impressions: self.impressions,
-        }
-    }
-
     /// Which evidence the log offers, and what that allows.
     pub fn evidence(&self) -> String {
         let matching = "matching models with sampled negatives (pls, rmls and mixes)";
         let shown = "documents shown and not clicked can serve as negatives, and clicks can be set against what was shown (click-through rates)";
-        match (self.impressions, self.positions) {
+        match (self.offers.impressions, self.offers.ranks) {
             (false, false) => format!(
                 "evidence: clicks. That is enough for {matching}; to use more, log what was shown, too"
             ),
@@ -134,31 +117,18 @@ impl EventsAbout {
 
     /// The time that the log covers, for people.
     pub fn period(&self) -> Option<String> {
-        let (first, last) = self.spans.filter(|_| self.times)?;
+        let (first, last) = self.spans.filter(|_| self.offers.times)?;
         Some(format!("from {} to {}", self.moment(first), self.moment(last)))
     }
 
     /// A span, for people.
     pub fn moment(&self, span: i64) -> String {
-        if self.dated {
+        if self.offers.dated {
             // Without its seconds, which are always 0.
             let text = time::show(span.saturating_mul(3600), true);
             text.strip_suffix(":00").unwrap_or(&text).to_owned()
         } else {
             time::show(span, false)
-        }
-    }
-}
-
-impl Offers {
-    /// What either offers.
-    pub(in crate::data) fn or(self, other: Offers) -> Offers {
-        Offers {
-            times: self.times | other.times,
-            dated: self.dated | other.dated,
-            users: self.users | other.users,
-            ranks: self.ranks | other.ranks,
-            impressions: self.impressions | other.impressions,
         }
     }
 }

@@ -77,20 +77,28 @@ impl<'a> Event<'a> {
 
 /// Whether a line of the log is a click (`Some(true)`) or a document shown.
 pub(in crate::data) fn parse_clicked(text: &str) -> Option<bool> {
-    match text.trim().to_ascii_lowercase().as_str() {
-        "1" | "1.0" | "true" | "yes" | "y" | "click" | "clicked" | "c" => Some(true),
-        "0" | "0.0" | "false" | "no" | "n" | "shown" | "show" | "impression" | "view"
-        | "viewed" | "skip" | "skipped" | "s" => Some(false),
+    match without_zeros(text.trim()).to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "y" | "click" | "clicked" | "c" => Some(true),
+        "0" | "false" | "no" | "n" | "shown" | "show" | "impression" | "view" | "viewed"
+        | "skip" | "skipped" | "s" => Some(false),
         _ => None,
     }
 }
 
-/// A rank: a whole number from 1 on, also as tables of floats write it (`3.0`). Some logs write
-/// the order of the click behind it (`8 3`).
+/// A rank: a whole number from 1 on. Some logs write the order of the click behind it (`8 3`).
 pub(in crate::data) fn parse_rank(text: &str) -> Option<u32> {
     let first = text.split_whitespace().next()?;
-    let whole = first.split_once('.').filter(|(_, zeros)| zeros.bytes().all(|b| b == b'0'));
-    whole.map_or(first, |(whole, _)| whole).parse().ok().filter(|&rank| rank > 0)
+    without_zeros(first).parse().ok().filter(|&rank| rank > 0)
+}
+
+/// A whole number without a fraction of zeros: programs that know no missing whole numbers
+/// make 12 into 12.0. Any other text as it is.
+fn without_zeros(text: &str) -> &str {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    match text.split_once('.') {
+        Some((whole, zeros)) if digits(whole) && zeros.bytes().all(|b| b == b'0') => whole,
+        _ => text,
+    }
 }
 
 #[cfg(test)]
@@ -102,6 +110,25 @@ mod tests {
     fn texts() -> impl Strategy<Value = (String, String, String, String, String)> {
         let text = "[ -~é中]{0,4}";
         (text, text, text, text, text)
+    }
+
+    #[test]
+    fn a_fraction_of_zeros_is_none() {
+        for (text, whole) in [
+            ("1.0", "1"),
+            ("12.00", "12"),
+            ("3.", "3"),
+            ("3", "3"),
+            ("1.5", "1.5"),
+            (".0", ".0"),
+            ("-1.0", "-1.0"),
+            ("8 3", "8 3"),
+            ("click", "click"),
+        ] {
+            assert_eq!(without_zeros(text), whole);
+        }
+        assert_eq!([" 12.00 ", "8.0 3"].map(parse_rank), [Some(12), Some(8)]);
+        assert_eq!(["1.0", " 0.00", "1.5"].map(parse_clicked), [Some(true), Some(false), None]);
     }
 
     #[test]

@@ -6,30 +6,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::EventRules;
 use super::event::Event;
-use super::query_log::{Builder, QueryLog, Shown, Span, place_on_page};
+use super::offers::Offers;
+use super::query_log::{Builder, QueryLog, Shown, place_on_page};
 use crate::file::{Sorted, Sorter};
 use crate::{Error, Result, Run};
 
 /// Events of one user and query further apart than this are different pages, in seconds.
 const PAGE_GAP: i64 = 30 * 60;
-
-/// What a log offers, known once all of it is read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::data) struct Offers {
-    pub times: bool,
-    /// Whether times have dates.
-    pub dated: bool,
-    pub users: bool,
-    pub ranks: bool,
-    /// Whether documents that were not clicked are there, too.
-    pub impressions: bool,
-}
-
-impl Offers {
-    fn span(self, seconds: i64) -> Span {
-        if self.dated { seconds.div_euclid(3600) } else { seconds }
-    }
-}
 
 /// Events that were left out, and why.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

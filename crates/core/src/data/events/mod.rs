@@ -13,9 +13,9 @@ mod add;
 mod event;
 mod group;
 mod kept;
+mod offers;
 mod query_log;
 mod read;
-pub(super) mod time;
 mod timeline;
 
 #[cfg(test)]
@@ -26,8 +26,9 @@ use std::path::{Path, PathBuf};
 
 pub use about::{EventRules, EventsAbout};
 pub(super) use event::Event;
-pub(super) use group::{LeftOut, Offers};
+pub(super) use group::LeftOut;
 pub(super) use kept::{FILE, KeptLog};
+pub use offers::Offers;
 pub(super) use query_log::{QueryLog, Shown, Span};
 pub(super) use timeline::{Cuts, Timeline};
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::group::Offers;
+use super::offers::Offers;
 use super::query_log::Span;
-use super::time;
 use crate::data::split::Part;
+use crate::data::time;
 use crate::{Error, Result};
 
 /// Parts by time, and weights by age.
@@ -93,11 +93,9 @@ impl Cuts<'_> {
         let given = |name: &str, text: Option<&str>| {
             let Some(text) = text else { return Ok(None) };
             match time::parse(text) {
-                Some(moment) if moment.dated == offers.dated => Ok(Some(if offers.dated {
-                    moment.seconds.div_euclid(3600)
-                } else {
-                    moment.seconds
-                })),
+                Some(moment) if moment.dated == offers.dated => {
+                    Ok(Some(offers.span(moment.seconds)))
+                }
                 Some(_) => Err(Error::parameter(
                     name,
                     text,

@@ -3,9 +3,11 @@
 
 mod gathered;
 mod lists;
+mod numbered;
 mod read;
 mod write;
 
 pub use lists::{Judgments, Qrels, Ranked, RunHit, TrecRun};
+pub(crate) use numbered::Numbered;
 pub use read::{read_qrels, read_run};
 pub use write::write_run;

@@ -113,7 +113,7 @@ impl DatasetExport<'_> {
             ));
         }
         if let Some(events) = &dataset.about().events {
-            let lost = match events.impressions {
+            let lost = match events.offers.impressions {
                 true => "the impressions and the log that further days are appended to are",
                 false => "the log that further days are appended to is",
             };

@@ -17,8 +17,9 @@ use std::path::Path;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::folder::{ExportFolder, ExportedFile, Output};
+use super::folder::{ExportFolder, ExportedFile};
 use crate::features::QueryTerms;
+use crate::file::Output;
 use crate::matchers::{Bilinear, Matcher, Model, Part};
 use crate::{Error, Result, Run};
 
