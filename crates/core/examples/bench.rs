@@ -30,7 +30,7 @@ use liken::{Error, Result, Run};
 use rayon::prelude::*;
 
 const USAGE: &str = "usage: bench one-week OUTPUT
-       bench copy|triad|product|into|transpose|operator|svd|measures|bm25 INPUT OUTPUT THREADS";
+       bench copy|triad|product|into|transpose|operator|svd|sweeps|measures|bm25 INPUT OUTPUT THREADS";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -56,6 +56,7 @@ fn run(args: &[&str]) -> std::result::Result<(), Box<dyn std::error::Error>> {
                 "transpose" => transpose,
                 "operator" => operator,
                 "svd" => svd,
+                "sweeps" => sweeps,
                 "measures" => measures,
                 "bm25" => bm25,
                 _ => return Err(USAGE.into()),
@@ -159,7 +160,7 @@ fn operator(input: &Tensors, output: &Path) -> Result<()> {
     let (c, b) = (read_operator(input)?, dense(input, "b")?);
     let result = passes(|| {
         let mut out = Dense::zeros(c.d_x(), b.n_cols());
-        c.apply(&b, &mut out);
+        c.apply(&b, &mut out).expect("room for the product");
         out
     });
     write_dense(output, &result)
@@ -179,6 +180,45 @@ fn svd(input: &Tensors, output: &Path) -> Result<()> {
         .array("v", &side(&svd.v), svd.v.values())
         .array("iterations", &[1], &[svd.iterations as u64])
         .write(output)
+}
+
+/// Sweeps of RMLS from the random start: prints the seconds of each, for every line on stdin a
+/// sweep. Writes both maps.
+fn sweeps(input: &Tensors, output: &Path) -> Result<()> {
+    let (_, dim) = input.array::<u64>("dim")?;
+    let (_, share) = input.array::<f64>("share")?;
+    let (penalty, rho) = match share[0] {
+        0.0 => (Penalty::None, 0.0),
+        share => (Penalty::Relative, share),
+    };
+    let rmls = Rmls {
+        dim: dim[0] as usize,
+        start: Start::Random,
+        sweeps: 1_000_000,
+        penalty,
+        rho_x: rho,
+        rho_y: rho,
+        ..Rmls::default()
+    };
+    let data = Weighted { x: input.csr("x")?, r: input.csr("r")?, y: input.csr("y")? };
+    let lines = Mutex::new(std::io::stdin().lines());
+    let start = Mutex::new(None::<Instant>);
+    // A sweep begins with an even number of half-sweeps done; it waits for its line.
+    let progress = |progress: Progress<'_>| {
+        if progress.stage.starts_with("RMLS") && progress.done.is_multiple_of(2) {
+            let mut start = start.lock().expect("one thread");
+            if let Some(start) = *start {
+                println!("{}", start.elapsed().as_secs_f64());
+            }
+            *start = lines.lock().expect("one thread").next().map(|_| Instant::now());
+        }
+    };
+    let cancelled = || start.lock().expect("one thread").is_none_or(|_| false);
+    let _ = (&output, cancelled);
+    match rmls.fit(data, &Run::new(&progress, &|| false), None) {
+        Err(Error::Cancelled) | Ok(_) => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 fn read_operator(input: &Tensors) -> Result<Operator> {

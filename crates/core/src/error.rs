@@ -119,6 +119,14 @@ pub enum Error {
         /// What the user can do.
         advice: String,
     },
+    /// The work needs more memory than it may take.
+    #[error("not enough memory: {what}\n  {advice}")]
+    Memory {
+        /// What is needed and what there is.
+        what: String,
+        /// What the user can do.
+        advice: String,
+    },
     /// The user asked to stop.
     #[error("stopped; nothing was written")]
     Cancelled,

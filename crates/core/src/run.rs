@@ -1,6 +1,9 @@
-//! What a long piece of work tells its caller, and how the caller stops it.
+//! What a long piece of work tells its caller, how the caller stops it, and how much memory it
+//! may take.
 
-use crate::{Error, Result};
+use std::path::{Path, PathBuf};
+
+use crate::{Error, Result, memory};
 
 /// How far a piece of work has come.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +22,8 @@ pub struct Progress<'a> {
 pub struct Run<'a> {
     progress: &'a (dyn Fn(Progress<'_>) + Sync),
     cancelled: &'a (dyn Fn() -> bool + Sync),
+    memory: Option<u64>,
+    scratch: Option<&'a Path>,
 }
 
 impl<'a> Run<'a> {
@@ -27,12 +32,38 @@ impl<'a> Run<'a> {
         progress: &'a (dyn Fn(Progress<'_>) + Sync),
         cancelled: &'a (dyn Fn() -> bool + Sync),
     ) -> Self {
-        Run { progress, cancelled }
+        Run { progress, cancelled, memory: None, scratch: None }
     }
 
     /// A run that reports to nobody and is never stopped.
     pub fn silent() -> Run<'static> {
-        Run { progress: &|_| {}, cancelled: &|| false }
+        Run::new(&|_| {}, &|| false)
+    }
+
+    /// The same, but the process may not take more than `memory` bytes in all.
+    pub fn within(self, memory: u64) -> Self {
+        Run { memory: Some(memory), ..self }
+    }
+
+    /// The same, but scratch files are made in `folder`.
+    pub fn with_scratch(self, folder: &'a Path) -> Self {
+        Run { scratch: Some(folder), ..self }
+    }
+
+    /// The bytes that the process may take in all: four fifths of what there is, unless the
+    /// caller said otherwise.
+    pub fn memory(&self) -> u64 {
+        self.memory.unwrap_or_else(|| (memory::available() + memory::resident()) / 5 * 4)
+    }
+
+    /// The bytes that the process may take beyond what it has already.
+    pub fn memory_left(&self) -> u64 {
+        self.memory().saturating_sub(memory::resident())
+    }
+
+    /// Where to make scratch files.
+    pub fn scratch(&self) -> PathBuf {
+        self.scratch.map_or_else(std::env::temp_dir, Path::to_owned)
     }
 
     /// Reports progress; an error if the caller wants to stop. Call it a few times a second,

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::Dataset;
 use crate::linalg::{Dense, dot_f64};
-use crate::matchers::{Bilinear, Matcher, Model};
+use crate::matchers::{Bilinear, Map, Matcher, Model};
 use crate::{Error, Result, Run};
 use forms::Forms;
 
@@ -221,10 +221,10 @@ struct Directions {
 }
 
 impl Directions {
-    fn of(model: &Model, map: &Dense, uses: &[u32], min_count: u32) -> Self {
+    fn of(model: &Model, map: &Map, uses: &[u32], min_count: u32) -> Self {
         let norm = |term: u32| {
             let row = map.row(term as usize);
-            dot_f64(row, row).sqrt()
+            dot_f64(&row, &row).sqrt()
         };
         let listed = |term: &u32| {
             uses[*term as usize] >= min_count.max(1)
@@ -232,9 +232,13 @@ impl Directions {
                 && norm(*term) > 0.0
         };
         let terms: Vec<u32> = (0..model.counts.n_terms() as u32).filter(listed).collect();
-        let rows = Dense::from_fn(terms.len(), map.n_cols(), |i, k| {
-            (f64::from(map.row(terms[i] as usize)[k]) / norm(terms[i])) as f32
-        });
+        let mut rows = Dense::zeros(terms.len(), map.n_cols());
+        for (i, &term) in terms.iter().enumerate() {
+            let (row, norm) = (map.row(term as usize), norm(term));
+            for (out, &value) in rows.row_mut(i).iter_mut().zip(&*row) {
+                *out = (f64::from(value) / norm) as f32;
+            }
+        }
         Directions { terms, rows }
     }
 }

@@ -157,6 +157,11 @@ impl Tensors {
         Ok((tensor.shape().to_vec(), values))
     }
 
+    /// Whether the file holds an array called `name`.
+    pub fn has(&self, name: &str) -> Result<bool> {
+        Ok(self.parse()?.tensor(name).is_ok())
+    }
+
     /// The sparse matrix `name`, checked.
     pub fn csr(&self, name: &str) -> Result<Csr> {
         let (_, starts) = self.array::<u64>(&format!("{name}.starts"))?;

@@ -8,6 +8,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::random::Random;
+use crate::sparse::PANEL;
 
 /// Rows drawn from one stream of random numbers. Part of what a seed means: never change it.
 const ROWS_PER_STREAM: usize = 1024;
@@ -148,6 +149,32 @@ impl Dense {
             first: columns.start,
             width: columns.len(),
         }
+    }
+
+    /// Copies `columns` into a panel; what they leave of it becomes zero.
+    ///
+    /// # Panics
+    /// If the panel has other rows, or there are more columns than it holds.
+    pub fn copy_to_panel(&self, columns: Range<usize>, panel: &mut [f32]) {
+        assert_eq!(panel.len(), self.n_rows * PANEL, "a panel of as many rows");
+        let (rows, _) = panel.as_chunks_mut::<PANEL>();
+        rows.par_iter_mut().enumerate().with_min_len(ROWS_PER_STREAM).for_each(|(i, row)| {
+            let (filled, rest) = row.split_at_mut(columns.len());
+            filled.copy_from_slice(&self.row(i)[columns.clone()]);
+            rest.fill(0.0);
+        });
+    }
+
+    /// Copies the first columns of a panel into `columns`.
+    ///
+    /// # Panics
+    /// If the panel has other rows, or there are more columns than it holds.
+    pub fn copy_from_panel(&mut self, columns: Range<usize>, panel: &[f32]) {
+        assert_eq!(panel.len(), self.n_rows * PANEL, "a panel of as many rows");
+        let (rows, _) = panel.as_chunks::<PANEL>();
+        self.rows_mut().zip(rows).with_min_len(ROWS_PER_STREAM).for_each(|(row, from)| {
+            row[columns.clone()].copy_from_slice(&from[..columns.len()]);
+        });
     }
 
     /// The first `n` columns as a matrix of their own.

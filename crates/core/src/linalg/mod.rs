@@ -3,18 +3,24 @@
 //! Everything here gives the same bits at any number of threads: work is cut into blocks by
 //! the shape of the data alone, and partial sums are added in the order of the blocks.
 
+mod buffer;
 mod dense;
 mod operator;
 #[cfg(test)]
 pub(crate) mod oracle;
 mod orthonormal;
+mod packed;
+mod panels;
 mod small;
 mod svd;
 mod threshold;
 
+pub use buffer::Buffer;
 pub use dense::{BlockMut, BlockRef, Dense, dot, dot_f64};
-pub use operator::{Centring, Operator};
+pub use operator::{Centring, Operator, Scaled, Scratch, Shape, Side, Way};
 pub use orthonormal::orthonormalise;
+pub use packed::{Packed, packed_bytes};
+pub use panels::{Panel, Panels, n_panels, squared};
 pub use small::effective_rank;
 pub(crate) use svd::{CENTRING_ERROR, nothing_there};
 pub use svd::{Svd, SvdParams, randomised_svd};

@@ -2,25 +2,26 @@
 //!
 //! C·B = Xᵀ(R(Y·B)), less a·(bᵀB) where a centring a·bᵀ is taken off. Three sparse products
 //! cost (nnz X + nnz R + nnz Y) multiply-adds per column of B whatever C looks like, while
-//! one frequent word is enough to make C nearly dense. Columns go through in equal blocks of at
-//! most [`WIDTH`], so that the products in between take n × [`WIDTH`] numbers, not n × k.
+//! one frequent word is enough to make C nearly dense. Where C is so sparse that it holds fewer
+//! entries than its factors, it is formed after all (the papers' Algorithm 1): [`Operator::new`]
+//! counts, and [`Operator::way`] says what it chose.
 //!
-//! The transposes of the three factors are kept: twice the memory, and every product is a
-//! pass over rows.
+//! Columns go through in panels of [`PANEL`], so that the products in between take n × [`PANEL`]
+//! numbers and stay in the cache where they can. The transposes are kept: twice the memory, and
+//! every product is a pass over rows.
+
+use std::fmt;
 
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BlockRef, Dense};
-use crate::sparse::{Csr, check_shapes, csr_times_dense};
+use super::{Buffer, Dense};
+use crate::sparse::{
+    Csr, Lane, PANEL, Tasked, check_shapes, explicit_c, nnz_of_product3_up_to, times_panel,
+};
 use crate::{Error, Result};
 
-/// The most latent columns that go through the factors together. A narrow block costs nearly as
-/// many jumps in memory as a wide one.
-const WIDTH: usize = 96;
-/// Columns that the kernel sums at once.
-const LANES: usize = 8;
 /// Rows whose share of bᵀB is summed by one thread.
 const ROWS_PER_SUM: usize = 4096;
 
@@ -37,16 +38,82 @@ pub enum Centring {
     Clicks,
 }
 
+/// Which side a product yields rows for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Query features: C·B.
+    X,
+    /// Document features: Cᵀ·B.
+    Y,
+}
+
+impl Side {
+    /// The other side.
+    pub fn other(self) -> Side {
+        match self {
+            Side::X => Side::Y,
+            Side::Y => Side::X,
+        }
+    }
+}
+
 /// C = Xᵀ R Y, less its centring, as something that multiplies blocks of columns.
 #[derive(Debug, Clone)]
 pub struct Operator {
-    x: Csr,
-    r: Csr,
-    y: Csr,
-    x_t: Csr,
-    r_t: Csr,
-    y_t: Csr,
+    form: Form,
+    way: Way,
+    shape: Shape,
     correction: Option<Correction>,
+}
+
+/// The sizes of X, R and Y.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Rows of X and R.
+    pub n_queries: usize,
+    /// Rows of Y, columns of R.
+    pub n_docs: usize,
+    /// Columns of X.
+    pub d_x: usize,
+    /// Columns of Y.
+    pub d_y: usize,
+    /// Non-zeros of X.
+    pub nnz_x: usize,
+    /// Non-zeros of Y.
+    pub nnz_y: usize,
+    /// Non-zeros of R.
+    pub nnz_r: usize,
+}
+
+/// What is multiplied with, for C·B and for Cᵀ·B.
+#[derive(Debug, Clone)]
+enum Form {
+    Factors(Box<[[Tasked; 3]; 2]>),
+    Explicit(Box<[Tasked; 2]>),
+}
+
+/// How the products with C go, and what was counted to choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Way {
+    /// Whether C itself was formed.
+    pub explicit: bool,
+    /// Non-zeros of X, R and Y together: multiply-adds per column through the factors.
+    pub factors: u64,
+    /// Non-zeros of C; nothing where counting stopped, as there are more than in the factors.
+    pub c: Option<u64>,
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Way { explicit, factors, c } = self;
+        match (explicit, c) {
+            (true, Some(c)) => {
+                write!(f, "C itself: {c} non-zeros, its three factors have {factors}")
+            }
+            (_, Some(c)) => write!(f, "three factors: {factors} non-zeros, C itself has {c}"),
+            (_, None) => write!(f, "three factors: {factors} non-zeros, C itself has more"),
+        }
+    }
 }
 
 /// The rank-one matrix a·bᵀ.
@@ -56,12 +123,35 @@ struct Correction {
     b: Vec<f64>,
 }
 
+/// Room for the products in between, of one panel.
+pub struct Scratch {
+    docs: Buffer,
+    queries: Buffer,
+}
+
+/// The values of the first factor of a product, with the rows of B scaled on the way.
+pub struct Scaled {
+    side: Side,
+    values: Vec<f32>,
+    /// The side of the centring that meets B, scaled, too.
+    correction: Option<Vec<f64>>,
+}
+
 impl Operator {
     /// The operator of X (queries × query features), R (queries × documents, weighted) and Y
     /// (documents × document features).
     pub fn new(x: Csr, r: Csr, y: Csr, centring: Centring) -> Result<Self> {
         check_shapes(&x, &r, &y)?;
-        let (x_t, r_t, y_t) = (x.transpose(), r.transpose(), y.transpose());
+        let factors = (x.nnz() + r.nnz() + y.nnz()) as u64;
+        let x_t = x.transpose();
+        // Counting stops where forming C no longer pays.
+        let c = nnz_of_product3_up_to(&x_t, &r, &y, factors);
+        let explicit = c.is_some_and(|c| c < factors);
+        Operator::in_form(x, x_t, r, y, centring, Way { explicit, factors, c })
+    }
+
+    fn in_form(x: Csr, x_t: Csr, r: Csr, y: Csr, centring: Centring, way: Way) -> Result<Self> {
+        let (r_t, y_t) = (r.transpose(), y.transpose());
         let correction = match centring {
             Centring::None => None,
             Centring::Mean => {
@@ -71,54 +161,169 @@ impl Operator {
             }
             Centring::Clicks => clicks_correction(&r, &x_t, &r_t, &y_t)?,
         };
-        Ok(Operator { x, r, y, x_t, r_t, y_t, correction })
+        let shape = Shape {
+            n_queries: x.n_rows(),
+            n_docs: y.n_rows(),
+            d_x: x.n_cols(),
+            d_y: y.n_cols(),
+            nnz_x: x.nnz(),
+            nnz_y: y.nnz(),
+            nnz_r: r.nnz(),
+        };
+        // An entry of C may overflow: then the products say so, and where.
+        let c = if way.explicit { explicit_c(&x, &r, &y).ok() } else { None };
+        let way = Way { explicit: c.is_some(), ..way };
+        let form = match c {
+            Some(c) => {
+                let c_t = c.transpose();
+                Form::Explicit(Box::new([c, c_t].map(Tasked::new)))
+            }
+            None => Form::Factors(Box::new([
+                [y, r, x_t].map(Tasked::new),
+                [x, r_t, y_t].map(Tasked::new),
+            ])),
+        };
+        Ok(Operator { form, way, shape, correction })
+    }
+
+    /// The sizes of its factors.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// How the products go.
+    pub fn way(&self) -> Way {
+        self.way
+    }
+
+    /// Room for the products in between.
+    pub fn scratch(&self) -> Result<Scratch> {
+        let rows = |n: usize| if self.way.explicit { 0 } else { n * PANEL };
+        Ok(Scratch {
+            docs: Buffer::zeros(rows(self.shape.n_docs))?,
+            queries: Buffer::zeros(rows(self.shape.n_queries))?,
+        })
+    }
+
+    /// Prepares products for `side` with diag(`scale`)·B in place of B.
+    ///
+    /// # Panics
+    /// If there is not one factor per row of B.
+    pub fn scaled(&self, side: Side, scale: Option<&[f32]>) -> Scaled {
+        let first = match &self.form {
+            Form::Factors(factors) => &factors[side as usize][0],
+            Form::Explicit(c) => &c[side as usize],
+        };
+        let matrix = first.matrix();
+        let right = self.correction.as_ref().map(|correction| correction.right(side).to_vec());
+        let Some(scale) = scale else {
+            return Scaled { side, values: matrix.values().to_vec(), correction: right };
+        };
+        assert_eq!(scale.len(), matrix.n_cols(), "one factor per row of B");
+        let mut values = matrix.values().to_vec();
+        values
+            .par_iter_mut()
+            .zip(matrix.indices())
+            .for_each(|(value, &column)| *value *= scale[column as usize]);
+        let correction = right.map(|right| {
+            right.iter().zip(scale).map(|(right, &scale)| right * f64::from(scale)).collect()
+        });
+        Scaled { side, values, correction }
+    }
+
+    /// Calls `finish(i, row, out_i, about_i)` with every row of the product of C (or Cᵀ) and the
+    /// panel `b`.
+    ///
+    /// # Panics
+    /// If `b` and `out` are not panels of their sides' features.
+    pub fn times_panel<T: Send>(
+        &self,
+        first: &Scaled,
+        b: &[f32],
+        scratch: &mut Scratch,
+        out: &mut [f32],
+        about: &mut [T],
+        finish: impl Fn(usize, &mut Lane, &mut Lane, &mut T) + Sync,
+    ) {
+        let side = first.side;
+        let projection = first.correction.as_ref().map(|right| weighted_row_sum(right, b));
+        let left = self.correction.as_ref().map(|correction| correction.left(side));
+        let finish = |i: usize, sums: &mut Lane, out: &mut Lane, about: &mut T| {
+            if let (Some(left), Some(projection)) = (left, &projection) {
+                for (value, p) in sums.iter_mut().zip(projection) {
+                    *value = (f64::from(*value) - left[i] * p) as f32;
+                }
+            }
+            finish(i, sums, out, about);
+        };
+        match &self.form {
+            Form::Explicit(c) => c[side as usize].times(&first.values, b, out, about, finish),
+            Form::Factors(factors) => {
+                let [f1, f2, f3] = &factors[side as usize];
+                let Scratch { docs, queries } = scratch;
+                let (inner, outer) = match side {
+                    Side::X => (docs, queries),
+                    Side::Y => (queries, docs),
+                };
+                times_panel(f1, &first.values, b, inner);
+                times_panel(f2, f2.matrix().values(), inner, outer);
+                f3.times(f3.matrix().values(), outer, out, about, finish);
+            }
+        }
     }
 
     /// out = C·B, for B with one row per document feature.
     ///
     /// # Panics
     /// If `b` is not d_y × k or `out` is not d_x × k.
-    pub fn apply(&self, b: &Dense, out: &mut Dense) {
-        chain([&self.y, &self.r, &self.x_t], b, out);
-        if let Some(Correction { a: left, b: right }) = &self.correction {
-            subtract_rank_one(left, right, b, out);
-        }
+    pub fn apply(&self, b: &Dense, out: &mut Dense) -> Result<()> {
+        self.product(Side::X, b, out)
     }
 
     /// out = Cᵀ·B, for B with one row per query feature.
     ///
     /// # Panics
     /// If `b` is not d_x × k or `out` is not d_y × k.
-    pub fn apply_transpose(&self, b: &Dense, out: &mut Dense) {
-        chain([&self.x, &self.r_t, &self.y_t], b, out);
-        if let Some(Correction { a: left, b: right }) = &self.correction {
-            subtract_rank_one(right, left, b, out);
+    pub fn apply_transpose(&self, b: &Dense, out: &mut Dense) -> Result<()> {
+        self.product(Side::Y, b, out)
+    }
+
+    /// Panel after panel.
+    fn product(&self, side: Side, b: &Dense, out: &mut Dense) -> Result<()> {
+        assert_eq!(b.n_rows(), self.d(side.other()), "one row of B per feature of its side");
+        assert_eq!(out.n_rows(), self.d(side), "one row of the product per feature of its side");
+        assert_eq!(b.n_cols(), out.n_cols(), "as many columns out as in");
+        let first = self.scaled(side, None);
+        let mut scratch = self.scratch()?;
+        let mut here = Buffer::zeros(b.n_rows() * PANEL)?;
+        let mut there = Buffer::zeros(out.n_rows() * PANEL)?;
+        let mut nothing = vec![(); out.n_rows()];
+        for start in (0..b.n_cols()).step_by(PANEL) {
+            let columns = start..(start + PANEL).min(b.n_cols());
+            b.copy_to_panel(columns.clone(), &mut here);
+            let keep = |_, sums: &mut Lane, out: &mut Lane, (): &mut ()| *out = *sums;
+            self.times_panel(&first, &here, &mut scratch, &mut there, &mut nothing, keep);
+            out.copy_from_panel(columns, &there);
+        }
+        Ok(())
+    }
+
+    /// The number of features of a side.
+    pub fn d(&self, side: Side) -> usize {
+        match side {
+            Side::X => self.shape.d_x,
+            Side::Y => self.shape.d_y,
         }
     }
 
     /// The number of query features, the rows of C.
     pub fn d_x(&self) -> usize {
-        self.x.n_cols()
+        self.shape.d_x
     }
 
     /// The number of document features, the columns of C.
     pub fn d_y(&self) -> usize {
-        self.y.n_cols()
-    }
-
-    /// X, queries × query features.
-    pub fn x(&self) -> &Csr {
-        &self.x
-    }
-
-    /// Y, documents × document features.
-    pub fn y(&self) -> &Csr {
-        &self.y
-    }
-
-    /// R, queries × documents, weighted.
-    pub fn r(&self) -> &Csr {
-        &self.r
+        self.shape.d_y
     }
 
     /// The norm of what the centring takes off, zero without one. Rounding errors have its
@@ -126,6 +331,18 @@ impl Operator {
     pub fn correction_norm(&self) -> f64 {
         let norm = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
         self.correction.as_ref().map_or(0.0, |Correction { a, b }| norm(a) * norm(b))
+    }
+}
+
+impl Correction {
+    /// What multiplies the rows of the product.
+    fn left(&self, side: Side) -> &[f64] {
+        if side == Side::X { &self.a } else { &self.b }
+    }
+
+    /// What meets B.
+    fn right(&self, side: Side) -> &[f64] {
+        if side == Side::X { &self.b } else { &self.a }
     }
 }
 
@@ -149,50 +366,21 @@ fn clicks_correction(r: &Csr, x_t: &Csr, r_t: &Csr, y_t: &Csr) -> Result<Option<
     Ok(Some(Correction { a, b }))
 }
 
-/// out = third·(second·(first·B)), a block of columns after the other.
-fn chain(factors: [&Csr; 3], b: &Dense, out: &mut Dense) {
-    let [first, second, third] = factors;
-    assert_eq!(b.n_rows(), first.n_cols(), "one row of B per feature of its side");
-    assert_eq!(out.n_rows(), third.n_rows(), "one row of the product per feature of its side");
-    assert_eq!(b.n_cols(), out.n_cols(), "as many columns out as in");
-    let n_blocks = b.n_cols().div_ceil(WIDTH).max(1);
-    let width = b.n_cols().div_ceil(n_blocks).next_multiple_of(LANES);
-    let mut inner = Dense::zeros(first.n_rows(), width);
-    let mut outer = Dense::zeros(second.n_rows(), width);
-    for start in (0..b.n_cols()).step_by(width.max(1)) {
-        let columns = start..(start + width).min(b.n_cols());
-        let here = 0..columns.len();
-        csr_times_dense(first, b.block(columns.clone()), inner.block_mut(here.clone()));
-        csr_times_dense(second, inner.block(here.clone()), outer.block_mut(here.clone()));
-        csr_times_dense(third, outer.block(here), out.block_mut(columns));
-    }
-}
-
-/// out −= left·(rightᵀB).
-fn subtract_rank_one(left: &[f64], right: &[f64], b: &Dense, out: &mut Dense) {
-    let projection = weighted_row_sum(right, b.block(0..b.n_cols()));
-    out.rows_mut().zip(left).for_each(|(row, &a)| {
-        for (value, p) in row.iter_mut().zip(&projection) {
-            *value = (f64::from(*value) - a * p) as f32;
-        }
-    });
-}
-
 /// Σ_i weight_i·(row i), in f64 over fixed blocks of rows.
-fn weighted_row_sum(weights: &[f64], block: BlockRef<'_>) -> Vec<f64> {
-    let shares: Vec<Vec<f64>> = weights
+fn weighted_row_sum(weights: &[f64], panel: &[f32]) -> [f64; PANEL] {
+    let (rows, _) = panel.as_chunks::<PANEL>();
+    let shares: Vec<[f64; PANEL]> = weights
         .par_chunks(ROWS_PER_SUM)
-        .enumerate()
-        .map(|(chunk, weights)| {
-            let mut sums = vec![0.0; block.width()];
-            for (k, &weight) in weights.iter().enumerate() {
-                let row = block.row(chunk * ROWS_PER_SUM + k);
+        .zip(rows.par_chunks(ROWS_PER_SUM))
+        .map(|(weights, rows)| {
+            let mut sums = [0.0; PANEL];
+            for (&weight, row) in weights.iter().zip(rows) {
                 sums.iter_mut().zip(row).for_each(|(sum, &b)| *sum += weight * f64::from(b));
             }
             sums
         })
         .collect();
-    shares.iter().fold(vec![0.0; block.width()], |mut total, share| {
+    shares.into_iter().fold([0.0; PANEL], |mut total, share| {
         total.iter_mut().zip(share).for_each(|(total, share)| *total += share);
         total
     })
@@ -228,9 +416,9 @@ mod tests {
 
     fn products(operator: &Operator, width: usize) -> (Dense, Dense) {
         let mut right = Dense::zeros(operator.d_x(), width);
-        operator.apply(&Dense::gaussian(operator.d_y(), width, 1), &mut right);
+        operator.apply(&Dense::gaussian(operator.d_y(), width, 1), &mut right).unwrap();
         let mut left = Dense::zeros(operator.d_y(), width);
-        operator.apply_transpose(&Dense::gaussian(operator.d_x(), width, 2), &mut left);
+        operator.apply_transpose(&Dense::gaussian(operator.d_x(), width, 2), &mut left).unwrap();
         (right, left)
     }
 
@@ -259,6 +447,62 @@ mod tests {
     }
 
     #[test]
+    fn c_is_formed_where_that_is_fewer_multiply_adds_and_gives_the_same_product() {
+        // Queries of many words that were clicked for one document of one word each.
+        let x = random_csr(300, 40, 12, 1);
+        let r = random_csr(300, 5, 1, 2).map(|_, _, value| value.abs()).unwrap();
+        let y = random_csr(5, 3, 1, 3);
+        let chosen = Operator::new(x.clone(), r.clone(), y.clone(), Centring::Mean).unwrap();
+        assert!(chosen.way().explicit, "{}", chosen.way());
+        let way = Way { explicit: false, ..chosen.way() };
+        let factors =
+            Operator::in_form(x.clone(), x.transpose(), r, y, Centring::Mean, way).unwrap();
+        let ((a, b), (c, d)) = (products(&chosen, 40), products(&factors, 40));
+        Naive::of_dense(&a).assert_close(&c, 1e-4);
+        Naive::of_dense(&b).assert_close(&d, 1e-4);
+        let wide = Operator::new(
+            random_csr(50, 200, 9, 4),
+            random_csr(50, 60, 3, 5),
+            random_csr(60, 200, 9, 6),
+            Centring::None,
+        );
+        let way = wide.unwrap().way();
+        assert!(!way.explicit && way.c.is_none(), "{way}");
+        assert!(way.to_string().ends_with("C itself has more"), "{way}");
+    }
+
+    #[test]
+    fn rows_of_b_can_be_scaled_on_the_way() {
+        let (x, r, y) =
+            (random_csr(90, 50, 4, 1), random_csr(90, 30, 2, 2), random_csr(30, 20, 6, 3));
+        let r = r.map(|_, _, value| value.abs()).unwrap();
+        for centring in ALL {
+            let operator = Operator::new(x.clone(), r.clone(), y.clone(), centring).unwrap();
+            let b = Dense::gaussian(20, PANEL, 4);
+            let scale: Vec<f32> = (0..20).map(|i| 0.5 + i as f32).collect();
+            let mut scaled_b = b.clone();
+            scaled_b
+                .rows_mut()
+                .zip(&scale)
+                .for_each(|(row, &s)| row.iter_mut().for_each(|v| *v *= s));
+            let mut expected = Dense::zeros(50, PANEL);
+            operator.apply(&scaled_b, &mut expected).unwrap();
+            let mut found = Dense::zeros(50, PANEL);
+            let mut scratch = operator.scratch().unwrap();
+            let first = operator.scaled(Side::X, Some(&scale));
+            operator.times_panel(
+                &first,
+                b.values(),
+                &mut scratch,
+                found.values_mut(),
+                &mut [(); 50],
+                |_, sums, out, ()| *out = *sums,
+            );
+            Naive::of_dense(&expected).assert_close(&found, 1e-4);
+        }
+    }
+
+    #[test]
     fn products_do_not_depend_on_the_threads() {
         let x = random_csr(9000, 5000, 4, 1);
         let r = random_csr(9000, 3000, 2, 2).map(|_, _, value| value.abs()).unwrap();
@@ -276,7 +520,7 @@ mod tests {
         let ones = Csr::new(1, (0..=30).collect(), vec![0; 30], vec![1.0; 30]).unwrap();
         let operator = Operator::new(x, r, ones, Centring::Clicks).unwrap();
         let mut out = Dense::zeros(20, 1);
-        operator.apply(&Dense::from_fn(1, 1, |_, _| 1.0), &mut out);
+        operator.apply(&Dense::from_fn(1, 1, |_, _| 1.0), &mut out).unwrap();
         assert!(out.values().iter().all(|value| value.abs() < 1e-5), "{out:?}");
     }
 

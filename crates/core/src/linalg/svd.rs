@@ -106,7 +106,7 @@ pub fn randomised_svd(c: &Operator, params: &SvdParams, run: &Run<'_>) -> Result
     let mut rank = 0;
     for iteration in 0.. {
         run.step("singular vectors", iteration as u64, Some(params.max_iterations as u64))?;
-        c.apply(&v, &mut z);
+        c.apply(&v, &mut z)?;
         if iteration > 0 {
             let wanted = rank.min(params.dim);
             let residuals = residuals(&z, &u, &sigma[..wanted]);
@@ -121,7 +121,7 @@ pub fn randomised_svd(c: &Operator, params: &SvdParams, run: &Run<'_>) -> Result
         run.check()?;
         orthonormalise(&mut z);
         std::mem::swap(&mut u, &mut z);
-        c.apply_transpose(&u, &mut v);
+        c.apply_transpose(&u, &mut v)?;
         let (found, rotation) = rayleigh_ritz(&mut v, iteration + 1)?;
         multiply_right(&mut u, &rotation, BlockStructure::Rectangular);
         sigma = found;

@@ -4,18 +4,21 @@
 //! The score is a sum over pairs of a query feature and a document feature,
 //! Σ_u Σ_v x_u·y_v·⟨l_xu, l_yv⟩, which is what an explanation shows.
 
+use std::borrow::Cow;
+
+use super::map::Map;
+use crate::Result;
 use crate::features::{Counts, Features, Featurizer, QueryTerms};
 use crate::linalg::{Dense, dot, dot_f64};
-use crate::sparse::{Csr, Row, csr_times_dense};
-use crate::{Error, Result};
+use crate::sparse::{Csr, Row};
 
 /// The two maps that a bilinear trainer learns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Maps {
     /// Query features × latent dimensions.
-    pub l_x: Dense,
+    pub l_x: Map,
     /// Document features × latent dimensions.
-    pub l_y: Dense,
+    pub l_y: Map,
 }
 
 /// A fitted bilinear model, ready to score the documents of its counts.
@@ -24,8 +27,9 @@ pub struct Bilinear {
     maps: Maps,
     /// Documents × document features.
     y: Csr,
-    /// The documents' images: documents × latent dimensions.
-    images: Dense,
+    /// The documents' images: documents × latent dimensions. A sparse map has none: there it
+    /// is cheaper, in memory and in time, to score the features and add these up.
+    images: Option<Dense>,
 }
 
 /// What one pair of features adds to a score.
@@ -43,22 +47,10 @@ impl Bilinear {
     /// Puts learnt maps together with the counts they were learnt from.
     pub fn new(counts: &Counts, features: &Features, maps: Maps) -> Result<Self> {
         let featurizer = Featurizer::new(counts, features)?;
-        let fits = (maps.l_x.n_rows(), maps.l_y.n_rows()) == (featurizer.d_x(), featurizer.d_y());
-        if !fits || maps.l_x.n_cols() != maps.l_y.n_cols() {
-            return Err(Error::Structure {
-                problem: format!(
-                    "the maps are {} × {} and {} × {}, but there are {} query features and {} document features",
-                    maps.l_x.n_rows(),
-                    maps.l_x.n_cols(),
-                    maps.l_y.n_rows(),
-                    maps.l_y.n_cols(),
-                    featurizer.d_x(),
-                    featurizer.d_y()
-                ),
-            });
-        }
+        maps.l_x.check_shape("L_x", featurizer.d_x(), maps.l_x.n_cols())?;
+        maps.l_y.check_shape("L_y", featurizer.d_y(), maps.l_x.n_cols())?;
         let y = featurizer.docs(counts)?;
-        let images = image(&y, &maps.l_y);
+        let images = matches!(maps.l_y, Map::Dense(_)).then(|| maps.l_y.images(&y));
         Ok(Bilinear { featurizer, maps, y, images })
     }
 
@@ -73,13 +65,19 @@ impl Bilinear {
     }
 
     /// The image of a document of the counts.
-    pub fn doc_image(&self, doc: u32) -> &[f32] {
-        self.images.row(doc as usize)
+    pub fn doc_image(&self, doc: u32) -> Cow<'_, [f32]> {
+        match &self.images {
+            Some(images) => Cow::Borrowed(images.row(doc as usize)),
+            None => Cow::Owned(image_of(self.y.row(doc as usize), &self.maps.l_y)),
+        }
     }
 
     /// The images of all documents.
-    pub fn doc_images(&self) -> &Dense {
-        &self.images
+    pub fn doc_images(&self) -> Cow<'_, Dense> {
+        match &self.images {
+            Some(images) => Cow::Borrowed(images),
+            None => Cow::Owned(self.maps.l_y.images(&self.y)),
+        }
     }
 
     /// The image of a query, known or new.
@@ -90,14 +88,25 @@ impl Bilinear {
 
     /// The image of every query of the counts.
     pub fn query_images(&self, counts: &Counts) -> Result<Dense> {
-        Ok(image(&self.featurizer.queries(counts)?, &self.maps.l_x))
+        Ok(self.maps.l_x.images(&self.featurizer.queries(counts)?))
     }
 
     /// Scores every document.
     pub fn score_all(&self, counts: &Counts, query: &QueryTerms, out: &mut [f32]) {
         let image = self.query_image(counts, query);
-        for (doc, score) in out.iter_mut().enumerate() {
-            *score = dot(&image, self.images.row(doc));
+        match &self.images {
+            Some(images) => {
+                for (doc, score) in out.iter_mut().enumerate() {
+                    *score = dot(&image, images.row(doc));
+                }
+            }
+            None => {
+                let l_y = &self.maps.l_y;
+                let features: Vec<f32> = (0..l_y.n_rows()).map(|v| l_y.dot(v, &image)).collect();
+                for (doc, score) in out.iter_mut().enumerate() {
+                    *score = sum_of(self.y.row(doc), |v| features[v]);
+                }
+            }
         }
     }
 
@@ -105,7 +114,10 @@ impl Bilinear {
     pub fn score_some(&self, counts: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]) {
         let image = self.query_image(counts, query);
         for (score, &doc) in out.iter_mut().zip(docs) {
-            *score = dot(&image, self.images.row(doc as usize));
+            *score = match &self.images {
+                Some(images) => dot(&image, images.row(doc as usize)),
+                None => sum_of(self.y.row(doc as usize), |v| self.maps.l_y.dot(v, &image)),
+            };
         }
     }
 
@@ -120,8 +132,9 @@ impl Bilinear {
         let features = self.y.row(doc as usize);
         let mut pairs = Vec::with_capacity(indices.len() * features.len());
         for (&u, &x) in indices.iter().zip(&values) {
+            let l_xu = self.maps.l_x.row(u as usize);
             for (v, y) in features.iter() {
-                let inner = dot_f64(self.maps.l_x.row(u as usize), self.maps.l_y.row(v as usize));
+                let inner = dot_f64(&l_xu, &self.maps.l_y.row(v as usize));
                 let value = f64::from(x) * f64::from(y) * inner;
                 if value != 0.0 {
                     pairs.push((u, v, value));
@@ -140,21 +153,14 @@ impl Bilinear {
     }
 }
 
-/// The images of sparse rows under a map.
-pub(crate) fn image(rows: &Csr, map: &Dense) -> Dense {
-    let mut images = Dense::zeros(rows.n_rows(), map.n_cols());
-    let all = 0..map.n_cols();
-    csr_times_dense(rows, map.block(all.clone()), images.block_mut(all));
-    images
+/// The image of one sparse row under a map.
+pub(crate) fn image_of(row: Row<'_>, map: &Map) -> Vec<f32> {
+    let mut image = vec![0.0; map.n_cols()];
+    row.iter().for_each(|(feature, value)| map.add_to(feature as usize, value, &mut image));
+    image
 }
 
-/// The image of one sparse row under a map.
-pub(crate) fn image_of(row: Row<'_>, map: &Dense) -> Vec<f32> {
-    let mut image = vec![0.0; map.n_cols()];
-    for (feature, value) in row.iter() {
-        for (sum, &entry) in image.iter_mut().zip(map.row(feature as usize)) {
-            *sum += value * entry;
-        }
-    }
-    image
+/// Σ_v y_v·(score of feature v), in f32 like a dot product of images.
+fn sum_of(row: Row<'_>, feature: impl Fn(usize) -> f32) -> f32 {
+    row.iter().map(|(v, y)| y * feature(v as usize)).sum()
 }

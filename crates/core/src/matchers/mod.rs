@@ -6,6 +6,7 @@ mod bm25;
 mod explain;
 mod lexical;
 mod lm;
+mod map;
 mod mix;
 mod model;
 mod neighbours;
@@ -22,6 +23,7 @@ pub use bm25::{Bm25, Bm25Field};
 pub use explain::{Explanation, Line, PartExplanation};
 pub use lexical::Lexical;
 pub use lm::{Lm, Smoothing};
+pub use map::Map;
 pub use mix::{Mixture, standardise, weight_grid};
 pub use model::{Model, ModelAbout, Part, Trained};
 pub use neighbours::{Neighbour, Neighbours};
@@ -33,8 +35,8 @@ pub use vsm::Vsm;
 use serde::{Deserialize, Serialize};
 
 use crate::features::{Counts, Featurizer, QueryTerms, Weighted};
-use crate::linalg::{Dense, dot};
-use crate::sparse::Csr;
+use crate::linalg::{Panels, dot};
+use crate::sparse::{Csr, Row};
 use crate::{Result, Run};
 
 /// A fitted matcher over the documents of its counts.
@@ -101,7 +103,7 @@ impl Matcher {
                     Some(judge) => {
                         let (x, y) = (featurizer.queries(counts)?, data.y.clone());
                         let mut validate =
-                            |l_x: &Dense, l_y: &Dense| Ok(judge_maps(judge, &x, &y, l_x, l_y));
+                            |l_x: &Panels, l_y: &Panels| judge_maps(judge, &x, &y, l_x, l_y, run);
                         rmls.fit(data, run, Some(&mut validate))?
                     }
                     None => rmls.fit(data, run, None)?,
@@ -162,15 +164,36 @@ impl Matcher {
     }
 }
 
-/// What `judge` says of a pair of maps.
-fn judge_maps(judge: &Judge<'_>, x: &Csr, y: &Csr, l_x: &Dense, l_y: &Dense) -> f64 {
-    let docs = bilinear::image(y, l_y);
-    judge(&|query, candidates| {
-        let image = bilinear::image_of(x.row(query as usize), l_x);
-        let score = |doc: usize| dot(&image, docs.row(doc));
+/// What `judge` says of a pair of maps while they are made. Where there is no room for the
+/// images of all documents, each is made when it is asked for.
+fn judge_maps(
+    judge: &Judge<'_>,
+    x: &Csr,
+    y: &Csr,
+    l_x: &Panels,
+    l_y: &Panels,
+    run: &Run<'_>,
+) -> Result<f64> {
+    let dim = l_x.n_cols();
+    let image = |row: Row<'_>, map: &Panels| {
+        let (mut image, mut feature) = (vec![0.0f32; dim], vec![0.0f32; dim]);
+        for (v, value) in row.iter() {
+            map.row_into(v as usize, &mut feature);
+            image.iter_mut().zip(&feature).for_each(|(sum, &entry)| *sum += value * entry);
+        }
+        image
+    };
+    let bytes = 4 * (y.n_rows() * dim) as u64;
+    let docs = if 2 * bytes <= run.memory_left() { Some(l_y.images(y)?) } else { None };
+    Ok(judge(&|query, candidates| {
+        let query = image(x.row(query as usize), l_x);
+        let score = |doc: usize| match &docs {
+            Some(docs) => dot(&query, docs.row(doc)),
+            None => dot(&query, &image(y.row(doc), l_y)),
+        };
         match candidates {
             Some(candidates) => candidates.iter().map(|&doc| score(doc as usize)).collect(),
-            None => (0..docs.n_rows()).map(score).collect(),
+            None => (0..y.n_rows()).map(score).collect(),
         }
-    })
+    }))
 }

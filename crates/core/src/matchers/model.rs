@@ -22,7 +22,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::mix::standardise;
-use super::{Explanation, FitReport, Line, Maps, Matcher, Params, PartExplanation};
+use super::{Explanation, FitReport, Line, Map, Maps, Matcher, Params, PartExplanation};
 use crate::data::{Dataset, Document};
 use crate::features::{Counts, Field, Preparation, QueryTerms, Unread};
 use crate::file::{
@@ -168,17 +168,13 @@ impl Model {
         let counts = self.counts.with_documents(&new)?;
         let mut parts = Vec::with_capacity(self.parts.len());
         for Part { weight, params, matcher } in self.parts {
-            let maps = matcher.maps().map(|maps| {
-                let mut maps = maps.clone();
+            let maps = match matcher.maps().cloned() {
                 // Clicked documents are features of queries; nobody clicked the new ones.
-                if maps.l_x.n_rows() > n_terms {
-                    let (n_rows, n_cols) = (maps.l_x.n_rows() + new.len(), maps.l_x.n_cols());
-                    let mut values = maps.l_x.into_values();
-                    values.resize(n_rows * n_cols, 0.0);
-                    maps.l_x = Dense::from_values(n_rows, n_cols, values);
+                Some(maps) if maps.l_x.n_rows() > n_terms => {
+                    Some(Maps { l_x: maps.l_x.with_zero_rows(new.len())?, ..maps })
                 }
-                maps
-            });
+                maps => maps,
+            };
             let matcher = Matcher::restore(&params, &counts, maps)?;
             parts.push(Part { weight, params, matcher });
         }
@@ -373,7 +369,12 @@ impl Trained {
             if let Some(maps) = part.matcher.maps() {
                 let mut tensors = TensorsWriter::new();
                 for (name, map) in [("l_x", &maps.l_x), ("l_y", &maps.l_y)] {
-                    tensors.array(name, &[map.n_rows(), map.n_cols()], map.values());
+                    match map {
+                        Map::Dense(map) => {
+                            tensors.array(name, &[map.n_rows(), map.n_cols()], map.values())
+                        }
+                        Map::Sparse(map) => tensors.csr(name, map),
+                    };
                 }
                 tensors.write(&folder.path(&format!("part-{p}.safetensors")))?;
             }
@@ -447,10 +448,13 @@ impl Model {
 
 fn read_maps(path: &Path) -> Result<Maps> {
     let tensors = Tensors::open(path)?;
-    let map = |name: &str| -> Result<Dense> {
+    let map = |name: &str| -> Result<Map> {
+        if tensors.has(&format!("{name}.starts"))? {
+            return Ok(Map::Sparse(tensors.csr(name)?));
+        }
         let (shape, values) = tensors.array::<f32>(name)?;
         match shape[..] {
-            [n_rows, n_cols] => Ok(Dense::from_values(n_rows, n_cols, values)),
+            [n_rows, n_cols] => Ok(Map::Dense(Dense::from_values(n_rows, n_cols, values))),
             _ => {
                 Err(Error::damaged(path, format!("{name} has {} axes instead of two", shape.len())))
             }

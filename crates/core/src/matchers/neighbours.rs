@@ -2,11 +2,13 @@
 //! intent, documents for the same queries, words that mean the same. Nearness is the cosine
 //! of the images.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 
 use super::{Bilinear, Matcher, Model};
 use crate::features::{Counts, QueryTerms};
-use crate::linalg::{Dense, dot_f64};
+use crate::linalg::dot_f64;
 use crate::text::{Analyzer, AnalyzerParams};
 use crate::{Error, Result};
 
@@ -39,7 +41,13 @@ impl<'a> Neighbours<'a> {
     pub fn queries(&self, query: &QueryTerms, k: usize) -> Result<Vec<Neighbour>> {
         let images = self.bilinear.query_images(self.counts)?;
         let image = self.bilinear.query_image(self.counts, query);
-        let found = nearest(&image, &images, k, |i| query.known == Some(i));
+        let found = nearest(
+            &image,
+            images.n_rows(),
+            |i| Cow::Borrowed(images.row(i)),
+            k,
+            |i| query.known == Some(i),
+        );
         Ok(found
             .into_iter()
             .map(|(i, cosine)| (self.counts.query_texts[i as usize].clone(), cosine))
@@ -48,7 +56,8 @@ impl<'a> Neighbours<'a> {
 
     /// The `k` documents nearest to `doc`, itself left out.
     pub fn docs(&self, doc: u32, k: usize) -> Vec<(u32, f64)> {
-        nearest(self.bilinear.doc_image(doc), self.bilinear.doc_images(), k, |j| j == doc)
+        let rows = |j: usize| self.bilinear.doc_image(j as u32);
+        nearest(&rows(doc as usize), self.counts.n_docs(), rows, k, |j| j == doc)
     }
 
     /// The `k` words of queries and the `k` words of documents that queries with `word` are
@@ -84,27 +93,29 @@ impl<'a> Neighbours<'a> {
         }
         let n = self.counts.n_terms() as u32;
         let name = |(i, cosine): (u32, f64)| (self.counts.vocabulary.term(i).to_owned(), cosine);
-        let in_queries = nearest(image, &maps.l_x, k, |u| u == id || u >= n);
-        let in_docs = nearest(image, &maps.l_y, k, |v| v >= n);
+        let in_queries =
+            nearest(&image, maps.l_x.n_rows(), |u| maps.l_x.row(u), k, |u| u == id || u >= n);
+        let in_docs = nearest(&image, maps.l_y.n_rows(), |v| maps.l_y.row(v), k, |v| v >= n);
         Ok((in_queries.into_iter().map(name).collect(), in_docs.into_iter().map(name).collect()))
     }
 }
 
-/// The rows of `images` with the largest cosine to `image`; rows of zeros are never near.
-fn nearest(
+/// The rows with the largest cosine to `image`; rows of zeros are never near.
+fn nearest<'a>(
     image: &[f32],
-    images: &Dense,
+    n_rows: usize,
+    row: impl Fn(usize) -> Cow<'a, [f32]> + Sync,
     k: usize,
     skip: impl Fn(u32) -> bool + Sync,
 ) -> Vec<(u32, f64)> {
     let norm = dot_f64(image, image).sqrt();
-    let mut found: Vec<(u32, f64)> = (0..images.n_rows() as u32)
+    let mut found: Vec<(u32, f64)> = (0..n_rows as u32)
         .into_par_iter()
         .filter(|&i| !skip(i))
         .filter_map(|i| {
-            let row = images.row(i as usize);
-            let length = dot_f64(row, row).sqrt() * norm;
-            (length > 0.0).then(|| (i, dot_f64(image, row) / length))
+            let row = row(i as usize);
+            let length = dot_f64(&row, &row).sqrt() * norm;
+            (length > 0.0).then(|| (i, dot_f64(image, &row) / length))
         })
         .collect();
     let order = |a: &(u32, f64), b: &(u32, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));

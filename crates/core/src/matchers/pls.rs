@@ -140,7 +140,7 @@ impl Pls {
                 scale_columns(map, &scales);
             }
         }
-        Ok((Maps { l_x: svd.u, l_y: svd.v }, report))
+        Ok((Maps { l_x: svd.u.into(), l_y: svd.v.into() }, report))
     }
 }
 

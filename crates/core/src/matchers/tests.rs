@@ -9,7 +9,7 @@ use super::*;
 use crate::data::Dataset;
 use crate::data::fixture::Fixture;
 use crate::features::{Features, Preparation, Response, Weighting};
-use crate::linalg::{Centring, dot_f64};
+use crate::linalg::{Centring, Panels, dot_f64};
 use crate::sparse::explicit_c;
 
 /// Documents (id, title), queries, and pairs (query, document, clicks).

@@ -1,9 +1,11 @@
 //! Sparse matrices: checked on construction, immutable afterwards.
 
 mod csr;
+mod panel;
 mod product;
 mod transpose;
 
 pub use csr::{Csr, Row};
+pub use panel::{Lane, PANEL, Tasked, row_times_panel, times_panel};
 pub(crate) use product::check_shapes;
-pub use product::{csr_times_dense, explicit_c, nnz_of_product3};
+pub use product::{csr_times_dense, explicit_c, nnz_of_product3, nnz_of_product3_up_to};

@@ -10,6 +10,8 @@
 //! hand has met it, so nothing is sorted but the columns found, and nothing of the size of C
 //! is needed to count it.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use rayon::prelude::*;
 
 use super::{Csr, Row};
@@ -99,6 +101,15 @@ impl Csr {
 /// # Panics
 /// If the shapes do not fit.
 pub fn nnz_of_product3(x_t: &Csr, r: &Csr, y: &Csr) -> u64 {
+    nnz_of_product3_up_to(x_t, r, y, u64::MAX).unwrap_or(u64::MAX)
+}
+
+/// The same, or nothing as soon as it is known to be more than `most`.
+///
+/// # Panics
+/// If the shapes do not fit.
+pub fn nnz_of_product3_up_to(x_t: &Csr, r: &Csr, y: &Csr, most: u64) -> Option<u64> {
+    let counted = AtomicU64::new(0);
     assert_eq!(x_t.n_cols(), r.n_rows(), "one row of R per query");
     assert_eq!(r.n_cols(), y.n_rows(), "one column of R per document");
     (0..x_t.n_rows())
@@ -106,15 +117,22 @@ pub fn nnz_of_product3(x_t: &Csr, r: &Csr, y: &Csr) -> u64 {
         .map_init(
             || (Marker::new(r.n_cols()), Marker::new(y.n_cols())),
             |(docs, features), u| {
+                // Whether the sum is above `most` does not depend on who adds first.
+                if counted.load(Ordering::Relaxed) > most {
+                    return None;
+                }
                 mark_row(x_t.row(u), r, docs);
                 features.clear();
                 for &j in &docs.found {
                     y.row(j as usize).indices.iter().for_each(|&v| features.mark(v));
                 }
-                features.found.len() as u64
+                let found = features.found.len() as u64;
+                counted.fetch_add(found, Ordering::Relaxed);
+                Some(found)
             },
         )
-        .sum()
+        .sum::<Option<u64>>()
+        .filter(|&sum| sum <= most)
 }
 
 /// C = Xᵀ R Y as a matrix of its own: the papers' Algorithm 1. An entry is stored wherever

@@ -188,7 +188,7 @@ impl Vectors<'_> {
                 n: counts.n_docs(),
                 dim,
                 id: Box::new(|j| &counts.doc_ids[j]),
-                row: Box::new(|j| Cow::Borrowed(bilinear.doc_image(j as u32))),
+                row: Box::new(|j| bilinear.doc_image(j as u32)),
             });
         }
         if self.sets.contains(&VectorSet::Queries) {
@@ -218,7 +218,7 @@ impl Vectors<'_> {
                     n: counts.n_terms(),
                     dim,
                     id: Box::new(|term| counts.vocabulary.term(term as u32)),
-                    row: Box::new(move |term| Cow::Borrowed(map.row(term))),
+                    row: Box::new(move |term| map.row(term)),
                 });
             }
         }

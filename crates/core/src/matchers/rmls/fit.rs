@@ -1,62 +1,28 @@
 //! The sweeps: by turns L_x and L_y, each half-sweep described, validated and perhaps kept.
 
-use rayon::prelude::*;
+use std::path::Path;
 
-use super::row;
+use super::half::{Sums, Workshop};
 use super::{Penalty, Rmls, RmlsReport, RmlsStep, START, Start, Validate};
 use crate::linalg::{
-    CENTRING_ERROR, Dense, Operator, SvdParams, effective_rank, nothing_there, randomised_svd,
+    CENTRING_ERROR, Dense, Operator, Panels, Shape, Side, SvdParams, effective_rank, nothing_there,
+    randomised_svd,
 };
-use crate::matchers::Maps;
 use crate::matchers::pls::{PlsReport, scale_columns};
+use crate::matchers::{Map, Maps};
 use crate::random::Random;
 use crate::{Error, Result, Run};
 
-/// Rows looked at for the effective rank: the whole Gram matrix would cost more than a sweep.
-const RANK_SAMPLE: usize = 4096;
+/// The most rows looked at for the effective rank and the change.
+const SAMPLE: usize = 4096;
+/// The fewest.
+const LEAST_SAMPLE: usize = 256;
 
-/// Queries or documents.
-#[derive(Clone, Copy, PartialEq)]
-enum Side {
-    X,
-    Y,
-}
-
-impl Side {
-    /// The map of this side, for people.
-    fn map(self) -> &'static str {
-        match self {
-            Side::X => "L_x",
-            Side::Y => "L_y",
-        }
-    }
-}
-
-impl Rmls {
-    fn threshold(&self, side: Side, row: &[f32]) -> f32 {
-        let (fixed, share) = match side {
-            Side::X => (self.beta, self.rho_x),
-            Side::Y => (self.gamma, self.rho_y),
-        };
-        match self.penalty {
-            Penalty::None | Penalty::Bound => 0.0,
-            Penalty::Absolute => fixed as f32,
-            Penalty::Relative => share as f32 * row.iter().fold(0.0f32, |m, w| m.max(w.abs())),
-        }
-    }
-
-    fn theta(&self, side: Side) -> f32 {
-        match side {
-            Side::X => self.theta_x as f32,
-            Side::Y => self.theta_y as f32,
-        }
-    }
-
-    fn lambda(&self, side: Side) -> f32 {
-        match side {
-            Side::X => self.lambda_x as f32,
-            Side::Y => self.lambda_y as f32,
-        }
+/// The map of a side, for people.
+fn name_of(side: Side) -> &'static str {
+    match side {
+        Side::X => "L_x",
+        Side::Y => "L_y",
     }
 }
 
@@ -67,150 +33,267 @@ pub(super) fn fit(
     validate: Option<&mut Validate<'_>>,
     run: &Run<'_>,
 ) -> Result<(Maps, RmlsReport)> {
-    let report = RmlsReport { steps: Vec::new(), best: 0, collapsed: None, spectral: None };
+    let room = Room::of(params, operator.shape(), validate.is_some(), run.memory_left())?;
+    fit_in(room, params, operator, validate, run)
+}
+
+/// The same with maps that lie where `room` says.
+pub(super) fn fit_in(
+    room: Room,
+    params: &Rmls,
+    operator: Operator,
+    validate: Option<&mut Validate<'_>>,
+    run: &Run<'_>,
+) -> Result<(Maps, RmlsReport)> {
+    let report = RmlsReport {
+        way: operator.way().to_string(),
+        steps: Vec::new(),
+        best: 0,
+        collapsed: None,
+        spectral: None,
+    };
+    let scratch = run.scratch();
     let mut fit = Fit {
         params,
-        operator,
+        workshop: Workshop {
+            params,
+            operator: &operator,
+            scratch: operator.scratch()?,
+            on_disk: room.maps_on_disk.then_some(&scratch),
+            room: room.maps,
+        },
         validate,
         best: None,
+        kept: None,
+        best_folder: room.best_on_disk.then_some(&scratch),
         report,
         penalties: (0.0, 0.0),
         first_ranks: (None, None),
+        samples: [None, None],
+        sample_rows: sample_rows(&operator, params.dim),
     };
-    match params.start {
+    let pair = match params.start {
         Start::Random => fit.start_random(run)?,
         Start::Spectral => fit.start_spectral(run)?,
+    };
+    if fit.best.is_none() {
+        return Err(Error::Empty {
+            what: "RMLS made no step".into(),
+            advice: "set sweeps to 1 or more".into(),
+        });
     }
-    let best = fit.best.ok_or_else(|| Error::Empty {
-        what: "RMLS made no step".into(),
-        advice: "set sweeps to 1 or more".into(),
-    })?;
-    Ok((best.maps, fit.report))
+    let Pair { x, y } = fit.kept.take().unwrap_or(pair);
+    let report = fit.report;
+    // One side after the other, so that only one is there twice.
+    let l_x = Map::of(&x)?;
+    drop(x);
+    let l_y = Map::of(&y)?;
+    Ok((Maps { l_x, l_y }, report))
+}
+
+/// Where the maps lie.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Room {
+    /// Bytes for both maps.
+    pub maps: u64,
+    pub maps_on_disk: bool,
+    pub best_on_disk: bool,
+}
+
+impl Room {
+    /// Sees whether the maps fit into the `left` bytes, beside the products in between. Maps that
+    /// a penalty makes sparse are watched while they are made; maps without one may lie in a
+    /// file, since whole panels are read and written in order.
+    pub fn of(params: &Rmls, shape: Shape, validated: bool, left: u64) -> Result<Room> {
+        let fixed = super::scratch_bytes(shape);
+        let dense = super::dense_bytes(shape, params.dim);
+        let maps = left.saturating_sub(fixed);
+        let too_large = dense > maps;
+        if fixed > left || (too_large && params.penalty == Penalty::Bound) {
+            return Err(Error::Memory {
+                what: format!(
+                    "RMLS with {} dimensions needs {} MiB, and {} MiB are left",
+                    params.dim,
+                    (fixed + dense) >> 20,
+                    left >> 20
+                ),
+                advice: "use fewer dimensions, penalty = \"relative\" (sparse rows take less), or give more memory (--max-memory)".into(),
+            });
+        }
+        let copies = 1 + u64::from(validated);
+        Ok(Room {
+            maps,
+            maps_on_disk: too_large && params.penalty == Penalty::None,
+            best_on_disk: copies * dense > maps,
+        })
+    }
+}
+
+/// As many rows as cost no more than a twentieth of a sweep: their Gram matrix and its
+/// eigenvalues, one multiply-add of which is worth about eight of the sparse products'.
+fn sample_rows(operator: &Operator, dim: usize) -> usize {
+    let budget = 2.0 * operator.way().factors as f64 * dim as f64 / 20.0 * 8.0;
+    let cost = |m: f64| {
+        let small = m.min(dim as f64);
+        m * small * dim as f64 + 10.0 * small.powi(3)
+    };
+    let affordable = |m: &usize| cost(*m as f64) <= budget;
+    [SAMPLE, 2048, 1024, 768, 512, 384].into_iter().find(affordable).unwrap_or(LEAST_SAMPLE)
+}
+
+/// Both maps while they are made.
+struct Pair {
+    x: Panels,
+    y: Panels,
 }
 
 struct Best {
     score: f64,
     sweep: usize,
-    maps: Maps,
+    step: usize,
 }
 
 struct Fit<'a, 'v> {
     params: &'a Rmls,
-    operator: Operator,
+    workshop: Workshop<'a>,
     validate: Option<&'a mut Validate<'v>>,
     best: Option<Best>,
+    /// A copy of the best maps, where later ones have taken their place.
+    kept: Option<Pair>,
+    /// Where the copy lies, if not in memory.
+    best_folder: Option<&'a Path>,
     report: RmlsReport,
     /// β Σ|l_xu|₁ and γ Σ|l_yv|₁ as of each side's last update.
     penalties: (f64, f64),
     /// The effective rank of L_x and of L_y as they were first made.
     first_ranks: (Option<f64>, Option<f64>),
+    /// Some rows of L_x and of L_y as they are now.
+    samples: [Option<Sample>; 2],
+    sample_rows: usize,
 }
 
-/// Sums over the rows of a half-sweep.
-#[derive(Clone, Copy, Default)]
-struct Sums {
-    inner: f64,
-    penalty: f64,
-    moved: f64,
-    old: f64,
-    largest: f64,
-    filled: f64,
-    broken: bool,
+/// Some rows of a map, always the same ones, and what was found in them.
+struct Sample {
+    rows: Dense,
+    rank: f64,
+    density: f64,
 }
 
 impl Fit<'_, '_> {
-    fn start_random(&mut self, run: &Run<'_>) -> Result<()> {
+    fn start_random(&mut self, run: &Run<'_>) -> Result<Pair> {
         let params = self.params;
-        let mut l_y = Dense::gaussian(self.operator.d_y(), params.dim, params.seed);
-        l_y.scale_rows_to(params.theta(Side::Y));
+        let (d_x, d_y) = (self.workshop.operator.d_x(), self.workshop.operator.d_y());
+        let y = Panels::random(d_y, params.dim, params.seed, params.theta_y as f32);
         if params.penalty == Penalty::Absolute {
-            self.penalties.1 = params.gamma * ordered_sum(&l_y, |_, row| row::l1(row));
+            let mut row = vec![0.0; params.dim];
+            let l1 = |i: usize| {
+                y.row_into(i, &mut row);
+                super::row::l1(&row)
+            };
+            // The mean over a sample stands for all rows: it only enters the first objective.
+            let mean = (0..d_y.min(SAMPLE)).map(l1).sum::<f64>() / d_y.clamp(1, SAMPLE) as f64;
+            self.penalties.1 = params.gamma * mean * d_y as f64;
         }
-        let l_x = Dense::zeros(self.operator.d_x(), params.dim);
-        self.sweep_on(Maps { l_x, l_y }, None, run)
+        self.sample(Side::Y, &y, 1.0);
+        let x = Panels::new(d_x, params.dim);
+        self.sweep_on(Pair { x, y }, None, run)
     }
 
-    fn start_spectral(&mut self, run: &Run<'_>) -> Result<()> {
+    fn start_spectral(&mut self, run: &Run<'_>) -> Result<Pair> {
         let params = self.params;
         let defaults = SvdParams::of(params.dim);
         let svd_params = SvdParams { tolerance: params.tolerance, seed: params.seed, ..defaults };
-        let svd = randomised_svd(&self.operator, &svd_params, run)?;
+        let svd = randomised_svd(self.workshop.operator, &svd_params, run)?;
         self.report.spectral = Some(PlsReport::of(&svd));
-        let mut maps = Maps { l_x: svd.u.clone(), l_y: svd.v.clone() };
-        // The scale-free penalties apply to the start, too; an absolute threshold is made for
-        // Ω and would mean something else here.
-        let scale_free = match params.penalty {
-            Penalty::Absolute => &Rmls { penalty: Penalty::None, ..params.clone() },
-            _ => params,
-        };
-        self.penalties.0 = update_rows(scale_free, Side::X, &svd.u, &mut maps.l_x).penalty;
-        self.penalties.1 = update_rows(scale_free, Side::Y, &svd.v, &mut maps.l_y).penalty;
-        self.first_ranks = (Some(self.rank(&maps.l_x)), Some(self.rank(&maps.l_y)));
-        let inner = self.inner(&maps);
-        self.describe(START.into(), 0, inner, 0.0, &maps)?;
+        let (x, y) = (Panels::from_dense(&svd.u)?, Panels::from_dense(&svd.v)?);
+        drop(svd.u);
+        let (x, sums_x) = self.workshop.scale_start(Side::X, x)?;
+        let (y, sums_y) = self.workshop.scale_start(Side::Y, y)?;
+        self.penalties = (sums_x.penalty, sums_y.penalty);
+        self.sample(Side::X, &x, share(sums_x.filled, &x));
+        self.sample(Side::Y, &y, share(sums_y.filled, &y));
+        let pair = Pair { x, y };
+        let inner = self.workshop.inner(&pair.x, &pair.y)?;
+        self.describe(START.into(), 0, inner, 0.0, &pair)?;
         if params.sweeps == 0 {
-            return Ok(());
+            return Ok(pair);
         }
         // From V·Σ⁻¹ the first half-sweep meets U again; from V it would meet U·Σ, let Σ back
         // in and collapse.
         let inverse: Vec<f32> = svd.sigma.iter().map(|&s| (1.0 / s) as f32).collect();
         let mut from = svd.v;
         scale_columns(&mut from, &inverse);
-        self.sweep_on(maps, Some(from), run)
+        self.sweep_on(pair, Some(Panels::from_dense(&from)?), run)
     }
 
-    /// Sweeps on from `maps`; the very first L_x is made from `from`, if given, instead of L_y.
-    fn sweep_on(&mut self, mut maps: Maps, mut from: Option<Dense>, run: &Run<'_>) -> Result<()> {
+    /// Sweeps on from `pair`; the very first L_x is made from `from`, if given, instead of L_y.
+    fn sweep_on(
+        &mut self,
+        mut pair: Pair,
+        mut from: Option<Panels>,
+        run: &Run<'_>,
+    ) -> Result<Pair> {
         let params = self.params;
         let total = Some(2 * params.sweeps as u64);
         for sweep in 1..=params.sweeps {
-            run.step(&format!("RMLS sweep {sweep}"), 2 * (sweep as u64 - 1), total)?;
-            self.half_sweep(Side::X, sweep, &mut maps, from.take())?;
-            run.step(&format!("RMLS sweep {sweep}"), 2 * sweep as u64 - 1, total)?;
-            self.half_sweep(Side::Y, sweep, &mut maps, None)?;
+            for side in [Side::X, Side::Y] {
+                let done = 2 * (sweep as u64 - 1) + u64::from(side == Side::Y);
+                run.step(&format!("RMLS sweep {sweep}"), done, total)?;
+                pair = self.half_sweep(side, sweep, pair, from.take(), run)?;
+            }
             let stale = self.best.as_ref().map_or(0, |best| sweep - best.sweep);
             if self.validate.is_some() && stale >= params.patience {
                 break;
             }
         }
-        Ok(())
+        Ok(pair)
     }
 
     fn half_sweep(
         &mut self,
         side: Side,
         sweep: usize,
-        maps: &mut Maps,
-        from: Option<Dense>,
-    ) -> Result<()> {
-        let (n_rows, dim) = match side {
-            Side::X => (self.operator.d_x(), maps.l_y.n_cols()),
-            Side::Y => (self.operator.d_y(), maps.l_x.n_cols()),
-        };
-        let mut omega = Dense::zeros(n_rows, dim);
-        match side {
-            Side::X => self.operator.apply(from.as_ref().unwrap_or(&maps.l_y), &mut omega),
-            Side::Y => self.operator.apply_transpose(&maps.l_x, &mut omega),
-        }
-        let old = if side == Side::X { &maps.l_x } else { &maps.l_y };
-        let sums = update_rows(self.params, side, old, &mut omega);
+        pair: Pair,
+        from: Option<Panels>,
+        run: &Run<'_>,
+    ) -> Result<Pair> {
+        self.keep_best(&pair)?;
+        let Pair { x, y } = pair;
+        let (source, old) = if side == Side::X { (y, x) } else { (x, y) };
+        let replaced = from.is_some();
+        let (made, sums) =
+            self.workshop.half_sweep(side, from.as_ref().unwrap_or(&source), old, run)?;
+        drop(from);
         self.check_sums(&sums, side, sweep)?;
-        let rank = Some(self.rank(&omega));
-        match side {
+        let change = self.sample(side, &made, share(sums.filled, &made));
+        let pair = match side {
             Side::X => {
-                (maps.l_x, self.penalties.0) = (omega, sums.penalty);
-                self.first_ranks.0 = self.first_ranks.0.or(rank);
+                self.penalties.0 = sums.penalty;
+                Pair { x: made, y: source }
             }
             Side::Y => {
-                (maps.l_y, self.penalties.1) = (omega, sums.penalty);
-                self.first_ranks.1 = self.first_ranks.1.or(rank);
+                self.penalties.1 = sums.penalty;
+                Pair { x: source, y: made }
             }
-        }
-        let name = format!("sweep {sweep}, {}", side.map());
-        let change = if sums.old > 0.0 { (sums.moved / sums.old).sqrt() } else { 1.0 };
+        };
         // Σ ⟨ω, l⟩ is the trace, unless ω came from something else than L_y.
-        let inner = if from.is_some() { self.inner(maps) } else { sums.inner };
-        self.describe(name, sweep, inner, change, maps)
+        let inner = if replaced { self.workshop.inner(&pair.x, &pair.y)? } else { sums.inner };
+        self.describe(format!("sweep {sweep}, {}", name_of(side)), sweep, inner, change, &pair)?;
+        Ok(pair)
+    }
+
+    /// Copies the maps before they change, if they are the best so far and validation has a say.
+    fn keep_best(&mut self, pair: &Pair) -> Result<()> {
+        let current = self.report.steps.len().checked_sub(1);
+        if self.validate.is_some() && self.best.as_ref().map(|best| best.step) == current {
+            if current.is_none() {
+                return Ok(());
+            }
+            self.kept = None;
+            let (x, y) = (pair.x.copy(self.best_folder)?, pair.y.copy(self.best_folder)?);
+            self.kept = Some(Pair { x, y });
+        }
+        Ok(())
     }
 
     fn check_sums(&self, sums: &Sums, side: Side, sweep: usize) -> Result<()> {
@@ -223,10 +306,10 @@ impl Fit<'_, '_> {
                         .into(),
             });
         }
-        if sums.largest <= CENTRING_ERROR * self.operator.correction_norm() {
+        if sums.largest <= CENTRING_ERROR * self.workshop.operator.correction_norm() {
             return Err(nothing_there());
         }
-        if sums.filled == 0.0 {
+        if sums.filled == 0 {
             let knob = match (self.params.penalty, side) {
                 (Penalty::Absolute, Side::X) => "beta",
                 (Penalty::Absolute, Side::Y) => "gamma",
@@ -235,7 +318,7 @@ impl Fit<'_, '_> {
             return Err(Error::Empty {
                 what: format!(
                     "the penalty empties all of {} in sweep {sweep}: the largest |ω| is {:.3e}",
-                    side.map(),
+                    name_of(side),
                     sums.largest
                 ),
                 advice: format!("set {knob} well below that, or use penalty = \"relative\""),
@@ -244,46 +327,42 @@ impl Fit<'_, '_> {
         Ok(())
     }
 
-    /// tr(L_xᵀ C L_y).
-    fn inner(&self, maps: &Maps) -> f64 {
-        let mut omega = Dense::zeros(self.operator.d_x(), maps.l_y.n_cols());
-        self.operator.apply(&maps.l_y, &mut omega);
-        ordered_sum(&omega, |u, omega| row::inner(omega, maps.l_x.row(u)))
-    }
-
-    /// Reports and validates what `maps` are now, and keeps them if they are the best so far
-    /// and obey the penalty on both sides.
+    /// Reports and validates what the maps are now, and calls them the best if they are the best
+    /// so far and obey the penalty on both sides.
     fn describe(
         &mut self,
         step: String,
         sweep: usize,
         inner: f64,
         change: f64,
-        maps: &Maps,
+        pair: &Pair,
     ) -> Result<()> {
-        let Maps { l_x, l_y } = maps;
-        let ranks = (self.rank(l_x), self.rank(l_y));
+        let of = |side: Side| {
+            let sample = self.samples[side as usize].as_ref();
+            sample.map_or((0.0, 0.0), |sample| (sample.rank, sample.density))
+        };
+        let ((rank_x, density_x), (rank_y, density_y)) = (of(Side::X), of(Side::Y));
         // With few dimensions a tenth of the start is less than one direction.
         let fell = |now: f64, first: Option<f64>| {
             first.is_some_and(|first| now < first / 10.0 || (now < 1.5 && first > 3.0))
         };
         if self.report.collapsed.is_none()
-            && (fell(ranks.0, self.first_ranks.0) || fell(ranks.1, self.first_ranks.1))
+            && (fell(rank_x, self.first_ranks.0) || fell(rank_y, self.first_ranks.1))
         {
             self.report.collapsed = Some(self.report.steps.len());
         }
         let validation = match &mut self.validate {
-            Some(validate) => Some(validate(l_x, l_y)?),
+            Some(validate) => Some(validate(&pair.x, &pair.y)?),
             None => None,
         };
         self.report.steps.push(RmlsStep {
             step,
             objective: inner - self.penalties.0 - self.penalties.1,
             change,
-            density_x: filled(l_x) / l_x.values().len().max(1) as f64,
-            density_y: filled(l_y) / l_y.values().len().max(1) as f64,
-            effective_rank_x: ranks.0,
-            effective_rank_y: ranks.1,
+            density_x,
+            density_y,
+            effective_rank_x: rank_x,
+            effective_rank_y: rank_y,
             validation,
         });
         // Both sides are thresholded once L_y has been updated; before that, only where the
@@ -301,80 +380,40 @@ impl Fit<'_, '_> {
         };
         if obeys && better {
             self.report.best = last;
-            self.best = Some(Best { score: validation.unwrap_or(0.0), sweep, maps: maps.clone() });
+            self.kept = None;
+            self.best = Some(Best { score: validation.unwrap_or(0.0), sweep, step: last });
         }
         Ok(())
     }
 
-    /// The effective rank of a few thousand rows, always the same ones.
-    fn rank(&self, map: &Dense) -> f64 {
-        if map.n_rows() <= RANK_SAMPLE {
-            return effective_rank(map);
-        }
+    /// Looks at a few hundred to a few thousand rows of a map that has just been made, always
+    /// the same ones: its effective rank, and how much it has changed, which is returned.
+    fn sample(&mut self, side: Side, map: &Panels, density: f64) -> f64 {
         let mut random = Random::new(self.params.seed, u64::MAX);
-        let mut sample = Dense::zeros(RANK_SAMPLE, map.n_cols());
-        for i in 0..RANK_SAMPLE {
-            let row = random.below(map.n_rows() as u64) as usize;
-            sample.row_mut(i).copy_from_slice(map.row(row));
+        let all = map.n_rows() <= self.sample_rows;
+        let n = if all { map.n_rows() } else { self.sample_rows };
+        let mut rows = Dense::zeros(n, map.n_cols());
+        for i in 0..n {
+            let row = if all { i } else { random.below(map.n_rows() as u64) as usize };
+            map.row_into(row, rows.row_mut(i));
         }
-        effective_rank(&sample)
+        let rank = effective_rank(&rows);
+        let first = match side {
+            Side::X => &mut self.first_ranks.0,
+            Side::Y => &mut self.first_ranks.1,
+        };
+        first.get_or_insert(rank);
+        let old = self.samples[side as usize].replace(Sample { rows, rank, density });
+        let (Some(old), Some(new)) = (old, &self.samples[side as usize]) else { return 1.0 };
+        let (mut moved, mut size) = (0.0f64, 0.0f64);
+        for (&new, &old) in new.rows.values().iter().zip(old.rows.values()) {
+            moved += f64::from(new - old) * f64::from(new - old);
+            size += f64::from(old) * f64::from(old);
+        }
+        if size > 0.0 { (moved / size).sqrt() } else { 1.0 }
     }
 }
 
-/// Turns Ω into the new rows, in place, and sums what the report needs. The sums are made
-/// over fixed blocks and added in order.
-fn update_rows(params: &Rmls, side: Side, old: &Dense, omega: &mut Dense) -> Sums {
-    const BLOCK: usize = 256;
-    let dim = omega.n_cols();
-    let parts: Vec<Sums> = omega
-        .values_mut()
-        .par_chunks_mut(BLOCK * dim)
-        .enumerate()
-        .map(|(block, rows)| {
-            let mut sums = Sums::default();
-            let mut before = vec![0.0f32; dim];
-            let mut scratch = vec![0.0f32; dim];
-            for (k, omega) in rows.chunks_exact_mut(dim).enumerate() {
-                let old = old.row(block * BLOCK + k);
-                before.copy_from_slice(omega);
-                let largest = omega.iter().fold(0.0f32, |m, w| m.max(w.abs()));
-                // `max` passes over a NaN, so look for one.
-                sums.broken |= omega.iter().any(|w| !w.is_finite());
-                sums.largest = sums.largest.max(f64::from(largest));
-                let threshold = params.threshold(side, omega);
-                if params.penalty == Penalty::Bound {
-                    row::bounded(omega, params.lambda(side), params.theta(side), &mut scratch);
-                } else {
-                    row::penalised(omega, threshold, params.theta(side));
-                }
-                sums.inner += row::inner(&before, omega);
-                sums.penalty += f64::from(threshold) * row::l1(omega);
-                sums.filled += omega.iter().filter(|&&value| value != 0.0).count() as f64;
-                for (new, old) in omega.iter().zip(old) {
-                    let moved = f64::from(new - old);
-                    sums.moved += moved * moved;
-                    sums.old += f64::from(*old) * f64::from(*old);
-                }
-            }
-            sums
-        })
-        .collect();
-    parts.into_iter().fold(Sums::default(), |a, b| Sums {
-        inner: a.inner + b.inner,
-        penalty: a.penalty + b.penalty,
-        moved: a.moved + b.moved,
-        old: a.old + b.old,
-        largest: a.largest.max(b.largest),
-        broken: a.broken || b.broken,
-        filled: a.filled + b.filled,
-    })
-}
-
-fn filled(map: &Dense) -> f64 {
-    map.values().par_iter().filter(|&&value| value != 0.0).count() as f64
-}
-
-fn ordered_sum(map: &Dense, f: impl Fn(usize, &[f32]) -> f64 + Sync) -> f64 {
-    let parts: Vec<f64> = (0..map.n_rows()).into_par_iter().map(|i| f(i, map.row(i))).collect();
-    parts.into_iter().sum()
+fn share(filled: u64, map: &Panels) -> f64 {
+    filled as f64 / (map.n_rows() * map.n_cols()).max(1) as f64
 }

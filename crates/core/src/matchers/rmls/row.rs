@@ -1,11 +1,17 @@
 //! The update of one row of RMLS: the l that maximises ⟨ω, l⟩ under its norms, in closed form
 //! (or, for the bound on the ℓ1 norm, by bisection).
 
-use crate::linalg::{dot_f64, soft_threshold_row};
+use crate::linalg::{dot_f64, soft_threshold, soft_threshold_row};
 
-/// Scales θ·S_t(ω)/‖S_t(ω)‖ into `omega`: the maximiser of ⟨ω, l⟩ − t·|l|₁ with ‖l‖₂ ≤ θ.
-/// A row that the threshold empties becomes zero.
-pub(super) fn penalised(omega: &mut [f32], threshold: f32, theta: f32) {
+/// S_t(ω), a part of a row at a time. Scaled to ‖l‖₂ = θ once the whole row is known, this is the
+/// maximiser of ⟨ω, l⟩ − t·|l|₁ with ‖l‖₂ ≤ θ.
+#[inline]
+pub(super) fn threshold(omega: &mut [f32], threshold: f32) {
+    omega.iter_mut().for_each(|w| *w = soft_threshold(*w, threshold));
+}
+
+/// The same for a whole row, scaled. A row that the threshold empties becomes zero.
+fn penalised(omega: &mut [f32], threshold: f32, theta: f32) {
     let squares = soft_threshold_row(omega, threshold);
     scale(omega, f64::from(theta), squares);
 }

@@ -1,0 +1,186 @@
+//! A learnt map by rows: the image of every feature. Dense, or sparse where a penalty has
+//! left less than half of it.
+
+use std::borrow::Cow;
+
+use crate::linalg::{Dense, Panels, dot};
+use crate::sparse::{Csr, csr_times_dense};
+use crate::{Error, Result};
+
+/// Features × latent dimensions.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Map {
+    /// Every number is stored.
+    Dense(Dense),
+    /// Zeros are not stored.
+    Sparse(Csr),
+}
+
+impl From<Dense> for Map {
+    fn from(map: Dense) -> Self {
+        Map::Dense(map)
+    }
+}
+
+impl Map {
+    /// The map that a trainer made panel by panel. An entry of a sparse row takes eight bytes, one
+    /// of a dense row four.
+    pub fn of(panels: &Panels) -> Result<Self> {
+        let all = (panels.n_rows() * panels.n_cols()) as u64;
+        Ok(if 2 * panels.filled() < all {
+            Map::Sparse(panels.to_csr()?)
+        } else {
+            Map::Dense(panels.to_dense()?)
+        })
+    }
+
+    /// The number of features.
+    pub fn n_rows(&self) -> usize {
+        match self {
+            Map::Dense(map) => map.n_rows(),
+            Map::Sparse(map) => map.n_rows(),
+        }
+    }
+
+    /// The latent dimension.
+    pub fn n_cols(&self) -> usize {
+        match self {
+            Map::Dense(map) => map.n_cols(),
+            Map::Sparse(map) => map.n_cols(),
+        }
+    }
+
+    /// How many numbers are not zero.
+    pub fn filled(&self) -> usize {
+        match self {
+            Map::Dense(map) => map.values().iter().filter(|&&value| value != 0.0).count(),
+            Map::Sparse(map) => map.nnz(),
+        }
+    }
+
+    /// The image of feature `i`.
+    pub fn row(&self, i: usize) -> Cow<'_, [f32]> {
+        match self {
+            Map::Dense(map) => Cow::Borrowed(map.row(i)),
+            Map::Sparse(map) => {
+                let mut row = vec![0.0; map.n_cols()];
+                map.row(i).iter().for_each(|(column, value)| row[column as usize] = value);
+                Cow::Owned(row)
+            }
+        }
+    }
+
+    /// The dot product of the image of feature `i` and `image`.
+    pub fn dot(&self, i: usize, image: &[f32]) -> f32 {
+        match self {
+            Map::Dense(map) => dot(map.row(i), image),
+            Map::Sparse(map) => {
+                map.row(i).iter().map(|(column, value)| value * image[column as usize]).sum()
+            }
+        }
+    }
+
+    /// Adds `factor` times the image of feature `i` to `sum`.
+    pub fn add_to(&self, i: usize, factor: f32, sum: &mut [f32]) {
+        match self {
+            Map::Dense(map) => {
+                sum.iter_mut().zip(map.row(i)).for_each(|(sum, &entry)| *sum += factor * entry);
+            }
+            Map::Sparse(map) => {
+                map.row(i)
+                    .iter()
+                    .for_each(|(column, value)| sum[column as usize] += factor * value);
+            }
+        }
+    }
+
+    /// The images of sparse rows of features.
+    pub fn images(&self, rows: &Csr) -> Dense {
+        let mut images = Dense::zeros(rows.n_rows(), self.n_cols());
+        match self {
+            Map::Dense(map) => {
+                let all = 0..map.n_cols();
+                csr_times_dense(rows, map.block(all.clone()), images.block_mut(all));
+            }
+            Map::Sparse(_) => {
+                use rayon::prelude::*;
+                images.rows_mut().enumerate().for_each(|(i, image)| {
+                    rows.row(i).iter().for_each(|(v, y)| self.add_to(v as usize, y, image));
+                });
+            }
+        }
+        images
+    }
+
+    /// The same map with `n` more features whose images are zero.
+    pub fn with_zero_rows(self, n: usize) -> Result<Self> {
+        Ok(match self {
+            Map::Dense(map) => {
+                let (n_rows, n_cols) = (map.n_rows() + n, map.n_cols());
+                let mut values = map.into_values();
+                values.resize(n_rows * n_cols, 0.0);
+                Map::Dense(Dense::from_values(n_rows, n_cols, values))
+            }
+            Map::Sparse(map) => {
+                let mut starts = map.starts().to_vec();
+                starts.resize(starts.len() + n, map.nnz() as u64);
+                let (indices, values) = (map.indices().to_vec(), map.values().to_vec());
+                Map::Sparse(Csr::new(map.n_cols(), starts, indices, values)?)
+            }
+        })
+    }
+
+    /// Refuses a map that is not `n_rows` × `n_cols`.
+    pub fn check_shape(&self, name: &str, n_rows: usize, n_cols: usize) -> Result<()> {
+        if (self.n_rows(), self.n_cols()) == (n_rows, n_cols) {
+            return Ok(());
+        }
+        Err(Error::Structure {
+            problem: format!(
+                "{name} is {} × {}, but there are {n_rows} features and {n_cols} dimensions",
+                self.n_rows(),
+                self.n_cols()
+            ),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::oracle::{Naive, full_csr, random_csr};
+
+    #[test]
+    fn sparse_and_dense_maps_say_the_same() {
+        let sparse = Map::Sparse(random_csr(40, 9, 3, 1));
+        let Map::Sparse(csr) = &sparse else { unreachable!() };
+        let dense = Map::Dense(Dense::from_fn(40, 9, |i, j| csr.row(i).get(j as u32)));
+        let image: Vec<f32> = (0..9).map(|k| k as f32 - 4.0).collect();
+        let (mut a, mut b) = (vec![1.0; 9], vec![1.0; 9]);
+        for i in 0..40 {
+            assert_eq!(sparse.row(i), dense.row(i));
+            assert!((sparse.dot(i, &image) - dense.dot(i, &image)).abs() < 1e-5);
+            sparse.add_to(i, 0.5, &mut a);
+            dense.add_to(i, 0.5, &mut b);
+        }
+        assert_eq!(a, b);
+        assert_eq!(sparse.filled(), dense.filled());
+        let rows = random_csr(7, 40, 5, 2);
+        Naive::of_dense(&dense.images(&rows)).assert_close(&sparse.images(&rows), 1e-5);
+        let (sparse, dense) = (sparse.with_zero_rows(3).unwrap(), dense.with_zero_rows(3).unwrap());
+        assert_eq!((sparse.n_rows(), dense.n_rows()), (43, 43));
+        assert_eq!(sparse.row(42), dense.row(42));
+    }
+
+    #[test]
+    fn a_map_is_sparse_where_less_than_half_is_left() {
+        let full = Dense::gaussian(30, 8, 1);
+        let panels = Panels::from_dense(&full).unwrap();
+        assert_eq!(Map::of(&panels).unwrap(), Map::Dense(full));
+        let few = full_csr(&Naive::from_fn(30, 8, |i, j| f64::from(u8::from(i % 8 == j))));
+        let few = Dense::from_fn(30, 8, |i, j| few.row(i).get(j as u32));
+        let panels = Panels::from_dense(&few).unwrap();
+        let Map::Sparse(map) = Map::of(&panels).unwrap() else { panic!("it is dense") };
+        assert_eq!(map.nnz(), 30);
+    }
+}

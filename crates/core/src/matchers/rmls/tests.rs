@@ -1,0 +1,178 @@
+//! The sweeps against the formula in plain loops, however the maps are kept.
+
+use super::fit::{Room, fit_in};
+use super::*;
+use crate::linalg::oracle::{Naive, random_csr, same_at_any_thread_count};
+use crate::linalg::{Side, soft_threshold};
+use crate::matchers::Map;
+use crate::sparse::{Csr, explicit_c};
+
+const IN_MEMORY: Room = Room { maps: u64::MAX, maps_on_disk: false, best_on_disk: false };
+
+fn matrices() -> (Csr, Csr, Csr) {
+    let positive = |matrix: Csr| matrix.map(|_, _, value| value.abs()).unwrap();
+    (
+        positive(random_csr(2000, 1500, 5, 1)),
+        positive(random_csr(2000, 900, 2, 2)),
+        positive(random_csr(900, 1700, 8, 3)),
+    )
+}
+
+fn operator() -> Operator {
+    let (x, r, y) = matrices();
+    Operator::new(x, r, y, Centring::None).unwrap()
+}
+
+fn params(penalty: Penalty) -> Rmls {
+    Rmls {
+        dim: 70,
+        start: Start::Random,
+        sweeps: 2,
+        penalty,
+        beta: if penalty == Penalty::Absolute { 0.02 } else { 0.0 },
+        gamma: if penalty == Penalty::Absolute { 0.1 } else { 0.0 },
+        rho_x: 0.4,
+        rho_y: 0.5,
+        theta_x: 2.0,
+        lambda_x: 4.0,
+        lambda_y: 3.0,
+        ..Rmls::default()
+    }
+}
+
+/// The next map of a side: Ω = C·L row by row, thresholded and scaled.
+fn plain_half_sweep(params: &Rmls, side: Side, c: &Naive, map: &Naive) -> Naive {
+    let omega = c.times(map);
+    let (threshold, share, lambda, theta) = match side {
+        Side::X => (params.beta, params.rho_x, params.lambda_x, params.theta_x),
+        Side::Y => (params.gamma, params.rho_y, params.lambda_y, params.theta_y),
+    };
+    let mut made = omega.clone();
+    for row in made.values.chunks_mut(omega.n_cols) {
+        let largest = row.iter().fold(0.0f64, |m, w| m.max(w.abs()));
+        let threshold = match params.penalty {
+            Penalty::Absolute => threshold,
+            Penalty::Relative => share * largest,
+            Penalty::None => 0.0,
+            Penalty::Bound => {
+                let mut narrow: Vec<f32> = row.iter().map(|&w| w as f32).collect();
+                let mut scratch = narrow.clone();
+                row::bounded(&mut narrow, lambda as f32, theta as f32, &mut scratch);
+                row.iter_mut().zip(narrow).for_each(|(w, l)| *w = l.into());
+                continue;
+            }
+        };
+        row.iter_mut().for_each(|w| *w = f64::from(soft_threshold(*w as f32, threshold as f32)));
+        let norm = row.iter().map(|l| l * l).sum::<f64>().sqrt();
+        row.iter_mut().for_each(|l| *l *= if norm > 0.0 { theta / norm } else { 0.0 });
+    }
+    made
+}
+
+#[test]
+fn sweeps_do_what_the_formula_says_and_alike_at_any_thread_count() {
+    let (x, r, y) = matrices();
+    let c = Naive::of(&explicit_c(&x, &r, &y).unwrap());
+    for penalty in [Penalty::None, Penalty::Absolute, Penalty::Relative, Penalty::Bound] {
+        let params = Rmls { sweeps: 1, ..params(penalty) };
+        let (maps, report) = same_at_any_thread_count(|| {
+            fit_in(IN_MEMORY, &params, operator(), None, &Run::silent()).unwrap()
+        });
+        let start = Panels::random(1700, 70, params.seed, params.theta_y as f32);
+        let l_y = Naive::of_dense(&start.to_dense().unwrap());
+        let l_x = plain_half_sweep(&params, Side::X, &c, &l_y);
+        let l_y = plain_half_sweep(&params, Side::Y, &c.transpose(), &l_x);
+        for (map, plain) in [(&maps.l_x, &l_x), (&maps.l_y, &l_y)] {
+            let mut off = 0;
+            for i in 0..map.n_rows() {
+                for (found, expected) in map.row(i).iter().zip(&plain.values[i * 70..]) {
+                    off += usize::from((f64::from(*found) - expected).abs() > 1e-3);
+                }
+            }
+            // A bisection in f32 may fall on either side of a tie.
+            assert!(off < 10, "{penalty:?}: {off} entries differ");
+        }
+        let trace: f64 = l_x
+            .times(&Naive::from_fn(70, 1700, |k, v| l_y.get(v, k)))
+            .values
+            .iter()
+            .zip(&c.values)
+            .map(|(a, b)| a * b)
+            .sum();
+        let penalty_of = |map: &Naive, thresholds: &dyn Fn(&[f64]) -> f64| -> f64 {
+            let rows = map.values.chunks(70);
+            rows.map(|row| thresholds(row) * row.iter().map(|l| l.abs()).sum::<f64>()).sum()
+        };
+        if penalty != Penalty::Relative {
+            let expected =
+                trace - penalty_of(&l_x, &|_| params.beta) - penalty_of(&l_y, &|_| params.gamma);
+            let found = report.steps[1].objective;
+            assert!((found / expected - 1.0).abs() < 1e-4, "{penalty:?}: {found} {expected}");
+        }
+        let filled = l_y.values.iter().filter(|&&l| l != 0.0).count() as f64 / (1700.0 * 70.0);
+        assert!((report.steps[1].density_y - filled).abs() < 1e-3, "{penalty:?}: {filled}");
+    }
+}
+
+#[test]
+fn sparse_maps_come_out_sparse() {
+    let (maps, _) =
+        fit_in(IN_MEMORY, &params(Penalty::Relative), operator(), None, &Run::silent()).unwrap();
+    assert!(matches!((maps.l_x, maps.l_y), (Map::Sparse(_), Map::Sparse(_))));
+}
+
+#[test]
+fn where_the_maps_lie_does_not_change_a_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    let silent = Run::silent();
+    let run = silent.with_scratch(folder.path());
+    for penalty in [Penalty::None, Penalty::Relative] {
+        let params = Rmls { sweeps: 4, patience: 9, ..params(penalty) };
+        let fit = |room: Room| {
+            let mut calls = 0;
+            let mut validate = |_: &Panels, _: &Panels| {
+                calls += 1;
+                Ok(if calls == 3 { 1.0 } else { 0.0 })
+            };
+            fit_in(room, &params, operator(), Some(&mut validate), &run).unwrap()
+        };
+        let expected = fit(IN_MEMORY);
+        assert_eq!(expected.1.best, 2);
+        let maps_on_disk = penalty == Penalty::None;
+        assert_eq!(fit(Room { maps_on_disk, best_on_disk: true, ..IN_MEMORY }), expected);
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "scratch files are left");
+}
+
+#[test]
+fn maps_that_outgrow_their_room_end_the_fit_with_advice() {
+    let room = Room { maps: 40_000, ..IN_MEMORY };
+    let error = fit_in(room, &params(Penalty::Relative), operator(), None, &Run::silent());
+    let message = error.err().unwrap().to_string();
+    assert!(message.contains("not enough memory: after "), "{message}");
+    assert!(message.contains("raise the penalty"), "{message}");
+}
+
+#[test]
+fn the_place_of_the_maps_follows_from_the_memory() {
+    let shape = operator().shape();
+    let (fixed, dense) = (scratch_bytes(shape), dense_bytes(shape, 70));
+    let room = |penalty, validated, left| Room::of(&params(penalty), shape, validated, left);
+    let ample = room(Penalty::None, true, fixed + 2 * dense).unwrap();
+    assert_eq!((ample.maps_on_disk, ample.best_on_disk), (false, false));
+    let tight = room(Penalty::None, true, fixed + 2 * dense - 1).unwrap();
+    assert_eq!((tight.maps_on_disk, tight.best_on_disk), (false, true));
+    let small = room(Penalty::None, false, fixed + dense - 1).unwrap();
+    assert_eq!((small.maps_on_disk, small.best_on_disk), (true, true));
+    let sparse = room(Penalty::Relative, false, fixed + dense - 1).unwrap();
+    assert!(!sparse.maps_on_disk);
+    for refused in
+        [room(Penalty::Bound, false, fixed + dense - 1), room(Penalty::None, false, fixed - 1)]
+    {
+        let message = refused.unwrap_err().to_string();
+        assert!(
+            message.contains("not enough memory") && message.contains("--max-memory"),
+            "{message}"
+        );
+    }
+}
