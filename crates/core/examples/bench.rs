@@ -14,6 +14,7 @@
 use std::hint::black_box;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Mutex;
 use std::time::Instant;
 
 use liken::data::{Dataset, DatasetAbout, DatasetWriter, Document, Evidence, SplitAbout, SplitBy};
@@ -21,12 +22,12 @@ use liken::eval::{Measure, Variant};
 use liken::features::{Counts, Features, Featurizer, Preparation, Response, Weighted, Weighting};
 use liken::file::{Tensors, TensorsWriter};
 use liken::linalg::{Centring, Dense, Operator, SvdParams, randomised_svd};
-use liken::matchers::Bm25;
+use liken::matchers::{Bm25, Penalty, Rmls, Start};
 use liken::ranking::top_k;
 use liken::sparse::{Csr, csr_times_dense};
 use liken::synth::weblog::Weblog;
 use liken::text::{AnalyzerParams, Language};
-use liken::{Error, Result, Run};
+use liken::{Error, Progress, Result, Run};
 use rayon::prelude::*;
 
 const USAGE: &str = "usage: bench one-week OUTPUT
@@ -182,43 +183,38 @@ fn svd(input: &Tensors, output: &Path) -> Result<()> {
         .write(output)
 }
 
-/// Sweeps of RMLS from the random start: prints the seconds of each, for every line on stdin a
-/// sweep. Writes both maps.
+/// Three sweeps of RMLS from the random start; a pass prints the seconds of the fastest.
 fn sweeps(input: &Tensors, output: &Path) -> Result<()> {
     let (_, dim) = input.array::<u64>("dim")?;
     let (_, share) = input.array::<f64>("share")?;
-    let (penalty, rho) = match share[0] {
-        0.0 => (Penalty::None, 0.0),
-        share => (Penalty::Relative, share),
-    };
     let rmls = Rmls {
         dim: dim[0] as usize,
         start: Start::Random,
-        sweeps: 1_000_000,
-        penalty,
-        rho_x: rho,
-        rho_y: rho,
+        sweeps: 3,
+        penalty: if share[0] > 0.0 { Penalty::Relative } else { Penalty::None },
+        rho_x: share[0],
+        rho_y: share[0],
         ..Rmls::default()
     };
-    let data = Weighted { x: input.csr("x")?, r: input.csr("r")?, y: input.csr("y")? };
-    let lines = Mutex::new(std::io::stdin().lines());
-    let start = Mutex::new(None::<Instant>);
-    // A sweep begins with an even number of half-sweeps done; it waits for its line.
-    let progress = |progress: Progress<'_>| {
-        if progress.stage.starts_with("RMLS") && progress.done.is_multiple_of(2) {
-            let mut start = start.lock().expect("one thread");
-            if let Some(start) = *start {
-                println!("{}", start.elapsed().as_secs_f64());
+    let mut last = None;
+    for _ in std::io::stdin().lines() {
+        let data = Weighted { x: input.csr("x")?, r: input.csr("r")?, y: input.csr("y")? };
+        let times = Mutex::new(Vec::new());
+        let note = || times.lock().expect("no thread panics here").push(Instant::now());
+        let at_sweeps = |progress: Progress<'_>| {
+            if progress.stage.starts_with("RMLS") && progress.done.is_multiple_of(2) {
+                note();
             }
-            *start = lines.lock().expect("one thread").next().map(|_| Instant::now());
-        }
-    };
-    let cancelled = || start.lock().expect("one thread").is_none_or(|_| false);
-    let _ = (&output, cancelled);
-    match rmls.fit(data, &Run::new(&progress, &|| false), None) {
-        Err(Error::Cancelled) | Ok(_) => Ok(()),
-        Err(error) => Err(error),
+        };
+        let (_, report) = rmls.fit(data, &Run::new(&at_sweeps, &|| false), None)?;
+        let times = times.into_inner().expect("no thread panics here");
+        let seconds = times.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64());
+        println!("{}", seconds.fold(f64::INFINITY, f64::min));
+        last = Some(report);
     }
+    let objectives: Vec<f64> =
+        last.iter().flat_map(|report| &report.steps).map(|step| step.objective).collect();
+    TensorsWriter::new().array("out", &[objectives.len()], &objectives).write(output)
 }
 
 fn read_operator(input: &Tensors) -> Result<Operator> {
