@@ -1,0 +1,34 @@
+//! Plots as SVG and small pages as HTML: data in, text out.
+//!
+//! Nothing here reads or writes a file, and nothing is loaded from elsewhere: a page is one text
+//! that any browser shows. A plot is written by our own few hundred lines, not by a plotting
+//! library, because we need so little (lines, points, three kinds of axes) and want what
+//! libraries do not give: text that stays text, a tooltip at every point, and colours that can
+//! be read on light and on dark ground.
+//!
+//! ```
+//! use liken_pages::{Axis, Chart, Panel, Point, Series};
+//!
+//! let mut growth = Series::line("rmls", 0);
+//! growth.points = vec![Point::new(1e3, 0.4), Point::new(1e4, 4.1), Point::new(1e5, 43.0)];
+//! let panel = Panel {
+//!     x: Axis::log("training queries"),
+//!     y: Axis::log("time of a sweep").unit("s"),
+//!     series: vec![growth],
+//!     ..Panel::titled("Growth of time with queries")
+//! };
+//! let svg = Chart::of(vec![panel]).svg();
+//! assert!(svg.starts_with("<svg ") && svg.contains("time of a sweep (s)"));
+//! ```
+
+mod axis;
+mod chart;
+mod escape;
+mod page;
+mod panel;
+
+pub use axis::{Axis, Scale};
+pub use chart::Chart;
+pub use escape::escape;
+pub use page::{Page, Part};
+pub use panel::{COLOURS, Mark, Panel, Point, Series};
