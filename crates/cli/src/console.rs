@@ -26,6 +26,18 @@ impl Display for Usage {
 
 impl std::error::Error for Usage {}
 
+/// The user asked to stop, and what was done so far is kept: exit code 130.
+#[derive(Debug)]
+pub struct Stopped(pub String);
+
+impl Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Stopped {}
+
 /// The terminal.
 pub struct Console {
     bar: ProgressBar,
@@ -112,7 +124,8 @@ impl Console {
         self.bar.suspend(|| {
             let _ = writeln!(io::stderr(), "error: {message}");
         });
-        if matches!(error.downcast_ref(), Some(liken::Error::Cancelled)) {
+        let cancelled = matches!(error.downcast_ref(), Some(liken::Error::Cancelled));
+        if cancelled || error.is::<Stopped>() {
             return ExitCode::from(130);
         }
         if error.chain().any(is_usage) { ExitCode::from(2) } else { ExitCode::FAILURE }

@@ -23,6 +23,8 @@ mod stats;
 mod synth;
 mod tables;
 mod train;
+mod tune;
+mod tune_report;
 mod variant;
 
 use std::process::ExitCode;
@@ -81,6 +83,7 @@ enum Verb {
     Import(Box<import::ImportArgs>),
     Stats(stats::StatsArgs),
     Train(train::TrainArgs),
+    Tune(Box<tune::TuneArgs>),
     Compare(Box<compare::CompareArgs>),
     Eval(Box<eval::EvalArgs>),
     Experiment(experiment::ExperimentArgs),
@@ -115,6 +118,7 @@ fn main() -> ExitCode {
         Verb::Import(args) => import::run(args, &console),
         Verb::Stats(args) => stats::run(args, &console),
         Verb::Train(args) => train::run(args, &console),
+        Verb::Tune(args) => tune::run(args, &console),
         Verb::Compare(args) => compare::run(args, &console),
         Verb::Eval(args) => eval::run(args, &console),
         Verb::Experiment(args) => experiment::run(args, &console),

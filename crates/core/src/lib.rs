@@ -57,6 +57,7 @@ pub mod experiment;
 pub mod export;
 pub mod synth;
 pub mod training;
+pub mod tuning;
 
 pub mod file;
 pub mod linalg;

@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{Block, assemble, count_texts, count_unread, read_documents, read_queries};
+use super::weighted::SharedFeatures;
 use crate::data::{Dataset, READ_BY_DEFAULT};
 use crate::sparse::Csr;
 use crate::text::{Analyzer, AnalyzerParams, Vocabulary, query_identity};
@@ -101,6 +102,8 @@ pub struct Counts {
     by_identity: HashMap<String, u32>,
     /// All queries of a text that several share.
     twins: HashMap<String, Vec<u32>>,
+    /// The matrices made last, where several fits are to share them.
+    pub(super) shared: Option<SharedFeatures>,
 }
 
 /// A query ready to be scored: its known terms, and its number if training knew it.
@@ -227,6 +230,30 @@ impl Counts {
             unread: parts.unread,
             by_identity,
             twins,
+            shared: None,
+        })
+    }
+
+    /// The same, keeping the matrices that a fit makes from it for the next fit with the same
+    /// features. That costs their memory, so it is for those who fit many times.
+    pub(crate) fn sharing_features(mut self) -> Self {
+        self.shared = Some(SharedFeatures::default());
+        self
+    }
+
+    /// The same text with other training clicks.
+    pub(crate) fn with_clicks(&self, clicks: Csr) -> Result<Self> {
+        Counts::from_parts(Parts {
+            preparation: self.preparation.clone(),
+            vocabulary: self.vocabulary.clone(),
+            fields: self.fields.clone(),
+            queries: self.queries.clone(),
+            clicks,
+            held_out_documents: self.held_out_documents.clone(),
+            doc_ids: self.doc_ids.clone(),
+            query_ids: self.query_ids.clone(),
+            query_texts: self.query_texts.clone(),
+            unread: self.unread,
         })
     }
 

@@ -7,6 +7,8 @@
 //! side by side; the whole row is scaled to unit norm. A query or document that training
 //! does not know has word features alone.
 
+use std::sync::Mutex;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -107,6 +109,7 @@ impl Response {
 }
 
 /// X, Y and R̃: all that a bilinear trainer ever sees.
+#[derive(Clone)]
 pub struct Weighted {
     /// Training queries × query features.
     pub x: Csr,
@@ -115,6 +118,10 @@ pub struct Weighted {
     /// Training queries × documents, weighted.
     pub r: Csr,
 }
+
+/// The matrices made last from some counts, with what they were made by.
+#[derive(Default)]
+pub(super) struct SharedFeatures(Mutex<Option<(Features, Weighting, Response, Weighted)>>);
 
 /// Turns counts into feature rows, in training and later for new queries alike.
 pub struct Featurizer {
@@ -233,6 +240,26 @@ impl Featurizer {
 impl Weighted {
     /// The matrices of `counts`, training queries only.
     pub fn of(
+        counts: &Counts,
+        featurizer: &Featurizer,
+        weighting: Weighting,
+        response: Response,
+    ) -> Result<Self> {
+        let Some(Ok(mut shared)) = counts.shared.as_ref().map(|shared| shared.0.lock()) else {
+            return Weighted::made(counts, featurizer, weighting, response);
+        };
+        if let Some((features, w, r, made)) = &*shared
+            && (features, *w, *r) == (&featurizer.features, weighting, response)
+        {
+            return Ok(made.clone());
+        }
+        *shared = None;
+        let made = Weighted::made(counts, featurizer, weighting, response)?;
+        *shared = Some((featurizer.features.clone(), weighting, response, made.clone()));
+        Ok(made)
+    }
+
+    fn made(
         counts: &Counts,
         featurizer: &Featurizer,
         weighting: Weighting,

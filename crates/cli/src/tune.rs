@@ -1,0 +1,219 @@
+//! `liken tune`: which parameters are best on this dataset, by its validation queries.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{ArgGroup, Args};
+use liken::data::Dataset;
+use liken::eval::Measure;
+use liken::matchers::Mixture;
+use liken::tuning::{Journal, Plan, Setting, Space, Tuned, Tuning, tune};
+
+use crate::console::{Console, Stopped};
+use crate::output::{Format, counted, json, typed};
+use crate::settings::{ParamArgs, TextArgs, named, resolve};
+use crate::tune_report::Report;
+use crate::variant::VariantArgs;
+
+/// Every try, one line each; what makes a tuning go on.
+const JOURNAL: &str = "journal.jsonl";
+
+/// Find the best parameters of a method on a dataset's validation queries.
+#[derive(Args)]
+#[command(
+    group(ArgGroup::new("plan").required(true).args(["grid", "budget"])),
+    after_help = "\
+Examples:
+  liken tune rmls DATASET --budget 20 -o tuning            the price of 20 fits
+  liken tune pls+bm25 DATASET --grid grid.toml -o tuning   every combination of a file
+  liken tune rmls DATASET --budget 20 --space space.toml -o tuning --measure AP
+  liken train rmls DATASET --params tuning/best.toml -o model
+
+A grid is a TOML file of keys (as after --set) with lists of values:
+  dim = [100, 300]
+  features.doc_clicks = [0.0, 0.3, 1.0]
+  preparation.analyzer.word_ngrams = [1, 2]
+A space has ranges, too: dim = { min = 50, max = 800, log = true, int = true }.
+In a mix a key begins with the model's name: rmls.dim.
+
+--budget N spends the time of N full fits: one on the defaults, the rest on successive halving.
+Settings drawn at random are fitted to a ninth of the training queries (of the pairs, where pairs
+were dealt out), the best third of them to a third, the best third of these to all.
+Without --space these vary:
+  learnt models  dim 100 to 600, features.query_clicks and features.doc_clicks 0, 0.1, 0.3 or 1,
+                 weighting sum or mean, response log, raw or binary; of pls also sigma 0, 0.5, 1
+  bm25           k1 0.4 to 3, b 0 to 1
+  lm, lm-jm      mu 50 to 5000; lambda 0.05 to 0.95
+
+The folder holds journal.jsonl (every try), table.md, table.tsv, table.json, plot.svg, index.html and
+best.toml. The same command again goes on where it stopped; a larger --budget uses what is there.
+Test queries are never looked at."
+)]
+pub struct TuneArgs {
+    /// Method or mix: rmls, pls+bm25 …
+    method: String,
+
+    /// Dataset folder with validation queries.
+    dataset: PathBuf,
+
+    /// Folder for the results; one of the same tuning is gone on with.
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+
+    /// Try every combination of the values in this file.
+    #[arg(long, value_name = "FILE")]
+    grid: Option<PathBuf>,
+
+    /// Try settings drawn at random for the price of N full fits.
+    #[arg(long, value_name = "N")]
+    budget: Option<usize>,
+
+    /// What varies with --budget: a file of lists and ranges [default: see below].
+    #[arg(long, value_name = "FILE", conflicts_with = "grid")]
+    space: Option<PathBuf>,
+
+    /// What is measured on the validation queries.
+    #[arg(long, value_name = "MEASURE", default_value = "nDCG@10")]
+    measure: Measure,
+
+    /// Documents to rank: all, judged, or auto (judged if the judgments hold bad documents too).
+    #[arg(long, value_name = "WHICH", default_value = "auto", value_parser = ["auto", "all", "judged"])]
+    candidates: String,
+
+    /// Begin anew, whatever the folder holds of an earlier tuning.
+    #[arg(long)]
+    force: bool,
+
+    #[command(flatten)]
+    variant: VariantArgs,
+
+    #[command(flatten)]
+    params: ParamArgs,
+
+    #[command(flatten)]
+    text: TextArgs,
+
+    /// How to print the result.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub fn run(args: &TuneArgs, console: &Console) -> anyhow::Result<()> {
+    let mixture = Mixture::parse(&args.method)?;
+    let settings = resolve(&args.text, &args.params, std::slice::from_ref(&mixture))?;
+    let base = Setting { preparation: settings.preparation, models: settings.models };
+    let space = match args.grid.as_ref().or(args.space.as_ref()) {
+        Some(file) => read_space(file, &base, args.grid.is_some())?,
+        None => Space::built_in(&base)?,
+    };
+    let tuning = Tuning {
+        mixture: &mixture,
+        base: &base,
+        space: &space,
+        plan: args.budget.map_or(Plan::Grid, Plan::Budget),
+        measure: args.measure,
+        candidates: named(&args.candidates)?,
+        variant: args.variant.variant()?,
+        seed: args.params.seed().unwrap_or(1),
+    };
+    let dataset = Dataset::open(&args.dataset)?;
+    tuning.check(&dataset)?;
+    prepare(&args.output, args.force)?;
+    let mut journal = Journal::open(&args.output.join(JOURNAL), &tuning.about(&dataset)?)?;
+    let found = console.run(|run| tune(&dataset, &tuning, &mut journal, run));
+    let tuned = match found {
+        Err(liken::Error::Cancelled) => {
+            let tries = counted(journal.len(), "try is kept", "tries are kept");
+            let place = args.output.display();
+            let message =
+                format!("stopped; {tries} in {place}; the same command goes on from there");
+            return Err(Stopped(message).into());
+        }
+        other => other?,
+    };
+    let report = Report { tuned: &tuned, dataset: &args.dataset, output: &args.output };
+    report.write_files()?;
+    warn_about(&tuned, console);
+    let mut out = console.out();
+    match args.format {
+        Format::Json => json(&mut out, &tuned)?,
+        Format::Table => {
+            if journal.opened_with() > 0 {
+                let tries = counted(journal.opened_with(), "try was", "tries were");
+                writeln!(
+                    out,
+                    "{tries} there already, {} made",
+                    journal.len() - journal.opened_with()
+                )?;
+            }
+            report.print(&mut out)?;
+            let (output, data) = (typed(&args.output), typed(&args.dataset));
+            writeln!(out, "{} written", args.output.display())?;
+            let method = typed(Path::new(&args.method));
+            writeln!(
+                out,
+                "next: liken train {method} {data} --params {output}/best.toml -o model"
+            )?;
+        }
+    }
+    Ok(out.flush()?)
+}
+
+fn read_space(file: &Path, base: &Setting, grid: bool) -> anyhow::Result<Space> {
+    let text = fs::read_to_string(file).map_err(liken::Error::io("read", file))?;
+    // What is wrong in a file is the file's fault, not that of the line typed.
+    let wrong = |error: liken::Error| anyhow::anyhow!("{}: {error}", file.display());
+    let space = Space::parse(&text, base).map_err(wrong)?;
+    if grid {
+        space.grid().map_err(wrong)?;
+    }
+    Ok(space)
+}
+
+/// Makes the folder, or makes sure that it is one of ours.
+fn prepare(folder: &Path, force: bool) -> anyhow::Result<()> {
+    let unusable = |problem: &str, advice: &str| liken::Error::Unusable {
+        path: folder.to_owned(),
+        problem: problem.into(),
+        advice: advice.into(),
+    };
+    if folder.symlink_metadata().is_err() {
+        return Ok(fs::create_dir_all(folder).map_err(liken::Error::io("create", folder))?);
+    }
+    if !folder.is_dir() {
+        return Err(unusable("is not a folder", "choose another name").into());
+    }
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(liken::Error::io("read", folder))? {
+        let entry = entry.map_err(liken::Error::io("read", folder))?;
+        names.push(entry.file_name().to_string_lossy().into_owned());
+    }
+    let ours = |name: &String| name == JOURNAL || Report::FILES.contains(&name.as_str());
+    if !names.is_empty() && !names.iter().any(|name| name == JOURNAL) {
+        let advice = "choose another name: only folders of an earlier tuning are gone on with";
+        return Err(unusable("is there, and holds no tuning", advice).into());
+    }
+    if force {
+        if !names.iter().all(ours) {
+            let advice = "--force begins anew only where nothing else is: choose another name, or remove it by hand";
+            return Err(unusable("holds more than a tuning", advice).into());
+        }
+        for name in names {
+            let path = folder.join(name);
+            fs::remove_file(&path).map_err(liken::Error::io("replace", &path))?;
+        }
+    }
+    Ok(())
+}
+
+fn warn_about(tuned: &Tuned, console: &Console) {
+    let failed = tuned.tries.iter().filter(|row| row.error.is_some()).count();
+    if failed > 0 {
+        let all = tuned.tries.len();
+        console.warn(format!("{failed} of {all} tries failed; the table says why"));
+    }
+    if let Some(best) = tuned.best_row() {
+        best.warnings.iter().for_each(|warning| console.warn(format!("the best: {warning}")));
+    }
+}

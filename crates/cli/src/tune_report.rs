@@ -1,0 +1,364 @@
+//! What a tuning found, for people and programs: the table, the plot of every try, a page with
+//! both, and the parameters that won.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use liken::file::NewFile;
+use liken::tuning::{Row, Tuned};
+use liken_pages::{Axis, Chart, Mark, Page, Panel, Part, Point, Series};
+use serde_json::Value;
+
+use crate::output::{Grid, TableFormat, counted, typed};
+use crate::tables::NOTHING;
+
+/// Rows of the table on the terminal; the files hold all.
+const SHOWN: usize = 25;
+
+/// A tuning, ready to be written.
+pub struct Report<'a> {
+    /// What was found.
+    pub tuned: &'a Tuned,
+    /// The dataset's folder.
+    pub dataset: &'a Path,
+    /// The folder for the results.
+    pub output: &'a Path,
+}
+
+impl Report<'_> {
+    /// Everything that is written beside the journal.
+    pub const FILES: [&'static str; 6] =
+        ["table.md", "table.tsv", "table.json", "plot.svg", "index.html", "best.toml"];
+
+    /// Writes every file of the folder.
+    pub fn write_files(&self) -> anyhow::Result<()> {
+        let mut json = serde_json::to_string_pretty(self.tuned)?;
+        json.push('\n');
+        let plot = self.plot().svg();
+        let page = self.page(&plot)?;
+        let texts = [self.markdown()?, self.tsv(), json, plot, page, self.best()?];
+        for (name, text) in Self::FILES.iter().zip(texts) {
+            let path = self.output.join(name);
+            let file = NewFile::create(&path)?;
+            file.writer()?.write_all(text.as_bytes()).map_err(liken::Error::io("write", &path))?;
+            file.commit()?;
+        }
+        Ok(())
+    }
+
+    /// Prints the table and what to make of it.
+    pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "{}", self.about())?;
+        writeln!(out)?;
+        self.grid(SHOWN).write(out, TableFormat::Table)?;
+        if self.tuned.tries.len() > SHOWN {
+            let more = self.tuned.tries.len() - SHOWN;
+            writeln!(out, "… and {more} more: {}", self.output.join("table.md").display())?;
+        }
+        writeln!(out)?;
+        writeln!(out, "{}", self.verdict())
+    }
+
+    /// What was tried.
+    fn about(&self) -> String {
+        let tuned = self.tuned;
+        let tries = counted(tuned.tries.len(), "try", "tries");
+        let queries = counted(tuned.queries, "validation query", "validation queries");
+        let mut text = format!(
+            "{} on {}: {} of {queries}; {tries}",
+            tuned.method,
+            self.dataset.display(),
+            tuned.measure,
+        );
+        for (one_in, word) in PARTS {
+            let n = tuned.tries.iter().filter(|row| row.one_in == one_in).count();
+            if n > 0 && one_in > 1 {
+                text += &format!(", {n} of them with {word} of the training data");
+            }
+        }
+        text
+    }
+
+    /// Which setting is best, and how sure that is.
+    fn verdict(&self) -> String {
+        let tuned = self.tuned;
+        let Some(best) = tuned.best_row() else { return String::new() };
+        let score = score_of(best.score);
+        if tuned.defaults_are_best {
+            return format!("the defaults are best here: {score}");
+        }
+        let values: Vec<String> = tuned
+            .varied
+            .iter()
+            .map(|key| format!("{key} = {}", shown(best.setting.get(key))))
+            .collect();
+        let values = values.join(", ");
+        let Some(defaults) = tuned.defaults_row().and_then(|row| row.score) else {
+            return format!("the best: {values}: {score}; the defaults failed");
+        };
+        let mut text = format!("the best: {values}: {score}, the defaults {defaults:.4}");
+        if let (Some(difference), Some(interval)) = (best.difference, best.interval) {
+            text += &format!(
+                "; difference {difference:+.4}, 95 % interval {:+.4} to {:+.4}",
+                interval.low, interval.high
+            );
+            if interval.low <= 0.0 && interval.high >= 0.0 {
+                text += ": it holds 0, so this may well be luck";
+            }
+        }
+        text + "\nthe best of many tries is always lucky in part: see what test says before you trust it"
+    }
+
+    fn heading(&self) -> Vec<String> {
+        let mut heading = vec![String::new(), self.tuned.measure.to_string()];
+        heading.push("against the defaults".into());
+        if self.has_parts() {
+            heading.push("training".into());
+        }
+        heading.extend(self.tuned.varied.iter().cloned());
+        heading.push("seconds".into());
+        if self.tuned.tries.iter().any(|row| row.kept.is_some()) {
+            heading.push("kept".into());
+        }
+        if self.tuned.tries.iter().any(|row| row.weights.len() > 1) {
+            heading.push("weights".into());
+        }
+        heading
+    }
+
+    fn cells(&self, row: &Row) -> Vec<String> {
+        let is_best = self.tuned.best_row().is_some_and(|best| std::ptr::eq(best, row));
+        let name = match (is_best, row.defaults) {
+            (true, true) => "best, defaults",
+            (true, false) => "best",
+            (false, true) => "defaults",
+            (false, false) => "",
+        };
+        let mut cells = vec![name.to_owned(), score_of(row.score)];
+        cells.push(match (row.difference, row.interval, &row.error) {
+            (_, _, Some(error)) => format!("failed: {}", error.lines().next().unwrap_or_default()),
+            (Some(difference), Some(of), _) => {
+                format!("{difference:+.4} [{:+.3}, {:+.3}]", of.low, of.high)
+            }
+            _ => NOTHING.to_owned(),
+        });
+        if self.has_parts() {
+            cells.push(part(row.one_in).to_owned());
+        }
+        cells.extend(self.tuned.varied.iter().map(|key| shown(row.setting.get(key))));
+        cells.push(format!("{:.1}", row.seconds));
+        if self.tuned.tries.iter().any(|row| row.kept.is_some()) {
+            cells.push(row.kept.clone().unwrap_or_else(|| NOTHING.to_owned()));
+        }
+        if self.tuned.tries.iter().any(|row| row.weights.len() > 1) {
+            let weights: Vec<String> = row.weights.iter().map(ToString::to_string).collect();
+            cells.push(weights.join(" + "));
+        }
+        cells
+    }
+
+    fn has_parts(&self) -> bool {
+        self.tuned.tries.iter().any(|row| row.one_in > 1)
+    }
+
+    fn grid(&self, most: usize) -> Grid {
+        let mut grid = Grid::new(self.heading());
+        for row in self.tuned.tries.iter().take(most) {
+            grid.row(self.cells(row));
+        }
+        grid
+    }
+
+    fn markdown(&self) -> anyhow::Result<String> {
+        let mut out = Vec::new();
+        crate::output::remark(&mut out, TableFormat::Markdown, &self.about())?;
+        self.grid(usize::MAX).write(&mut out, TableFormat::Markdown)?;
+        writeln!(out)?;
+        for line in self.verdict().lines() {
+            crate::output::remark(&mut out, TableFormat::Markdown, line)?;
+        }
+        Ok(String::from_utf8(out)?)
+    }
+
+    /// Plain numbers, for other programs: one line a try.
+    fn tsv(&self) -> String {
+        let fixed = [
+            "score",
+            "difference",
+            "low",
+            "high",
+            "one_in",
+            "seconds",
+            "kept",
+            "defaults",
+            "error",
+        ];
+        let mut text = fixed.map(str::to_owned).to_vec();
+        text.extend(self.tuned.varied.iter().cloned());
+        let mut text = text.join("\t") + "\n";
+        let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+        for row in &self.tuned.tries {
+            let mut cells = vec![
+                number(row.score),
+                number(row.difference),
+                number(row.interval.map(|interval| interval.low)),
+                number(row.interval.map(|interval| interval.high)),
+                row.one_in.to_string(),
+                format!("{:.3}", row.seconds),
+                row.kept.clone().unwrap_or_default(),
+                row.defaults.to_string(),
+                row.error.clone().unwrap_or_default().replace(['\t', '\n'], " "),
+            ];
+            cells.extend(self.tuned.varied.iter().map(|key| shown(row.setting.get(key))));
+            text += &(cells.join("\t") + "\n");
+        }
+        text
+    }
+
+    /// The winner as a parameter file.
+    fn best(&self) -> anyhow::Result<String> {
+        let tuned = self.tuned;
+        let mut text = String::new();
+        let method = typed(Path::new(&tuned.method));
+        text += &format!(
+            "# liken train {method} {} --params best.toml -o model\n",
+            typed(self.dataset)
+        );
+        for line in self.verdict().lines().take(1) {
+            text += &format!("# {} on validation, {line}\n", tuned.measure);
+        }
+        text += "# what is not here is as by default\n";
+        text += &tuned.best.to_toml()?;
+        Ok(text)
+    }
+
+    fn page(&self, plot: &str) -> anyhow::Result<String> {
+        let tuned = self.tuned;
+        let heading = self.heading();
+        let text = |name: &str| name.is_empty() || name == "kept" || name == "training";
+        let numbers = (0..heading.len()).filter(|&c| !text(&heading[c])).collect();
+        let mut page =
+            Page::titled(format!("Tuning {} on {}", tuned.method, self.dataset.display()));
+        page.parts.push(Part::Text(self.about()));
+        page.parts.extend(self.verdict().lines().map(|line| Part::Text(line.to_owned())));
+        page.parts.push(Part::Code(self.best()?));
+        page.parts.push(Part::Heading("Every try by each parameter, and by its time".into()));
+        page.parts.push(Part::Plot(plot.to_owned()));
+        page.parts.push(Part::Heading("Every try, the best first".into()));
+        let rows = tuned.tries.iter().map(|row| self.cells(row)).collect();
+        page.parts.push(Part::Table { heading, rows, numbers });
+        Ok(page.html())
+    }
+
+    /// Score by each parameter that varies, and by time.
+    fn plot(&self) -> Chart {
+        let tuned = self.tuned;
+        let mut panels: Vec<Panel> =
+            tuned.varied.iter().map(|key| self.by_parameter(key)).collect();
+        let seconds = |row: &Row| Some(row.seconds);
+        let mut time = self.panel("time", &seconds);
+        let found: Vec<f64> = tuned.tries.iter().map(|row| row.seconds).collect();
+        time.x = numeric("time of a try", &found, false).unit("s");
+        panels.push(time);
+        let mut chart = Chart::of(panels);
+        chart.about = format!("{} of every try", tuned.measure);
+        chart
+    }
+
+    fn by_parameter(&self, key: &str) -> Panel {
+        let value = |row: &Row| row.setting.get(key).cloned().unwrap_or(Value::Null);
+        let values: Vec<Value> = self.tuned.tries.iter().map(value).collect();
+        if let Some(numbers) = values.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>() {
+            let mut panel = self.panel(key, &|row| value(row).as_f64());
+            panel.x = numeric(key, &numbers, self.tuned.log.iter().any(|log| log == key));
+            return panel;
+        }
+        let mut names: Vec<String> = values.iter().map(|value| shown(Some(value))).collect();
+        names.sort();
+        names.dedup();
+        let place =
+            |row: &Row| names.binary_search(&shown(Some(&value(row)))).ok().map(|at| at as f64);
+        let mut panel = self.panel(key, &place);
+        panel.x = Axis::names(key, names.clone());
+        panel
+    }
+
+    /// A panel of every try that has a score, at the places that `x` says.
+    fn panel(&self, title: &str, x: &dyn Fn(&Row) -> Option<f64>) -> Panel {
+        let tuned = self.tuned;
+        let best = tuned.best_row();
+        let is_best = |row: &Row| best.is_some_and(|best| std::ptr::eq(best, row));
+        let points = |wanted: &dyn Fn(&Row) -> bool| -> Vec<Point> {
+            let rows = tuned.tries.iter().filter(|row| wanted(row));
+            rows.filter_map(|row| Some(Point::new(x(row)?, row.score?).about(self.tooltip(row))))
+                .collect()
+        };
+        let mut series = Vec::new();
+        for (one_in, word) in PARTS {
+            let all = one_in == 1;
+            let name =
+                if all { "fitted to all training data".into() } else { format!("to {word}") };
+            let look = if all { Mark::Dot } else { Mark::Ring };
+            let mut tries = Series::scatter(name, if all { 0 } else { 5 }, look);
+            tries.opacity = match one_in {
+                1 => 0.85,
+                3 => 0.8,
+                _ => 0.45,
+            };
+            tries.points =
+                points(&|row: &Row| row.one_in == one_in && !row.defaults && !is_best(row));
+            series.extend((!tries.points.is_empty()).then_some(tries));
+        }
+        let marked = [
+            ("the defaults", 1, Mark::Diamond, points(&|row: &Row| row.defaults)),
+            ("the best", 4, Mark::Star, points(&|row: &Row| is_best(row))),
+        ];
+        for (name, colour, mark, points) in marked {
+            series.push(Series { points, ..Series::scatter(name, colour, mark) });
+        }
+        let y = Axis::linear(format!("validation {}", tuned.measure));
+        Panel { y, series, ..Panel::titled(title) }
+    }
+
+    fn tooltip(&self, row: &Row) -> String {
+        let mut text = score_of(row.score);
+        for key in &self.tuned.varied {
+            text += &format!("\n{key} = {}", shown(row.setting.get(key)));
+        }
+        if row.one_in > 1 {
+            text += &format!("\nfitted to {} of the training data", part(row.one_in));
+        }
+        text + &format!("\n{:.1} s", row.seconds)
+    }
+}
+
+/// The parts of the training data that tries are fitted to.
+const PARTS: [(u32, &str); 3] = [(9, "a ninth"), (3, "a third"), (1, "all")];
+
+fn part(one_in: u32) -> &'static str {
+    PARTS.iter().find(|&&(known, _)| known == one_in).map_or(NOTHING, |&(_, word)| word)
+}
+
+fn score_of(score: Option<f64>) -> String {
+    score.map_or(NOTHING.to_owned(), |score| format!("{score:.4}"))
+}
+
+/// A value as it is typed.
+fn shown(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => "none".into(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
+}
+
+/// An axis of numbers, logarithmic where they were drawn so or spread far.
+fn numeric(label: &str, values: &[f64], log: bool) -> Axis {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if least > 0.0 && (log || most / least >= 30.0) {
+        Axis::log(label)
+    } else {
+        Axis::linear(label)
+    }
+}

@@ -1,0 +1,80 @@
+//! Successive halving: many settings are tried on a small part of the training data, the best
+//! third on a larger part, the best third of these on all of it.
+//!
+//! A budget of N is worth N fits to all data. One of them is spent on the defaults. With
+//! R = min(3, N − 1) rungs, rung r = 0 … R−1 holds n_r = ⌊n/3^r⌋ settings on a part 3^(r−R+1) of the
+//! data, with the largest n for which Σ n_r·3^(r−R+1) ≤ N − 1: three rungs of n, n/3, n/9 settings
+//! cost n/9 fits each.
+
+/// How many settings go on: one in so many.
+pub const KEEP_ONE_IN: usize = 3;
+/// The most rungs: the smallest part is a ninth of the data, since less says little.
+const MOST_RUNGS: usize = 3;
+
+/// One rung of the ladder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rung {
+    /// How many settings are tried.
+    pub settings: usize,
+    /// On one in so many of the training queries (or pairs).
+    pub one_in: u32,
+}
+
+/// The rungs for `budget` fits, of which the first is the defaults'. Where nothing is learnt
+/// (`learns`), a part of the training data costs as much as all of it, and there is one rung.
+pub fn rungs(budget: usize, learns: bool) -> Vec<Rung> {
+    let fits = budget.saturating_sub(1);
+    let n_rungs = if learns { fits.min(MOST_RUNGS) } else { 1 };
+    if fits == 0 {
+        return Vec::new();
+    }
+    let last = KEEP_ONE_IN.pow(n_rungs as u32 - 1);
+    let of = |n: usize| -> Vec<Rung> {
+        (0..n_rungs as u32)
+            .map(|r| {
+                let step = KEEP_ONE_IN.pow(r);
+                Rung { settings: n / step, one_in: (last / step) as u32 }
+            })
+            .collect()
+    };
+    // In units of the smallest part: whole numbers.
+    let cost = |rungs: &[Rung]| -> usize {
+        rungs.iter().map(|rung| rung.settings * (last / rung.one_in as usize)).sum()
+    };
+    let mut n = last;
+    while cost(&of(n + 1)) <= fits * last {
+        n += 1;
+    }
+    of(n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(budget: usize, learns: bool) -> Vec<(usize, u32)> {
+        rungs(budget, learns).iter().map(|rung| (rung.settings, rung.one_in)).collect()
+    }
+
+    #[test]
+    fn the_ladder_fits_the_budget_and_ends_with_full_fits() {
+        assert_eq!(plain(1, true), []);
+        assert_eq!(plain(2, true), [(1, 1)]);
+        assert_eq!(plain(3, true), [(3, 3), (1, 1)]);
+        assert_eq!(plain(4, true), [(9, 9), (3, 3), (1, 1)]);
+        assert_eq!(plain(10, true), [(27, 9), (9, 3), (3, 1)]);
+        assert_eq!(plain(10, false), [(9, 1)]);
+        for budget in 2..200 {
+            let rungs = rungs(budget, true);
+            let cost: f64 = rungs.iter().map(|r| r.settings as f64 / f64::from(r.one_in)).sum();
+            assert!(cost <= budget as f64 - 1.0 + 1e-9, "{budget}: {cost}");
+            assert!(cost > budget as f64 - 2.5, "{budget}: {cost} leaves much unused");
+            assert!(rungs.windows(2).all(|pair| {
+                pair[1].settings == pair[0].settings / KEEP_ONE_IN
+                    && pair[1].one_in < pair[0].one_in
+            }));
+            assert_eq!(rungs.last().map(|rung| rung.one_in), Some(1));
+            assert!(rungs.iter().all(|rung| rung.settings > 0));
+        }
+    }
+}

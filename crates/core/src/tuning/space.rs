@@ -1,0 +1,299 @@
+//! What may vary, and over which values: a list for each key, or a range to draw from.
+//!
+//! ```toml
+//! dim = { min = 50, max = 800, log = true, int = true }
+//! response = ["log", "raw"]
+//! features.doc_clicks = [0.0, 0.3, 1.0]
+//! ```
+//! Keys are kept in the order in which it is cheapest to vary them: what changes the counts
+//! comes first and changes least often, then what changes the features, then the fit, then
+//! models that learn nothing.
+
+use serde_json::{Map, Value, json};
+
+use super::Setting;
+use crate::matchers::Params;
+use crate::random::Random;
+use crate::{Error, Result};
+
+/// The values of one key.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// These.
+    List(Vec<Value>),
+    /// Any from `min` to `max`.
+    Range {
+        /// The least.
+        min: f64,
+        /// The largest.
+        max: f64,
+        /// Drawn evenly by the logarithm.
+        log: bool,
+        /// Whole numbers only.
+        int: bool,
+    },
+}
+
+/// Every key that may vary, in the order in which it is cheapest to vary them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Space {
+    /// Keys and their values.
+    pub keys: Vec<(String, Values)>,
+}
+
+/// More settings than anybody waits for.
+const MOST_SETTINGS: usize = 100_000;
+
+/// What varies if nobody says otherwise: for a method, or for every method that has the key.
+const BUILT_IN: [(Option<&str>, &str, &str); 10] = [
+    (None, "features.query_clicks", "[0.0, 0.1, 0.3, 1.0]"),
+    (None, "features.doc_clicks", "[0.0, 0.1, 0.3, 1.0]"),
+    (None, "weighting", "[\"sum\", \"mean\"]"),
+    (None, "response", "[\"log\", \"raw\", \"binary\"]"),
+    (None, "dim", "{ min = 100, max = 600, log = true, int = true }"),
+    (Some("pls"), "sigma", "[0.0, 0.5, 1.0]"),
+    (Some("bm25"), "k1", "{ min = 0.4, max = 3.0 }"),
+    (Some("bm25"), "b", "{ min = 0.0, max = 1.0 }"),
+    (Some("lm"), "mu", "{ min = 50, max = 5000, log = true }"),
+    (Some("lm-jm"), "lambda", "{ min = 0.05, max = 0.95 }"),
+];
+
+impl Space {
+    /// Reads a file of keys with their values. `base` is what they vary: every key and every
+    /// value must be one that it takes.
+    pub fn parse(text: &str, base: &Setting) -> Result<Space> {
+        let wrong =
+            |error: toml::de::Error| Error::Setting { problem: format!("not TOML: {error}") };
+        let table: Map<String, Value> = toml::from_str(text).map_err(wrong)?;
+        let mut keys = Vec::new();
+        flatten(&table, "", &mut keys)?;
+        if keys.is_empty() {
+            return Err(Error::Setting {
+                problem: "no key with values to try, such as dim = [100, 300]".into(),
+            });
+        }
+        Space::of(keys, base)
+    }
+
+    /// What varies of `base` if nobody says otherwise; nothing for methods without parameters.
+    pub fn built_in(base: &Setting) -> Result<Space> {
+        let mut keys = Vec::new();
+        for (name, params) in &base.models {
+            let docs = params.docs();
+            for (method, key, values) in BUILT_IN {
+                let meant = method.is_none_or(|method| method == params.name());
+                if meant && docs.iter().any(|doc| doc.key == key) {
+                    let key =
+                        if base.models.len() > 1 { format!("{name}.{key}") } else { key.into() };
+                    keys.extend(Space::parse(&format!("{key} = {values}"), base)?.keys);
+                }
+            }
+        }
+        Space::of(keys, base)
+    }
+
+    fn of(mut keys: Vec<(String, Values)>, base: &Setting) -> Result<Space> {
+        for (key, values) in &keys {
+            values.check(key)?;
+            let probes = match values {
+                Values::List(list) => list.clone(),
+                Values::Range { min, int, .. } => vec![written(*min, *int)],
+            };
+            for value in probes {
+                let set = base.with(&[(key.clone(), value.clone())]);
+                set.map_err(|error| match error {
+                    Error::Setting { problem } => {
+                        Error::Setting { problem: format!("{key} = {value}: {problem}") }
+                    }
+                    other => other,
+                })?;
+            }
+        }
+        keys.sort_by_key(|(key, _)| stage(key, base));
+        Ok(Space { keys })
+    }
+
+    /// Every combination, the first key varying slowest.
+    pub fn grid(&self) -> Result<Vec<Vec<(String, Value)>>> {
+        let mut all = vec![Vec::new()];
+        for (key, values) in &self.keys {
+            let Values::List(list) = values else {
+                return Err(Error::Setting {
+                    problem: format!(
+                        "{key}: a range has no end of values; a grid needs a list, {key} = [ … ]"
+                    ),
+                });
+            };
+            if all.len() * list.len() > MOST_SETTINGS {
+                return Err(Error::Setting {
+                    problem: format!(
+                        "the grid has more than {MOST_SETTINGS} settings; use --budget to try some of them"
+                    ),
+                });
+            }
+            all = all
+                .into_iter()
+                .flat_map(|so_far: Vec<(String, Value)>| {
+                    list.iter().map(move |value| {
+                        let mut longer = so_far.clone();
+                        longer.push((key.clone(), value.clone()));
+                        longer
+                    })
+                })
+                .collect();
+        }
+        Ok(all)
+    }
+
+    /// One setting out of all, by the numbers of `random`.
+    pub fn draw(&self, random: &mut Random) -> Vec<(String, Value)> {
+        self.keys.iter().map(|(key, values)| (key.clone(), values.draw(random))).collect()
+    }
+
+    /// The space as JSON, for the journal.
+    pub fn to_json(&self) -> Value {
+        let of = |(key, values): &(String, Values)| {
+            let values = match values {
+                Values::List(list) => Value::Array(list.clone()),
+                Values::Range { min, max, log, int } => {
+                    json!({ "min": min, "max": max, "log": log, "int": int })
+                }
+            };
+            (key.clone(), values)
+        };
+        Value::Object(self.keys.iter().map(of).collect())
+    }
+
+    /// Whether values of this key are drawn by their logarithm.
+    pub fn is_log(&self, key: &str) -> bool {
+        self.keys.iter().any(|(k, v)| k == key && matches!(v, Values::Range { log: true, .. }))
+    }
+}
+
+impl Values {
+    fn check(&self, key: &str) -> Result<()> {
+        match self {
+            Values::List(list) if list.is_empty() => {
+                Err(Error::parameter(key, "[]", "at least one value"))
+            }
+            Values::List(_) => Ok(()),
+            &Values::Range { min, max, log, .. } => {
+                let ordered = min.is_finite() && max.is_finite() && min <= max;
+                if !ordered || (log && min <= 0.0) {
+                    let wanted = if log {
+                        "0 < min ≤ max, both finite"
+                    } else {
+                        "min ≤ max, both finite"
+                    };
+                    return Err(Error::parameter(key, format!("{min} to {max}"), wanted));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn draw(&self, random: &mut Random) -> Value {
+        match self {
+            Values::List(list) => list[random.below(list.len() as u64) as usize].clone(),
+            &Values::Range { min, max, log, int } => {
+                // A whole number takes as much room as its neighbours: from min − ½ to max + ½.
+                let (low, high) = if int { (min - 0.5, max + 0.5) } else { (min, max) };
+                let low = if log { low.max(min / 2.0) } else { low };
+                let at = random.uniform();
+                let value = if log {
+                    (low.ln() + at * (high.ln() - low.ln())).exp()
+                } else {
+                    low + at * (high - low)
+                };
+                written(if int { value.round() } else { three_digits(value) }.clamp(min, max), int)
+            }
+        }
+    }
+}
+
+/// A number as JSON has it.
+fn written(value: f64, int: bool) -> Value {
+    if int && value >= 0.0 { json!(value as u64) } else { json!(value) }
+}
+
+/// More digits would say nothing, and be hard to read and to type.
+fn three_digits(value: f64) -> f64 {
+    if value == 0.0 {
+        return value;
+    }
+    format!("{value:.2e}").parse().unwrap_or(value)
+}
+
+/// Tables lead to dotted keys; one with numbers `min` and `max` is a range.
+fn flatten(
+    table: &Map<String, Value>,
+    prefix: &str,
+    keys: &mut Vec<(String, Values)>,
+) -> Result<()> {
+    for (name, value) in table {
+        let key = format!("{prefix}{name}");
+        let values = match value {
+            Value::Array(list) => Values::List(list.clone()),
+            Value::Object(inner)
+                if [inner.get("min"), inner.get("max")]
+                    .iter()
+                    .all(|end| end.is_some_and(Value::is_number)) =>
+            {
+                range(&key, inner)?
+            }
+            Value::Object(inner) => {
+                flatten(inner, &format!("{key}."), keys)?;
+                continue;
+            }
+            single => Values::List(vec![single.clone()]),
+        };
+        keys.push((key, values));
+    }
+    Ok(())
+}
+
+fn range(key: &str, table: &Map<String, Value>) -> Result<Values> {
+    let wrong = |name: &str| Error::Setting {
+        problem: format!(
+            "{key}: {name}: expected {{ min = …, max = …, log = true, int = true }}, the last two as needed"
+        ),
+    };
+    if let Some(name) = table.keys().find(|k| !["min", "max", "log", "int"].contains(&k.as_str())) {
+        return Err(wrong(name));
+    }
+    let flag = |name: &str| match table.get(name) {
+        None => Ok(false),
+        Some(value) => value.as_bool().ok_or_else(|| wrong(name)),
+    };
+    let end = |name: &str| table.get(name).and_then(Value::as_f64).ok_or_else(|| wrong(name));
+    let (min, max, log, int) = (end("min")?, end("max")?, flag("log")?, flag("int")?);
+    if int && (min.fract() != 0.0 || max.fract() != 0.0) {
+        return Err(Error::parameter(
+            key,
+            format!("{min} to {max}"),
+            "whole numbers, since int = true",
+        ));
+    }
+    Ok(Values::Range { min, max, log, int })
+}
+
+/// How much has to be made anew when a key changes: counts, features, a fit, or next to nothing.
+fn stage(key: &str, base: &Setting) -> usize {
+    if key.starts_with("preparation.") {
+        return 0;
+    }
+    let named = |name: &str| base.models.iter().find(|(known, _)| known == name);
+    let part = key.split_once('.').and_then(|(name, rest)| Some((named(name)?, rest)));
+    let ((_, params), rest) = match (part, base.models.first()) {
+        (Some((model, rest)), _) => (model, rest),
+        (None, Some(first)) => (first, key),
+        (None, None) => return 0,
+    };
+    let makes_features = ["features.", "features", "weighting", "response"]
+        .iter()
+        .any(|name| rest == *name || (name.ends_with('.') && rest.starts_with(name)));
+    if !Params::learns(params) {
+        return 3;
+    }
+    if makes_features { 1 } else { 2 }
+}

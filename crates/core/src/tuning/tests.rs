@@ -1,0 +1,437 @@
+//! Tunings of small data: what is tried in which order, what is found, and what an interruption
+//! leaves behind.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::*;
+use crate::data::fixture::Fixture;
+use crate::eval::CompareParams;
+use crate::experiment::fit_and_compare;
+use crate::features::Preparation;
+use crate::linalg::oracle::same_at_any_thread_count;
+
+/// Ten subjects, each with three queries and three documents that share few words.
+fn data(path: &Path) -> Dataset {
+    let subjects = ["sun", "car", "heart", "tax", "tree", "fish", "wine", "song", "ship", "bread"];
+    let mut documents = Vec::new();
+    let (mut queries, mut clicks) = (Vec::new(), Vec::new());
+    for (s, subject) in (0u32..).zip(subjects) {
+        for k in 0..3 {
+            let title =
+                format!("{subject}like thing{k} page{} {}", (s + k) % 4, subjects[k as usize]);
+            documents.push((format!("{subject}-{k}"), serde_json::json!({ "title": title })));
+            queries.push(format!("{subject} word{} about{}", (s * k) % 5, k));
+            for d in 0..3 {
+                if d != k || s % 3 == 0 {
+                    clicks.push((s * 3 + k, s * 3 + d, (1 + (s + d * k) % 7) as f32));
+                }
+            }
+        }
+    }
+    let documents: Vec<_> = documents.iter().map(|(id, f)| (id.as_str(), f.clone())).collect();
+    let queries: Vec<&str> = queries.iter().map(String::as_str).collect();
+    Fixture { documents: &documents, queries: &queries, clicks: &clicks, held_out: &[] }.open(path)
+}
+
+fn method_base(method: &str, dim: Option<usize>) -> (Mixture, Setting) {
+    let mixture = Mixture::parse(method).unwrap();
+    let mut models = Vec::new();
+    for (_, name) in &mixture.parts {
+        let mut params = Params::named(name).unwrap();
+        if let Some(dim) = dim.filter(|_| params.learns()) {
+            params.set("dim", &dim.to_string()).unwrap();
+        }
+        models.push((name.clone(), params));
+    }
+    (mixture, Setting { preparation: Preparation::default(), models })
+}
+
+/// A folder with the data, a method and a space.
+struct Bench {
+    folder: tempfile::TempDir,
+    dataset: Dataset,
+    mixture: Mixture,
+    base: Setting,
+    space: Space,
+}
+
+impl Bench {
+    fn new(method: &str, space: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let dataset = data(&folder.path().join("data"));
+        let (mixture, base) = method_base(method, Some(4));
+        let space = Space::parse(space, &base).unwrap();
+        Bench { folder, dataset, mixture, base, space }
+    }
+
+    fn tuning(&self, plan: Plan) -> Tuning<'_> {
+        Tuning {
+            mixture: &self.mixture,
+            base: &self.base,
+            space: &self.space,
+            plan,
+            measure: Measure::Ndcg { k: Some(10) },
+            candidates: Candidates::Auto,
+            variant: Variant::default(),
+            seed: 1,
+        }
+    }
+
+    fn run(&self, journal: &str, plan: Plan) -> Result<Tuned> {
+        self.run_with(journal, &self.tuning(plan), &Run::silent())
+    }
+
+    fn run_with(&self, journal: &str, tuning: &Tuning<'_>, run: &Run<'_>) -> Result<Tuned> {
+        let path = self.folder.path().join(journal);
+        let mut journal = Journal::open(&path, &tuning.about(&self.dataset)?)?;
+        tune(&self.dataset, tuning, &mut journal, run)
+    }
+
+    /// The score of a setting, fitted from nothing.
+    fn alone(&self, setting: &Setting) -> f64 {
+        let params = CompareParams {
+            rows: std::slice::from_ref(&self.mixture),
+            measures: &[Measure::Ndcg { k: Some(10) }],
+            tune_on: Measure::Ndcg { k: Some(10) },
+            baseline: 0,
+            on: Validation,
+            candidates: Candidates::Auto,
+            variant: Variant::default(),
+            seed: 1,
+        };
+        let run = Run::silent();
+        let (preparation, models) = (&setting.preparation, &setting.models);
+        let found = fit_and_compare(&self.dataset, preparation, models, &params, &run).unwrap();
+        found.0.rows[0].cells[0].mean.unwrap()
+    }
+}
+
+/// The table as text, without times.
+fn text(tuned: &Tuned) -> String {
+    let mut tuned = tuned.clone();
+    tuned.tries.iter_mut().for_each(|row| row.seconds = 0.0);
+    serde_json::to_string_pretty(&tuned).unwrap()
+}
+
+#[test]
+fn keys_vary_in_the_order_that_shares_most() {
+    let (_, base) = method_base("rmls+bm25", None);
+    let space = "bm25.k1 = [1.0, 2.0]\nrmls.dim = [2, 3]\nrmls.features.doc_clicks = [0.0, 1.0]\n\
+                 preparation.min_df = [1, 2]\nrmls.response = \"raw\"\n";
+    let space = Space::parse(space, &base).unwrap();
+    let keys: Vec<&str> = space.keys.iter().map(|(key, _)| key.as_str()).collect();
+    assert_eq!(
+        keys,
+        ["preparation.min_df", "rmls.features.doc_clicks", "rmls.response", "rmls.dim", "bm25.k1"]
+    );
+    let grid = space.grid().unwrap();
+    assert_eq!(grid.len(), 16);
+    let changes = |key: usize| grid.windows(2).filter(|pair| pair[0][key] != pair[1][key]).count();
+    assert_eq!([0, 1, 2, 3, 4].map(changes), [1, 3, 0, 7, 15]);
+}
+
+#[test]
+fn a_space_takes_lists_and_ranges_of_keys_that_exist() {
+    let (_, base) = method_base("rmls", None);
+    let text = "dim = { min = 10, max = 20, int = true }\n\
+                features.doc_clicks = { min = 0.01, max = 1.0, log = true }\n\
+                preparation.analyzer.char_ngrams = [{ min = 3, max = 4 }, { min = 2, max = 5 }]\n";
+    let space = Space::parse(text, &base).unwrap();
+    let mut dims = std::collections::BTreeSet::new();
+    for stream in 0..300 {
+        let drawn = space.draw(&mut Random::new(1, stream));
+        assert_eq!(drawn, space.draw(&mut Random::new(1, stream)));
+        let setting = base.with(&drawn).unwrap();
+        let Params::Rmls(rmls) = &setting.models[0].1 else { panic!("rmls it is") };
+        dims.insert(rmls.dim);
+        assert!((0.01..=1.0).contains(&rmls.features.doc_clicks));
+        assert!(setting.preparation.analyzer.char_ngrams.is_some());
+    }
+    assert_eq!(dims.into_iter().collect::<Vec<_>>(), (10..=20).collect::<Vec<_>>());
+    for (text, words) in [
+        ("dim = ", "not TOML"),
+        ("", "no key"),
+        ("colour = [1]", "unknown field `colour`"),
+        ("dim = [\"many\"]", "dim = \"many\""),
+        ("dim = [3, -1]", "dim = -1"),
+        ("dim = []", "at least one value"),
+        ("dim = { min = 9, max = 3, int = true }", "min ≤ max"),
+        ("dim = { min = 0, max = 3, log = true, int = true }", "0 < min"),
+        ("dim = { min = 0.5, max = 3, int = true }", "whole numbers"),
+        ("dim = { min = 1, max = 3, step = 1 }", "dim: step"),
+        ("dim = { min = 1, max = 3, int = 1 }", "dim: int"),
+        ("dim.x = [1]", "dim.x = 1"),
+        ("bm25.k1 = [1]", "unknown field `bm25`"),
+    ] {
+        let error = Space::parse(text, &base).unwrap_err().to_string();
+        assert!(error.contains(words), "{text}: {error}");
+    }
+    assert!(space.grid().unwrap_err().to_string().contains("a grid needs a list"));
+    let (_, mix) = method_base("rmls+bm25", None);
+    let error = Space::parse("dim = [3]", &mix).unwrap_err().to_string();
+    assert!(error.contains("rmls.dim"), "{error}");
+}
+
+#[test]
+fn every_method_has_a_space_of_values_it_takes() {
+    for (name, _) in crate::matchers::METHODS {
+        let (_, base) = method_base(name, None);
+        let space = Space::built_in(&base).unwrap();
+        assert_eq!(space.keys.is_empty(), name == "vsm", "{name}");
+        for stream in 0..50 {
+            let setting = base.with(&space.draw(&mut Random::new(1, stream))).unwrap();
+            setting.check().unwrap();
+        }
+    }
+    let (_, mix) = method_base("pls+bm25", None);
+    let keys = Space::built_in(&mix).unwrap().keys;
+    assert!(keys.iter().any(|(key, _)| key == "pls.dim"));
+    assert!(keys.iter().any(|(key, _)| key == "bm25.k1"));
+}
+
+#[test]
+fn a_setting_is_written_as_a_file_that_gives_it_back() {
+    let (_, plain) = method_base("rmls", None);
+    assert_eq!(plain.to_toml().unwrap(), "");
+    for method in ["rmls", "rmls+bm25"] {
+        let (_, base) = method_base(method, None);
+        let prefix = if method == "rmls" { "" } else { "rmls." };
+        let set = [
+            (format!("{prefix}dim"), serde_json::json!(7)),
+            (format!("{prefix}features.doc_clicks"), serde_json::json!(0.25)),
+            (format!("{prefix}response"), serde_json::json!("raw")),
+            ("preparation.analyzer.char_ngrams.min".into(), serde_json::json!(2)),
+            ("preparation.analyzer.char_ngrams.max".into(), serde_json::json!(3)),
+        ];
+        let setting = base.with(&set).unwrap();
+        for (key, value) in &set {
+            assert_eq!(&setting.value(key).unwrap(), value);
+        }
+        assert_eq!(base.value("preparation.analyzer.char_ngrams.min").unwrap(), Value::Null);
+        let file: Map<String, Value> = toml::from_str(&setting.to_toml().unwrap()).unwrap();
+        let mut keys = Vec::new();
+        for (name, table) in &file {
+            let inner = table.as_object().filter(|_| name == "rmls");
+            match inner {
+                Some(inner) => {
+                    keys.extend(inner.iter().map(|(k, v)| (format!("rmls.{k}"), v.clone())))
+                }
+                None => keys.push((name.clone(), table.clone())),
+            }
+        }
+        let text = keys.iter().position(|(key, _)| key == "preparation").map(|at| keys.remove(at));
+        keys.push(("preparation.analyzer".into(), text.unwrap().1["analyzer"].clone()));
+        assert_eq!(base.with(&keys).unwrap(), setting);
+    }
+}
+
+#[test]
+fn a_grid_measures_every_setting_as_if_it_were_alone() {
+    let bench = Bench::new(
+        "rmls+bm25",
+        "rmls.dim = [2, 4]\npreparation.min_df = [1, 2]\nrmls.response = [\"log\", \"raw\"]\n\
+         rmls.features.doc_clicks = [0.0, 1.0]\nbm25.k1 = [0.5, 1.2]\n",
+    );
+    let tuned = bench.run("journal", Plan::Grid).unwrap();
+    // The defaults (dim 4, as was set) are one of the 32.
+    assert_eq!(tuned.tries.len(), 32);
+    assert_eq!(tuned.tries.iter().filter(|row| row.defaults).count(), 1);
+    assert_eq!(tuned.varied.len(), 5);
+    let baseline = tuned.defaults_row().unwrap().score.unwrap();
+    for row in &tuned.tries {
+        let setting = setting_of(&bench.base, row).unwrap();
+        let score = row.score.unwrap();
+        assert_eq!(score, bench.alone(&setting), "{:?}", row.setting);
+        assert_eq!(row.defaults, row.difference.is_none());
+        if let (Some(difference), Some(interval)) = (row.difference, row.interval) {
+            assert!((difference - (score - baseline)).abs() < 2e-6);
+            assert!(interval.low <= difference + 1e-9 && difference <= interval.high + 1e-9);
+        }
+        assert_eq!(row.weights.len(), 2);
+        assert!(row.kept.is_some());
+    }
+    assert!(tuned.tries.is_sorted_by(|a, b| a.score >= b.score));
+    assert_eq!(bench.alone(&tuned.best), tuned.best_row().unwrap().score.unwrap());
+}
+
+#[test]
+fn halving_sends_the_best_third_on_and_keeps_the_defaults() {
+    let space =
+        "dim = { min = 1, max = 9, int = true }\nfeatures.doc_clicks = { min = 0.1, max = 1 }\n";
+    let bench = Bench::new("pls", space);
+    let tuned = bench.run("journal", Plan::Budget(4)).unwrap();
+    let on = |one_in: u32| -> Vec<&Row> {
+        tuned.tries.iter().filter(|row| row.one_in == one_in && !row.defaults).collect()
+    };
+    assert_eq!([9, 3, 1].map(|one_in| on(one_in).len()), [9, 3, 1]);
+    for (low, high) in [(9, 3), (3, 1)] {
+        let gone_on: Vec<bool> = on(low)
+            .iter()
+            .map(|row| on(high).iter().any(|other| other.setting == row.setting))
+            .collect();
+        let scores: Vec<f64> = on(low).iter().map(|row| row.score.unwrap()).collect();
+        let worst = scores.iter().zip(&gone_on).filter(|&(_, &on)| on).map(|(&s, _)| s);
+        let best_left = scores.iter().zip(&gone_on).filter(|&(_, &on)| !on).map(|(&s, _)| s);
+        assert!(worst.fold(f64::INFINITY, f64::min) >= best_left.fold(0.0, f64::max));
+    }
+    let defaults = tuned.defaults_row().unwrap();
+    assert_eq!(defaults.score.unwrap(), bench.alone(&bench.base));
+    assert_eq!(tuned.tries.iter().filter(|row| row.defaults).count(), 1);
+    // Full fits before parts, each by its score.
+    assert!(tuned.tries.is_sorted_by_key(|row| row.one_in));
+    // A larger budget goes on from there.
+    let before = fs::read_to_string(bench.folder.path().join("journal")).unwrap();
+    let more = bench.run("journal", Plan::Budget(6)).unwrap();
+    let after = fs::read_to_string(bench.folder.path().join("journal")).unwrap();
+    assert!(after.starts_with(&before) && after.len() > before.len());
+    let fresh = bench.run("fresh", Plan::Budget(6)).unwrap();
+    assert_eq!(text(&more), text(&fresh));
+}
+
+#[test]
+fn few_settings_are_all_fitted_in_full() {
+    let bench = Bench::new("pls", "dim = [2, 3]\nsigma = [0.0, 1.0]\n");
+    let tuned = bench.run("journal", Plan::Budget(9)).unwrap();
+    assert_eq!(tuned.tries.len(), 5);
+    assert!(tuned.tries.iter().all(|row| row.one_in == 1));
+    let lexical = Bench::new("bm25", "k1 = { min = 0.1, max = 3 }\n");
+    let tuned = lexical.run("journal", Plan::Budget(7)).unwrap();
+    assert_eq!((tuned.tries.len(), tuned.tries[6].one_in), (7, 1));
+}
+
+#[test]
+fn an_interrupted_tuning_goes_on_to_the_same_table() {
+    let space =
+        "dim = { min = 1, max = 9, int = true }\nfeatures.doc_clicks = { min = 0.1, max = 1 }\n";
+    let bench = Bench::new("rmls", space);
+    let plan = Plan::Budget(5);
+    let whole = text(&bench.run("whole", plan).unwrap());
+    for stop_at in [1, 2, 7, 14] {
+        let name = format!("stopped-{stop_at}");
+        let stop = AtomicBool::new(false);
+        let wanted = format!("try {stop_at} of ");
+        let progress = |progress: Progress<'_>| {
+            if progress.stage.starts_with(&wanted) {
+                stop.store(true, Ordering::SeqCst);
+            }
+        };
+        let cancelled = || stop.load(Ordering::SeqCst);
+        let stopped = bench.run_with(&name, &bench.tuning(plan), &Run::new(&progress, &cancelled));
+        assert!(matches!(stopped, Err(Error::Cancelled)), "{stop_at}");
+        let path = bench.folder.path().join(&name);
+        let lines = fs::read_to_string(&path).unwrap().lines().count();
+        assert_eq!(lines, stop_at, "the head and {} tries", stop_at - 1);
+        // As after a kill: the last line is cut off.
+        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+        file.write_all(b"{\"setting\":{\"dim\":4},\"one_").unwrap();
+        assert_eq!(text(&bench.run(&name, plan).unwrap()), whole, "{stop_at}");
+    }
+    // Nothing is made again.
+    let path = bench.folder.path().join("whole");
+    let before = fs::read(&path).unwrap();
+    assert_eq!(text(&bench.run("whole", plan).unwrap()), whole);
+    assert_eq!(fs::read(&path).unwrap(), before);
+    // Even the first line may be cut off.
+    fs::File::create(&path).unwrap().write_all(&before[..20]).unwrap();
+    assert_eq!(text(&bench.run("whole", plan).unwrap()), whole);
+}
+
+#[test]
+fn a_journal_of_something_else_is_refused_and_left_alone() {
+    let bench = Bench::new("pls", "dim = [2, 3]\n");
+    bench.run("journal", Plan::Grid).unwrap();
+    let path = bench.folder.path().join("journal");
+    let before = fs::read(&path).unwrap();
+    let tuning = bench.tuning(Plan::Grid);
+    let other = Bench::new("pls", "dim = [2, 5]\n");
+    let (rmls, rmls_base) = method_base("rmls", Some(4));
+    for (changed, word) in [
+        (Tuning { space: &other.space, ..bench.tuning(Plan::Grid) }, "another grid or space"),
+        (Tuning { seed: 2, ..bench.tuning(Plan::Grid) }, "another seed"),
+        (
+            Tuning { measure: Measure::Ndcg { k: None }, ..bench.tuning(Plan::Grid) },
+            "another measure",
+        ),
+        (
+            Tuning { mixture: &rmls, base: &rmls_base, ..bench.tuning(Plan::Grid) },
+            "another method, another fixed parameters",
+        ),
+    ] {
+        let error = bench.run_with("journal", &changed, &Run::silent()).unwrap_err().to_string();
+        assert!(error.contains(word) && error.contains("--force"), "{error}");
+    }
+    let mut about = tuning.about(&bench.dataset).unwrap();
+    about.dataset = "0".into();
+    let error = Journal::open(&path, &about).err().unwrap().to_string();
+    assert!(error.contains("another dataset"), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+    let about = tuning.about(&bench.dataset).unwrap();
+    for (bytes, word) in [("hello\n", "is not a journal"), ("{}\n", "is not a journal")] {
+        fs::File::create(&path).unwrap().write_all(bytes.as_bytes()).unwrap();
+        let error = Journal::open(&path, &about).err().unwrap().to_string();
+        assert!(error.contains(word), "{error}");
+    }
+    let mut broken = before.clone();
+    broken.extend(b"{\"setting\": 3}\n");
+    broken.extend(&before[before.iter().position(|&b| b == b'\n').unwrap() + 1..]);
+    fs::File::create(&path).unwrap().write_all(&broken).unwrap();
+    let error = Journal::open(&path, &about).err().unwrap().to_string();
+    assert!(error.contains("journal:5: expected one try"), "{error}");
+}
+
+#[test]
+fn a_try_that_fails_is_written_down_and_does_not_end_the_run() {
+    // The second is refused by the check of parameters, the third empties the model.
+    let bench = Bench::new("rmls", "penalty = [\"none\", \"absolute\"]\nbeta = [0.0, 1e9]\n");
+    let tuned = bench.run("journal", Plan::Grid).unwrap();
+    assert_eq!(tuned.tries.len(), 4);
+    let errors: Vec<&str> = tuned.tries.iter().filter_map(|row| row.error.as_deref()).collect();
+    assert_eq!(errors.len(), 3);
+    assert!(errors.iter().any(|error| error.contains("penalty = \"absolute\"")), "{errors:?}");
+    assert!(errors.iter().any(|error| error.contains("beta or gamma above 0")), "{errors:?}");
+    assert!(tuned.defaults_are_best && tuned.tries[0].defaults);
+    assert_eq!(text(&bench.run("journal", Plan::Grid).unwrap()), text(&tuned));
+    // With nothing but failures there is nothing to show.
+    let mut bench = bench;
+    let set = [("penalty".into(), json!("absolute")), ("beta".into(), json!(1e9))];
+    bench.base = bench.base.with(&set).unwrap();
+    bench.space = Space::parse("gamma = [0.0, 1e9]\n", &bench.base).unwrap();
+    let error = bench.run("other", Plan::Grid).unwrap_err().to_string();
+    assert!(error.contains("not one try succeeded"), "{error}");
+}
+
+#[test]
+fn what_cannot_be_tuned_is_refused_before_any_work() {
+    let bench = Bench::new("pls", "dim = [2, 3]\n");
+    let variant = Variant { relevant_from: 2.0, ..Variant::default() };
+    let tuning = Tuning { variant, ..bench.tuning(Plan::Grid) };
+    let error = tuning.check(&bench.dataset).unwrap_err().to_string();
+    assert!(error.contains("has a relevant document (a grade of 2"), "{error}");
+    let error = bench.tuning(Plan::Budget(1)).check(&bench.dataset).unwrap_err().to_string();
+    assert!(error.contains("2 or more"), "{error}");
+    let none = Space::default();
+    let tuning = Tuning { space: &none, ..bench.tuning(Plan::Budget(5)) };
+    let error = tuning.check(&bench.dataset).unwrap_err().to_string();
+    assert!(error.contains("--grid or --space"), "{error}");
+    let documents = [("a", json!({ "title": "red" })), ("b", json!({ "title": "green" }))];
+    let nothing = Fixture { documents: &documents, queries: &["red"], clicks: &[], held_out: &[] };
+    let nothing = nothing.open(&bench.folder.path().join("nothing"));
+    let error = bench.tuning(Plan::Grid).check(&nothing).unwrap_err().to_string();
+    assert!(error.contains("no validation queries"), "{error}");
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_table() {
+    let bench = Bench::new(
+        "rmls+bm25",
+        "rmls.dim = { min = 1, max = 6, int = true }\nbm25.b = [0.1, 0.75]\n",
+    );
+    let counter = std::sync::atomic::AtomicUsize::new(0);
+    same_at_any_thread_count(|| {
+        let name = format!("journal-{}", counter.fetch_add(1, Ordering::SeqCst));
+        text(&bench.run(&name, Plan::Budget(4)).unwrap())
+    });
+}

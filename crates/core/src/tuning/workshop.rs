@@ -1,0 +1,276 @@
+//! Where tries are made: what they have in common is made once.
+//!
+//! The counts are kept as long as text is read the same way, the features as long as the
+//! parameters that make them stay, each model of a mix as long as its own parameters do.
+
+use std::time::Instant;
+
+use serde_json::{Map, Value};
+
+use super::{Setting, Try, Tuning};
+use crate::data::{Dataset, SplitBy};
+use crate::eval::{CompareParams, Contender, HeldOut, compare};
+use crate::features::{Counts, Preparation};
+use crate::matchers::{FitReport, Params};
+use crate::random::Random;
+use crate::sparse::Csr;
+use crate::training::fit_all;
+use crate::{Error, Result, Run};
+
+/// The stream of random numbers that chooses training queries; draws of settings have others.
+const SAMPLE_STREAM: u64 = u64::MAX;
+
+/// A fitted model of a mix, and what it was fitted with.
+struct Fitted {
+    params: Params,
+    contender: Contender,
+    report: FitReport,
+}
+
+/// Makes tries.
+pub(super) struct Workshop<'a> {
+    dataset: &'a Dataset,
+    tuning: &'a Tuning<'a>,
+    counts: Option<(Preparation, Counts)>,
+    /// The counts with the clicks of one in so many.
+    part: Option<(u32, Counts)>,
+    /// The models, fitted to the counts at hand.
+    fitted: Vec<Option<Fitted>>,
+    fitted_to: u32,
+}
+
+impl<'a> Workshop<'a> {
+    pub(super) fn new(dataset: &'a Dataset, tuning: &'a Tuning<'a>) -> Self {
+        let fitted = tuning.base.models.iter().map(|_| None).collect();
+        Workshop { dataset, tuning, counts: None, part: None, fitted, fitted_to: 1 }
+    }
+
+    /// Fits a setting to one in `one_in` of the training data and measures it. What is wrong with
+    /// the setting is written into the try; what is wrong with the world is an error.
+    pub(super) fn make(
+        &mut self,
+        values: Map<String, Value>,
+        setting: &Setting,
+        one_in: u32,
+        run: &Run<'_>,
+    ) -> Result<Try> {
+        let mut made = Try {
+            setting: values,
+            one_in,
+            score: None,
+            error: None,
+            kept: None,
+            weights: Vec::new(),
+            warnings: Vec::new(),
+            seconds: 0.0,
+            values: Vec::new(),
+        };
+        let outcome = setting
+            .check()
+            .and_then(|()| self.prepare(&setting.preparation, one_in, run))
+            .and_then(|()| {
+                let started = Instant::now();
+                let outcome = self.fit_and_measure(setting, one_in, run, &mut made);
+                made.seconds = started.elapsed().as_secs_f64();
+                outcome
+            });
+        match outcome {
+            Ok(()) => Ok(made),
+            Err(
+                error @ (Error::Cancelled
+                | Error::Io { .. }
+                | Error::Damaged { .. }
+                | Error::Unusable { .. }
+                | Error::Newer { .. }),
+            ) => Err(error),
+            Err(error) => {
+                made.error = Some(error.to_string());
+                made.score = None;
+                Ok(made)
+            }
+        }
+    }
+
+    /// Has the counts ready.
+    fn prepare(&mut self, preparation: &Preparation, one_in: u32, run: &Run<'_>) -> Result<()> {
+        if self.counts.as_ref().is_none_or(|(known, _)| known != preparation) {
+            self.forget_fits();
+            self.counts = None;
+            self.part = None;
+            let counts = Counts::of(self.dataset, preparation, run)?.sharing_features();
+            self.counts = Some((preparation.clone(), counts));
+        }
+        if one_in != self.fitted_to {
+            self.forget_fits();
+            self.fitted_to = one_in;
+        }
+        if one_in > 1
+            && self.part.as_ref().is_none_or(|&(known, _)| known != one_in)
+            && let Some((_, counts)) = &self.counts
+        {
+            let by = self.dataset.about().split.by;
+            let clicks = sampled(&counts.clicks, one_in, by, self.tuning.seed)?;
+            self.part = Some((one_in, counts.with_clicks(clicks)?.sharing_features()));
+        }
+        Ok(())
+    }
+
+    fn forget_fits(&mut self) {
+        self.fitted.iter_mut().for_each(|place| *place = None);
+    }
+
+    fn fit_and_measure(
+        &mut self,
+        setting: &Setting,
+        one_in: u32,
+        run: &Run<'_>,
+        made: &mut Try,
+    ) -> Result<()> {
+        let counts = match (&self.part, &self.counts) {
+            (Some((part, counts)), _) if one_in > 1 && *part == one_in => counts,
+            (_, Some((_, counts))) => counts,
+            (_, None) => return Err(Error::Structure { problem: "no counts".into() }),
+        };
+        let tuning = self.tuning;
+        for (place, (name, params)) in self.fitted.iter_mut().zip(&setting.models) {
+            if place.as_ref().is_some_and(|fitted| &fitted.params == params) {
+                continue;
+            }
+            *place = None;
+            let model = [(name.clone(), params.clone())];
+            let (mut contenders, mut reports) =
+                fit_all(self.dataset, counts, &model, tuning.candidates, tuning.variant, run)?;
+            if let (Some(contender), Some(report)) = (contenders.pop(), reports.pop()) {
+                *place = Some(Fitted { params: params.clone(), contender, report });
+            }
+        }
+        // The comparison wants its contenders in a row; they come back afterwards.
+        let fits: Vec<Fitted> = self.fitted.iter_mut().filter_map(Option::take).collect();
+        let mut rest = Vec::with_capacity(fits.len());
+        let mut contenders = Vec::with_capacity(fits.len());
+        for Fitted { params, contender, report } in fits {
+            made.warnings.extend(report.warnings());
+            made.kept = made.kept.take().or_else(|| kept(&report));
+            rest.push((params, report));
+            contenders.push(contender);
+        }
+        let measured = compare(
+            self.dataset,
+            counts,
+            &contenders,
+            &CompareParams {
+                rows: std::slice::from_ref(tuning.mixture),
+                measures: &[tuning.measure],
+                tune_on: tuning.measure,
+                baseline: 0,
+                on: HeldOut::Validation,
+                candidates: tuning.candidates,
+                variant: tuning.variant,
+                seed: tuning.seed,
+            },
+            run,
+        );
+        for (place, ((params, report), contender)) in
+            self.fitted.iter_mut().zip(rest.into_iter().zip(contenders))
+        {
+            *place = Some(Fitted { params, contender, report });
+        }
+        let mut comparison = measured?;
+        let Some(row) = comparison.rows.pop() else {
+            return Err(Error::Structure { problem: "a comparison without its row".into() });
+        };
+        if row.weights.len() > 1 {
+            made.weights = row.weights.iter().map(|&(_, weight)| weight).collect();
+        }
+        made.score = row.cells.first().and_then(|cell| cell.mean);
+        if made.score.is_none() {
+            return Err(Error::Empty {
+                what: "no validation query has a value of the measure".into(),
+                advice: "choose another --measure, or --empty zero".into(),
+            });
+        }
+        if one_in == 1 {
+            let rounded = |value: &f64| (value * 1e6).round() / 1e6;
+            made.values = row.values.first().into_iter().flatten().map(rounded).collect();
+        }
+        Ok(())
+    }
+}
+
+/// What a fit kept of its steps, where it had a choice.
+fn kept(report: &FitReport) -> Option<String> {
+    match report {
+        FitReport::Rmls(report) => report.steps.get(report.best).map(|step| step.step.clone()),
+        _ => None,
+    }
+}
+
+/// The clicks of one in `one_in` training queries; of pairs, where pairs were dealt out into
+/// training, validation and test: a smaller log of the same kind. A smaller part is always
+/// within a larger one.
+fn sampled(clicks: &Csr, one_in: u32, by: SplitBy, seed: u64) -> Result<Csr> {
+    let mut random = Random::new(seed, SAMPLE_STREAM);
+    let mut chosen = |n: usize| -> Vec<bool> {
+        let mut order: Vec<usize> = (0..n).collect();
+        random.shuffle(&mut order);
+        let mut kept = vec![false; n];
+        order[..n.div_ceil(one_in as usize)].iter().for_each(|&at| kept[at] = true);
+        kept
+    };
+    let rows: Vec<usize> = (0..clicks.n_rows()).filter(|&i| !clicks.row(i).is_empty()).collect();
+    let mut triplets = Vec::new();
+    if by == SplitBy::Edges {
+        let kept = chosen(clicks.nnz());
+        let mut at = 0;
+        for i in rows {
+            for (j, value) in clicks.row(i).iter() {
+                if kept[at] {
+                    triplets.push((i as u32, j, value));
+                }
+                at += 1;
+            }
+        }
+    } else {
+        let kept = chosen(rows.len());
+        for (&i, _) in rows.iter().zip(&kept).filter(|&(_, &kept)| kept) {
+            triplets.extend(clicks.row(i).iter().map(|(j, value)| (i as u32, j, value)));
+        }
+    }
+    Csr::from_triplets(clicks.n_rows(), clicks.n_cols(), triplets)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_the_log_is_within_a_larger_one() {
+        let mut random = Random::new(3, 0);
+        let mut pair = || (random.below(60) as u32, random.below(40) as u32, 1.0);
+        let mut all: Vec<(u32, u32, f32)> = (0..300).map(|_| pair()).collect();
+        all.sort_by_key(|&(i, j, _)| (i, j));
+        all.dedup_by_key(|&mut (i, j, _)| (i, j));
+        let clicks = Csr::from_triplets(61, 40, all).unwrap();
+        let pairs = |csr: &Csr| -> Vec<(usize, u32)> {
+            let rows = csr.rows().enumerate();
+            rows.flat_map(|(i, row)| row.indices.iter().map(move |&j| (i, j))).collect()
+        };
+        for by in [SplitBy::Queries, SplitBy::Edges] {
+            let third = sampled(&clicks, 3, by, 1).unwrap();
+            let ninth = sampled(&clicks, 9, by, 1).unwrap();
+            assert!(pairs(&ninth).iter().all(|pair| pairs(&third).contains(pair)));
+            assert!(pairs(&third).iter().all(|pair| pairs(&clicks).contains(pair)));
+            if by == SplitBy::Edges {
+                assert_eq!(third.nnz(), clicks.nnz().div_ceil(3));
+            } else {
+                let queries = |csr: &Csr| csr.rows().filter(|row| !row.is_empty()).count();
+                assert_eq!(queries(&third), queries(&clicks).div_ceil(3));
+                // A query has all its clicks or none.
+                for i in 0..clicks.n_rows() {
+                    assert!(third.row(i).is_empty() || third.row(i) == clicks.row(i));
+                }
+            }
+            assert_ne!(pairs(&sampled(&clicks, 3, by, 2).unwrap()), pairs(&third));
+        }
+    }
+}
