@@ -39,7 +39,8 @@ In a mix a key begins with the model's name: rmls.dim.
 
 --budget N spends the time of N full fits: one on the defaults, the rest on successive halving.
 Settings drawn at random are fitted to a ninth of the training queries (of the pairs, where pairs
-were dealt out), the best third of them to a third, the best third of these to all.
+were dealt out) with a third of their dimensions, which takes about a ninth of the time; the best
+third of them to a third; the best third of these to all.
 Without --space these vary:
   learnt models  dim 100 to 600, features.query_clicks and features.doc_clicks 0, 0.1, 0.3 or 1,
                  weighting sum or mean, response log, raw or binary; of pls also sigma 0, 0.5, 1

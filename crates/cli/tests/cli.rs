@@ -49,3 +49,5 @@ mod similar;
 mod synth;
 #[path = "cli/train.rs"]
 mod train;
+#[path = "cli/tune.rs"]
+mod tune;

@@ -55,7 +55,7 @@ impl About {
 pub struct Try {
     /// The values of what varies.
     pub setting: Map<String, Value>,
-    /// Fitted to one in so many of the training queries (or pairs).
+    /// Fitted to one in so many of the training queries (or pairs), with fewer dimensions.
     pub one_in: u32,
     /// The mean of the measure on validation, unless the try failed.
     pub score: Option<f64>,
@@ -145,6 +145,11 @@ impl Journal {
     /// How many tries there were when the journal was opened.
     pub fn opened_with(&self) -> usize {
         self.opened_with
+    }
+
+    /// Every try, in the order in which they were made.
+    pub fn tries(&self) -> &[Try] {
+        &self.tries
     }
 
     /// How many tries there are.

@@ -5,12 +5,15 @@
 //! or what the user set in their place. Tries go into a [`Journal`], and whatever it holds is not
 //! made again, so that an interrupted tuning goes on where it was.
 //!
-//! A try of a lower rung of successive halving is a fit to a part of the training queries, drawn
-//! by seed: the only economy that means the same for every method, and leaves every parameter
-//! as it is. Fewer dimensions or sweeps would be cheaper still, but they are among the parameters
-//! that are looked for: a ladder that tries 600 dimensions as 67 and 100 as 11 would find that more
-//! is better. A looser tolerance of the solver saves next to nothing. The price is that a smaller log favours
-//! words over clicks and fewer dimensions; that is why a third goes on and not only the best.
+//! A try of a lower rung of successive halving is a fit to a part s of the training queries, drawn by
+//! seed (of the pairs, where pairs were dealt out), with √s of the dimensions asked for. Fewer
+//! queries alone would save little: most of a fit is dense algebra on maps that have a row for
+//! every word, whose cost grows with the square of the dimensions. So both shrink, and a try
+//! costs about s of a full one. They also correct each other: with less data fewer dimensions are
+//! best, so a ladder with all of them would favour settings with few, and one with fewer
+//! dimensions alone would favour settings with many. A smaller log still favours words over
+//! clicks; that is why a third goes on and not only the best. A looser tolerance of the solver saves
+//! next to nothing, and sweeps are few.
 
 mod journal;
 mod schedule;

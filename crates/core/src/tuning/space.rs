@@ -100,13 +100,16 @@ impl Space {
                 Values::Range { min, int, .. } => vec![written(*min, *int)],
             };
             for value in probes {
-                let set = base.with(&[(key.clone(), value.clone())]);
-                set.map_err(|error| match error {
-                    Error::Setting { problem } => {
-                        Error::Setting { problem: format!("{key} = {value}: {problem}") }
+                let Err(error) = base.with(&[(key.clone(), value.clone())]) else { continue };
+                let Error::Setting { problem } = error else { return Err(error) };
+                let whole = [(key.clone(), written(1.0, true))];
+                let problem = match values {
+                    Values::Range { int: false, .. } if base.with(&whole).is_ok() => {
+                        format!("{key}: a whole number is wanted: add int = true to its range")
                     }
-                    other => other,
-                })?;
+                    _ => format!("{key} = {value}: {problem}"),
+                };
+                return Err(Error::Setting { problem });
             }
         }
         keys.sort_by_key(|(key, _)| stage(key, base));

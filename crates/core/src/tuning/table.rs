@@ -82,7 +82,7 @@ pub(super) struct Found<'a> {
     pub base: &'a Setting,
     /// The values of the defaults.
     pub defaults: &'a Map<String, Value>,
-    /// Every try of this run, in the order planned, as the journal has it.
+    /// Every try, in the order planned, as the journal has it.
     pub tries: Vec<&'a Try>,
 }
 
@@ -156,10 +156,21 @@ pub(super) fn restored(base: &Setting, values: &[(String, Value)]) -> Result<Set
     base.with(&set)
 }
 
-/// Tries of a plan that the journal has, in the order of the plan.
+/// The tries of a plan, in its order, and then whatever else the journal holds: what an earlier
+/// plan found is not thrown away.
 pub(super) fn in_order<'j>(
     journal: &'j Journal,
     plan: &[(Map<String, Value>, u32)],
 ) -> Vec<&'j Try> {
-    plan.iter().filter_map(|(setting, one_in)| journal.find(setting, *one_in)).collect()
+    let mut all: Vec<&Try> =
+        plan.iter().filter_map(|(setting, one_in)| journal.find(setting, *one_in)).collect();
+    for made in journal.tries() {
+        if !all
+            .iter()
+            .any(|known| known.one_in == made.one_in && same(&known.setting, &made.setting))
+        {
+            all.push(made);
+        }
+    }
+    all
 }

@@ -65,15 +65,14 @@ impl<'a> Workshop<'a> {
             seconds: 0.0,
             values: Vec::new(),
         };
-        let outcome = setting
-            .check()
-            .and_then(|()| self.prepare(&setting.preparation, one_in, run))
-            .and_then(|()| {
-                let started = Instant::now();
-                let outcome = self.fit_and_measure(setting, one_in, run, &mut made);
-                made.seconds = started.elapsed().as_secs_f64();
-                outcome
-            });
+        let outcome = smaller(setting, one_in).and_then(|setting| {
+            setting.check()?;
+            self.prepare(&setting.preparation, one_in, run)?;
+            let started = Instant::now();
+            let outcome = self.fit_and_measure(&setting, one_in, run, &mut made);
+            made.seconds = started.elapsed().as_secs_f64();
+            outcome
+        });
         match outcome {
             Ok(()) => Ok(made),
             Err(
@@ -195,6 +194,21 @@ impl<'a> Workshop<'a> {
         }
         Ok(())
     }
+}
+
+/// The setting for a fit to one in `one_in` of the training data: with its dimensions divided by
+/// the root of `one_in`.
+fn smaller(setting: &Setting, one_in: u32) -> Result<Setting> {
+    let mut smaller = setting.clone();
+    for (_, params) in smaller.models.iter_mut().filter(|(_, params)| params.learns()) {
+        let json = serde_json::to_value(&*params);
+        let dim = json.ok().and_then(|json| json["params"]["dim"].as_u64());
+        if let Some(dim) = dim {
+            let fewer = (dim as f64 / f64::from(one_in).sqrt()).round().max(1.0) as u64;
+            params.merge(&Map::from_iter([("dim".to_owned(), Value::from(fewer))]))?;
+        }
+    }
+    Ok(smaller)
 }
 
 /// What a fit kept of its steps, where it had a choice.
