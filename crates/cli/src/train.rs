@@ -7,7 +7,9 @@ use std::time::Instant;
 use clap::Args;
 use liken::data::Dataset;
 use liken::file::NewFolder;
-use liken::matchers::{FitReport, METHODS, Mixture, ParamDoc, Params, Trained, preparation_docs};
+use liken::matchers::{
+    FitReport, METHODS, Mixture, ParamDoc, Params, PlsReport, Trained, preparation_docs,
+};
 use liken::training;
 
 use crate::console::{Console, Usage};
@@ -135,15 +137,15 @@ fn print_reports(out: &mut impl Write, trained: &Trained) -> anyhow::Result<()> 
     for (part, report) in trained.model.parts.iter().zip(&trained.reports) {
         match report {
             FitReport::Lexical => {}
-            FitReport::Pls(pls) => writeln!(
-                out,
-                "pls: {} dimensions after {} iterations, residual {:.1e}, σ from {:.3e} to {:.3e}",
-                pls.dim,
-                pls.iterations,
-                pls.residual,
-                pls.sigma.first().unwrap_or(&0.0),
-                pls.sigma.last().unwrap_or(&0.0)
-            )?,
+            FitReport::Pls(pls) => print_solved(out, part.params.name(), pls)?,
+            FitReport::Mpls(mpls) => {
+                for kind in &mpls.kinds {
+                    print_solved(out, &kind.kind, &kind.pls)?;
+                    if mpls.kinds.len() > 1 {
+                        writeln!(out, "weight of {}: {:.3}", kind.kind, kind.alpha)?;
+                    }
+                }
+            }
             FitReport::Rmls(rmls) => {
                 let mut grid = Grid::new([
                     "rmls",
@@ -181,6 +183,22 @@ fn print_reports(out: &mut impl Write, trained: &Trained) -> anyhow::Result<()> 
     }
     if let Some(score) = trained.validation {
         writeln!(out, "weights tuned on validation: nDCG@10 {score:.4}")?;
+    }
+    Ok(())
+}
+
+fn print_solved(out: &mut impl Write, name: &str, pls: &PlsReport) -> anyhow::Result<()> {
+    writeln!(
+        out,
+        "{name}: {} dimensions after {} iterations, residual {:.1e}, σ from {:.3e} to {:.3e}",
+        pls.dim,
+        pls.iterations,
+        pls.residual,
+        pls.sigma.first().unwrap_or(&0.0),
+        pls.sigma.last().unwrap_or(&0.0)
+    )?;
+    if name == "lsi_qd" {
+        writeln!(out, "lsi_qd: a query without training clicks scores 0 everywhere")?;
     }
     Ok(())
 }

@@ -13,4 +13,5 @@ mod tests;
 pub(crate) use counts::Parts;
 pub use counts::{Counts, Field, Preparation, QueryTerms, Unread};
 pub use stats::{ClickHistogram, TableOne};
+pub(crate) use weighted::no_training_clicks;
 pub use weighted::{Features, Featurizer, Response, Weighted, Weighting, idf};

@@ -30,6 +30,8 @@ pub struct Features {
     pub doc_clicks: f64,
     /// How a number of clicks becomes the value of a click feature.
     pub click_value: Response,
+    /// Scale each kind to unit norm before its weight.
+    pub unit_kinds: bool,
     /// Scale whole rows to unit norm.
     pub unit_rows: bool,
 }
@@ -42,6 +44,7 @@ impl Default for Features {
             doc_words: 1.0,
             doc_clicks: 1.0,
             click_value: Response::Log,
+            unit_kinds: true,
             unit_rows: true,
         }
     }
@@ -220,7 +223,7 @@ impl Featurizer {
                 indices.push(term);
                 values.push((1.0 + count.ln()).max(0.0) * self.idf[term as usize]);
             }
-            scale_to(&mut values, word_weight);
+            self.scale_kind(&mut values, word_weight);
         }
         if let Some(clicks) = clicks.filter(|_| click_weight > 0.0) {
             let first = values.len();
@@ -228,12 +231,20 @@ impl Featurizer {
                 indices.push(self.n_terms as u32 + other);
                 values.push(self.features.click_value.of(count));
             }
-            scale_to(&mut values[first..], click_weight);
+            self.scale_kind(&mut values[first..], click_weight);
         }
         if self.features.unit_rows {
             scale_to(&mut values, 1.0);
         }
         (indices, values)
+    }
+
+    fn scale_kind(&self, values: &mut [f32], weight: f64) {
+        if self.features.unit_kinds {
+            scale_to(values, weight);
+        } else {
+            values.iter_mut().for_each(|value| *value *= weight as f32);
+        }
     }
 }
 
@@ -268,10 +279,7 @@ impl Weighted {
         let training: Vec<usize> =
             (0..counts.n_queries()).filter(|&i| !counts.clicks.row(i).is_empty()).collect();
         if training.is_empty() {
-            return Err(Error::Empty {
-                what: "there are no training clicks".into(),
-                advice: "import a click log or links, or keep more of them (`--min-clicks`, `--split`); judged pairs are learnt from with `--split queries`; without any, train bm25, vsm or lm".into(),
-            });
+            return Err(no_training_clicks());
         }
         let n_x = training.len() as f32;
         let x = rows(featurizer.d_x(), training.len(), |t| {
@@ -288,6 +296,14 @@ impl Weighted {
             (row.indices.to_vec(), row.values.iter().map(|&c| response.of(c) * scale).collect())
         })?;
         Ok(Weighted { x, y, r })
+    }
+}
+
+/// The error of a method that learns from clicks and finds none.
+pub(crate) fn no_training_clicks() -> Error {
+    Error::Empty {
+        what: "there are no training clicks".into(),
+        advice: "import a click log or links, or keep more of them (`--min-clicks`, `--split`); judged pairs are learnt from with `--split queries`; without any, train bm25, vsm, lm or lsi_dt".into(),
     }
 }
 

@@ -4,6 +4,7 @@
 //! the shape of the data alone, and partial sums are added in the order of the blocks.
 
 mod buffer;
+mod chebyshev;
 mod dense;
 mod operator;
 #[cfg(test)]
@@ -22,6 +23,6 @@ pub use orthonormal::orthonormalise;
 pub use packed::{Packed, packed_bytes};
 pub use panels::{Panel, Panels, n_panels, squared};
 pub use small::effective_rank;
-pub(crate) use svd::{CENTRING_ERROR, nothing_there};
-pub use svd::{Svd, SvdParams, randomised_svd};
+pub(crate) use svd::{CENTRING_ERROR, nothing_there, scale_columns};
+pub use svd::{Svd, SvdParams, randomised_svd, svd_bytes};
 pub use threshold::{soft_threshold, soft_threshold_row};

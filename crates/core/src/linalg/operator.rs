@@ -11,6 +11,7 @@
 //! every product is a pass over rows.
 
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -58,12 +59,21 @@ impl Side {
 }
 
 /// C = Xᵀ R Y, less its centring, as something that multiplies blocks of columns.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Operator {
     form: Form,
     way: Way,
     shape: Shape,
     correction: Option<Correction>,
+    /// Of products with whole matrices; not touched, and so not taken, before the first.
+    workspace: Mutex<Workspace>,
+}
+
+#[derive(Debug)]
+struct Workspace {
+    scratch: Scratch,
+    x: Buffer,
+    y: Buffer,
 }
 
 /// The sizes of X, R and Y.
@@ -124,6 +134,7 @@ struct Correction {
 }
 
 /// Room for the products in between, of one panel.
+#[derive(Debug)]
 pub struct Scratch {
     docs: Buffer,
     queries: Buffer,
@@ -183,7 +194,12 @@ impl Operator {
                 [x, r_t, y_t].map(Tasked::new),
             ])),
         };
-        Ok(Operator { form, way, shape, correction })
+        let workspace = Mutex::new(Workspace {
+            scratch: Scratch::new(shape, way)?,
+            x: Buffer::zeros(shape.d_x * PANEL)?,
+            y: Buffer::zeros(shape.d_y * PANEL)?,
+        });
+        Ok(Operator { form, way, shape, correction, workspace })
     }
 
     /// The sizes of its factors.
@@ -198,11 +214,7 @@ impl Operator {
 
     /// Room for the products in between.
     pub fn scratch(&self) -> Result<Scratch> {
-        let rows = |n: usize| if self.way.explicit { 0 } else { n * PANEL };
-        Ok(Scratch {
-            docs: Buffer::zeros(rows(self.shape.n_docs))?,
-            queries: Buffer::zeros(rows(self.shape.n_queries))?,
-        })
+        Scratch::new(self.shape, self.way)
     }
 
     /// Prepares products for `side` with diag(`scale`)·B in place of B.
@@ -276,36 +288,35 @@ impl Operator {
     ///
     /// # Panics
     /// If `b` is not d_y × k or `out` is not d_x × k.
-    pub fn apply(&self, b: &Dense, out: &mut Dense) -> Result<()> {
-        self.product(Side::X, b, out)
+    pub fn apply(&self, b: &Dense, out: &mut Dense) {
+        self.product(Side::X, b, out);
     }
 
     /// out = Cᵀ·B, for B with one row per query feature.
     ///
     /// # Panics
     /// If `b` is not d_x × k or `out` is not d_y × k.
-    pub fn apply_transpose(&self, b: &Dense, out: &mut Dense) -> Result<()> {
-        self.product(Side::Y, b, out)
+    pub fn apply_transpose(&self, b: &Dense, out: &mut Dense) {
+        self.product(Side::Y, b, out);
     }
 
     /// Panel after panel.
-    fn product(&self, side: Side, b: &Dense, out: &mut Dense) -> Result<()> {
+    fn product(&self, side: Side, b: &Dense, out: &mut Dense) {
         assert_eq!(b.n_rows(), self.d(side.other()), "one row of B per feature of its side");
         assert_eq!(out.n_rows(), self.d(side), "one row of the product per feature of its side");
         assert_eq!(b.n_cols(), out.n_cols(), "as many columns out as in");
         let first = self.scaled(side, None);
-        let mut scratch = self.scratch()?;
-        let mut here = Buffer::zeros(b.n_rows() * PANEL)?;
-        let mut there = Buffer::zeros(out.n_rows() * PANEL)?;
+        let mut workspace = self.workspace.lock().unwrap_or_else(PoisonError::into_inner);
+        let Workspace { scratch, x, y } = &mut *workspace;
+        let (here, there) = if side == Side::X { (y, x) } else { (x, y) };
         let mut nothing = vec![(); out.n_rows()];
         for start in (0..b.n_cols()).step_by(PANEL) {
             let columns = start..(start + PANEL).min(b.n_cols());
-            b.copy_to_panel(columns.clone(), &mut here);
+            b.copy_to_panel(columns.clone(), here);
             let keep = |_, sums: &mut Lane, out: &mut Lane, (): &mut ()| *out = *sums;
-            self.times_panel(&first, &here, &mut scratch, &mut there, &mut nothing, keep);
-            out.copy_from_panel(columns, &there);
+            self.times_panel(&first, here, scratch, there, &mut nothing, keep);
+            out.copy_from_panel(columns, there);
         }
-        Ok(())
     }
 
     /// The number of features of a side.
@@ -331,6 +342,14 @@ impl Operator {
     pub fn correction_norm(&self) -> f64 {
         let norm = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
         self.correction.as_ref().map_or(0.0, |Correction { a, b }| norm(a) * norm(b))
+    }
+}
+
+impl Scratch {
+    fn new(shape: Shape, way: Way) -> Result<Self> {
+        let rows = |n: usize| if way.explicit { 0 } else { n * PANEL };
+        let docs = Buffer::zeros(rows(shape.n_docs))?;
+        Ok(Scratch { docs, queries: Buffer::zeros(rows(shape.n_queries))? })
     }
 }
 
@@ -416,9 +435,9 @@ mod tests {
 
     fn products(operator: &Operator, width: usize) -> (Dense, Dense) {
         let mut right = Dense::zeros(operator.d_x(), width);
-        operator.apply(&Dense::gaussian(operator.d_y(), width, 1), &mut right).unwrap();
+        operator.apply(&Dense::gaussian(operator.d_y(), width, 1), &mut right);
         let mut left = Dense::zeros(operator.d_y(), width);
-        operator.apply_transpose(&Dense::gaussian(operator.d_x(), width, 2), &mut left).unwrap();
+        operator.apply_transpose(&Dense::gaussian(operator.d_x(), width, 2), &mut left);
         (right, left)
     }
 
@@ -486,7 +505,7 @@ mod tests {
                 .zip(&scale)
                 .for_each(|(row, &s)| row.iter_mut().for_each(|v| *v *= s));
             let mut expected = Dense::zeros(50, PANEL);
-            operator.apply(&scaled_b, &mut expected).unwrap();
+            operator.apply(&scaled_b, &mut expected);
             let mut found = Dense::zeros(50, PANEL);
             let mut scratch = operator.scratch().unwrap();
             let first = operator.scaled(Side::X, Some(&scale));
@@ -520,7 +539,7 @@ mod tests {
         let ones = Csr::new(1, (0..=30).collect(), vec![0; 30], vec![1.0; 30]).unwrap();
         let operator = Operator::new(x, r, ones, Centring::Clicks).unwrap();
         let mut out = Dense::zeros(20, 1);
-        operator.apply(&Dense::from_fn(1, 1, |_, _| 1.0), &mut out).unwrap();
+        operator.apply(&Dense::from_fn(1, 1, |_, _| 1.0), &mut out);
         assert!(out.values().iter().all(|value| value.abs() < 1e-5), "{out:?}");
     }
 

@@ -6,38 +6,42 @@
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{self, ComputeEigenvectors};
-use faer::linalg::svd::{self, ComputeSvdVectors};
 use faer::{Mat, Par};
 
 use super::Dense;
 use super::orthonormal::gram;
+use crate::Run;
 
-/// A = U·diag(s)·Vᵀ of a square matrix, s falling.
-pub(crate) struct SmallSvd {
-    pub u: Mat<f64>,
-    pub sigma: Vec<f64>,
-    pub v: Mat<f64>,
+/// A = P·diag(λ)·Pᵀ of a symmetric matrix, λ falling.
+pub(crate) struct Eigen {
+    pub values: Vec<f64>,
+    /// One column an eigenvector.
+    pub vectors: Mat<f64>,
 }
 
-/// The SVD of a square matrix of finite numbers; nothing if it does not converge.
-pub(crate) fn svd(matrix: &Mat<f64>) -> Option<SmallSvd> {
+/// The eigen-decomposition of a symmetric matrix of finite numbers; nothing if it does not
+/// converge. Only the lower triangle is read.
+pub(crate) fn symmetric_eigen(matrix: &Mat<f64>) -> Option<Eigen> {
     let n = matrix.nrows();
-    let (mut u, mut v, mut s) = (Mat::zeros(n, n), Mat::zeros(n, n), Diag::zeros(n));
-    let thin = ComputeSvdVectors::Thin;
-    let mut scratch =
-        MemBuffer::new(svd::svd_scratch::<f64>(n, n, thin, thin, Par::Seq, Default::default()));
-    svd::svd(
+    let (mut s, mut p) = (Diag::zeros(n), Mat::zeros(n, n));
+    let mut scratch = MemBuffer::new(evd::self_adjoint_evd_scratch::<f64>(
+        n,
+        ComputeEigenvectors::Yes,
+        Par::Seq,
+        Default::default(),
+    ));
+    evd::self_adjoint_evd(
         matrix.as_ref(),
         s.as_mut(),
-        Some(u.as_mut()),
-        Some(v.as_mut()),
+        Some(p.as_mut()),
         Par::Seq,
         MemStack::new(&mut scratch),
         Default::default(),
     )
     .ok()?;
-    let sigma = s.column_vector().iter().copied().collect();
-    Some(SmallSvd { u, sigma, v })
+    // faer gives them rising.
+    let values = s.column_vector().iter().rev().copied().collect();
+    Some(Eigen { values, vectors: Mat::from_fn(n, n, |i, j| p[(i, n - 1 - j)]) })
 }
 
 /// The eigenvalues of a symmetric matrix, rising; nothing if they do not converge. Only the
@@ -70,10 +74,11 @@ pub fn effective_rank(sample_rows: &Dense) -> f64 {
     let (n_rows, n_cols) = (sample_rows.n_rows(), sample_rows.n_cols());
     // LᵀL and LLᵀ have the same non-zero eigenvalues: take the smaller.
     let gram = if n_rows < n_cols {
-        gram(&Dense::from_fn(n_cols, n_rows, |i, j| sample_rows.row(j)[i]))
+        gram(&Dense::from_fn(n_cols, n_rows, |i, j| sample_rows.row(j)[i]), &Run::silent())
     } else {
-        gram(sample_rows)
+        gram(sample_rows, &Run::silent())
     };
+    let Ok(gram) = gram else { return f64::NAN };
     let trace: f64 = (0..gram.nrows()).map(|k| gram[(k, k)]).sum();
     if trace == 0.0 {
         return 0.0;

@@ -1,21 +1,25 @@
-//! The leading singular triplets of the operator C, by randomised subspace iteration.
+//! The leading singular triplets of the operator C, by filtered subspace iteration.
 //!
-//! From a random orthonormal V, again and again:
+//! From an orthonormal V with CᵀC·V ≈ V·Λ, again and again:
 //! ```text
-//!   Z = C·V          Q_x = orthonormal basis of Z
-//!   W = Cᵀ·Q_x       W = Q_y·S,  S = O·Σ·Pᵀ          (Rayleigh–Ritz)
-//!   U = Q_x·P        V = Q_y·O
+//!   Z = T(CᵀC)·V     T a Chebyshev polynomial that damps what is not wanted (chebyshev.rs)
+//!   ZᵀZ = RᵀR        Cholesky of the f64 Gram matrix (orthonormal.rs)
+//!   W = C·Z          R⁻ᵀ(WᵀW)R⁻¹ = P·Λ·Pᵀ            (Rayleigh–Ritz)
+//!   V = Z·R⁻¹·P      σ = √λ
 //! ```
-//! Then Cᵀu = σv holds by construction, and the next Z = C·V shows what Cv = σu still lacks:
-//! the residual of a triplet costs one subtraction. A step shrinks the error of triplet k by
-//! (σ_{k+p}/σ_k)² with p spare columns, so spare columns are what a slowly falling spectrum
-//! needs; they cost memory, which a block Krylov method would need much more of.
+//! At the end U = C·V·Σ⁻¹. Then Cv = σu holds by construction, and CᵀC·V, with which the next
+//! filter begins, shows what Cᵀu = σv still lacks: residuals cost nothing.
+//!
+//! A tall dense product of k columns costs k/c times a sparse one, c the non-zeros a row of
+//! the factors, a hundredfold at k = 1000. So orthonormalise seldom, filter much: a filter of
+//! degree 6 gains what fifty powers of CᵀC would where the spectrum is flat.
 
 use faer::Mat;
 use faer::linalg::matmul::triangular::BlockStructure;
 use rayon::prelude::*;
 
-use super::orthonormal::{Factor, gram, multiply_right, orthonormalise};
+use super::chebyshev::{self, PANEL, column_sums, copy_columns, reshape, squared};
+use super::orthonormal::{Factor, gram, multiply_right, n_groups, orthonormalise_in, rotate};
 use super::{Dense, Operator, small};
 use crate::{Error, Result, Run};
 
@@ -27,8 +31,10 @@ pub(crate) const CENTRING_ERROR: f64 = 1e-6;
 /// dominant direction, as uncentred clicks have it, makes every other residual small beside
 /// σ₁ while its vectors are still those of the random start.
 const OWN_SHARE: f64 = 0.05;
-/// Rows whose residual is summed by one thread.
-const ROWS_PER_SUM: usize = 4096;
+/// Below this share of the largest singular value, C·v/σ is not orthonormal to f32 by itself.
+const STEEP: f64 = 1e-2;
+/// A filter aims this far below the residual that is wanted.
+const SAFETY: f64 = 1.5;
 
 /// What to compute, and how exactly.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,15 +52,19 @@ pub struct SvdParams {
 }
 
 impl SvdParams {
-    /// The `dim` leading triplets with the defaults: half as many spare columns as wanted
+    /// The `dim` leading triplets with the defaults: a fifth as many spare columns as wanted
     /// ones (at least ten), tolerance 10⁻³, at most 50 iterations, seed 0.
     ///
-    /// A quarter of spare columns takes half as many iterations again, as many as wanted ones
-    /// a third fewer: on spectra falling like k^−0.3 to k^−0.8 half is within a tenth of the
-    /// fastest everywhere.
+    /// Spare columns cost memory and dense products, which grow with the square of the width;
+    /// what fewer of them lose, a filter of one degree more gains.
     pub fn of(dim: usize) -> Self {
-        let oversample = (dim / 2).max(10);
+        let oversample = (dim / 5).max(10);
         SvdParams { dim, oversample, tolerance: 1e-3, max_iterations: 50, seed: 0 }
+    }
+
+    /// The number of columns that are iterated.
+    fn width(&self, d_x: usize, d_y: usize) -> usize {
+        self.dim.saturating_add(self.oversample).min(d_x).min(d_y)
     }
 
     fn check(&self) -> Result<()> {
@@ -94,38 +104,30 @@ pub struct Svd {
 /// Computes the leading singular triplets of `c`.
 pub fn randomised_svd(c: &Operator, params: &SvdParams, run: &Run<'_>) -> Result<Svd> {
     params.check()?;
-    let width = params.dim.saturating_add(params.oversample).min(c.d_x()).min(c.d_y());
+    let width = params.width(c.d_x(), c.d_y());
     if width == 0 {
         return Err(nothing_there());
     }
+    let total = Some(params.max_iterations as u64);
+    run.step("singular vectors", 0, total)?;
     let mut v = Dense::gaussian(c.d_y(), width, params.seed);
-    orthonormalise(&mut v);
-    let mut u = Dense::zeros(c.d_x(), width);
-    let mut z = Dense::zeros(c.d_x(), width);
-    let mut sigma: Vec<f64> = Vec::new();
+    let mut other = Dense::zeros(c.d_x(), width);
+    c.apply(&v, &mut other);
+    run.check()?;
+    c.apply_transpose(&other, &mut v);
+    // One power of CᵀC leaves little of what is small beside a dominant direction: where that
+    // shows, orthonormalise in between.
+    let mut factor = finite_factor(&v, 1, run)?;
+    if !factor.well_conditioned {
+        orthonormalise_in(&mut other, run)?;
+        c.apply_transpose(&other, &mut v);
+        factor = finite_factor(&v, 1, run)?;
+    }
     let mut rank = 0;
-    for iteration in 0.. {
-        run.step("singular vectors", iteration as u64, Some(params.max_iterations as u64))?;
-        c.apply(&v, &mut z)?;
-        if iteration > 0 {
-            let wanted = rank.min(params.dim);
-            let residuals = residuals(&z, &u, &sigma[..wanted]);
-            let converged = residuals.iter().zip(&sigma).all(|(&residual, &s)| {
-                residual <= params.tolerance
-                    && residual <= (OWN_SHARE * s / sigma[0]).max(NUMERICAL_ZERO)
-            });
-            if converged || iteration == params.max_iterations {
-                return Ok(finish(Found { u, v, sigma, residuals }, iteration, converged, params));
-            }
-        }
-        run.check()?;
-        orthonormalise(&mut z);
-        std::mem::swap(&mut u, &mut z);
-        c.apply_transpose(&u, &mut v)?;
-        let (found, rotation) = rayleigh_ritz(&mut v, iteration + 1)?;
-        multiply_right(&mut u, &rotation, BlockStructure::Rectangular);
-        sigma = found;
-
+    for iteration in 1.. {
+        run.step("singular vectors", iteration as u64, total)?;
+        let lambda = rayleigh_ritz(c, &mut v, factor, &mut other, iteration, run)?;
+        let sigma: Vec<f64> = lambda.iter().map(|value| value.max(0.0).sqrt()).collect();
         let floor = (NUMERICAL_ZERO * sigma[0]).max(CENTRING_ERROR * c.correction_norm());
         let before = std::mem::replace(&mut rank, sigma.partition_point(|&s| s > floor));
         if rank == 0 {
@@ -133,11 +135,75 @@ pub fn randomised_svd(c: &Operator, params: &SvdParams, run: &Run<'_>) -> Result
         }
         // Where the spectrum falls steeply a random start cannot tell small values from
         // rounding: look for more beside what was found, for as long as there is more.
-        if rank < width && rank > before {
-            refill(&mut v, rank, params.seed.wrapping_add(iteration as u64 + 1));
+        let refilled = rank < width && rank > before;
+        if refilled {
+            refill(c, &mut v, rank, params.seed.wrapping_add(iteration as u64), run)?;
         }
+
+        let sigma = &sigma[..rank.min(params.dim)];
+        let steep = sigma[sigma.len() - 1] < STEEP * sigma[0];
+        let residuals = if steep {
+            residuals_of_both(c, &v, &mut other, sigma, run)?
+        } else {
+            residuals(c, &v, &mut other, sigma, run)?
+        };
+        let targets = sigma
+            .iter()
+            .map(|s| params.tolerance.min((OWN_SHARE * s / sigma[0]).max(NUMERICAL_ZERO)));
+        let gains: Vec<f64> = residuals
+            .iter()
+            .zip(targets)
+            .map(
+                |(residual, target)| {
+                    if *residual <= target { 1.0 } else { SAFETY * residual / target }
+                },
+            )
+            .collect();
+        let searched = rank >= params.dim || !refilled;
+        let converged = searched && gains.iter().all(|&gain| gain <= 1.0);
+        if converged || iteration == params.max_iterations {
+            v = keep_columns(v, sigma.len());
+            if steep {
+                other = keep_columns(other, sigma.len());
+            } else {
+                reshape(&mut other, c.d_x(), sigma.len());
+                c.apply(&v, &mut other);
+                let inverse: Vec<f32> = sigma.iter().map(|s| (1.0 / s) as f32).collect();
+                scale_columns(&mut other, &inverse);
+            }
+            let signs = signs(&other);
+            scale_columns(&mut other, &signs);
+            scale_columns(&mut v, &signs);
+            return Ok(Svd {
+                u: other,
+                sigma: sigma.to_vec(),
+                v,
+                residuals,
+                iterations: iteration,
+                converged,
+                rank_deficient: sigma.len() < params.dim,
+            });
+        }
+        let bound = if rank < width { floor * floor } else { lambda[width - 1] };
+        let product = (!steep).then_some(&other);
+        let panels = chebyshev::panels(&lambda, bound, &gains);
+        chebyshev::filter(c, &mut v, product, &lambda, bound, &panels, run)?;
+        factor = finite_factor(&v, iteration + 1, run)?;
     }
     unreachable!("the last iteration returns")
+}
+
+/// The most bytes that [`randomised_svd`] holds at once, its result included and the operator
+/// with its own scratch not.
+pub fn svd_bytes(d_x: usize, d_y: usize, params: &SvdParams) -> u64 {
+    let width = params.width(d_x, d_y) as u64;
+    let (x, y) = (d_x as u64, d_y as u64);
+    let panel = width.min(PANEL as u64);
+    let blocks = 4 * width * (y + x.max(y));
+    let panels = 4 * panel * (x + 3 * y);
+    let small = 8 * width * width;
+    let gram = small * (n_groups(width as usize) as u64 + 2);
+    blocks + panels.max(gram).max(8 * small)
 }
 
 /// The error of a C without anything in it.
@@ -150,87 +216,160 @@ pub(crate) fn nothing_there() -> Error {
     }
 }
 
-/// Turns W = Cᵀ·Q_x into right singular vectors; returns the singular values and the rotation
-/// that turns Q_x into left ones.
-fn rayleigh_ritz(w: &mut Dense, iteration: usize) -> Result<(Vec<f64>, Mat<f64>)> {
-    let not_finite = || Error::NotFinite {
+/// Turns a basis with its factor into approximate right singular vectors; returns the squares
+/// of their singular values, falling. `other` is scratch.
+fn rayleigh_ritz(
+    c: &Operator,
+    z: &mut Dense,
+    mut factor: Factor,
+    other: &mut Dense,
+    iteration: usize,
+    run: &Run<'_>,
+) -> Result<Vec<f64>> {
+    if !factor.well_conditioned {
+        multiply_right(z, &factor.inverse, BlockStructure::TriangularUpper, run)?;
+        factor = finite_factor(z, iteration, run)?;
+    }
+    reshape(other, c.d_x(), z.n_cols());
+    c.apply(z, other);
+    let mut energy = finite_gram(other, iteration, run)?;
+    for j in 0..energy.ncols() {
+        for i in 0..j {
+            energy[(i, j)] = energy[(j, i)];
+        }
+    }
+    let energy = factor.inverse.transpose() * (energy * &factor.inverse);
+    let eigen = small::symmetric_eigen(&energy).ok_or_else(|| not_finite(iteration))?;
+    run.check()?;
+    rotate(z, &(&factor.inverse * &eigen.vectors), run)?;
+    Ok(eigen.values)
+}
+
+fn finite_gram(block: &Dense, iteration: usize, run: &Run<'_>) -> Result<Mat<f64>> {
+    let gram = gram(block, run)?;
+    let finite = (0..gram.nrows()).all(|k| gram[(k, k)].is_finite());
+    if finite { Ok(gram) } else { Err(not_finite(iteration)) }
+}
+
+fn finite_factor(block: &Dense, iteration: usize, run: &Run<'_>) -> Result<Factor> {
+    Ok(Factor::of(&finite_gram(block, iteration, run)?))
+}
+
+fn not_finite(iteration: usize) -> Error {
+    Error::NotFinite {
         what: "the product of C and its singular vectors",
         sweep: iteration,
         advice: "look for extreme values in the features and the click weights; \
                  rows of norm one and log clicks keep them small"
             .to_owned(),
-    };
-    let mut factor = finite_factor(w).ok_or_else(not_finite)?;
-    let mut s = factor.r.clone();
-    if !factor.well_conditioned {
-        multiply_right(w, &factor.inverse, BlockStructure::TriangularUpper);
-        factor = finite_factor(w).ok_or_else(not_finite)?;
-        s = &factor.r * s;
     }
-    let svd = small::svd(&s).ok_or_else(not_finite)?;
-    multiply_right(w, &(&factor.inverse * &svd.u), BlockStructure::Rectangular);
-    Ok((svd.sigma, svd.v))
 }
 
-fn finite_factor(block: &Dense) -> Option<Factor> {
-    let gram = gram(block);
-    (0..gram.nrows()).all(|k| gram[(k, k)].is_finite()).then(|| Factor::of(&gram))
+/// ‖Cᵀu − σv‖/σ₁ with u = Cv/σ for the first columns. `other` becomes CᵀC·V.
+fn residuals(
+    c: &Operator,
+    v: &Dense,
+    other: &mut Dense,
+    sigma: &[f64],
+    run: &Run<'_>,
+) -> Result<Vec<f64>> {
+    reshape(other, v.n_rows(), v.n_cols());
+    let [mut left, mut right, mut product] = [(); 3].map(|()| Dense::zeros(0, 0));
+    for range in ranges(v.n_cols()) {
+        run.check()?;
+        copy_columns(v, range.clone(), &mut right);
+        reshape(&mut left, c.d_x(), range.len());
+        reshape(&mut product, c.d_y(), range.len());
+        squared(c, &right, &mut left, &mut product);
+        let product = &product;
+        other.block_mut(range).for_each_row(1024, |i, row| row.copy_from_slice(product.row(i)));
+    }
+    let product = &*other;
+    let squares = column_sums(v.n_rows(), sigma.len(), |i, sums| {
+        for (((sum, &v), &product), s) in
+            sums.iter_mut().zip(v.row(i)).zip(product.row(i)).zip(sigma)
+        {
+            let miss = f64::from(product) / s - s * f64::from(v);
+            *sum += miss * miss;
+        }
+    });
+    Ok(squares.into_iter().map(|square| square.sqrt() / sigma[0]).collect())
 }
 
-/// ‖z_k − σ_k·u_k‖/σ₁ of the first columns.
-fn residuals(z: &Dense, u: &Dense, sigma: &[f64]) -> Vec<f64> {
-    let n = sigma.len();
-    let k = z.n_cols();
-    let shares: Vec<Vec<f64>> = z
-        .values()
-        .par_chunks(ROWS_PER_SUM * k)
-        .zip(u.values().par_chunks(ROWS_PER_SUM * k))
-        .map(|(z, u)| {
-            let mut squares = vec![0.0; n];
-            for (z, u) in z.chunks_exact(k).zip(u.chunks_exact(k)) {
-                for (j, square) in squares.iter_mut().enumerate() {
-                    let difference = f64::from(z[j]) - sigma[j] * f64::from(u[j]);
-                    *square += difference * difference;
+/// max(‖Cv − σu‖, ‖Cᵀu − σv‖)/σ₁ of the first columns, where `other` becomes the u: C·V made
+/// orthonormal, since beside large singular values the error of Cv/σ has weight.
+fn residuals_of_both(
+    c: &Operator,
+    v: &Dense,
+    other: &mut Dense,
+    sigma: &[f64],
+    run: &Run<'_>,
+) -> Result<Vec<f64>> {
+    reshape(other, c.d_x(), v.n_cols());
+    c.apply(v, other);
+    orthonormalise_in(other, run)?;
+    let [mut left, mut right] = [(); 2].map(|()| Dense::zeros(0, 0));
+    let [mut to_left, mut to_right] = [(); 2].map(|()| Dense::zeros(0, 0));
+    let mut residuals = Vec::with_capacity(sigma.len());
+    for range in ranges(sigma.len()) {
+        run.check()?;
+        copy_columns(other, range.clone(), &mut left);
+        copy_columns(v, range.clone(), &mut right);
+        reshape(&mut to_left, c.d_x(), range.len());
+        reshape(&mut to_right, c.d_y(), range.len());
+        c.apply(&right, &mut to_left);
+        c.apply_transpose(&left, &mut to_right);
+        let sigma_here = &sigma[range];
+        let misses = |product: &Dense, side: &Dense| {
+            column_sums(side.n_rows(), sigma_here.len(), |i, sums| {
+                let row = product.row(i).iter().zip(side.row(i)).zip(sigma_here);
+                for (sum, ((&product, &side), s)) in sums.iter_mut().zip(row) {
+                    let miss = f64::from(product) - s * f64::from(side);
+                    *sum += miss * miss;
                 }
-            }
-            squares
-        })
-        .collect();
-    (0..n).map(|j| shares.iter().map(|share| share[j]).sum::<f64>().sqrt() / sigma[0]).collect()
-}
-
-/// Puts random directions, orthogonal to the first `rank` columns, in place of the others.
-fn refill(v: &mut Dense, rank: usize, seed: u64) {
-    let fresh = Dense::gaussian(v.n_rows(), v.n_cols() - rank, seed);
-    v.rows_mut().enumerate().for_each(|(i, row)| row[rank..].copy_from_slice(fresh.row(i)));
-    orthonormalise(v);
-}
-
-struct Found {
-    u: Dense,
-    v: Dense,
-    sigma: Vec<f64>,
-    residuals: Vec<f64>,
-}
-
-fn finish(found: Found, iterations: usize, converged: bool, params: &SvdParams) -> Svd {
-    let kept = found.residuals.len();
-    let mut u = found.u.first_columns(kept);
-    let mut v = found.v.first_columns(kept);
-    let signs = signs(&u);
-    for side in [&mut u, &mut v] {
-        side.rows_mut()
-            .for_each(|row| row.iter_mut().zip(&signs).for_each(|(value, sign)| *value *= sign));
+            })
+        };
+        let (at_left, at_right) = (misses(&to_left, &left), misses(&to_right, &right));
+        let larger = at_left.iter().zip(&at_right).map(|(a, b)| a.max(*b).sqrt() / sigma[0]);
+        residuals.extend(larger);
     }
-    Svd {
-        u,
-        v,
-        sigma: found.sigma[..kept].to_vec(),
-        residuals: found.residuals,
-        iterations,
-        converged,
-        rank_deficient: kept < params.dim,
+    Ok(residuals)
+}
+
+/// Panels of equal width, one after the other.
+fn ranges(n_columns: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+    (0..n_columns).step_by(PANEL).map(move |start| start..(start + PANEL).min(n_columns))
+}
+
+/// Puts random directions, orthogonal to the first `rank` columns, in place of the others. They
+/// lie in the range of Cᵀ, so that a feature without any entry keeps a row of zeros.
+fn refill(c: &Operator, v: &mut Dense, rank: usize, seed: u64, run: &Run<'_>) -> Result<()> {
+    let mut fresh = Dense::zeros(c.d_y(), v.n_cols() - rank);
+    c.apply_transpose(&Dense::gaussian(c.d_x(), fresh.n_cols(), seed), &mut fresh);
+    let fresh = &fresh;
+    v.block_mut(rank..rank + fresh.n_cols())
+        .for_each_row(1024, |i, row| row.copy_from_slice(fresh.row(i)));
+    orthonormalise_in(v, run)?;
+    Ok(())
+}
+
+/// The first `n` columns, in the memory of all of them.
+fn keep_columns(block: Dense, n: usize) -> Dense {
+    let (n_rows, width) = (block.n_rows(), block.n_cols());
+    let mut values = block.into_values();
+    for i in 1..n_rows {
+        values.copy_within(i * width..i * width + n, i * n);
     }
+    values.truncate(n_rows * n);
+    values.shrink_to_fit();
+    Dense::from_values(n_rows, n, values)
+}
+
+/// Multiplies each column by its factor.
+pub(crate) fn scale_columns(block: &mut Dense, factors: &[f32]) {
+    block.rows_mut().for_each(|row| {
+        row.iter_mut().zip(factors).for_each(|(value, &factor)| *value *= factor);
+    });
 }
 
 /// The sign of each column's first entry of largest size.

@@ -30,6 +30,8 @@ pub struct Bilinear {
     /// The documents' images: documents × latent dimensions. A sparse map has none: there it
     /// is cheaper, in memory and in time, to score the features and add these up.
     images: Option<Dense>,
+    /// Whether images are scaled to norm one, so that the score is their cosine.
+    cosine: bool,
 }
 
 /// What one pair of features adds to a score.
@@ -51,7 +53,14 @@ impl Bilinear {
         maps.l_y.check_shape("L_y", featurizer.d_y(), maps.l_x.n_cols())?;
         let y = featurizer.docs(counts)?;
         let images = matches!(maps.l_y, Map::Dense(_)).then(|| maps.l_y.images(&y));
-        Ok(Bilinear { featurizer, maps, y, images })
+        Ok(Bilinear { featurizer, maps, y, images, cosine: false })
+    }
+
+    /// The same model with the cosine of the images as its score.
+    pub fn with_cosine(mut self) -> Self {
+        let mut images = self.images.take().unwrap_or_else(|| self.maps.l_y.images(&self.y));
+        images.scale_rows_to(1.0);
+        Bilinear { images: Some(images), cosine: true, ..self }
     }
 
     /// The learnt maps.
@@ -83,12 +92,20 @@ impl Bilinear {
     /// The image of a query, known or new.
     pub fn query_image(&self, counts: &Counts, query: &QueryTerms) -> Vec<f32> {
         let (indices, values) = self.featurizer.query_terms(counts, query);
-        image_of(Row { indices: &indices, values: &values }, &self.maps.l_x)
+        let mut image = image_of(Row { indices: &indices, values: &values }, &self.maps.l_x);
+        if self.cosine {
+            scale_to_one(&mut image);
+        }
+        image
     }
 
     /// The image of every query of the counts.
     pub fn query_images(&self, counts: &Counts) -> Result<Dense> {
-        Ok(self.maps.l_x.images(&self.featurizer.queries(counts)?))
+        let mut images = self.maps.l_x.images(&self.featurizer.queries(counts)?);
+        if self.cosine {
+            images.scale_rows_to(1.0);
+        }
+        Ok(images)
     }
 
     /// Scores every document.
@@ -130,13 +147,23 @@ impl Bilinear {
     ) -> Vec<PairContribution> {
         let (indices, values) = self.featurizer.query_terms(counts, query);
         let features = self.y.row(doc as usize);
+        let norm = |row, map| {
+            let image = image_of(row, map);
+            dot_f64(&image, &image).sqrt()
+        };
+        let query = Row { indices: &indices, values: &values };
+        let lengths = match self.cosine {
+            true => norm(query, &self.maps.l_x) * norm(features, &self.maps.l_y),
+            false => 1.0,
+        };
         let mut pairs = Vec::with_capacity(indices.len() * features.len());
         for (&u, &x) in indices.iter().zip(&values) {
             let l_xu = self.maps.l_x.row(u as usize);
             for (v, y) in features.iter() {
                 let inner = dot_f64(&l_xu, &self.maps.l_y.row(v as usize));
-                let value = f64::from(x) * f64::from(y) * inner;
-                if value != 0.0 {
+                let value = f64::from(x) * f64::from(y) * inner / lengths;
+                // Without an image there is no angle, and nothing to add.
+                if value != 0.0 && value.is_finite() {
                     pairs.push((u, v, value));
                 }
             }
@@ -150,6 +177,15 @@ impl Bilinear {
                 value,
             })
             .collect()
+    }
+}
+
+/// Scales a vector to norm one; zeros stay zeros.
+fn scale_to_one(image: &mut [f32]) {
+    let norm = dot_f64(image, image).sqrt();
+    if norm > 0.0 {
+        let scale = 1.0 / norm;
+        image.iter_mut().for_each(|value| *value = (f64::from(*value) * scale) as f32);
     }
 }
 

@@ -6,9 +6,11 @@ mod bm25;
 mod explain;
 mod lexical;
 mod lm;
+mod lsi;
 mod map;
 mod mix;
 mod model;
+mod mpls;
 mod neighbours;
 mod params;
 mod pls;
@@ -23,9 +25,11 @@ pub use bm25::{Bm25, Bm25Field};
 pub use explain::{Explanation, Line, PartExplanation};
 pub use lexical::Lexical;
 pub use lm::{Lm, Smoothing};
+pub use lsi::{LsiDt, LsiQd, Similarity};
 pub use map::Map;
 pub use mix::{Mixture, standardise, weight_grid};
 pub use model::{Model, ModelAbout, Part, Trained};
+pub use mpls::{Alpha, KindReport, Kinds, Mpls, MplsReport, Validate};
 pub use neighbours::{Neighbour, Neighbours};
 pub use params::{METHODS, ParamDoc, Params, merge, preparation_docs, set_key};
 pub use pls::{Pls, PlsReport};
@@ -43,7 +47,7 @@ use crate::{Result, Run};
 pub enum Matcher {
     /// VSM, BM25 or a language model.
     Lexical(Lexical),
-    /// PLS or RMLS.
+    /// PLS, RMLS, LSI or MPLS.
     Bilinear(Box<Bilinear>),
 }
 
@@ -53,8 +57,10 @@ pub enum Matcher {
 pub enum FitReport {
     /// Nothing was learnt.
     Lexical,
-    /// PLS.
+    /// PLS or LSI.
     Pls(PlsReport),
+    /// PLS with several kinds of features.
+    Mpls(MplsReport),
     /// RMLS, half-sweep by half-sweep.
     Rmls(RmlsReport),
 }
@@ -65,6 +71,7 @@ impl FitReport {
         match self {
             FitReport::Lexical => Vec::new(),
             FitReport::Pls(report) => report.warnings(),
+            FitReport::Mpls(report) => report.warnings(),
             FitReport::Rmls(report) => report.warnings(),
         }
     }
@@ -96,6 +103,26 @@ impl Matcher {
                 let fitted = Bilinear::new(counts, &pls.features, maps)?;
                 (Matcher::Bilinear(Box::new(fitted)), FitReport::Pls(report))
             }
+            Params::LsiDt(lsi) => {
+                let (maps, report) = lsi.fit(counts, run)?;
+                (Matcher::restore(params, counts, Some(maps))?, FitReport::Pls(report))
+            }
+            Params::LsiQd(lsi) => {
+                let (maps, report) = lsi.fit(counts, run)?;
+                (Matcher::restore(params, counts, Some(maps))?, FitReport::Pls(report))
+            }
+            Params::Mpls(mpls) => {
+                let featurizer = Featurizer::new(counts, &mpls.features())?;
+                let (maps, report) = match judge.filter(|_| mpls.alpha == Alpha::Tuned) {
+                    Some(judge) => {
+                        let (x, y) = (featurizer.queries(counts)?, featurizer.docs(counts)?);
+                        let validate = |maps: &Maps| judge_maps(judge, &x, &y, maps);
+                        mpls.fit(counts, Some(&validate), run)?
+                    }
+                    None => mpls.fit(counts, None, run)?,
+                };
+                (Matcher::restore(params, counts, Some(maps))?, FitReport::Mpls(report))
+            }
             Params::Rmls(rmls) => {
                 let featurizer = Featurizer::new(counts, &rmls.features)?;
                 let data = Weighted::of(counts, &featurizer, rmls.weighting, rmls.response)?;
@@ -103,7 +130,7 @@ impl Matcher {
                     Some(judge) => {
                         let (x, y) = (featurizer.queries(counts)?, data.y.clone());
                         let mut validate =
-                            |l_x: &Panels, l_y: &Panels| judge_maps(judge, &x, &y, l_x, l_y, run);
+                            |l_x: &Panels, l_y: &Panels| judge_panels(judge, &x, &y, l_x, l_y, run);
                         rmls.fit(data, run, Some(&mut validate))?
                     }
                     None => rmls.fit(data, run, None)?,
@@ -120,13 +147,20 @@ impl Matcher {
             Params::Vsm(vsm) => return Ok(Matcher::Lexical(vsm.fit(counts)?)),
             Params::Bm25(bm25) => return Ok(Matcher::Lexical(bm25.fit(counts)?)),
             Params::Lm(lm) => return Ok(Matcher::Lexical(lm.fit(counts)?)),
-            Params::Pls(pls) => &pls.features,
-            Params::Rmls(rmls) => &rmls.features,
+            Params::Pls(pls) => pls.features.clone(),
+            Params::Rmls(rmls) => rmls.features.clone(),
+            Params::LsiDt(lsi) => lsi.features(),
+            Params::LsiQd(lsi) => lsi.features(),
+            Params::Mpls(mpls) => mpls.features(),
         };
         let maps = maps.ok_or_else(|| crate::Error::Structure {
             problem: format!("a {} model without its maps", params.name()),
         })?;
-        Ok(Matcher::Bilinear(Box::new(Bilinear::new(counts, features, maps)?)))
+        let mut fitted = Bilinear::new(counts, &features, maps)?;
+        if matches!(params, Params::LsiDt(lsi) if lsi.similarity == Similarity::Cosine) {
+            fitted = fitted.with_cosine();
+        }
+        Ok(Matcher::Bilinear(Box::new(fitted)))
     }
 
     /// What was learnt, if anything was.
@@ -164,9 +198,22 @@ impl Matcher {
     }
 }
 
+/// What `judge` says of a pair of maps.
+fn judge_maps(judge: &Judge<'_>, x: &Csr, y: &Csr, maps: &Maps) -> f64 {
+    let docs = maps.l_y.images(y);
+    judge(&|query, candidates| {
+        let image = bilinear::image_of(x.row(query as usize), &maps.l_x);
+        let score = |doc: usize| dot(&image, docs.row(doc));
+        match candidates {
+            Some(candidates) => candidates.iter().map(|&doc| score(doc as usize)).collect(),
+            None => (0..docs.n_rows()).map(score).collect(),
+        }
+    })
+}
+
 /// What `judge` says of a pair of maps while they are made. Where there is no room for the
 /// images of all documents, each is made when it is asked for.
-fn judge_maps(
+fn judge_panels(
     judge: &Judge<'_>,
     x: &Csr,
     y: &Csr,

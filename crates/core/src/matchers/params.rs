@@ -6,18 +6,21 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Bm25, Lm, Pls, Rmls, Smoothing, Vsm};
+use super::{Bm25, Lm, LsiDt, LsiQd, Mpls, Pls, Rmls, Smoothing, Vsm};
 use crate::features::Preparation;
 use crate::{Error, Result};
 
 /// Every method by name, with one sentence about it.
-pub const METHODS: [(&str, &str); 7] = [
+pub const METHODS: [(&str, &str); 10] = [
     ("bm25", "BM25 as Lucene computes it: the lexical baseline"),
     ("vsm", "vector space model: tf-idf cosine"),
     ("lm", "query likelihood with Dirichlet smoothing (also as lm-dirichlet)"),
     ("lm-dirichlet", "query likelihood with Dirichlet smoothing"),
     ("lm-jm", "query likelihood with Jelinek–Mercer smoothing"),
     ("pls", "partial least squares: orthonormal maps learnt from clicks"),
+    ("lsi_dt", "latent semantic indexing of documents and terms: learns from documents alone"),
+    ("lsi_qd", "latent semantic indexing of clicks: only knows queries that have some"),
+    ("mpls", "PLS with a model for words and one for clicks, or other ways to join the two"),
     (
         "rmls",
         "regularised mapping to latent structures: maps with rows of unit norm, sparse if asked",
@@ -38,6 +41,14 @@ pub enum Params {
     Pls(Pls),
     /// Regularised mapping to latent structures.
     Rmls(Rmls),
+    /// Latent semantic indexing of documents and terms.
+    #[serde(rename = "lsi_dt")]
+    LsiDt(LsiDt),
+    /// Latent semantic indexing of queries and documents.
+    #[serde(rename = "lsi_qd")]
+    LsiQd(LsiQd),
+    /// PLS with several kinds of features.
+    Mpls(Mpls),
 }
 
 /// One parameter, for people.
@@ -61,6 +72,9 @@ impl Params {
             "lm-jm" => Params::Lm(Lm { smoothing: Smoothing::Jm, ..Lm::default() }),
             "pls" => Params::Pls(Pls::default()),
             "rmls" => Params::Rmls(Rmls::default()),
+            "lsi_dt" => Params::LsiDt(LsiDt::default()),
+            "lsi_qd" => Params::LsiQd(LsiQd::default()),
+            "mpls" => Params::Mpls(Mpls::default()),
             _ => {
                 let known: Vec<&str> = METHODS.iter().map(|&(name, _)| name).collect();
                 return Err(Error::Unknown {
@@ -81,12 +95,15 @@ impl Params {
             Params::Lm(Lm { smoothing: Smoothing::Jm, .. }) => "lm-jm",
             Params::Pls(_) => "pls",
             Params::Rmls(_) => "rmls",
+            Params::LsiDt(_) => "lsi_dt",
+            Params::LsiQd(_) => "lsi_qd",
+            Params::Mpls(_) => "mpls",
         }
     }
 
-    /// Whether fitting learns from clicks.
+    /// Whether fitting learns maps: from clicks, or in `lsi_dt` from documents.
     pub fn learns(&self) -> bool {
-        matches!(self, Params::Pls(_) | Params::Rmls(_))
+        !matches!(self, Params::Vsm(_) | Params::Bm25(_) | Params::Lm(_))
     }
 
     /// Refuses values that make no sense.
@@ -97,6 +114,9 @@ impl Params {
             Params::Lm(params) => params.check(),
             Params::Pls(params) => params.check(),
             Params::Rmls(params) => params.check(),
+            Params::LsiDt(params) => params.check(),
+            Params::LsiQd(params) => params.check(),
+            Params::Mpls(params) => params.check(),
         }
     }
 
@@ -119,6 +139,9 @@ impl Params {
         match self {
             Params::Pls(params) => params.seed = seed,
             Params::Rmls(params) => params.seed = seed,
+            Params::LsiDt(params) => params.seed = seed,
+            Params::LsiQd(params) => params.seed = seed,
+            Params::Mpls(params) => params.seed = seed,
             Params::Vsm(_) | Params::Bm25(_) | Params::Lm(_) => {}
         }
     }
@@ -131,6 +154,9 @@ impl Params {
             Params::Lm(_) => docs::<Lm>(),
             Params::Pls(_) => docs::<Pls>(),
             Params::Rmls(_) => docs::<Rmls>(),
+            Params::LsiDt(_) => docs::<LsiDt>(),
+            Params::LsiQd(_) => docs::<LsiQd>(),
+            Params::Mpls(_) => docs::<Mpls>(),
         }
     }
 
@@ -141,6 +167,9 @@ impl Params {
             Params::Lm(params) => Params::Lm(edited(params, change)?),
             Params::Pls(params) => Params::Pls(edited(params, change)?),
             Params::Rmls(params) => Params::Rmls(edited(params, change)?),
+            Params::LsiDt(params) => Params::LsiDt(edited(params, change)?),
+            Params::LsiQd(params) => Params::LsiQd(edited(params, change)?),
+            Params::Mpls(params) => Params::Mpls(edited(params, change)?),
         };
         Ok(())
     }

@@ -5,9 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bilinear::Maps;
+use super::lsi::{Solver, check_sigma};
 use crate::features::{Features, Response, Weighted, Weighting};
-use crate::linalg::{Centring, Operator, Svd, SvdParams, randomised_svd};
-use crate::{Error, Result, Run};
+pub(crate) use crate::linalg::scale_columns;
+use crate::linalg::{Centring, Operator, Svd};
+use crate::{Result, Run};
 
 /// Parameters of PLS.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,7 +31,7 @@ pub struct Pls {
     pub tolerance: f64,
     /// Most iterations of the solver.
     pub iterations: usize,
-    /// Extra dimensions carried while solving (half of dim if not set); more of them mean fewer iterations.
+    /// Extra dimensions carried while solving (a fifth of dim if not set); more of them mean fewer iterations, and more memory.
     pub oversample: Option<usize>,
     /// Seed of the solver's random start.
     pub seed: u64,
@@ -87,13 +89,13 @@ impl PlsReport {
         let mut warnings = Vec::new();
         if !self.converged {
             warnings.push(format!(
-                "the singular vectors are only good to a residual of {:.1e} after {} iterations; raise `tolerance`, or `iterations` of pls",
+                "the singular vectors are only good to a residual of {:.1e} after {} iterations; raise `tolerance`, or `iterations`",
                 self.residual, self.iterations
             ));
         }
         if self.rank_deficient {
             warnings.push(format!(
-                "the clicks only fill {} dimensions; the others were left out",
+                "the data only fill {} dimensions; the others were left out",
                 self.dim
             ));
         }
@@ -102,20 +104,15 @@ impl PlsReport {
 }
 
 impl Pls {
+    fn solver(&self) -> Solver {
+        let &Pls { dim, tolerance, iterations, oversample, seed, .. } = self;
+        Solver { dim, tolerance, iterations, oversample, seed }
+    }
+
     /// Refuses values that make no sense.
     pub fn check(&self) -> Result<()> {
-        if self.dim == 0 {
-            return Err(Error::parameter("dim", self.dim, "1 or more"));
-        }
-        if !(self.sigma.is_finite() && self.sigma >= 0.0) {
-            return Err(Error::parameter("sigma", self.sigma, "a finite number, 0 or more"));
-        }
-        if !(self.tolerance.is_finite() && self.tolerance > 0.0) {
-            return Err(Error::parameter("tolerance", self.tolerance, "a finite number above 0"));
-        }
-        if self.iterations == 0 {
-            return Err(Error::parameter("iterations", self.iterations, "1 or more"));
-        }
+        check_sigma(self.sigma)?;
+        self.solver().check()?;
         self.features.check()
     }
 
@@ -123,15 +120,7 @@ impl Pls {
     pub fn fit(&self, data: Weighted, run: &Run<'_>) -> Result<(Maps, PlsReport)> {
         self.check()?;
         let operator = Operator::new(data.x, data.r, data.y, self.centring)?;
-        let defaults = SvdParams::of(self.dim);
-        let params = SvdParams {
-            oversample: self.oversample.unwrap_or(defaults.oversample),
-            tolerance: self.tolerance,
-            max_iterations: self.iterations,
-            seed: self.seed,
-            ..defaults
-        };
-        let mut svd = randomised_svd(&operator, &params, run)?;
+        let mut svd = self.solver().solve(&operator, run)?;
         let report = PlsReport::of(&svd);
         if self.sigma > 0.0 {
             let scales: Vec<f32> =
@@ -142,12 +131,4 @@ impl Pls {
         }
         Ok((Maps { l_x: svd.u.into(), l_y: svd.v.into() }, report))
     }
-}
-
-/// Multiplies each column by its factor.
-pub(crate) fn scale_columns(map: &mut crate::linalg::Dense, factors: &[f32]) {
-    use rayon::prelude::*;
-    map.rows_mut().for_each(|row| {
-        row.iter_mut().zip(factors).for_each(|(value, &factor)| *value *= factor);
-    });
 }

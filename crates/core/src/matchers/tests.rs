@@ -1,6 +1,8 @@
 //! What every matcher must do, and each one's numbers by hand or from elsewhere.
 
 mod bilinear;
+mod lsi;
+mod mpls;
 mod newcomers;
 
 use std::path::Path;
@@ -78,8 +80,20 @@ fn train(dataset: &Dataset, mix: &str) -> Trained {
         .unwrap()
 }
 
-const EVERY: [&str; 8] =
-    ["vsm", "bm25", "lm", "lm-jm", "pls", "rmls", "pls+bm25", "0.3*rmls+0.7*bm25"];
+const EVERY: [&str; 12] = [
+    "vsm",
+    "bm25",
+    "lm",
+    "lm-jm",
+    "pls",
+    "rmls",
+    "lsi_dt",
+    "lsi_qd",
+    "mpls",
+    "pls+bm25",
+    "0.3*rmls+0.7*bm25",
+    "lsi_qd+lsi_dt",
+];
 
 #[test]
 fn learnt_matchers_solve_the_checkerboard_and_lexical_ones_cannot() {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::linalg::oracle::{Naive, full_csr, identity, random_csr, same_at_any_thread_count};
+use crate::linalg::orthonormalise;
 use crate::linalg::{Centring, dot_f64};
 use crate::sparse::{Csr, explicit_c};
 
@@ -107,11 +108,15 @@ fn residuals_are_what_they_say() {
     let svd = solve(&operator(&c, Centring::None), &params);
     assert!(!svd.converged && svd.iterations == 1);
     for k in 0..10 {
-        let cv = c.times(&Naive::from_fn(80, 1, |i, _| svd.v.row(i)[k].into()));
-        let miss: f64 = (0..100)
-            .map(|i| (cv.values[i] - svd.sigma[k] * f64::from(svd.u.row(i)[k])).powi(2))
-            .sum();
-        assert!((miss.sqrt() / svd.sigma[0] - svd.residuals[k]).abs() < 1e-5);
+        let miss = |c: &Naive, from: &Dense, to: &Dense| {
+            let image = c.times(&Naive::from_fn(c.n_cols, 1, |i, _| from.row(i)[k].into()));
+            let misses = (0..c.n_rows)
+                .map(|i| (image.values[i] - svd.sigma[k] * f64::from(to.row(i)[k])).powi(2));
+            misses.sum::<f64>().sqrt() / svd.sigma[0]
+        };
+        let larger = miss(&c, &svd.v, &svd.u).max(miss(&c.transpose(), &svd.u, &svd.v));
+        assert!((larger - svd.residuals[k]).abs() < 1e-5, "{larger} {:?}", svd.residuals);
+        assert!(larger > 1e-3, "nothing is converged after one iteration");
     }
 }
 
@@ -217,4 +222,75 @@ fn triplets_do_not_depend_on_the_threads() {
         let svd = same_at_any_thread_count(|| solve(&c, &params));
         assert_eq!(svd.sigma.len(), 30);
     }
+}
+
+/// The values and vectors of `svd` beside the ones that were put in.
+fn assert_found(svd: &Svd, c: &Naive, s: &[f64], tolerance: f64) {
+    assert!(svd.converged, "{} iterations, {:?}", svd.iterations, svd.residuals);
+    for (found, expected) in svd.sigma.iter().zip(s) {
+        assert!((found - expected).abs() < tolerance * s[0], "{found} for {expected}");
+    }
+    assert_orthonormal(&svd.u);
+    assert_orthonormal(&svd.v);
+    for k in 0..svd.sigma.len() {
+        let cv = c.times(&Naive::from_fn(c.n_cols, 1, |i, _| svd.v.row(i)[k].into()));
+        let miss = (0..c.n_rows)
+            .map(|i| (cv.values[i] - svd.sigma[k] * f64::from(svd.u.row(i)[k])).powi(2))
+            .sum::<f64>()
+            .sqrt();
+        assert!(miss < tolerance * s[0], "{k}: {miss}");
+    }
+}
+
+#[test]
+fn clusters_plateaus_and_cliffs_are_found() {
+    let cluster = |k: u32| if k <= 20 { 3.0 } else { 1.0 / f64::from(k - 19) };
+    let plateau = |k: u32| 1.0 + f64::from(200 - k) * 1e-3;
+    let cliff = |k: u32| if k <= 30 { 5.0 - f64::from(k) * 0.1 } else { 1e-3 };
+    let slope = |k: u32| f64::from(k).powf(-0.3);
+    let spectra: [(&str, &dyn Fn(u32) -> f64); 4] =
+        [("cluster", &cluster), ("plateau", &plateau), ("cliff", &cliff), ("slope", &slope)];
+    for (name, spectrum) in spectra {
+        let s: Vec<f64> = (1..=200).map(spectrum).collect();
+        let (c, _, _) = with_spectrum(260, 230, &s);
+        let svd = solve(&operator(&c, Centring::None), &SvdParams::of(30));
+        assert!(svd.iterations <= 12, "{name}: {} iterations", svd.iterations);
+        assert_found(&svd, &c, &s, 2e-3);
+    }
+}
+
+#[test]
+fn what_a_dominant_direction_hides_is_looked_for() {
+    // One power of CᵀC in f32 leaves nothing of the others.
+    let mut s: Vec<f64> = (1..=60).map(|k| f64::from(k).powf(-0.5)).collect();
+    s[0] = 2e4;
+    let (c, _, _) = with_spectrum(100, 90, &s);
+    let svd = solve(&operator(&c, Centring::None), &SvdParams::of(5));
+    assert_eq!(svd.sigma.len(), 5, "{:?}", svd.sigma);
+    for (found, expected) in svd.sigma.iter().zip(&s) {
+        assert!((found / expected - 1.0).abs() < 0.1, "{:?}", svd.sigma);
+    }
+}
+
+#[test]
+fn features_without_entries_have_rows_of_zeros() {
+    // Rank three, so that random directions are tried beside what is found.
+    let (c, _, _) = with_spectrum(40, 30, &[3.0, 2.0, 1.0]);
+    let c = Naive::from_fn(40, 30, |i, j| if i == 7 || j == 4 { 0.0 } else { c.get(i, j) });
+    let kept = (0..40 * 30).filter(|at| c.values[*at] != 0.0);
+    let triplets = kept.map(|at| ((at / 30) as u32, (at % 30) as u32, c.values[at] as f32));
+    let r = Csr::from_triplets(40, 30, triplets.collect()).unwrap();
+    let c = Operator::new(identity(40), r, identity(30), Centring::None).unwrap();
+    let svd = solve(&c, &SvdParams::of(8));
+    assert!(svd.u.row(7).iter().chain(svd.v.row(4)).all(|&value| value == 0.0));
+}
+
+#[test]
+fn memory_grows_with_the_blocks() {
+    let bytes = |d_x, d_y, dim| svd_bytes(d_x, d_y, &SvdParams::of(dim));
+    let (small, large) = (bytes(200_000, 200_000, 100), bytes(200_000, 200_000, 1000));
+    // Two blocks of 1.2·d columns and little beside them.
+    assert!(large > 8 * 200_000 * 1200 && large < 10 * 200_000 * 1200, "{large}");
+    assert!(small < large / 4);
+    assert_eq!(bytes(0, 10, 5), 0);
 }

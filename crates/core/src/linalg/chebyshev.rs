@@ -1,0 +1,243 @@
+//! Chebyshev polynomials of CᵀC as filters: cheap products between dear orthonormalisations.
+//!
+//! With [0, b] the part of the spectrum that is not wanted, T_m(2λ/b − 1) stays within ±1
+//! there and grows like g(λ)^m above it, g = x + √(x² − 1), x = 2λ/b − 1. Near the end of a flat
+//! spectrum, λ = 1.1·b, a degree (two products) gains a factor of 1.9 where a power of CᵀC
+//! gains 1.1.
+//!
+//! f32 limits what a filter may do: beside a direction that grows 10⁷ times as fast a column is
+//! rounding error. So columns go through in panels of like growth, and the directions that
+//! outgrow a panel are projected out of it after every product.
+
+use std::ops::Range;
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatMut, MatRef, Par};
+use rayon::prelude::*;
+
+use super::{Dense, Operator};
+use crate::{Result, Run};
+
+/// The most columns that are filtered together.
+pub(super) const PANEL: usize = 96;
+/// The highest degree between two orthonormalisations.
+const MAX_DEGREE: usize = 12;
+/// How much more the first column of a panel may grow than the last.
+const GROWTH_WITHIN: f64 = 1e5;
+/// Directions that outgrow the last column of a panel by more than this are projected out. Not
+/// less: a direction that is not accurate yet takes with it what belongs to others.
+const GROWTH_BESIDE: f64 = 1e5;
+/// Rows that one thread works on.
+const ROWS: usize = 2048;
+
+/// Columns of one filter.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Panel {
+    pub columns: Range<usize>,
+    /// The degree of its polynomial; 0 leaves the columns as they are.
+    pub degree: usize,
+    /// As many leading columns are projected out.
+    pub leads: usize,
+}
+
+/// g(λ): what a degree adds to the size of a direction.
+fn growth(lambda: f64, bound: f64) -> f64 {
+    let x = 2.0 * lambda / bound - 1.0;
+    if x <= 1.0 { 1.0 } else { x + (x * x - 1.0).sqrt() }
+}
+
+/// The degree that grows `lambda` to `gain` times what is not wanted.
+fn degree(lambda: f64, bound: f64, gain: f64) -> usize {
+    let needed = (2.0 * gain).ln() / growth(lambda, bound).ln();
+    // A growth of one gives infinity: the highest degree.
+    needed.ceil().clamp(1.0, MAX_DEGREE as f64) as usize
+}
+
+/// Cuts the columns with eigenvalues `lambda` (falling) into panels. `gains` says how much each
+/// wanted column must still grow beside what is not wanted; 1 or less will do as it is. The
+/// columns after those that are wanted get the highest degree among them.
+pub(super) fn panels(lambda: &[f64], bound: f64, gains: &[f64]) -> Vec<Panel> {
+    let mut degrees: Vec<usize> = gains
+        .iter()
+        .zip(lambda)
+        .map(|(&gain, &lambda)| if gain <= 1.0 { 0 } else { degree(lambda, bound, gain) })
+        .collect();
+    let most = degrees.iter().copied().max().unwrap_or(0).max(1);
+    degrees.resize(lambda.len(), most);
+    let growths: Vec<f64> = lambda.iter().map(|&lambda| growth(lambda, bound)).collect();
+    let outgrows = |i: usize, j: usize, degree: usize, limit: f64| {
+        (growths[i] / growths[j]).powi(degree as i32) > limit
+    };
+
+    let mut panels = Vec::new();
+    let mut start = 0;
+    while start < lambda.len() {
+        let mut degree = degrees[start];
+        let mut end = start + 1;
+        while end < lambda.len() && end - start < PANEL {
+            let higher = degree.max(degrees[end]);
+            if outgrows(start, end, higher, GROWTH_WITHIN) {
+                break;
+            }
+            degree = higher;
+            end += 1;
+        }
+        let leads = (0..start).take_while(|&i| outgrows(i, end - 1, degree, GROWTH_BESIDE)).count();
+        panels.push(Panel { columns: start..end, degree, leads });
+        start = end;
+    }
+    panels
+}
+
+/// Replaces the columns of every panel by T(CᵀC) times themselves, scaled to norm one. `product`
+/// is CᵀC·V where that is known.
+pub(super) fn filter(
+    c: &Operator,
+    v: &mut Dense,
+    product: Option<&Dense>,
+    lambda: &[f64],
+    bound: f64,
+    panels: &[Panel],
+    run: &Run<'_>,
+) -> Result<()> {
+    // Made once, since fresh memory costs as much as a product.
+    let [mut before, mut now, mut next, mut middle] = [(); 4].map(|()| Dense::zeros(0, 0));
+    // From the last to the first, so that leading columns are still the old ones when they
+    // are projected out.
+    for panel in panels.iter().rev().filter(|panel| panel.degree > 0) {
+        let width = panel.columns.len();
+        reshape(&mut middle, c.d_x(), width);
+        copy_columns(v, panel.columns.clone(), &mut before);
+        match product {
+            Some(product) => copy_columns(product, panel.columns.clone(), &mut now),
+            None => {
+                reshape(&mut now, c.d_y(), width);
+                squared(c, &before, &mut middle, &mut now);
+            }
+        }
+        let centre = bound / 2.0;
+        let first = centre / (lambda[panel.columns.start].max(bound) - centre);
+        let mut scale = first;
+        combine(&mut now, &before, &before, [scale / centre, -scale, 0.0]);
+        project_out(v, panel.leads, &mut now);
+        for _ in 1..panel.degree {
+            run.check()?;
+            reshape(&mut next, c.d_y(), width);
+            squared(c, &now, &mut middle, &mut next);
+            let following = 1.0 / (2.0 / first - scale);
+            let factors = [2.0 * following / centre, -2.0 * following, -scale * following];
+            combine(&mut next, &now, &before, factors);
+            project_out(v, panel.leads, &mut next);
+            scale = following;
+            std::mem::swap(&mut before, &mut now);
+            std::mem::swap(&mut now, &mut next);
+        }
+        let scales: Vec<f32> = column_norms(&now)
+            .into_iter()
+            .map(|norm| if norm > 0.0 { (1.0 / norm) as f32 } else { 0.0 })
+            .collect();
+        let now = &now;
+        v.block_mut(panel.columns.clone()).for_each_row(ROWS, |i, row| {
+            for ((out, &value), &scale) in row.iter_mut().zip(now.row(i)).zip(&scales) {
+                *out = value * scale;
+            }
+        });
+    }
+    Ok(())
+}
+
+/// out = CᵀC·b by way of `middle` = C·b.
+pub(super) fn squared(c: &Operator, b: &Dense, middle: &mut Dense, out: &mut Dense) {
+    c.apply(b, middle);
+    c.apply_transpose(middle, out);
+}
+
+/// Gives the memory of a block another shape; its values are whatever they were.
+pub(super) fn reshape(block: &mut Dense, n_rows: usize, n_cols: usize) {
+    let taken = std::mem::replace(block, Dense::zeros(0, 0));
+    let mut values = taken.into_values();
+    values.resize(n_rows * n_cols, 0.0);
+    *block = Dense::from_values(n_rows, n_cols, values);
+}
+
+/// Makes `copy` the columns `range` of a matrix.
+pub(super) fn copy_columns(matrix: &Dense, range: Range<usize>, copy: &mut Dense) {
+    reshape(copy, matrix.n_rows(), range.len());
+    let block = matrix.block(range.clone());
+    copy.block_mut(0..range.len()).for_each_row(ROWS, |i, row| row.copy_from_slice(block.row(i)));
+}
+
+/// a ← f₀·a + f₁·b + f₂·c.
+fn combine(a: &mut Dense, b: &Dense, c: &Dense, factors: [f64; 3]) {
+    let [first, second, third] = factors.map(|factor| factor as f32);
+    a.rows_mut().enumerate().for_each(|(i, row)| {
+        for ((a, &b), &c) in row.iter_mut().zip(b.row(i)).zip(c.row(i)) {
+            *a = first * *a + second * b + third * c;
+        }
+    });
+}
+
+/// Takes off the block what lies in the span of the first `leads` columns of `v`, which are
+/// orthonormal.
+fn project_out(v: &Dense, leads: usize, block: &mut Dense) {
+    let (k, width) = (v.n_cols(), block.n_cols());
+    if leads == 0 || width == 0 {
+        return;
+    }
+    let lead = |values| {
+        let n = <[f32]>::len(values) / k;
+        MatRef::from_row_major_slice(values, n, k).subcols(0, leads)
+    };
+    let shares: Vec<Mat<f32>> = v
+        .values()
+        .par_chunks(ROWS * k)
+        .zip(block.values().par_chunks(ROWS * width))
+        .map(|(v, block)| {
+            let block = MatRef::from_row_major_slice(block, block.len() / width, width);
+            let mut share = Mat::zeros(leads, width);
+            matmul(share.as_mut(), Accum::Replace, lead(v).transpose(), block, 1.0, Par::Seq);
+            share
+        })
+        .collect();
+    let inside = Mat::from_fn(leads, width, |i, j| {
+        shares.iter().map(|share| f64::from(share[(i, j)])).sum::<f64>() as f32
+    });
+    v.values().par_chunks(ROWS * k).zip(block.values_mut().par_chunks_mut(ROWS * width)).for_each(
+        |(v, block)| {
+            let n = block.len() / width;
+            let block = MatMut::from_row_major_slice_mut(block, n, width);
+            matmul(block, Accum::Add, lead(v), inside.as_ref(), -1.0, Par::Seq);
+        },
+    );
+}
+
+fn column_norms(block: &Dense) -> Vec<f64> {
+    column_sums(block.n_rows(), block.n_cols(), |i, sums| {
+        for (sum, &value) in sums.iter_mut().zip(block.row(i)) {
+            *sum += f64::from(value) * f64::from(value);
+        }
+    })
+    .into_iter()
+    .map(f64::sqrt)
+    .collect()
+}
+
+/// Sums over rows, in f64 over fixed blocks of them; `add` adds the share of one row.
+pub(super) fn column_sums(
+    n_rows: usize,
+    n_cols: usize,
+    add: impl Fn(usize, &mut [f64]) + Sync,
+) -> Vec<f64> {
+    let shares: Vec<Vec<f64>> = (0..n_rows.div_ceil(ROWS))
+        .into_par_iter()
+        .map(|chunk| {
+            let mut sums = vec![0.0; n_cols];
+            (chunk * ROWS..((chunk + 1) * ROWS).min(n_rows)).for_each(|i| add(i, &mut sums));
+            sums
+        })
+        .collect();
+    (0..n_cols).map(|j| shares.iter().map(|share| share[j]).sum()).collect()
+}
+
+#[cfg(test)]
+mod tests;

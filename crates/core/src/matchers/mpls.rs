@@ -1,0 +1,272 @@
+//! PLS with several kinds of features (multi-view PLS).
+//!
+//! ```text
+//! word    PLS on words alone
+//! bipar   PLS on clicks alone: a query's documents, a document's queries
+//! conca   PLS on both kinds side by side
+//! com     word and bipar learnt apart, scores added: α_w·word + α_c·bipar
+//! ```
+//! In `com`, α_j = s_j/‖s‖ with s_j the sum of the singular values of kind j, or what is best on
+//! validation. Both models become one: their dimensions stand side by side, each kind's rows of
+//! the maps are zero in the other's dimensions, and columns are scaled by √α.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::bilinear::Maps;
+use super::map::Map;
+use super::pls::{Pls, PlsReport};
+use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};
+use crate::linalg::{Centring, Dense};
+use crate::{Error, Result, Run};
+
+/// Which kinds of features there are, and how they come together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Kinds {
+    /// Words alone.
+    Word,
+    /// Clicks alone: the bipartite graph of queries and documents.
+    Bipar,
+    /// Words and clicks side by side, as PLS has them.
+    Conca,
+    /// A model for each kind, their scores added.
+    #[default]
+    Com,
+}
+
+/// How the kinds weigh where their scores are added.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Alpha {
+    /// By the sum of their singular values.
+    #[default]
+    Sigma,
+    /// As is best on validation, in steps of a tenth.
+    Tuned,
+}
+
+/// Parameters of PLS with several kinds of features.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Mpls {
+    /// Which kinds of features there are, and how they come together.
+    pub kinds: Kinds,
+    /// How the kinds weigh in `com`.
+    pub alpha: Alpha,
+    /// Latent dimensions, of each model in `com`.
+    pub dim: usize,
+    /// Features of queries and documents; the weights count in `conca` alone.
+    pub features: Features,
+    /// How clicks are weighted against each other.
+    pub weighting: Weighting,
+    /// What a number of clicks counts for.
+    pub response: Response,
+    /// What is taken off C before it is factorised.
+    pub centring: Centring,
+    /// Scores use Σ to this power: 0 (the papers' PLS), 0.5 or 1.
+    pub sigma: f64,
+    /// Largest residual max(‖Cv − σu‖, ‖Cᵀu − σv‖)/σ₁ allowed.
+    pub tolerance: f64,
+    /// Most iterations of the solver.
+    pub iterations: usize,
+    /// Extra dimensions carried while solving (a fifth of dim if not set); more of them mean fewer iterations, and more memory.
+    pub oversample: Option<usize>,
+    /// Seed of the solver's random start.
+    pub seed: u64,
+}
+
+impl Default for Mpls {
+    fn default() -> Self {
+        let Pls {
+            dim,
+            features,
+            weighting,
+            response,
+            centring,
+            sigma,
+            tolerance,
+            iterations,
+            oversample,
+            seed,
+        } = Pls::default();
+        Mpls {
+            kinds: Kinds::default(),
+            alpha: Alpha::default(),
+            dim,
+            features,
+            weighting,
+            response,
+            centring,
+            sigma,
+            tolerance,
+            iterations,
+            oversample,
+            seed,
+        }
+    }
+}
+
+/// What the solver did for each kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MplsReport {
+    /// One entry a model: `word`, `bipar` or `conca`.
+    pub kinds: Vec<KindReport>,
+}
+
+/// The model of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KindReport {
+    /// `word`, `bipar` or `conca`.
+    pub kind: String,
+    /// The weight of its scores.
+    pub alpha: f64,
+    /// What the solver did.
+    pub pls: PlsReport,
+}
+
+impl MplsReport {
+    /// What a user should be warned of.
+    pub fn warnings(&self) -> Vec<String> {
+        let of = |kind: &KindReport| -> Vec<String> {
+            kind.pls.warnings().iter().map(|text| format!("{}: {text}", kind.kind)).collect()
+        };
+        self.kinds.iter().flat_map(of).collect()
+    }
+}
+
+/// Says how good a pair of maps is on validation data; higher is better.
+pub type Validate<'a> = dyn Fn(&Maps) -> f64 + 'a;
+
+impl Mpls {
+    /// Refuses values that make no sense.
+    pub fn check(&self) -> Result<()> {
+        self.pls(self.kinds).check()
+    }
+
+    /// The features that the fitted model has.
+    pub(super) fn features(&self) -> Features {
+        self.features_of(self.kinds)
+    }
+
+    fn features_of(&self, kinds: Kinds) -> Features {
+        let of = |words: f64, clicks: f64| Features {
+            query_words: words,
+            query_clicks: clicks,
+            doc_words: words,
+            doc_clicks: clicks,
+            ..self.features.clone()
+        };
+        match kinds {
+            Kinds::Word => of(1.0, 0.0),
+            Kinds::Bipar => of(0.0, 1.0),
+            Kinds::Conca => self.features.clone(),
+            // Each kind has norm one by itself, as in a model of its own.
+            Kinds::Com => Features { unit_kinds: true, unit_rows: false, ..of(1.0, 1.0) },
+        }
+    }
+
+    fn pls(&self, kinds: Kinds) -> Pls {
+        Pls {
+            dim: self.dim,
+            features: self.features_of(kinds),
+            weighting: self.weighting,
+            response: self.response,
+            centring: self.centring,
+            sigma: self.sigma,
+            tolerance: self.tolerance,
+            iterations: self.iterations,
+            oversample: self.oversample,
+            seed: self.seed,
+        }
+    }
+
+    /// Learns the maps; `validate` is needed for weights that are to be tuned.
+    pub fn fit(
+        &self,
+        counts: &Counts,
+        validate: Option<&Validate<'_>>,
+        run: &Run<'_>,
+    ) -> Result<(Maps, MplsReport)> {
+        self.check()?;
+        if self.kinds != Kinds::Com {
+            let (maps, pls) = self.fit_kind(self.kinds, counts, run)?;
+            let kind = KindReport { kind: name(self.kinds).to_owned(), alpha: 1.0, pls };
+            return Ok((maps, MplsReport { kinds: vec![kind] }));
+        }
+        let (word, word_report) = self.fit_kind(Kinds::Word, counts, run)?;
+        let (bipar, bipar_report) = self.fit_kind(Kinds::Bipar, counts, run)?;
+        let side_by_side = |[word_weight, click_weight]: [f64; 2]| {
+            let side = |word: &Map, clicks: &Map| {
+                let roots = [word_weight, click_weight].map(|alpha| alpha.sqrt() as f32);
+                block_diagonal(word, clicks, counts.n_terms(), roots)
+            };
+            Maps { l_x: side(&word.l_x, &bipar.l_x), l_y: side(&word.l_y, &bipar.l_y) }
+        };
+        let alpha = match self.alpha {
+            Alpha::Sigma => {
+                let sums = [&word_report, &bipar_report].map(|report| report.sigma.iter().sum());
+                by_size(sums)
+            }
+            Alpha::Tuned => {
+                let validate = validate.ok_or_else(|| {
+                    Error::parameter("alpha", "tuned", "sigma: there is no validation data")
+                })?;
+                let mut best = (f64::NEG_INFINITY, [1.0, 0.0]);
+                for step in 0..=10 {
+                    run.step("weights of the kinds", step, Some(10))?;
+                    let alpha = [step as f64 / 10.0, (10 - step) as f64 / 10.0];
+                    let maps = side_by_side(alpha);
+                    let score = validate(&maps);
+                    if score > best.0 {
+                        best = (score, alpha);
+                    }
+                }
+                best.1
+            }
+        };
+        let kind = |kinds, alpha, pls| KindReport { kind: name(kinds).to_owned(), alpha, pls };
+        let kinds = vec![
+            kind(Kinds::Word, alpha[0], word_report),
+            kind(Kinds::Bipar, alpha[1], bipar_report),
+        ];
+        Ok((side_by_side(alpha), MplsReport { kinds }))
+    }
+
+    fn fit_kind(&self, kinds: Kinds, counts: &Counts, run: &Run<'_>) -> Result<(Maps, PlsReport)> {
+        let pls = self.pls(kinds);
+        let featurizer = Featurizer::new(counts, &pls.features)?;
+        pls.fit(Weighted::of(counts, &featurizer, pls.weighting, pls.response)?, run)
+    }
+}
+
+fn name(kinds: Kinds) -> &'static str {
+    match kinds {
+        Kinds::Word => "word",
+        Kinds::Bipar => "bipar",
+        Kinds::Conca => "conca",
+        Kinds::Com => "com",
+    }
+}
+
+/// s/‖s‖.
+fn by_size(sums: [f64; 2]) -> [f64; 2] {
+    let norm = sums.iter().map(|s| s * s).sum::<f64>().sqrt();
+    sums.map(|s| s / norm)
+}
+
+/// The map of words in the first dimensions and that of clicks in the others, each times its
+/// factor. Rows of `clicks` before the first `n_terms` are words without weight.
+fn block_diagonal(word: &Map, clicks: &Map, n_terms: usize, factors: [f32; 2]) -> Map {
+    let (first, second) = (word.n_cols(), clicks.n_cols());
+    let mut both = Dense::zeros(clicks.n_rows(), first + second);
+    both.block_mut(0..first + second).for_each_row(1024, |i, row| {
+        let (here, from, factor) = if i < n_terms {
+            (&mut row[..first], word.row(i), factors[0])
+        } else {
+            (&mut row[first..], clicks.row(i), factors[1])
+        };
+        here.iter_mut().zip(&*from).for_each(|(out, &value)| *out = value * factor);
+    });
+    both.into()
+}
