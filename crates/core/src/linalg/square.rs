@@ -1,0 +1,260 @@
+//! The best W of rank d in the square loss over all pairs of a query and a document,
+//!
+//! ```text
+//! ‖R − X W Yᵀ‖² + λ_x‖WYᵀ‖² + λ_y‖XW‖² + λ_xλ_y‖W‖²
+//! ```
+//! With A = XᵀX + λ_xI, B = YᵀY + λ_yI and C = XᵀRY this is ‖R‖² − ‖M‖² + ‖M − A^½WB^½‖² for
+//! M = A^−½CB^−½, so the answer is W = P·Σ·Qᵀ with P = A^−½U and Q = B^−½V from the leading
+//! singular triplets of M. They are found without any root, by subspace iteration:
+//!
+//! ```text
+//!   Z = A⁻¹·C·Q       P = Z made A-orthonormal, PᵀAP = I
+//!   T = B⁻¹·Cᵀ·P      T = Q·S with QᵀBQ = I,  S = O·Σ·Vᵀ
+//!   P ← P·V           Q ← Q·O
+//! ```
+//! Then CᵀP = BQΣ holds by construction, and the next Z shows what CQ = APΣ still lacks: the
+//! residual of a triplet is ‖z − σp‖ in the norm of A, which is ‖Mv − σu‖. P·Σ is also the
+//! first guess of the next solve, so the solves get cheaper as the subspace settles.
+//!
+//! A plain truncation of the full-rank answer A⁻¹CB⁻¹ is not optimal: it measures W in the
+//! wrong norm.
+
+use faer::Mat;
+use faer::linalg::matmul::triangular::BlockStructure;
+use rayon::prelude::*;
+
+use super::orthonormal::{Factor, multiply_right};
+use super::ridge::{Ridge, Solved, Steps, WIDTH};
+use super::{Dense, Operator, nothing_there, small};
+use crate::{Error, Result, Run};
+
+/// Singular values below this share of the largest are rounding errors of f32 products.
+const NUMERICAL_ZERO: f64 = 1e-5;
+/// The solves are this much more exact than the triplets are asked to be.
+const SOLVE_SHARE: f64 = 0.1;
+/// f32 gives no smaller residual of a solve.
+const SMALLEST_RESIDUAL: f64 = 2e-6;
+
+/// What to compute, and how exactly.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SquareParams {
+    /// The rank of W.
+    pub dim: usize,
+    /// Columns iterated beside the wanted ones.
+    pub oversample: usize,
+    /// λ_x.
+    pub lambda_x: f64,
+    /// λ_y.
+    pub lambda_y: f64,
+    /// Residual, as a share of the largest singular value, at which a triplet will do.
+    pub tolerance: f64,
+    /// Iterations after which to stop even if the residuals are larger.
+    pub max_iterations: usize,
+    /// Most steps of conjugate gradients in a solve.
+    pub max_steps: usize,
+    /// Seed of the random start.
+    pub seed: u64,
+}
+
+/// W = P·diag(σ)·Qᵀ, σ falling. The sign of a pair p, q is the one that makes p's entry of
+/// largest size positive.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SquareFit {
+    /// Query features × k, with PᵀAP = I.
+    pub p: Dense,
+    /// The singular values of A^−½CB^−½; the loss is ‖R‖² − Σσ².
+    pub sigma: Vec<f64>,
+    /// Document features × k, with QᵀBQ = I.
+    pub q: Dense,
+    /// ‖A⁻¹Cq − σp‖/σ₁ in the norm of A, of each triplet.
+    pub residuals: Vec<f64>,
+    /// Iterations done.
+    pub iterations: usize,
+    /// Whether all residuals are within the tolerance.
+    pub converged: bool,
+    /// Whether C has fewer than the wanted number of triplets; the others are not there.
+    pub rank_deficient: bool,
+    /// The most steps of conjugate gradients that a solve took.
+    pub steps: usize,
+    /// The largest ‖b − A·z‖/‖b‖ that the last solves left.
+    pub solve_residual: f64,
+    /// Whether all solves were as exact as they were meant to be.
+    pub solved: bool,
+}
+
+impl SquareParams {
+    fn solve_tolerance(&self) -> f64 {
+        (SOLVE_SHARE * self.tolerance).max(SMALLEST_RESIDUAL)
+    }
+
+    /// Bytes that a fit takes beside its input: `n` rows, `d` features and `nnz` non-zeros of
+    /// each side.
+    pub fn bytes(&self, n: (usize, usize), d: (usize, usize), nnz: (usize, usize)) -> u64 {
+        let columns = (self.dim + self.oversample).min(d.0).min(d.1) as u64;
+        let (n, d) = ((n.0 as u64, n.1 as u64), (d.0 as u64, d.1 as u64));
+        // P, Z and CQ; Q and CᵀP; X·P or Y·Q; what a block of a solve needs; two transposes.
+        let blocks = 4 * columns * (3 * d.0 + 2 * d.1 + n.0.max(n.1));
+        let solve = 4 * WIDTH as u64 * (3 * d.0.max(d.1) + n.0.max(n.1));
+        blocks + solve + 8 * (nnz.0 + nnz.1) as u64 + 8 * (d.0 + d.1)
+    }
+}
+
+/// Computes the best W of rank `params.dim` for the X, R and Y of `c`.
+pub fn square_fit(c: &Operator, params: &SquareParams, run: &Run<'_>) -> Result<SquareFit> {
+    let width = params.dim.saturating_add(params.oversample).min(c.d_x()).min(c.d_y());
+    if width == 0 {
+        return Err(nothing_there());
+    }
+    let a = Ridge::new(c.x(), params.lambda_x);
+    let b = Ridge::new(c.y(), params.lambda_y);
+    let how = Steps { tolerance: params.solve_tolerance(), most: params.max_steps };
+    let mut q = Dense::gaussian(c.d_y(), width, params.seed);
+    orthonormalise(&b, &mut q, 1)?;
+    let mut p = Dense::zeros(c.d_x(), width);
+    let mut z = Dense::zeros(c.d_x(), width);
+    let mut right_x = Dense::zeros(c.d_x(), width);
+    let mut right_y = Dense::zeros(c.d_y(), width);
+    let mut sigma = vec![0.0; width];
+    let mut rank = 0;
+    let mut solved = Solved::default();
+    for iteration in 0.. {
+        run.step("square loss", iteration as u64, Some(params.max_iterations as u64))?;
+        c.apply(&q, &mut right_x);
+        set_scaled(&mut z, &p, &sigma);
+        let mut now = a.solve(&right_x, &mut z, how, run)?;
+        if iteration > 0 {
+            let wanted = rank.min(params.dim);
+            let residuals = residuals(&a, &z, &mut right_x, &p, &sigma, wanted);
+            let converged = residuals.iter().all(|&residual| residual <= params.tolerance);
+            if converged || iteration == params.max_iterations {
+                let found = Found { p, q, sigma, residuals, solved: solved.and(now) };
+                return Ok(finish(found, iteration, converged, params));
+            }
+        }
+        std::mem::swap(&mut p, &mut z);
+        orthonormalise(&a, &mut p, iteration + 1)?;
+        c.apply_transpose(&p, &mut right_y);
+        scale_columns(&mut q, &sigma);
+        now = now.and(b.solve(&right_y, &mut q, how, run)?);
+        let r = orthonormalise(&b, &mut q, iteration + 1)?;
+        let svd = small::svd(&r).ok_or_else(|| not_finite(iteration + 1))?;
+        multiply_right(&mut q, &svd.u, BlockStructure::Rectangular);
+        multiply_right(&mut p, &svd.v, BlockStructure::Rectangular);
+        sigma = svd.sigma;
+        // Early solves are only a way to better ones.
+        solved = Solved { steps: solved.steps.max(now.steps), residual: now.residual };
+        rank = sigma.partition_point(|&s| s > NUMERICAL_ZERO * sigma[0]);
+        if rank == 0 {
+            return Err(nothing_there());
+        }
+    }
+    unreachable!("the last iteration returns")
+}
+
+/// Makes the columns of `block` orthonormal in the inner product of `ridge`; returns R of
+/// block = Q·R. Columns that depend on earlier ones become zero.
+fn orthonormalise(ridge: &Ridge<'_>, block: &mut Dense, iteration: usize) -> Result<Mat<f64>> {
+    let mut pass = || -> Result<Factor> {
+        let gram = ridge.inner(block);
+        if !(0..gram.nrows()).all(|k| gram[(k, k)].is_finite()) {
+            return Err(not_finite(iteration));
+        }
+        let factor = Factor::of(&gram);
+        multiply_right(block, &factor.inverse, BlockStructure::TriangularUpper);
+        Ok(factor)
+    };
+    let first = pass()?;
+    if first.well_conditioned {
+        return Ok(first.r);
+    }
+    Ok(&pass()?.r * first.r)
+}
+
+/// ‖z − σp‖/σ₁ in the norm of A, of the first `n` columns. `room` is overwritten.
+fn residuals(
+    a: &Ridge<'_>,
+    z: &Dense,
+    room: &mut Dense,
+    p: &Dense,
+    sigma: &[f64],
+    n: usize,
+) -> Vec<f64> {
+    room.rows_mut().enumerate().for_each(|(i, row)| {
+        for (((out, &z), &p), &s) in row.iter_mut().zip(z.row(i)).zip(p.row(i)).zip(sigma) {
+            *out = (f64::from(z) - s * f64::from(p)) as f32;
+        }
+    });
+    a.squares(room)[..n].iter().map(|square| square.sqrt() / sigma[0]).collect()
+}
+
+/// out = block·diag(factors).
+fn set_scaled(out: &mut Dense, block: &Dense, factors: &[f64]) {
+    out.rows_mut().enumerate().for_each(|(i, row)| {
+        for ((out, &value), &factor) in row.iter_mut().zip(block.row(i)).zip(factors) {
+            *out = (f64::from(value) * factor) as f32;
+        }
+    });
+}
+
+fn scale_columns(block: &mut Dense, factors: &[f64]) {
+    block.rows_mut().for_each(|row| {
+        for (value, &factor) in row.iter_mut().zip(factors) {
+            *value = (f64::from(*value) * factor) as f32;
+        }
+    });
+}
+
+struct Found {
+    p: Dense,
+    q: Dense,
+    sigma: Vec<f64>,
+    residuals: Vec<f64>,
+    solved: Solved,
+}
+
+fn finish(found: Found, iterations: usize, converged: bool, params: &SquareParams) -> SquareFit {
+    let kept = found.residuals.len();
+    let mut p = found.p.first_columns(kept);
+    let mut q = found.q.first_columns(kept);
+    let signs = signs(&p);
+    scale_columns(&mut p, &signs);
+    scale_columns(&mut q, &signs);
+    SquareFit {
+        p,
+        q,
+        sigma: found.sigma[..kept].to_vec(),
+        residuals: found.residuals,
+        iterations,
+        converged,
+        rank_deficient: kept < params.dim,
+        steps: found.solved.steps,
+        solve_residual: found.solved.residual,
+        solved: found.solved.residual <= 2.0 * params.solve_tolerance(),
+    }
+}
+
+/// The sign of each column's first entry of largest size.
+fn signs(block: &Dense) -> Vec<f64> {
+    let mut largest = vec![0.0f32; block.n_cols()];
+    for i in 0..block.n_rows() {
+        for (largest, &value) in largest.iter_mut().zip(block.row(i)) {
+            if value.abs() > largest.abs() {
+                *largest = value;
+            }
+        }
+    }
+    largest.into_iter().map(|value| if value < 0.0 { -1.0 } else { 1.0 }).collect()
+}
+
+fn not_finite(iteration: usize) -> Error {
+    Error::NotFinite {
+        what: "the square loss",
+        sweep: iteration,
+        advice: "look for extreme values in the features and the click weights; \
+                 rows of norm one and log clicks keep them small"
+            .to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
