@@ -146,6 +146,29 @@ fn print_reports(out: &mut impl Write, trained: &Trained) -> anyhow::Result<()> 
                     }
                 }
             }
+            FitReport::Square(square) => writeln!(
+                out,
+                "square: {} dimensions after {} iterations, residual {:.1e}, σ from {:.3e} to {:.3e}; solves of up to {} steps, residual {:.1e}; {:.1} % of the clicks explained",
+                square.dim,
+                square.iterations,
+                square.residual,
+                square.sigma.first().unwrap_or(&0.0),
+                square.sigma.last().unwrap_or(&0.0),
+                square.steps,
+                square.solve_residual,
+                100.0 * square.explained
+            )?,
+            FitReport::Ridge(ridge) => writeln!(
+                out,
+                "ridge: {} weights ({} MiB) from {} query features to {} documents hold {:.2} % of the squared weights; solves of up to {} steps, residual {:.1e}",
+                grouped(ridge.weights),
+                ridge.bytes.div_ceil(1 << 20),
+                grouped(ridge.features),
+                grouped(ridge.documents),
+                100.0 * ridge.mass,
+                ridge.steps,
+                ridge.residual
+            )?,
             FitReport::Rmls(rmls) => {
                 let mut grid = Grid::new([
                     "rmls",

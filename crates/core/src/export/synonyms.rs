@@ -166,11 +166,12 @@ impl SynonymParams {
 fn learnt(model: &Model) -> Result<&Bilinear> {
     let found = model.parts.iter().find_map(|part| match &part.matcher {
         Matcher::Bilinear(bilinear) => Some(&**bilinear),
-        Matcher::Lexical(_) => None,
+        Matcher::Lexical(_) | Matcher::Direct(_) => None,
     });
     found.ok_or_else(|| Error::Empty {
         what: format!("{} has learnt no synonyms", model.about.name),
-        advice: "it only counts words; what belongs together is learnt: `liken train pls …` or `liken train rmls …`".into(),
+        advice: "what only counts words knows none, nor does ridge; what belongs together is learnt: `liken train pls …` or `liken train rmls …`"
+            .into(),
     })
 }
 

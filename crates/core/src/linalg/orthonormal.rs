@@ -58,7 +58,7 @@ pub(crate) struct Factor {
     pub rank: usize,
     /// Whether Z·R⁻¹ needs no second pass.
     pub well_conditioned: bool,
-    #[cfg(test)]
+    /// R itself.
     pub r: Mat<f64>,
 }
 
@@ -86,7 +86,6 @@ impl Factor {
             inverse: Mat::from_fn(k, k, |i, j| scale[i] * inverse[i * k + j]),
             rank,
             well_conditioned: smallest > WELL_CONDITIONED,
-            #[cfg(test)]
             r: Mat::from_fn(k, k, |i, j| r[i * k + j] * norms[j]),
         }
     }

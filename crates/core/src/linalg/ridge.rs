@@ -79,21 +79,21 @@ impl<'m> Ridge<'m> {
     }
 
     /// Bᵀ·A·B in f64, its lower triangle alone.
-    pub fn inner(&self, b: &Dense) -> Mat<f64> {
+    pub fn inner(&self, b: &Dense, run: &Run<'_>) -> Result<Mat<f64>> {
         let mut images = Dense::zeros(self.x.n_rows(), b.n_cols());
         let all = 0..b.n_cols();
         csr_times_dense(self.x, b.block(all.clone()), images.block_mut(all));
         let lambda = f64::from(self.lambda);
-        let mut sum = gram(&images);
+        let mut sum = gram(&images, run)?;
         if lambda > 0.0 {
-            let own = gram(b);
+            let own = gram(b, run)?;
             for j in 0..b.n_cols() {
                 for i in j..b.n_cols() {
                     sum[(i, j)] += lambda * own[(i, j)];
                 }
             }
         }
-        sum
+        Ok(sum)
     }
 
     /// bᵀ·A·b of every column b.
@@ -367,7 +367,7 @@ mod tests {
             let b = Dense::gaussian(12, k, seed);
             let naive = Naive::of_dense(&b);
             let expected = naive.transpose().times(&explicit(&x, 0.5)).times(&naive);
-            let found = Ridge::new(&x, 0.5).inner(&b);
+            let found = Ridge::new(&x, 0.5).inner(&b, &Run::silent()).unwrap();
             for j in 0..k {
                 for i in j..k {
                     prop_assert!((found[(i, j)] - expected.get(i, j)).abs() < 1e-3);

@@ -6,11 +6,40 @@
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{self, ComputeEigenvectors};
+use faer::linalg::svd::{self, ComputeSvdVectors};
 use faer::{Mat, Par};
 
 use super::Dense;
 use super::orthonormal::gram;
 use crate::Run;
+
+/// A = U·diag(s)·Vᵀ of a square matrix, s falling.
+pub(crate) struct SmallSvd {
+    pub u: Mat<f64>,
+    pub sigma: Vec<f64>,
+    pub v: Mat<f64>,
+}
+
+/// The SVD of a square matrix of finite numbers; nothing if it does not converge.
+pub(crate) fn svd(matrix: &Mat<f64>) -> Option<SmallSvd> {
+    let n = matrix.nrows();
+    let (mut u, mut v, mut s) = (Mat::zeros(n, n), Mat::zeros(n, n), Diag::zeros(n));
+    let thin = ComputeSvdVectors::Thin;
+    let mut scratch =
+        MemBuffer::new(svd::svd_scratch::<f64>(n, n, thin, thin, Par::Seq, Default::default()));
+    svd::svd(
+        matrix.as_ref(),
+        s.as_mut(),
+        Some(u.as_mut()),
+        Some(v.as_mut()),
+        Par::Seq,
+        MemStack::new(&mut scratch),
+        Default::default(),
+    )
+    .ok()?;
+    let sigma = s.column_vector().iter().copied().collect();
+    Some(SmallSvd { u, sigma, v })
+}
 
 /// A = P·diag(λ)·Pᵀ of a symmetric matrix, λ falling.
 pub(crate) struct Eigen {

@@ -26,6 +26,7 @@ use rayon::prelude::*;
 use super::orthonormal::{Factor, multiply_right};
 use super::ridge::{Ridge, Solved, Steps, WIDTH};
 use super::{Dense, Operator, nothing_there, small};
+use crate::sparse::Csr;
 use crate::{Error, Result, Run};
 
 /// Singular values below this share of the largest are rounding errors of f32 products.
@@ -99,17 +100,23 @@ impl SquareParams {
     }
 }
 
-/// Computes the best W of rank `params.dim` for the X, R and Y of `c`.
-pub fn square_fit(c: &Operator, params: &SquareParams, run: &Run<'_>) -> Result<SquareFit> {
+/// Computes the best W of rank `params.dim` for the X, R and Y of `c`; `x` and `y` are the first
+/// and the last of them.
+pub fn square_fit(
+    c: &Operator,
+    [x, y]: [&Csr; 2],
+    params: &SquareParams,
+    run: &Run<'_>,
+) -> Result<SquareFit> {
     let width = params.dim.saturating_add(params.oversample).min(c.d_x()).min(c.d_y());
     if width == 0 {
         return Err(nothing_there());
     }
-    let a = Ridge::new(c.x(), params.lambda_x);
-    let b = Ridge::new(c.y(), params.lambda_y);
+    let a = Ridge::new(x, params.lambda_x);
+    let b = Ridge::new(y, params.lambda_y);
     let how = Steps { tolerance: params.solve_tolerance(), most: params.max_steps };
     let mut q = Dense::gaussian(c.d_y(), width, params.seed);
-    orthonormalise(&b, &mut q, 1)?;
+    orthonormalise(&b, &mut q, 1, run)?;
     let mut p = Dense::zeros(c.d_x(), width);
     let mut z = Dense::zeros(c.d_x(), width);
     let mut right_x = Dense::zeros(c.d_x(), width);
@@ -132,14 +139,14 @@ pub fn square_fit(c: &Operator, params: &SquareParams, run: &Run<'_>) -> Result<
             }
         }
         std::mem::swap(&mut p, &mut z);
-        orthonormalise(&a, &mut p, iteration + 1)?;
+        orthonormalise(&a, &mut p, iteration + 1, run)?;
         c.apply_transpose(&p, &mut right_y);
         scale_columns(&mut q, &sigma);
         now = now.and(b.solve(&right_y, &mut q, how, run)?);
-        let r = orthonormalise(&b, &mut q, iteration + 1)?;
+        let r = orthonormalise(&b, &mut q, iteration + 1, run)?;
         let svd = small::svd(&r).ok_or_else(|| not_finite(iteration + 1))?;
-        multiply_right(&mut q, &svd.u, BlockStructure::Rectangular);
-        multiply_right(&mut p, &svd.v, BlockStructure::Rectangular);
+        multiply_right(&mut q, &svd.u, BlockStructure::Rectangular, run)?;
+        multiply_right(&mut p, &svd.v, BlockStructure::Rectangular, run)?;
         sigma = svd.sigma;
         // Early solves are only a way to better ones.
         solved = Solved { steps: solved.steps.max(now.steps), residual: now.residual };
@@ -153,14 +160,19 @@ pub fn square_fit(c: &Operator, params: &SquareParams, run: &Run<'_>) -> Result<
 
 /// Makes the columns of `block` orthonormal in the inner product of `ridge`; returns R of
 /// block = Q·R. Columns that depend on earlier ones become zero.
-fn orthonormalise(ridge: &Ridge<'_>, block: &mut Dense, iteration: usize) -> Result<Mat<f64>> {
+fn orthonormalise(
+    ridge: &Ridge<'_>,
+    block: &mut Dense,
+    iteration: usize,
+    run: &Run<'_>,
+) -> Result<Mat<f64>> {
     let mut pass = || -> Result<Factor> {
-        let gram = ridge.inner(block);
+        let gram = ridge.inner(block, run)?;
         if !(0..gram.nrows()).all(|k| gram[(k, k)].is_finite()) {
             return Err(not_finite(iteration));
         }
         let factor = Factor::of(&gram);
-        multiply_right(block, &factor.inverse, BlockStructure::TriangularUpper);
+        multiply_right(block, &factor.inverse, BlockStructure::TriangularUpper, run)?;
         Ok(factor)
     };
     let first = pass()?;

@@ -3,6 +3,7 @@
 
 mod bilinear;
 mod bm25;
+mod direct;
 mod explain;
 mod lexical;
 mod lm;
@@ -14,7 +15,9 @@ mod mpls;
 mod neighbours;
 mod params;
 mod pls;
+mod ridge;
 mod rmls;
+mod square;
 mod vsm;
 
 #[cfg(test)]
@@ -22,6 +25,7 @@ mod tests;
 
 pub use bilinear::{Bilinear, Maps, PairContribution};
 pub use bm25::{Bm25, Bm25Field};
+pub use direct::Direct;
 pub use explain::{Explanation, Line, PartExplanation};
 pub use lexical::Lexical;
 pub use lm::{Lm, Smoothing};
@@ -33,7 +37,9 @@ pub use mpls::{Alpha, KindReport, Kinds, Mpls, MplsReport, Validate};
 pub use neighbours::{Neighbour, Neighbours};
 pub use params::{METHODS, ParamDoc, Params, merge, preparation_docs, set_key};
 pub use pls::{Pls, PlsReport};
+pub use ridge::{QueryFeatures, Ridge, RidgeReport};
 pub use rmls::{Penalty, Rmls, RmlsReport, RmlsStep, Start};
+pub use square::{Square, SquareReport};
 pub use vsm::Vsm;
 
 use serde::{Deserialize, Serialize};
@@ -47,8 +53,10 @@ use crate::{Result, Run};
 pub enum Matcher {
     /// VSM, BM25 or a language model.
     Lexical(Lexical),
-    /// PLS, RMLS, LSI or MPLS.
+    /// PLS, RMLS, LSI, MPLS or the square loss at rank d.
     Bilinear(Box<Bilinear>),
+    /// Ridge regression: weights from query features to documents.
+    Direct(Box<Direct>),
 }
 
 /// What a fit says of itself.
@@ -63,6 +71,10 @@ pub enum FitReport {
     Mpls(MplsReport),
     /// RMLS, half-sweep by half-sweep.
     Rmls(RmlsReport),
+    /// The square loss at rank d.
+    Square(SquareReport),
+    /// Ridge regression.
+    Ridge(RidgeReport),
 }
 
 impl FitReport {
@@ -73,6 +85,8 @@ impl FitReport {
             FitReport::Pls(report) => report.warnings(),
             FitReport::Mpls(report) => report.warnings(),
             FitReport::Rmls(report) => report.warnings(),
+            FitReport::Square(report) => report.warnings(),
+            FitReport::Ridge(report) => report.warnings(),
         }
     }
 }
@@ -138,11 +152,29 @@ impl Matcher {
                 let fitted = Bilinear::new(counts, &rmls.features, maps)?;
                 (Matcher::Bilinear(Box::new(fitted)), FitReport::Rmls(report))
             }
+            Params::Square(square) => {
+                let featurizer = Featurizer::new(counts, &square.features)?;
+                let data = Weighted::of(counts, &featurizer, square.weighting, square.response)?;
+                let (maps, report) = square.fit(data, run)?;
+                let fitted = Bilinear::new(counts, &square.features, maps)?;
+                (Matcher::Bilinear(Box::new(fitted)), FitReport::Square(report))
+            }
+            Params::Ridge(ridge) => {
+                let features = ridge.features.both_sides();
+                let featurizer = Featurizer::new(counts, &features)?;
+                let data = Weighted::of(counts, &featurizer, ridge.weighting, ridge.response)?;
+                let (weights, report) = ridge.fit(&data, run)?;
+                let fitted = Direct::new(counts, &features, weights)?;
+                (Matcher::Direct(Box::new(fitted)), FitReport::Ridge(report))
+            }
         })
     }
 
     /// Puts a matcher together again from what a model folder keeps.
     pub fn restore(params: &Params, counts: &Counts, maps: Option<Maps>) -> Result<Self> {
+        let without = |what: &str| crate::Error::Structure {
+            problem: format!("a {} model without its {what}", params.name()),
+        };
         let features = match params {
             Params::Vsm(vsm) => return Ok(Matcher::Lexical(vsm.fit(counts)?)),
             Params::Bm25(bm25) => return Ok(Matcher::Lexical(bm25.fit(counts)?)),
@@ -152,10 +184,10 @@ impl Matcher {
             Params::LsiDt(lsi) => lsi.features(),
             Params::LsiQd(lsi) => lsi.features(),
             Params::Mpls(mpls) => mpls.features(),
+            Params::Square(square) => square.features.clone(),
+            Params::Ridge(_) => return Err(without("weights")),
         };
-        let maps = maps.ok_or_else(|| crate::Error::Structure {
-            problem: format!("a {} model without its maps", params.name()),
-        })?;
+        let maps = maps.ok_or_else(|| without("maps"))?;
         let mut fitted = Bilinear::new(counts, &features, maps)?;
         if matches!(params, Params::LsiDt(lsi) if lsi.similarity == Similarity::Cosine) {
             fitted = fitted.with_cosine();
@@ -163,10 +195,17 @@ impl Matcher {
         Ok(Matcher::Bilinear(Box::new(fitted)))
     }
 
-    /// What was learnt, if anything was.
+    /// The same for weights from query features to documents.
+    pub fn restore_weights(params: &Params, counts: &Counts, weights: Csr) -> Result<Self> {
+        let Params::Ridge(ridge) = params else { return Matcher::restore(params, counts, None) };
+        let fitted = Direct::new(counts, &ridge.features.both_sides(), weights)?;
+        Ok(Matcher::Direct(Box::new(fitted)))
+    }
+
+    /// The maps that were learnt, if any were.
     pub fn maps(&self) -> Option<&Maps> {
         match self {
-            Matcher::Lexical(_) => None,
+            Matcher::Lexical(_) | Matcher::Direct(_) => None,
             Matcher::Bilinear(bilinear) => Some(bilinear.maps()),
         }
     }
@@ -176,6 +215,7 @@ impl Matcher {
         match self {
             Matcher::Lexical(lexical) => lexical.score_all(query, out),
             Matcher::Bilinear(bilinear) => bilinear.score_all(counts, query, out),
+            Matcher::Direct(direct) => direct.score_all(counts, query, out),
         }
     }
 
@@ -184,6 +224,7 @@ impl Matcher {
         match self {
             Matcher::Lexical(lexical) => lexical.score_some(query, docs, out),
             Matcher::Bilinear(bilinear) => bilinear.score_some(counts, query, docs, out),
+            Matcher::Direct(direct) => direct.score_some(counts, query, docs, out),
         }
     }
 

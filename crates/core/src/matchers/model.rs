@@ -168,6 +168,12 @@ impl Model {
         let counts = self.counts.with_documents(&new)?;
         let mut parts = Vec::with_capacity(self.parts.len());
         for Part { weight, params, matcher } in self.parts {
+            if let Matcher::Direct(direct) = &matcher {
+                let weights = direct.widened(n_terms, new.len())?;
+                let matcher = Matcher::restore_weights(&params, &counts, weights)?;
+                parts.push(Part { weight, params, matcher });
+                continue;
+            }
             let maps = match matcher.maps().cloned() {
                 // Clicked documents are features of queries; nobody clicked the new ones.
                 Some(maps) if maps.l_x.n_rows() > n_terms => {
@@ -288,6 +294,15 @@ impl Model {
                     .into_iter()
                     .map(|pair| Line { query: pair.query, doc: pair.doc, value: pair.value })
                     .collect(),
+                Matcher::Direct(direct) => direct
+                    .contributions(&self.counts, &query, doc)
+                    .into_iter()
+                    .map(|(feature, value)| Line {
+                        query: feature,
+                        doc: format!("document {}", self.counts.doc_ids[doc as usize]),
+                        value,
+                    })
+                    .collect(),
             };
             lines.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
             let mut scores = part.matcher.scores(&self.counts, &query, None);
@@ -378,6 +393,11 @@ impl Trained {
                 }
                 tensors.write(&folder.path(&format!("part-{p}.safetensors")))?;
             }
+            if let Matcher::Direct(direct) = &part.matcher {
+                let mut tensors = TensorsWriter::new();
+                tensors.csr("weights", direct.weights());
+                tensors.write(&folder.path(&format!("part-{p}.safetensors")))?;
+            }
         }
         let times = serde_json::json!({
             "finished": std::time::SystemTime::now()
@@ -437,9 +457,14 @@ impl Model {
         let mut fitted = Vec::new();
         for (p, about) in folder.manifest.about.parts.iter().enumerate() {
             let path = folder.file(&format!("part-{p}.safetensors"));
-            let maps = if about.params.learns() { Some(read_maps(&path)?) } else { None };
-            let matcher = Matcher::restore(&about.params, &counts, maps)
-                .map_err(|error| Error::damaged(&path, error.to_string()))?;
+            let restored = if matches!(about.params, Params::Ridge(_)) {
+                let weights = Tensors::open(&path)?.csr("weights")?;
+                Matcher::restore_weights(&about.params, &counts, weights)
+            } else {
+                let maps = if about.params.learns() { Some(read_maps(&path)?) } else { None };
+                Matcher::restore(&about.params, &counts, maps)
+            };
+            let matcher = restored.map_err(|error| Error::damaged(&path, error.to_string()))?;
             fitted.push(Part { weight: about.weight, params: about.params.clone(), matcher });
         }
         Ok(Model::new(folder.manifest.about, counts, fitted))

@@ -26,13 +26,13 @@ impl<'a> Neighbours<'a> {
     pub fn of(model: &'a Model) -> Result<Self> {
         let bilinear = model.parts.iter().find_map(|part| match &part.matcher {
             Matcher::Bilinear(bilinear) => Some(bilinear),
-            Matcher::Lexical(_) => None,
+            Matcher::Lexical(_) | Matcher::Direct(_) => None,
         });
         match bilinear {
             Some(bilinear) => Ok(Neighbours { counts: &model.counts, bilinear }),
             None => Err(Error::Empty {
                 what: format!("{} has no latent space to look around in", model.about.name),
-                advice: "it only counts words; similarity is learnt: `liken train rmls …`".into(),
+                advice: "what only counts words has none, nor has ridge; similarity is learnt: `liken train rmls …`, `pls` or `square`".into(),
             }),
         }
     }

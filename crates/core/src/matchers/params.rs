@@ -6,12 +6,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Bm25, Lm, LsiDt, LsiQd, Mpls, Pls, Rmls, Smoothing, Vsm};
+use super::{Bm25, Lm, LsiDt, LsiQd, Mpls, Pls, Ridge, Rmls, Smoothing, Square, Vsm};
 use crate::features::Preparation;
 use crate::{Error, Result};
 
 /// Every method by name, with one sentence about it.
-pub const METHODS: [(&str, &str); 10] = [
+pub const METHODS: [(&str, &str); 12] = [
     ("bm25", "BM25 as Lucene computes it: the lexical baseline"),
     ("vsm", "vector space model: tf-idf cosine"),
     ("lm", "query likelihood with Dirichlet smoothing (also as lm-dirichlet)"),
@@ -25,6 +25,8 @@ pub const METHODS: [(&str, &str); 10] = [
         "rmls",
         "regularised mapping to latent structures: maps with rows of unit norm, sparse if asked",
     ),
+    ("square", "square loss over all pairs: from PLS towards canonical correlation by one knob"),
+    ("ridge", "square loss without a bottleneck: weights from query words to documents"),
 ];
 
 /// The parameters of one method.
@@ -49,6 +51,10 @@ pub enum Params {
     LsiQd(LsiQd),
     /// PLS with several kinds of features.
     Mpls(Mpls),
+    /// The square loss at rank d.
+    Square(Square),
+    /// The square loss at full rank: ridge regression.
+    Ridge(Ridge),
 }
 
 /// One parameter, for people.
@@ -75,6 +81,8 @@ impl Params {
             "lsi_dt" => Params::LsiDt(LsiDt::default()),
             "lsi_qd" => Params::LsiQd(LsiQd::default()),
             "mpls" => Params::Mpls(Mpls::default()),
+            "square" => Params::Square(Square::default()),
+            "ridge" => Params::Ridge(Ridge::default()),
             _ => {
                 let known: Vec<&str> = METHODS.iter().map(|&(name, _)| name).collect();
                 return Err(Error::Unknown {
@@ -98,6 +106,8 @@ impl Params {
             Params::LsiDt(_) => "lsi_dt",
             Params::LsiQd(_) => "lsi_qd",
             Params::Mpls(_) => "mpls",
+            Params::Square(_) => "square",
+            Params::Ridge(_) => "ridge",
         }
     }
 
@@ -117,6 +127,8 @@ impl Params {
             Params::LsiDt(params) => params.check(),
             Params::LsiQd(params) => params.check(),
             Params::Mpls(params) => params.check(),
+            Params::Square(params) => params.check(),
+            Params::Ridge(params) => params.check(),
         }
     }
 
@@ -142,7 +154,8 @@ impl Params {
             Params::LsiDt(params) => params.seed = seed,
             Params::LsiQd(params) => params.seed = seed,
             Params::Mpls(params) => params.seed = seed,
-            Params::Vsm(_) | Params::Bm25(_) | Params::Lm(_) => {}
+            Params::Square(params) => params.seed = seed,
+            Params::Vsm(_) | Params::Bm25(_) | Params::Lm(_) | Params::Ridge(_) => {}
         }
     }
 
@@ -157,6 +170,8 @@ impl Params {
             Params::LsiDt(_) => docs::<LsiDt>(),
             Params::LsiQd(_) => docs::<LsiQd>(),
             Params::Mpls(_) => docs::<Mpls>(),
+            Params::Square(_) => docs::<Square>(),
+            Params::Ridge(_) => docs::<Ridge>(),
         }
     }
 
@@ -170,6 +185,8 @@ impl Params {
             Params::LsiDt(params) => Params::LsiDt(edited(params, change)?),
             Params::LsiQd(params) => Params::LsiQd(edited(params, change)?),
             Params::Mpls(params) => Params::Mpls(edited(params, change)?),
+            Params::Square(params) => Params::Square(edited(params, change)?),
+            Params::Ridge(params) => Params::Ridge(edited(params, change)?),
         };
         Ok(())
     }

@@ -166,13 +166,13 @@ impl Vectors<'_> {
         let learnt: Vec<(usize, &Bilinear)> = parts
             .filter_map(|(p, part)| match &part.matcher {
                 Matcher::Bilinear(bilinear) => Some((p, &**bilinear)),
-                Matcher::Lexical(_) => None,
+                Matcher::Lexical(_) | Matcher::Direct(_) => None,
             })
             .collect();
         if learnt.is_empty() {
             return Err(Error::Empty {
                 what: format!("{} has no vectors to export", self.model.about.name),
-                advice: "it only counts words; vectors are learnt: `liken train pls …` or `liken train rmls …`".into(),
+                advice: "what only counts words has none, nor has ridge; vectors are learnt: `liken train pls …` or `liken train rmls …`".into(),
             });
         }
         Ok(learnt)
@@ -240,6 +240,12 @@ impl Vectors<'_> {
                 lexical.join(", ")
             ));
         }
+        for part in &model.parts {
+            if let Matcher::Direct(_) = part.matcher {
+                let name = part.params.name();
+                notes.push(format!("{name} leads from words straight to documents: that part of the model is not in the vectors"));
+            }
+        }
         for set in sets.iter().filter(|set| set.zeros > 0) {
             notes.push(format!(
                 "{} of the {} {} {} all zeros, because the model knows nothing there; engines that rank by cosine refuse such vectors",
@@ -259,7 +265,7 @@ impl Vectors<'_> {
             weight: part.weight,
             dim: match &part.matcher {
                 Matcher::Bilinear(bilinear) => Some(bilinear.dim()),
-                Matcher::Lexical(_) => None,
+                Matcher::Lexical(_) | Matcher::Direct(_) => None,
             },
         };
         VectorsAbout {

@@ -1,0 +1,353 @@
+//! The square loss without a bottleneck: ridge regression from query features to the clicks
+//! of every document,
+//!
+//! ```text
+//! min ‖R̃ − X W‖² + λ‖W‖²,   W = (XᵀX + λI)⁻¹ Xᵀ R̃
+//! ```
+//! which is the square loss with the documents themselves as their features and λ_y = 0. A
+//! column of W is one document's: the columns do not depend on each other, so they are solved
+//! a block at a time by conjugate gradients, and each keeps its largest weights alone. Only
+//! features that training queries use take part, so the vectors are never longer than X has
+//! non-zeros, and no smaller system (queries × queries) would be cheaper.
+
+use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::square::{check_lambda, scaled_lambda};
+use crate::features::{Features, Response, Weighted, Weighting};
+use crate::linalg::{Dense, Ridge as Gram, Solved, Steps};
+use crate::sparse::{Csr, csr_times_dense};
+use crate::{Error, Result, Run, memory};
+
+/// Documents solved together.
+const DOCS_PER_BLOCK: usize = 64;
+/// Most pairs of a query feature and a document: beyond it the time is days.
+const MOST_PAIRS: u64 = 200_000_000_000;
+/// Share of the free memory that weights may take.
+const MEMORY_SHARE: f64 = 0.8;
+
+/// Parameters of ridge regression from query features to documents.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Ridge {
+    /// λ, in units of a query's squared length; larger means smaller weights, shared more
+    /// evenly among the words of a query.
+    pub lambda: f64,
+    /// Most weights that a document keeps, the largest ones.
+    pub keep: usize,
+    /// A document keeps its largest weights until they hold this share of the sum of its
+    /// squared weights.
+    pub mass: f64,
+    /// Which features queries have.
+    pub features: QueryFeatures,
+    /// How clicks are weighted against each other.
+    pub weighting: Weighting,
+    /// What a number of clicks counts for.
+    pub response: Response,
+    /// Largest relative residual of the solves allowed.
+    pub tolerance: f64,
+    /// Most steps of conjugate gradients.
+    pub steps: usize,
+}
+
+/// Which features queries have, where documents need none.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct QueryFeatures {
+    /// Weight of a query's words.
+    pub query_words: f64,
+    /// Weight of the documents clicked for a query, as features of the query; 0 leaves them out.
+    pub query_clicks: f64,
+    /// How a number of clicks becomes the value of a click feature.
+    pub click_value: Response,
+    /// Scale whole rows to unit norm.
+    pub unit_rows: bool,
+}
+
+impl Default for QueryFeatures {
+    fn default() -> Self {
+        let Features { query_words, click_value, unit_rows, .. } = Features::default();
+        QueryFeatures { query_words, query_clicks: 0.0, click_value, unit_rows }
+    }
+}
+
+impl QueryFeatures {
+    /// The same as features of both sides; the documents' are not used.
+    pub fn both_sides(&self) -> Features {
+        Features {
+            query_words: self.query_words,
+            query_clicks: self.query_clicks,
+            doc_words: 1.0,
+            doc_clicks: 0.0,
+            click_value: self.click_value,
+            unit_rows: self.unit_rows,
+            ..Features::default()
+        }
+    }
+}
+
+impl Default for Ridge {
+    fn default() -> Self {
+        Ridge {
+            lambda: 1.0,
+            keep: 1000,
+            mass: 0.999,
+            features: QueryFeatures::default(),
+            weighting: Weighting::default(),
+            response: Response::default(),
+            tolerance: 1e-3,
+            steps: 200,
+        }
+    }
+}
+
+/// What a fit of ridge regression did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RidgeReport {
+    /// λ as it entered the loss.
+    pub lambda: f64,
+    /// Query features that training queries use.
+    pub features: usize,
+    /// Documents that have weights.
+    pub documents: usize,
+    /// Documents without a training click: they have no weight and always score 0.
+    pub without_clicks: usize,
+    /// Weights kept.
+    pub weights: u64,
+    /// Bytes that they take.
+    pub bytes: u64,
+    /// Share of the sum of squared weights that was kept.
+    pub mass: f64,
+    /// Documents of which `keep` cut off more than `mass` allows.
+    pub cut: usize,
+    /// The most steps of conjugate gradients that a block of documents took.
+    pub steps: usize,
+    /// The largest relative residual of a document's weights before pruning.
+    pub residual: f64,
+    /// Whether the residual is within the tolerance.
+    pub converged: bool,
+}
+
+impl RidgeReport {
+    /// What a user should be warned of.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if !self.converged {
+            warnings.push(format!(
+                "conjugate gradients left a residual of {:.1e} after {} steps; raise `steps`, `tolerance` or `lambda`",
+                self.residual, self.steps
+            ));
+        }
+        if self.without_clicks > 0 {
+            let all = self.documents + self.without_clicks;
+            warnings.push(format!(
+                "{} of {all} documents have no training click, hence no weight, and always score 0: a mix such as ridge+bm25 finds them by their words",
+                self.without_clicks
+            ));
+        }
+        if self.mass < 0.9 {
+            warnings.push(format!(
+                "the weights kept hold only {:.0} % of all squared weights; raise `keep` or `mass`",
+                100.0 * self.mass
+            ));
+        }
+        warnings
+    }
+}
+
+impl Ridge {
+    /// Refuses values that make no sense.
+    pub fn check(&self) -> Result<()> {
+        check_lambda("lambda", self.lambda)?;
+        for (name, value) in [("keep", self.keep), ("steps", self.steps)] {
+            if value == 0 {
+                return Err(Error::parameter(name, value, "1 or more"));
+            }
+        }
+        if !(self.mass > 0.0 && self.mass <= 1.0) {
+            return Err(Error::parameter("mass", self.mass, "a share above 0, at most 1"));
+        }
+        if !(self.tolerance.is_finite() && self.tolerance > 0.0) {
+            return Err(Error::parameter("tolerance", self.tolerance, "a finite number above 0"));
+        }
+        self.features.both_sides().check()
+    }
+
+    /// Bytes that a fit takes at most beside its input: the weights of `documents` documents
+    /// while they are collected and turned, and a block of a solve over `queries` queries and
+    /// `features` features.
+    pub fn bytes(&self, queries: usize, features: usize, documents: usize) -> u64 {
+        let per_document = self.keep.min(features) as u64;
+        let block = 4 * DOCS_PER_BLOCK as u64 * (5 * features as u64 + 2 * queries as u64);
+        2 * 8 * per_document * documents as u64 + block
+    }
+
+    /// Learns the weights (query features × documents) from `data`.
+    pub fn fit(&self, data: &Weighted, run: &Run<'_>) -> Result<(Csr, RidgeReport)> {
+        self.fit_within(data, (MEMORY_SHARE * memory::available() as f64) as u64, run)
+    }
+
+    fn fit_within(&self, data: &Weighted, most: u64, run: &Run<'_>) -> Result<(Csr, RidgeReport)> {
+        self.check()?;
+        let (x, used) = compact(&data.x)?;
+        let r_t = data.r.transpose();
+        let clicked: Vec<usize> = (0..r_t.n_rows()).filter(|&j| !r_t.row(j).is_empty()).collect();
+        if clicked.is_empty() || used.is_empty() {
+            return Err(Error::Empty {
+                what: "there is nothing to learn weights from: no training query has both a word and a click".into(),
+                advice: "check that queries have text and that clicks were imported".into(),
+            });
+        }
+        self.check_size(&x, clicked.len(), most)?;
+        let lambda = scaled_lambda(self.lambda, &x);
+        let gram = Gram::new(&x, lambda);
+        let how = Steps { tolerance: self.tolerance, most: self.steps };
+        let mut right = Dense::zeros(x.n_cols(), DOCS_PER_BLOCK);
+        let mut clicks = Dense::zeros(x.n_rows(), DOCS_PER_BLOCK);
+        let mut solution = Dense::zeros(x.n_cols(), DOCS_PER_BLOCK);
+        let all = || 0..DOCS_PER_BLOCK;
+        let mut solved = Solved::default();
+        let mut kept = Collected::new(r_t.n_rows());
+        for (b, docs) in clicked.chunks(DOCS_PER_BLOCK).enumerate() {
+            let done = (b * DOCS_PER_BLOCK) as u64;
+            run.step("weights of documents", done, Some(clicked.len() as u64))?;
+            clicks.values_mut().fill(0.0);
+            for (k, &j) in docs.iter().enumerate() {
+                for (i, value) in r_t.row(j).iter() {
+                    clicks.row_mut(i as usize)[k] = value;
+                }
+            }
+            csr_times_dense(gram.x_t(), clicks.block(all()), right.block_mut(all()));
+            solution.values_mut().fill(0.0);
+            solved = solved.and(gram.solve(&right, &mut solution, how, run)?);
+            let columns: Vec<Column> =
+                (0..docs.len()).into_par_iter().map(|k| self.prune(&solution, k)).collect();
+            docs.iter().zip(columns).for_each(|(&j, column)| kept.push(j, column, &used));
+        }
+        let Collected { n_docs, starts, indices, values, whole, held, cut, .. } = kept.finish();
+        let by_doc = Csr::new(data.x.n_cols(), starts, indices, values)?;
+        let weights = by_doc.transpose();
+        let report = RidgeReport {
+            lambda,
+            features: used.len(),
+            documents: clicked.len(),
+            without_clicks: n_docs - clicked.len(),
+            weights: weights.nnz() as u64,
+            bytes: 8 * weights.nnz() as u64,
+            mass: if whole > 0.0 { held / whole } else { 1.0 },
+            cut,
+            steps: solved.steps,
+            residual: solved.residual,
+            converged: solved.residual <= 2.0 * self.tolerance,
+        };
+        Ok((weights, report))
+    }
+
+    /// Refuses what would take days or more memory than there is.
+    fn check_size(&self, x: &Csr, documents: usize, most: u64) -> Result<()> {
+        let pairs = x.n_cols() as u64 * documents as u64;
+        let bytes = self.bytes(x.n_rows(), x.n_cols(), documents);
+        let advice = "train square, whose size does not grow with features × documents";
+        if pairs > MOST_PAIRS {
+            return Err(Error::Empty {
+                what: format!(
+                    "{} query features × {documents} documents are too many for ridge: it solves for {pairs} weights, and goes up to {MOST_PAIRS}",
+                    x.n_cols()
+                ),
+                advice: format!("{advice}, or keep fewer pairs (`--min-clicks`)"),
+            });
+        }
+        if bytes > most {
+            return Err(Error::Empty {
+                what: format!(
+                    "the weights of {documents} documents may take {} MiB, but only {} MiB are free",
+                    bytes >> 20,
+                    most >> 20
+                ),
+                advice: format!("lower `keep` (now {}), or {advice}", self.keep),
+            });
+        }
+        Ok(())
+    }
+
+    /// The largest entries of column `k`.
+    fn prune(&self, solution: &Dense, k: usize) -> Column {
+        let mut entries: Vec<(u32, f32)> = (0..solution.n_rows() as u32)
+            .map(|u| (u, solution.row(u as usize)[k]))
+            .filter(|&(_, weight)| weight != 0.0)
+            .collect();
+        entries.sort_unstable_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
+        let square = |weight: f32| f64::from(weight) * f64::from(weight);
+        let whole: f64 = entries.iter().map(|&(_, weight)| square(weight)).sum();
+        let (mut held, mut n) = (0.0, 0);
+        while n < entries.len().min(self.keep) && held < self.mass * whole {
+            held += square(entries[n].1);
+            n += 1;
+        }
+        entries.truncate(n);
+        entries.sort_unstable_by_key(|&(u, _)| u);
+        Column { entries, whole, held, cut: held < self.mass * whole }
+    }
+}
+
+/// One document's weights.
+struct Column {
+    entries: Vec<(u32, f32)>,
+    whole: f64,
+    held: f64,
+    cut: bool,
+}
+
+/// The weights of the documents so far, by document.
+struct Collected {
+    n_docs: usize,
+    starts: Vec<u64>,
+    indices: Vec<u32>,
+    values: Vec<f32>,
+    whole: f64,
+    held: f64,
+    cut: usize,
+}
+
+impl Collected {
+    fn new(n_docs: usize) -> Self {
+        let (indices, values) = (Vec::new(), Vec::new());
+        Collected { n_docs, starts: vec![0], indices, values, whole: 0.0, held: 0.0, cut: 0 }
+    }
+
+    /// Adds the weights of document `doc`; those before it that never came have none.
+    fn push(&mut self, doc: usize, column: Column, used: &[u32]) {
+        self.starts.resize(doc + 1, self.indices.len() as u64);
+        for (u, weight) in column.entries {
+            self.indices.push(used[u as usize]);
+            self.values.push(weight);
+        }
+        self.starts.push(self.indices.len() as u64);
+        self.whole += column.whole;
+        self.held += column.held;
+        self.cut += usize::from(column.cut);
+    }
+
+    fn finish(mut self) -> Self {
+        self.starts.resize(self.n_docs + 1, self.indices.len() as u64);
+        self
+    }
+}
+
+/// The columns of `x` that are not empty, and which they are.
+fn compact(x: &Csr) -> Result<(Csr, Vec<u32>)> {
+    let mut place = vec![u32::MAX; x.n_cols()];
+    x.indices().iter().for_each(|&u| place[u as usize] = 0);
+    let mut used = Vec::new();
+    for (u, place) in (0u32..).zip(place.iter_mut()).filter(|(_, place)| **place == 0) {
+        *place = used.len() as u32;
+        used.push(u);
+    }
+    let indices = x.indices().iter().map(|&u| place[u as usize]).collect();
+    let compacted = Csr::new(used.len(), x.starts().to_vec(), indices, x.values().to_vec())?;
+    Ok((compacted, used))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,216 @@
+//! The square loss over all pairs, clicked or not, at rank d:
+//!
+//! ```text
+//! min ‖R̃ − X W Yᵀ‖² + λ_x‖WYᵀ‖² + λ_y‖XW‖² + λ_xλ_y‖W‖²   over W of rank d
+//! ```
+//! PLS asks that clicked pairs score high; this also asks that all others score near zero, so
+//! a word that every query has earns little. λ is the knob between the two: as it grows the
+//! answer turns into PLS with its singular values kept, and where every query has one document
+//! of its own, λ → 0 is canonical correlation analysis. `linalg/square.rs` says how it is solved.
+//!
+//! λ is given in units of the mean squared length of a row, ‖X‖²/n, because that is the scale
+//! on which it acts: with rows of unit norm, as they are unless told otherwise, it is the
+//! number itself, and the same value means the same on a log of any size.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::bilinear::Maps;
+use super::pls::scale_columns;
+use crate::features::{Features, Response, Weighted, Weighting};
+use crate::linalg::{Centring, Operator, SquareParams, square_fit};
+use crate::sparse::Csr;
+use crate::{Error, Result, Run};
+
+/// Parameters of the square loss at rank d.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Square {
+    /// Latent dimensions.
+    pub dim: usize,
+    /// λ of the query side, in units of a query's squared length; larger means closer to PLS.
+    pub lambda_x: f64,
+    /// λ of the document side, in units of a document's squared length.
+    pub lambda_y: f64,
+    /// Which features queries and documents have.
+    pub features: Features,
+    /// How clicks are weighted against each other.
+    pub weighting: Weighting,
+    /// What a number of clicks counts for.
+    pub response: Response,
+    /// Scores use Σ to this power: 1 is the square loss itself, 0 weighs all dimensions alike.
+    pub sigma: f64,
+    /// Largest residual of a dimension allowed, as a share of the largest singular value.
+    pub tolerance: f64,
+    /// Most iterations of the solver.
+    pub iterations: usize,
+    /// Most steps of conjugate gradients in a solve.
+    pub steps: usize,
+    /// Extra dimensions carried while solving (a quarter of dim if not set); more of them mean fewer iterations.
+    pub oversample: Option<usize>,
+    /// Seed of the solver's random start.
+    pub seed: u64,
+}
+
+impl Default for Square {
+    fn default() -> Self {
+        Square {
+            dim: 300,
+            lambda_x: 1.0,
+            lambda_y: 1.0,
+            features: Features { query_clicks: 0.0, doc_clicks: 1.0, ..Features::default() },
+            weighting: Weighting::default(),
+            response: Response::default(),
+            sigma: 1.0,
+            tolerance: 0.02,
+            iterations: 50,
+            steps: 200,
+            oversample: None,
+            seed: 1,
+        }
+    }
+}
+
+/// What the solver did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SquareReport {
+    /// Dimensions found: fewer than asked for if C has a lower rank.
+    pub dim: usize,
+    /// λ_x as it entered the loss.
+    pub lambda_x: f64,
+    /// λ_y as it entered the loss.
+    pub lambda_y: f64,
+    /// Iterations of the solver.
+    pub iterations: usize,
+    /// The largest residual of the dimensions kept, as a share of the largest singular value.
+    pub residual: f64,
+    /// Whether the residual is within the tolerance.
+    pub converged: bool,
+    /// The most steps of conjugate gradients that a solve took.
+    pub steps: usize,
+    /// The largest relative residual that the last solves left.
+    pub solve_residual: f64,
+    /// Whether the solves were as exact as they were meant to be.
+    pub solved: bool,
+    /// Whether C has fewer dimensions than were asked for.
+    pub rank_deficient: bool,
+    /// Share of ‖R̃‖² that the fit explains, the penalties counted against it.
+    pub explained: f64,
+    /// The singular values.
+    pub sigma: Vec<f64>,
+}
+
+impl SquareReport {
+    /// What a user should be warned of.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if !self.converged {
+            warnings.push(format!(
+                "the dimensions are only good to a residual of {:.1e} after {} iterations; raise `tolerance`, `iterations` or `oversample`",
+                self.residual, self.iterations
+            ));
+        }
+        if !self.solved {
+            warnings.push(format!(
+                "conjugate gradients left a residual of {:.1e} after {} steps; raise `steps`, `tolerance` or the lambdas",
+                self.solve_residual, self.steps
+            ));
+        }
+        if self.rank_deficient {
+            warnings.push(format!(
+                "the clicks only fill {} dimensions; the others were left out",
+                self.dim
+            ));
+        }
+        warnings
+    }
+}
+
+/// λ in units of the mean squared length of the rows of `matrix`.
+pub(super) fn scaled_lambda(lambda: f64, matrix: &Csr) -> f64 {
+    let size: f64 = matrix.values().iter().map(|&v| f64::from(v) * f64::from(v)).sum();
+    let rows = matrix.rows().filter(|row| !row.is_empty()).count();
+    if rows == 0 { lambda } else { lambda * size / rows as f64 }
+}
+
+/// Refuses a λ that makes no sense.
+pub(super) fn check_lambda(name: &str, lambda: f64) -> Result<()> {
+    if lambda.is_finite() && lambda >= 0.0 {
+        return Ok(());
+    }
+    Err(Error::parameter(name, lambda, "a finite number, 0 or more"))
+}
+
+impl Square {
+    /// Refuses values that make no sense.
+    pub fn check(&self) -> Result<()> {
+        if self.dim == 0 {
+            let expected = "1 or more; for no bottleneck at all, train ridge";
+            return Err(Error::parameter("dim", self.dim, expected));
+        }
+        check_lambda("lambda_x", self.lambda_x)?;
+        check_lambda("lambda_y", self.lambda_y)?;
+        if !(self.sigma.is_finite() && self.sigma >= 0.0) {
+            return Err(Error::parameter("sigma", self.sigma, "a finite number, 0 or more"));
+        }
+        if !(self.tolerance.is_finite() && self.tolerance > 0.0) {
+            return Err(Error::parameter("tolerance", self.tolerance, "a finite number above 0"));
+        }
+        for (name, value) in [("iterations", self.iterations), ("steps", self.steps)] {
+            if value == 0 {
+                return Err(Error::parameter(name, value, "1 or more"));
+            }
+        }
+        self.features.check()
+    }
+
+    fn solver(&self, x: &Csr, y: &Csr) -> SquareParams {
+        SquareParams {
+            dim: self.dim,
+            oversample: self.oversample.unwrap_or((self.dim / 4).max(10)),
+            lambda_x: scaled_lambda(self.lambda_x, x),
+            lambda_y: scaled_lambda(self.lambda_y, y),
+            tolerance: self.tolerance,
+            max_iterations: self.iterations,
+            max_steps: self.steps,
+            seed: self.seed,
+        }
+    }
+
+    /// Bytes that a fit takes beside the three matrices and their transposes: `n` rows, `d`
+    /// features and `nnz` non-zeros of queries and of documents.
+    pub fn bytes(&self, n: (usize, usize), d: (usize, usize), nnz: (usize, usize)) -> u64 {
+        let nothing = Csr::empty(0, 0);
+        self.solver(&nothing, &nothing).bytes(n, d, nnz)
+    }
+
+    /// Learns the maps from `data`.
+    pub fn fit(&self, data: Weighted, run: &Run<'_>) -> Result<(Maps, SquareReport)> {
+        self.check()?;
+        let params = self.solver(&data.x, &data.y);
+        let size: f64 = data.r.values().iter().map(|&v| f64::from(v) * f64::from(v)).sum();
+        let (x, y) = (data.x.clone(), data.y.clone());
+        let operator = Operator::new(data.x, data.r, data.y, Centring::None)?;
+        let mut fit = square_fit(&operator, [&x, &y], &params, run)?;
+        let report = SquareReport {
+            dim: fit.sigma.len(),
+            lambda_x: params.lambda_x,
+            lambda_y: params.lambda_y,
+            iterations: fit.iterations,
+            residual: fit.residuals.iter().copied().fold(0.0, f64::max),
+            converged: fit.converged,
+            steps: fit.steps,
+            solve_residual: fit.solve_residual,
+            solved: fit.solved,
+            rank_deficient: fit.rank_deficient,
+            explained: fit.sigma.iter().map(|s| s * s).sum::<f64>() / size,
+            sigma: fit.sigma,
+        };
+        let scales: Vec<f32> =
+            report.sigma.iter().map(|s| s.powf(self.sigma / 2.0) as f32).collect();
+        for map in [&mut fit.p, &mut fit.q] {
+            scale_columns(map, &scales);
+        }
+        Ok((Maps { l_x: fit.p.into(), l_y: fit.q.into() }, report))
+    }
+}
