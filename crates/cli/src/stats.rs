@@ -10,7 +10,7 @@ use liken::features::{
 };
 
 use crate::console::Console;
-use crate::output::{Format, Grid, TableFormat, grouped, json};
+use crate::output::{Format, Grid, TableFormat, counted, grouped, json};
 use crate::settings::{ParamArgs, TextArgs, resolve};
 
 /// Show how large and how sparse a dataset is (the papers' Table 1).
@@ -39,7 +39,7 @@ pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
     let preparation = resolve(&args.text, &ParamArgs::default(), &[])?.preparation;
     let mut untrained = None;
     let mut shown = Impressions::default();
-    let counted = console.run(|run| {
+    let found = console.run(|run| {
         let dataset = Dataset::open(&args.dataset)?;
         shown = dataset.impressions()?;
         let counts = Counts::of(&dataset, &preparation, run)?;
@@ -57,7 +57,7 @@ pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
         Ok(Some((counts, table, histogram)))
     })?;
     let mut out = console.out();
-    let Some((counts, table, histogram)) = counted else {
+    let Some((counts, table, histogram)) = found else {
         if let Some(counts) = &untrained {
             text_alone(counts, args.format, &mut out)?;
             warn_of_unread(counts, console);
@@ -70,6 +70,7 @@ pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
             &serde_json::json!({
                 "table": table,
                 "histogram": histogram.bins,
+                "negative_pairs": histogram.negative,
                 "impressions": { "lists": shown.len(), "by_rank": shown.by_rank(RANKS) },
                 "unread": counts.unread,
             }),
@@ -116,6 +117,10 @@ pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
         ]);
     }
     grid.write(&mut out, TableFormat::Table)?;
+    if histogram.negative > 0 {
+        let pairs = counted(histogram.negative, "pair has", "pairs have");
+        writeln!(out, "{pairs} a weight below zero, in no bin")?;
+    }
     click_through(&shown, &mut out)?;
     warn_of_unread(&counts, console);
     Ok(out.flush()?)

@@ -258,8 +258,8 @@ impl DatasetWriter {
             queries: clicks.n_rows(),
             documents: clicks.n_cols(),
             pairs: clicks.nnz(),
-            // A sum of nothing is -0, which nobody wants to read.
-            clicks: clicks.values().iter().map(|&v| f64::from(v)).sum::<f64>() + 0.0,
+            // Weights below zero are no clicks; a sum of nothing is -0, which nobody wants to read.
+            clicks: clicks.values().iter().map(|&v| f64::from(v).max(0.0)).sum::<f64>() + 0.0,
             validation: judged(validation),
             test: judged(test),
         };

@@ -3,6 +3,7 @@
 
 mod blocks;
 mod counts;
+mod negatives;
 mod newcomers;
 mod stats;
 mod weighted;
@@ -12,6 +13,7 @@ mod tests;
 
 pub(crate) use counts::Parts;
 pub use counts::{Counts, Field, Preparation, QueryTerms, Unread};
+pub use negatives::Negatives;
 pub use stats::{ClickHistogram, TableOne};
 pub(crate) use weighted::no_training_clicks;
 pub use weighted::{Features, Featurizer, Response, Weighted, Weighting, idf};

@@ -68,6 +68,8 @@ impl TableOne {
 pub struct ClickHistogram {
     /// (upper bound of the bin, queries in it, pairs in it); the last bin is open.
     pub bins: Vec<(Option<f64>, usize, usize)>,
+    /// Pairs with a weight below zero; they are in no bin.
+    pub negative: usize,
 }
 
 impl ClickHistogram {
@@ -78,12 +80,13 @@ impl ClickHistogram {
             |value: f64| bounds.iter().position(|&bound| value <= bound).unwrap_or(bounds.len());
         let mut bins: Vec<(Option<f64>, usize, usize)> =
             bounds.iter().map(|&bound| (Some(bound), 0, 0)).chain([(None, 0, 0)]).collect();
+        let mut negative = 0;
         for row in counts.clicks.rows().filter(|row| !row.is_empty()) {
-            bins[bin(row.values.iter().map(|&v| f64::from(v)).sum())].1 += 1;
-            for &clicks in row.values {
-                bins[bin(f64::from(clicks))].2 += 1;
-            }
+            let positive = row.values.iter().filter(|&&v| v > 0.0).map(|&v| f64::from(v));
+            negative += row.len() - positive.clone().count();
+            bins[bin(positive.clone().sum())].1 += 1;
+            positive.for_each(|clicks| bins[bin(clicks)].2 += 1);
         }
-        ClickHistogram { bins }
+        ClickHistogram { bins, negative }
     }
 }

@@ -157,3 +157,39 @@ fn of_queries_that_share_a_text_the_one_with_the_id_is_meant_or_one_that_was_cli
     assert_eq!(counts.read_query_of("17", "apple pie").known, Some(1));
     assert_eq!(counts.read_query_of("tart", "apple pie").known, Some(1));
 }
+
+#[test]
+fn a_dislike_is_a_response_but_no_click_feature() {
+    let dir = tempfile::tempdir().unwrap();
+    let documents = [("d0", json!({ "title": "red" })), ("d1", json!({ "title": "green" }))];
+    let fixture = Fixture {
+        documents: &documents,
+        queries: &["fruit", "crimson"],
+        clicks: &[(0, 0, 3.0), (0, 1, -1.0), (1, 1, -2.0)],
+        held_out: &[],
+    };
+    let data = fixture.open(&dir.path().join("d"));
+    assert_eq!(data.about().counts.clicks, 3.0);
+    let counts = Counts::of(&data, &Preparation::default(), &Run::silent()).unwrap();
+    let features = Features { query_clicks: 1.0, ..Features::default() };
+    let featurizer = Featurizer::new(&counts, &features).unwrap();
+    let data = Weighted::of(&counts, &featurizer, Weighting::Mean, Response::Binary).unwrap();
+    // Both queries are learnt from, and n_i counts what is disliked, too.
+    assert_eq!(data.r.row(0).values, [0.25, -0.25]);
+    assert_eq!(data.r.row(1).values, [-0.5]);
+    // Query 0 has the feature d0, not d1; d1 has no feature beside its word.
+    assert_eq!((data.x.row(0).len(), data.x.row(1).len()), (2, 1));
+    assert!(data.x.row(0).contains(counts.n_terms() as u32));
+    assert_eq!((data.y.row(0).len(), data.y.row(1).len()), (2, 1));
+    let histogram = ClickHistogram::of(&counts);
+    assert_eq!((histogram.negative, histogram.bins[0]), (2, (Some(3.0), 2, 1)));
+    // C = M_S − M_D, entry by entry.
+    let c = crate::sparse::explicit_c(&data.x, &data.r, &data.y).unwrap();
+    let term = |text: &str| counts.vocabulary.id(text).unwrap();
+    let (fruit, crimson) = (term("fruit"), term("crimson"));
+    let half = 0.5f32.sqrt();
+    let close = |found: f32, expected: f32| assert!((found - expected).abs() < 1e-6, "{found}");
+    close(c.row(fruit as usize).get(term("red")), 0.25 * half * half);
+    close(c.row(fruit as usize).get(term("green")), -0.25 * half);
+    close(c.row(crimson as usize).get(term("green")), -0.5);
+}

@@ -5,7 +5,8 @@
 //! features are, for a query, the documents clicked for it, and for a document, the queries
 //! it was clicked for. Each kind is scaled to unit norm, times its weight; the kinds stand
 //! side by side; the whole row is scaled to unit norm. A query or document that training
-//! does not know has word features alone.
+//! does not know has word features alone. A response below zero is no click feature: what
+//! somebody disliked says nothing about what a query or document is like.
 
 use std::sync::Mutex;
 
@@ -227,7 +228,7 @@ impl Featurizer {
         }
         if let Some(clicks) = clicks.filter(|_| click_weight > 0.0) {
             let first = values.len();
-            for (other, count) in clicks.iter() {
+            for (other, count) in clicks.iter().filter(|&(_, count)| count > 0.0) {
                 indices.push(self.n_terms as u32 + other);
                 values.push(self.features.click_value.of(count));
             }
@@ -316,7 +317,7 @@ fn scale_to(values: &mut [f32], norm: f64) {
 }
 
 /// A matrix made row by row, in parallel over fixed blocks.
-fn rows(
+pub(super) fn rows(
     n_cols: usize,
     n_rows: usize,
     row: impl Fn(usize) -> (Vec<u32>, Vec<f32>) + Sync + Send,

@@ -112,7 +112,8 @@ impl Matcher {
             Params::Lm(lm) => (Matcher::Lexical(lm.fit(counts)?), FitReport::Lexical),
             Params::Pls(pls) => {
                 let featurizer = Featurizer::new(counts, &pls.features)?;
-                let data = Weighted::of(counts, &featurizer, pls.weighting, pls.response)?;
+                let data = Weighted::of(counts, &featurizer, pls.weighting, pls.response)?
+                    .with_negatives(&pls.negatives, &counts.held_out_documents, pls.seed)?;
                 let (maps, report) = pls.fit(data, run)?;
                 let fitted = Bilinear::new(counts, &pls.features, maps)?;
                 (Matcher::Bilinear(Box::new(fitted)), FitReport::Pls(report))
@@ -139,7 +140,8 @@ impl Matcher {
             }
             Params::Rmls(rmls) => {
                 let featurizer = Featurizer::new(counts, &rmls.features)?;
-                let data = Weighted::of(counts, &featurizer, rmls.weighting, rmls.response)?;
+                let data = Weighted::of(counts, &featurizer, rmls.weighting, rmls.response)?
+                    .with_negatives(&rmls.negatives, &counts.held_out_documents, rmls.seed)?;
                 let (maps, report) = match judge {
                     Some(judge) => {
                         let (x, y) = (featurizer.queries(counts)?, data.y.clone());

@@ -242,7 +242,8 @@ impl Model {
     }
 
     fn checked(&self, query: QueryTerms, text: &str) -> Result<QueryTerms> {
-        let clicked = query.known.is_some_and(|i| !self.counts.clicks.row(i as usize).is_empty());
+        let liked = |i: u32| self.counts.clicks.row(i as usize).values.iter().any(|&v| v > 0.0);
+        let clicked = query.known.is_some_and(liked);
         if query.indices.is_empty() && !clicked {
             let advice = if query.unknown.is_empty() {
                 "it holds nothing but stop words, punctuation or space: add a word".to_owned()

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bilinear::Maps;
 use super::lsi::{Solver, check_sigma};
-use crate::features::{Features, Response, Weighted, Weighting};
+use crate::features::{Features, Negatives, Response, Weighted, Weighting};
 pub(crate) use crate::linalg::scale_columns;
 use crate::linalg::{Centring, Operator, Svd};
 use crate::{Result, Run};
@@ -23,6 +23,8 @@ pub struct Pls {
     pub weighting: Weighting,
     /// What a number of clicks counts for.
     pub response: Response,
+    /// Documents drawn as negative responses.
+    pub negatives: Negatives,
     /// What is taken off C before it is factorised.
     pub centring: Centring,
     /// Scores use Σ to this power: 0 (the papers' PLS), 0.5 or 1.
@@ -45,6 +47,7 @@ impl Default for Pls {
             features: Features { query_clicks: 0.0, doc_clicks: 0.3, ..Features::default() },
             weighting: Weighting::default(),
             response: Response::default(),
+            negatives: Negatives::default(),
             centring: Centring::None,
             sigma: 0.0,
             tolerance: 1e-3,
@@ -113,6 +116,7 @@ impl Pls {
     pub fn check(&self) -> Result<()> {
         check_sigma(self.sigma)?;
         self.solver().check()?;
+        self.negatives.check()?;
         self.features.check()
     }
 

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bilinear::Maps;
 use super::pls::PlsReport;
-use crate::features::{Features, Response, Weighted, Weighting};
+use crate::features::{Features, Negatives, Response, Weighted, Weighting};
 use crate::linalg::{Centring, Operator, Panels, Shape, n_panels};
 use crate::sparse::PANEL;
 use crate::{Error, Result, Run};
@@ -66,6 +66,8 @@ pub struct Rmls {
     pub weighting: Weighting,
     /// What a number of clicks counts for.
     pub response: Response,
+    /// Documents drawn as negative responses.
+    pub negatives: Negatives,
     /// What is taken off C.
     pub centring: Centring,
     /// `spectral`: largest residual of the singular vectors.
@@ -119,6 +121,7 @@ impl Default for Rmls {
             features: Features::default(),
             weighting: Weighting::default(),
             response: Response::default(),
+            negatives: Negatives::default(),
             centring: Centring::None,
             tolerance: 1e-3,
             seed: 1,
@@ -260,6 +263,7 @@ impl Rmls {
                 return Err(Error::parameter(name, value, "a finite number above 0"));
             }
         }
+        self.negatives.check()?;
         self.features.check()
     }
 

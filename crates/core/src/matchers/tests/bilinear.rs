@@ -254,3 +254,49 @@ fn a_log_that_centring_empties_is_refused_from_either_start() {
         assert!(message.contains("nothing to factorise"), "{start:?}: {message}");
     }
 }
+
+#[test]
+fn every_matcher_takes_signed_weights_and_learns_from_them() {
+    let dir = tempfile::tempdir().unwrap();
+    // The same words on both sides; only the sign says which document is good for "star".
+    let docs = [("good", "alpha beta"), ("bad", "gamma delta"), ("other", "epsilon")];
+    let clicks = [(0, 0, 2.0), (0, 1, -3.0), (1, 2, 4.0), (2, 1, -1.0)];
+    let data = dataset(&dir.path().join("d"), &docs, &["star", "moon", "star dust"], &clicks);
+    for name in EVERY {
+        let model = train(&data, name).model;
+        let scores = model.scores(&model.read_query("star").unwrap());
+        assert!(scores.iter().all(|score| score.is_finite()), "{name}");
+        if name == "pls" || name == "rmls" {
+            assert!(scores[0] > 0.0 && scores[1] < 0.0, "{name}: {scores:?}");
+        }
+    }
+}
+
+#[test]
+fn sampled_negatives_are_trained_on_and_may_cancel_the_clicks() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = checkerboard(&dir.path().join("d"));
+    for name in ["pls", "rmls"] {
+        let mixture = Mixture::parse(name).unwrap();
+        let fit = |settings: &[(&str, &str)]| {
+            let mut params = small(name);
+            params.set("negatives.per_click", "2").unwrap();
+            settings.iter().for_each(|(key, value)| params.set(key, value).unwrap());
+            let (prepared, run) = (Preparation::default(), Run::silent());
+            crate::training::train(&data, &prepared, &mixture, &[params], &run)
+        };
+        // Queries of one group still find that group, and now dislike the others.
+        let model = fit(&[]).unwrap().model;
+        let scores = model.scores(&model.read_query("high blood").unwrap());
+        let best = |group: usize| scores[3 * group..3 * group + 3].iter().sum::<f32>();
+        assert!(best(2) > 0.0 && best(0) < best(2) / 4.0 && best(1) < best(2) / 4.0, "{scores:?}");
+        let again = fit(&[]).unwrap().model;
+        assert_eq!(scores, again.scores(&again.read_query("high blood").unwrap()));
+        // With weight one the responses of every query sum to zero.
+        let cancelled = fit(&[("negatives.weight", "1.0"), ("centring", "clicks")]);
+        let message = cancelled.err().unwrap().to_string();
+        assert!(message.contains("sum to zero") && message.contains("centring"), "{message}");
+        assert!(fit(&[("negatives.weight", "1.0"), ("centring", "mean")]).is_ok());
+        assert!(fit(&[("negatives.weight", "0")]).is_err());
+    }
+}
