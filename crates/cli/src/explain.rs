@@ -4,9 +4,10 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use liken::matchers::{Explanation, Model};
+use liken::matchers::Explanation;
 
 use crate::console::Console;
+use crate::newcomers::NewcomerArgs;
 use crate::output::{Format, Grid, TableFormat, json};
 
 /// Show why a document has its score for a query: contributions that add up.
@@ -27,6 +28,9 @@ pub struct ExplainArgs {
     #[arg(long, value_name = "ID")]
     doc: String,
 
+    #[command(flatten)]
+    newcomers: NewcomerArgs,
+
     /// How many contributions to show; the rest is one number.
     #[arg(short, default_value_t = 12, value_name = "N")]
     n: usize,
@@ -37,7 +41,7 @@ pub struct ExplainArgs {
 }
 
 pub fn run(args: &ExplainArgs, console: &Console) -> anyhow::Result<()> {
-    let model = console.run(|_| Model::open(&args.model))?;
+    let (model, _) = args.newcomers.open(&args.model, console)?;
     let doc = model.find_doc(&args.doc)?;
     let explanation = model.explain(&args.query, doc, args.n)?;
     let mut out = console.out();

@@ -11,6 +11,7 @@ mod fuse;
 mod import;
 mod import_formats;
 mod info;
+mod newcomers;
 mod output;
 mod presets;
 mod rerank;

@@ -1,18 +1,18 @@
 //! `liken rerank`: another engine's results in the order of a model's scores.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use liken::Run;
-use liken::data::{Dataset, Document, text_lines};
+use liken::data::Dataset;
 use liken::eval::trec::{RunHit, TrecRun};
 use liken::fusion::rerank;
 use liken::matchers::Model;
-use serde_json::{Map, Value};
 
 use crate::console::{Console, Usage};
 use crate::fuse::NormaliseName;
+use crate::newcomers::{read_documents, some, warn_about_known};
 use crate::output::{counted, grouped};
 use crate::runs::{RunFile, check_output, check_stdin, check_tag, read_engine_run, read_queries};
 
@@ -108,8 +108,8 @@ pub fn run(args: &RerankArgs, console: &Console) -> anyhow::Result<()> {
         let wanted: HashSet<&str> =
             engine.queries().flat_map(|query| query.hits().map(|hit| hit.doc)).collect();
         let fields = &model.counts.preparation.fields;
-        let documents = console.run(|run| read_documents(path, &wanted, fields, run))?;
-        args.warn_about_known(path, &documents, &model, console);
+        let documents = console.run(|run| read_documents(path, Some(&wanted), fields, run))?;
+        warn_about_known(path, &documents, &model, console);
         model = model.with_documents(&documents)?;
     }
     let numbers: HashMap<&str, u32> =
@@ -204,27 +204,6 @@ impl RerankArgs {
         }
     }
 
-    /// Says which of the documents the model knows already.
-    fn warn_about_known(
-        &self,
-        path: &Path,
-        documents: &[Document],
-        model: &Model,
-        console: &Console,
-    ) {
-        let known: HashSet<&str> = model.counts.doc_ids.iter().map(String::as_str).collect();
-        let ids = documents.iter().map(|document| document.id.clone());
-        let known: Vec<String> = ids.filter(|id| known.contains(id.as_str())).collect();
-        if !known.is_empty() {
-            let documents = counted(
-                known.len(),
-                "document is known to the model, which keeps the text of training",
-                "documents are known to the model, which keeps the texts of training",
-            );
-            console.warn(format!("{}: {documents}: {}", path.display(), some(&known)));
-        }
-    }
-
     fn warn_about(&self, left: &Left, n_queries: usize, console: &Console) {
         let n_queries = counted(n_queries, "query", "queries");
         let keep = |n: usize, one: &str, many: &str| {
@@ -260,61 +239,4 @@ impl RerankArgs {
             ));
         }
     }
-}
-
-/// The first few, for a message.
-fn some(names: &[String]) -> String {
-    let more = if names.len() > 5 { ", …" } else { "" };
-    format!("{}{more}", names[..names.len().min(5)].join(", "))
-}
-
-/// Reads the documents whose ids are `wanted`; `fields` are those that the model reads.
-fn read_documents(
-    path: &Path,
-    wanted: &HashSet<&str>,
-    fields: &[String],
-    run: &Run<'_>,
-) -> liken::Result<Vec<Document>> {
-    let mut documents = Vec::new();
-    let mut lines: HashMap<String, u64> = HashMap::new();
-    for line in text_lines(path, *run)? {
-        let (number, line) = line?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        let wrong = |expected: &str, found: String| liken::Error::Line {
-            path: path.to_owned(),
-            line: number,
-            expected: expected.to_owned(),
-            found,
-            advice: "expected one document a line, as {\"id\": \"d1\", \"title\": \"…\"}".into(),
-        };
-        let mut object: Map<String, Value> = serde_json::from_str(&line)
-            .map_err(|error| wrong("a JSON object", error.to_string()))?;
-        let id = match object.remove("id").or_else(|| object.remove("_id")) {
-            Some(Value::String(id)) => id,
-            Some(Value::Number(id)) => id.to_string(),
-            other => {
-                let found = other.map_or("none".to_owned(), |value| value.to_string());
-                return Err(wrong("an id, in the field id or _id", found));
-            }
-        };
-        if !wanted.contains(id.as_str()) {
-            continue;
-        }
-        if let Some(first) = lines.insert(id.clone(), number) {
-            return Err(wrong("each document once", format!("{id:?} again, as in line {first}")));
-        }
-        // As the import of BEIR folders does.
-        let has = |name: &str| fields.iter().any(|field| field == name);
-        if has("body")
-            && !has("text")
-            && !object.contains_key("body")
-            && let Some(text) = object.remove("text")
-        {
-            object.insert("body".into(), text);
-        }
-        documents.push(Document { id, fields: object });
-    }
-    Ok(documents)
 }

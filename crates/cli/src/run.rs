@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use liken::matchers::Model;
 use liken::ranking::share_of_ties;
 
 use crate::console::Console;
-use crate::runs::{RunFile, check_output, check_tag, read_queries};
+use crate::newcomers::NewcomerArgs;
+use crate::runs::{RunFile, check_output, check_stdin, check_tag, read_queries};
 
 /// Rank documents for many queries and write a TREC run file.
 #[derive(Args)]
@@ -17,6 +17,7 @@ line's number is its id); .gz, .zst and - (standard input) are fine.
 
 Examples:
   liken run model --queries queries.tsv -k 1000 -o run.trec
+  liken run model --queries queries.tsv --documents new.jsonl -o run.trec
   head -5 queries.tsv | liken run model --queries - -k 10 -o -")]
 pub struct RunArgs {
     /// Model folder.
@@ -25,6 +26,9 @@ pub struct RunArgs {
     /// File of queries.
     #[arg(long, value_name = "FILE")]
     queries: PathBuf,
+
+    #[command(flatten)]
+    newcomers: NewcomerArgs,
 
     /// Documents a query.
     #[arg(short, default_value_t = 1000, value_name = "N")]
@@ -50,7 +54,8 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<()> {
     use rayon::prelude::*;
     check_tag(args.tag.as_deref())?;
     check_output(&args.output, args.force)?;
-    let model = console.run(|_| Model::open(&args.model))?;
+    check_stdin([&args.queries].into_iter().chain(args.newcomers.path()))?;
+    let (model, _) = args.newcomers.open(&args.model, console)?;
     let queries = console.run(|run| read_queries(&args.queries, run))?;
     let tag = args.tag.clone().unwrap_or_else(|| model.about.name.clone());
     let mut out = RunFile::create(&args.output, &tag, console)?;

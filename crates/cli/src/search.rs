@@ -1,5 +1,6 @@
 //! `liken search`: the best documents for a query, known or new.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -9,6 +10,7 @@ use liken::matchers::Model;
 use serde_json::Value;
 
 use crate::console::Console;
+use crate::newcomers::NewcomerArgs;
 use crate::output::{Format, Grid, TableFormat, json};
 
 /// Find the best documents for a query.
@@ -16,7 +18,8 @@ use crate::output::{Format, Grid, TableFormat, json};
 #[command(after_help = "\
 Examples:
   liken search model \"how far is the sun\"
-  liken search model \"cheap flights\" -k 20 --format json")]
+  liken search model \"cheap flights\" -k 20 --format json
+  liken search model \"cheap flights\" --documents new.jsonl       documents that came later, too")]
 pub struct SearchArgs {
     /// Model folder.
     model: PathBuf,
@@ -28,6 +31,9 @@ pub struct SearchArgs {
     #[arg(short, default_value_t = 10, value_name = "N")]
     k: usize,
 
+    #[command(flatten)]
+    newcomers: NewcomerArgs,
+
     /// Where the dataset lies, if not where it was in training (for titles).
     #[arg(long, value_name = "DIR")]
     dataset: Option<PathBuf>,
@@ -38,7 +44,7 @@ pub struct SearchArgs {
 }
 
 pub fn run(args: &SearchArgs, console: &Console) -> anyhow::Result<()> {
-    let model = console.run(|_| Model::open(&args.model))?;
+    let (model, newcomers) = args.newcomers.open(&args.model, console)?;
     let query = model.read_query(&args.query)?;
     if !query.unknown.is_empty() {
         console.warn(format!("the model does not know {}", query.unknown.join(", ")));
@@ -50,7 +56,7 @@ pub fn run(args: &SearchArgs, console: &Console) -> anyhow::Result<()> {
             console.warn("no document has a word of the query");
         }
     }
-    let shelf = Shelf::open(&model, args.dataset.as_deref());
+    let shelf = Shelf::open(&model, args.dataset.as_deref()).with(&model, newcomers);
     let mut out = console.out();
     match args.format {
         Format::Json => {
@@ -103,15 +109,18 @@ pub struct Shelf {
     pub dataset: Option<Dataset>,
     /// Why there is no text, if there is none.
     pub missing: Option<String>,
+    /// Documents that came after training, by number.
+    newcomers: HashMap<u32, Document>,
 }
 
 impl Shelf {
     /// The dataset that `model` was trained on, or the one at `elsewhere`.
     pub fn open(model: &Model, elsewhere: Option<&std::path::Path>) -> Self {
+        let newcomers = HashMap::new();
         let path = elsewhere.unwrap_or(&model.about.dataset.path);
         match Dataset::open(path) {
             Ok(dataset) if dataset.folder.identity() == model.about.dataset.identity => {
-                Shelf { dataset: Some(dataset), missing: None }
+                Shelf { dataset: Some(dataset), missing: None, newcomers }
             }
             Ok(_) => Shelf {
                 dataset: None,
@@ -119,17 +128,35 @@ impl Shelf {
                     "{} is not the dataset that the model was trained on",
                     path.display()
                 )),
+                newcomers,
             },
             // Its first line: the rest is advice for those who want the dataset itself.
             Err(error) => Shelf {
                 dataset: None,
                 missing: error.to_string().lines().next().map(ToOwned::to_owned),
+                newcomers,
             },
         }
     }
 
+    /// With documents that `model` met after training.
+    pub fn with(mut self, model: &Model, documents: Vec<Document>) -> Self {
+        let n_own = model.about.counts.documents;
+        let ids = model.counts.doc_ids[n_own..].iter().map(String::as_str);
+        let numbers: HashMap<&str, u32> = ids.zip(n_own as u32..).collect();
+        for document in documents {
+            if let Some(&number) = numbers.get(document.id.as_str()) {
+                self.newcomers.insert(number, document);
+            }
+        }
+        self
+    }
+
     /// The whole document, if its text is there.
     pub fn document(&self, doc: u32) -> Option<Document> {
+        if let Some(newcomer) = self.newcomers.get(&doc) {
+            return Some(newcomer.clone());
+        }
         self.dataset.as_ref()?.documents.get(doc as usize).ok()
     }
 

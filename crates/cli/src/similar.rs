@@ -6,10 +6,11 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use liken::matchers::{Model, Neighbour, Neighbours};
+use liken::matchers::{Neighbour, Neighbours};
 use serde::Serialize;
 
 use crate::console::Console;
+use crate::newcomers::NewcomerArgs;
 use crate::output::{Format, Grid, TableFormat, json};
 use crate::search::Shelf;
 
@@ -36,6 +37,9 @@ pub struct SimilarArgs {
     #[arg(long, value_name = "WORD", group = "what")]
     word: Option<String>,
 
+    #[command(flatten)]
+    newcomers: NewcomerArgs,
+
     /// How many to show.
     #[arg(short, default_value_t = 10, value_name = "N")]
     k: usize,
@@ -50,7 +54,7 @@ pub struct SimilarArgs {
 }
 
 pub fn run(args: &SimilarArgs, console: &Console) -> anyhow::Result<()> {
-    let model = console.run(|_| Model::open(&args.model))?;
+    let (model, newcomers) = args.newcomers.open(&args.model, console)?;
     let neighbours = Neighbours::of(&model)?;
     let lists = if let Some(text) = &args.query {
         let query = model.read_query(text)?;
@@ -59,7 +63,7 @@ pub fn run(args: &SimilarArgs, console: &Console) -> anyhow::Result<()> {
         }
         vec![Near::list("queries", "query", neighbours.queries(&query, args.k)?)]
     } else if let Some(id) = &args.doc {
-        let shelf = Shelf::open(&model, args.dataset.as_deref());
+        let shelf = Shelf::open(&model, args.dataset.as_deref()).with(&model, newcomers);
         if let Some(reason) = &shelf.missing {
             console.warn(format!("no titles: {reason}"));
         }

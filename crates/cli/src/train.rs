@@ -1,14 +1,14 @@
 //! `liken train`: a dataset becomes a model folder.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
 use liken::data::Dataset;
 use liken::file::NewFolder;
 use liken::matchers::{
-    FitReport, METHODS, Mixture, ParamDoc, Params, PlsReport, Trained, preparation_docs,
+    FitReport, METHODS, Mixture, Model, ParamDoc, Params, PlsReport, Trained, preparation_docs,
 };
 use liken::training;
 
@@ -27,6 +27,7 @@ Examples:
   liken train rmls DATASET -o model --dim 200            learn from clicks
   liken train rmls+bm25 DATASET -o model                 a mix, weights tuned on validation
   liken train rmls DATASET -o model --set penalty=relative --set rho_x=0.3
+  liken train rmls NEWER -o newer --dim 200 --init model go on from a model; the log has grown
   liken train rmls --help                                every parameter of RMLS"
 )]
 pub struct TrainArgs {
@@ -45,6 +46,11 @@ pub struct TrainArgs {
     /// Replace the model folder if it is there.
     #[arg(long)]
     force: bool,
+
+    /// Go on from this model instead of from nothing: the log has grown since. Method,
+    /// parameters and text settings must be its own.
+    #[arg(long, value_name = "MODEL")]
+    init: Option<PathBuf>,
 
     #[command(flatten)]
     params: ParamArgs,
@@ -84,7 +90,15 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
         let dataset = Dataset::open(path)?;
         // A place that cannot be written to is found before the work, not after it.
         let folder = NewFolder::create(output, args.force)?;
-        let trained = training::train(&dataset, &settings.preparation, &mixture, &params, run)?;
+        let init = args.init.as_deref().map(Model::open).transpose()?;
+        let trained = training::train_from(
+            &dataset,
+            &settings.preparation,
+            &mixture,
+            &params,
+            init.as_ref(),
+            run,
+        )?;
         trained.save_in(folder, started.elapsed())?;
         Ok(trained)
     })?;
@@ -98,9 +112,13 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
                 "about": trained.model.about,
                 "validation": trained.validation,
                 "reports": trained.reports,
+                "init": args.init.as_ref().map(|_| &trained.known),
             }),
         )?,
         Format::Table => {
+            if let Some(init) = &args.init {
+                print_known(&mut out, &trained, init)?;
+            }
             print_reports(&mut out, &trained)?;
             writeln!(out, "{} written", output.display())?;
             writeln!(out, "next: liken search {} \"your query\"", typed(output))?;
@@ -131,6 +149,22 @@ pub fn warn_about(trained: &Trained, console: &Console) {
             console.warn(format!("{}: {warning}", part.params.name()));
         }
     }
+}
+
+fn print_known(out: &mut impl Write, trained: &Trained, init: &Path) -> anyhow::Result<()> {
+    for (part, known) in trained.model.parts.iter().zip(&trained.known) {
+        let Some(known) = known else { continue };
+        let of = |(known, all): (usize, usize)| format!("{} of {}", grouped(known), grouped(all));
+        writeln!(
+            out,
+            "{} goes on from {}, which knew {} query features and {} document features",
+            part.params.name(),
+            init.display(),
+            of(known.query_features),
+            of(known.doc_features)
+        )?;
+    }
+    Ok(())
 }
 
 fn print_reports(out: &mut impl Write, trained: &Trained) -> anyhow::Result<()> {

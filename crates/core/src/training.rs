@@ -7,7 +7,7 @@ use crate::eval::{
     tune_weights,
 };
 use crate::features::{Counts, Preparation};
-use crate::matchers::{FitReport, Matcher, Mixture, Model, Params, Part, Trained};
+use crate::matchers::{FitReport, Maps, Matcher, Mixture, Model, Params, Part, Trained};
 use crate::{Result, Run};
 
 /// The measure that decides when to stop and how to weigh a mix.
@@ -22,8 +22,35 @@ pub fn train(
     params: &[Params],
     run: &Run<'_>,
 ) -> Result<Trained> {
+    train_from(dataset, preparation, mixture, params, None, run)
+}
+
+/// Trains as [`train`] does; every part that learns begins with what `init` has learnt.
+pub fn train_from(
+    dataset: &Dataset,
+    preparation: &Preparation,
+    mixture: &Mixture,
+    params: &[Params],
+    init: Option<&Model>,
+    run: &Run<'_>,
+) -> Result<Trained> {
     check_comparable(dataset, std::slice::from_ref(mixture), None)?;
+    // How many parts before this one have its method.
+    let nth = |p: usize| params[..p].iter().filter(|q| q.name() == params[p].name()).count();
+    if let Some(init) = init {
+        for (p, params) in params.iter().enumerate() {
+            init.check_begin(params, nth(p), preparation)?;
+        }
+    }
     let counts = Counts::of(dataset, preparation, run)?;
+    let mut begun = Vec::with_capacity(params.len());
+    for (p, params) in params.iter().enumerate() {
+        begun.push(match init {
+            Some(init) => init.begin(params, nth(p), &counts)?,
+            None => None,
+        });
+    }
+    let known = begun.iter().map(|begun| begun.as_ref().map(|begun| begun.known)).collect();
     let named: Vec<(String, Params)> =
         mixture.parts.iter().map(|(_, name)| name.clone()).zip(params.iter().cloned()).collect();
     let compare = CompareParams {
@@ -36,8 +63,15 @@ pub fn train(
         variant: Variant::default(),
         seed: 1,
     };
-    let (contenders, reports) =
-        fit_all(dataset, &counts, &named, compare.candidates, compare.variant, run)?;
+    let begun = begun.into_iter().map(|begun| begun.map(|begun| begun.maps)).collect();
+    let task = Task::new(
+        dataset,
+        HeldOut::Validation,
+        &counts.doc_ids,
+        compare.candidates,
+        compare.variant,
+    );
+    let (contenders, reports) = fit_each(&task, &counts, &named, begun, run)?;
     let tuned = tune_weights(dataset, &counts, &contenders, mixture, &compare, run)?;
     let parts = contenders
         .into_iter()
@@ -50,7 +84,7 @@ pub fn train(
         })
         .collect();
     let model = Model::assemble(mixture.to_string(), dataset, counts, parts);
-    Ok(Trained { model, reports, validation: tuned.validation })
+    Ok(Trained { model, reports, validation: tuned.validation, known })
 }
 
 /// Fits every model, with the validation queries of `dataset` as judge.
@@ -63,14 +97,24 @@ pub fn fit_all(
     run: &Run<'_>,
 ) -> Result<(Vec<Contender>, Vec<FitReport>)> {
     let task = Task::new(dataset, HeldOut::Validation, &counts.doc_ids, candidates, variant);
+    fit_each(&task, counts, models, models.iter().map(|_| None).collect(), run)
+}
+
+fn fit_each(
+    task: &Task<'_>,
+    counts: &Counts,
+    models: &[(String, Params)],
+    begun: Vec<Option<Maps>>,
+    run: &Run<'_>,
+) -> Result<(Vec<Contender>, Vec<FitReport>)> {
     let judge = task.judge(MEASURE);
     let mut contenders = Vec::with_capacity(models.len());
     let mut reports = Vec::with_capacity(models.len());
-    for (name, params) in models {
+    for ((name, params), init) in models.iter().zip(begun) {
         run.step(&format!("fitting {name}"), 0, None)?;
         let (matcher, report) = match &judge {
-            Some(judge) => Matcher::fit(params, counts, Some(judge), run)?,
-            None => Matcher::fit(params, counts, None, run)?,
+            Some(judge) => Matcher::fit_from(params, counts, init, Some(judge), run)?,
+            None => Matcher::fit_from(params, counts, init, None, run)?,
         };
         contenders.push(Contender { name: name.clone(), matcher });
         reports.push(report);

@@ -114,3 +114,56 @@ fn a_model_outlives_its_dataset_without_titles() {
     fs::rename(place.path("model"), place.path("elsewhere")).unwrap();
     assert_eq!(place.run("search elsewhere heart --dataset moved").silent().out, before);
 }
+
+#[test]
+fn new_documents_are_found_by_their_words_and_move_no_other_score() {
+    let place = Place::new();
+    let data = shared().dataset("data");
+    let original = data.documents.get(0).unwrap();
+    let mut copy = serde_json::to_value(&original).unwrap();
+    copy["id"] = "copy".into();
+    let text = original.fields["title"].as_str().unwrap().to_owned();
+    place.file("new.jsonl", format!("{copy}\n{{\"id\": \"blank\", \"title\": \"zyxwv\"}}\n"));
+    for model in ["bm25", "rmls", "mix"] {
+        let model = at(model);
+        let json = |more: &str| {
+            let line = format!("search {model} -k 100000 --format json {more}");
+            place.ask(&line, &[&text]).fine().json()
+        };
+        let scores = |json: &serde_json::Value| {
+            let hits = json["hits"].as_array().unwrap().clone();
+            let pairs =
+                hits.iter().map(|h| (h["id"].as_str().unwrap().to_owned(), h["score"].clone()));
+            pairs.collect::<std::collections::BTreeMap<_, _>>()
+        };
+        let before = scores(&json(""));
+        let found = json("--documents new.jsonl");
+        let mut after = scores(&found);
+        let hit = found["hits"].as_array().unwrap().iter().find(|h| h["id"] == "copy").unwrap();
+        assert_eq!(hit["document"]["title"], text.as_str());
+        assert!(after.remove("copy").is_some());
+        after.remove("blank");
+        assert_eq!(before, after);
+    }
+    let rmls = at("rmls");
+    let said = place.ask(&format!("search {rmls} -k 3 --documents new.jsonl"), &[&text]).fine();
+    assert!(
+        said.err.contains("1 document has no word that the model knows: blank"),
+        "{}",
+        said.err
+    );
+    // The same documents for a whole run, for an explanation, and for what is similar.
+    place.file("q.tsv", format!("q1\t{text}\n"));
+    let said = place.run(&format!("run {rmls} --queries q.tsv --documents new.jsonl -o -")).fine();
+    assert!(said.out.contains(" copy "), "{}", said.out);
+    let line = format!("explain {rmls} --doc copy --documents new.jsonl --query");
+    place.ask(&line, &[&text]).shows(&["and copy: score"]);
+    place.run(&format!("similar {rmls} --doc copy --documents new.jsonl")).shows(&["cosine"]);
+    place
+        .run(&format!("similar {rmls} --doc copy"))
+        .refused(1, &["no document is called \"copy\""]);
+    place.file("bad.jsonl", "{\"title\": \"x\"}\n");
+    place
+        .run(&format!("search {rmls} heart --documents bad.jsonl"))
+        .refused(1, &["bad.jsonl:1", "an id"]);
+}

@@ -300,3 +300,25 @@ fn a_mix_without_validation_needs_its_weights() {
     assert_eq!(place.names(), ["data", "model"]);
     assert!(shared().path("raw/clicks.tsv").exists());
 }
+
+#[test]
+fn training_goes_on_from_a_model_when_the_log_has_grown() {
+    let place = Place::new();
+    place.run("synth demo --scale 0.3 -o grown").silent();
+    let rmls = at("rmls");
+    let said = place.run(&format!("train rmls grown -o model --dim 40 --init {rmls}")).fine();
+    said.shows(&["rmls goes on from", "which knew", "query features", "earlier maps"]);
+    let said =
+        place.run(&format!("train rmls grown -o again --dim 40 --init {rmls} --format json"));
+    let json = said.fine().json();
+    let known = &json["init"][0]["query_features"];
+    assert!(known[0].as_u64().unwrap() < known[1].as_u64().unwrap(), "{known}");
+    place
+        .run(&format!("train rmls grown -o x --init {rmls}"))
+        .refused(1, &["its dim is 40", "asked for is 300", "--dim 40"]);
+    place
+        .run(&format!("train pls grown -o x --dim 40 --init {rmls}"))
+        .refused(1, &["its method is rmls", "asked for is pls"]);
+    place.run("train rmls grown -o x --init nowhere").refused(1, &["nowhere"]);
+    assert_eq!(place.names(), ["again", "grown", "model"]);
+}

@@ -298,6 +298,14 @@ impl Counts {
         query
     }
 
+    /// The number of the query with this text; the one called `id`, where several share it.
+    pub fn find_query(&self, id: &str, text: &str) -> Option<u32> {
+        let identity = query_identity(text);
+        let twins = self.twins.get(&identity).into_iter().flatten();
+        let named = twins.copied().find(|&i| self.query_ids[i as usize] == id);
+        named.or_else(|| self.by_identity.get(&identity).copied())
+    }
+
     /// Query number `i` of the dataset, as [`Counts::read_query`] would read it.
     pub fn query(&self, i: usize) -> QueryTerms {
         let row = self.queries.row(i);

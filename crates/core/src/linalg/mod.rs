@@ -28,5 +28,5 @@ pub(crate) use ridge::{Ridge, Solved, Steps};
 pub use small::effective_rank;
 pub use square::{SquareFit, SquareParams, square_fit};
 pub(crate) use svd::{CENTRING_ERROR, nothing_there, scale_columns};
-pub use svd::{Svd, SvdParams, randomised_svd, svd_bytes};
+pub use svd::{Svd, SvdParams, randomised_svd, randomised_svd_from, svd_bytes};
 pub use threshold::{soft_threshold, soft_threshold_row};

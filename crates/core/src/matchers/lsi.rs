@@ -19,7 +19,9 @@ use super::bilinear::Maps;
 use super::map::Map;
 use super::pls::PlsReport;
 use crate::features::{Counts, Features, Featurizer, Response, no_training_clicks};
-use crate::linalg::{Centring, Dense, Operator, Svd, SvdParams, randomised_svd, scale_columns};
+use crate::linalg::{
+    Centring, Dense, Operator, Svd, SvdParams, randomised_svd_from, scale_columns,
+};
 use crate::sparse::Csr;
 use crate::{Error, Result, Run};
 
@@ -125,6 +127,16 @@ impl Solver {
 
     /// The leading singular triplets of an operator.
     pub fn solve(&self, operator: &Operator, run: &Run<'_>) -> Result<Svd> {
+        self.solve_from(operator, None, run)
+    }
+
+    /// The same, beginning with the columns of `start`.
+    pub fn solve_from(
+        &self,
+        operator: &Operator,
+        start: Option<&Dense>,
+        run: &Run<'_>,
+    ) -> Result<Svd> {
         let defaults = SvdParams::of(self.dim);
         let params = SvdParams {
             oversample: self.oversample.unwrap_or(defaults.oversample),
@@ -133,7 +145,7 @@ impl Solver {
             seed: self.seed,
             ..defaults
         };
-        randomised_svd(operator, &params, run)
+        randomised_svd_from(operator, &params, start, run)
     }
 }
 

@@ -112,6 +112,18 @@ impl Map {
         images
     }
 
+    /// Every number of it.
+    pub fn into_dense(self) -> Dense {
+        match self {
+            Map::Dense(map) => map,
+            Map::Sparse(_) => {
+                let mut dense = Dense::zeros(self.n_rows(), self.n_cols());
+                (0..self.n_rows()).for_each(|i| dense.row_mut(i).copy_from_slice(&self.row(i)));
+                dense
+            }
+        }
+    }
+
     /// The same map with `n` more features whose images are zero.
     pub fn with_zero_rows(self, n: usize) -> Result<Self> {
         Ok(match self {

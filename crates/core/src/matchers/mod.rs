@@ -5,6 +5,7 @@ mod bilinear;
 mod bm25;
 mod direct;
 mod explain;
+mod init;
 mod lexical;
 mod lm;
 mod lsi;
@@ -27,6 +28,7 @@ pub use bilinear::{Bilinear, Maps, PairContribution};
 pub use bm25::{Bm25, Bm25Field};
 pub use direct::Direct;
 pub use explain::{Explanation, Line, PartExplanation};
+pub use init::{Begun, Known};
 pub use lexical::Lexical;
 pub use lm::{Lm, Smoothing};
 pub use lsi::{LsiDt, LsiQd, Similarity};
@@ -106,6 +108,17 @@ impl Matcher {
         judge: Option<&Judge<'_>>,
         run: &Run<'_>,
     ) -> Result<(Self, FitReport)> {
+        Matcher::fit_from(params, counts, None, judge, run)
+    }
+
+    /// Fits `params` to `counts`, beginning with earlier maps ([`Model::begin`]).
+    pub fn fit_from(
+        params: &Params,
+        counts: &Counts,
+        init: Option<Maps>,
+        judge: Option<&Judge<'_>>,
+        run: &Run<'_>,
+    ) -> Result<(Self, FitReport)> {
         Ok(match params {
             Params::Vsm(vsm) => (Matcher::Lexical(vsm.fit(counts)?), FitReport::Lexical),
             Params::Bm25(bm25) => (Matcher::Lexical(bm25.fit(counts)?), FitReport::Lexical),
@@ -114,7 +127,8 @@ impl Matcher {
                 let featurizer = Featurizer::new(counts, &pls.features)?;
                 let data = Weighted::of(counts, &featurizer, pls.weighting, pls.response)?
                     .with_negatives(&pls.negatives, &counts.held_out_documents, pls.seed)?;
-                let (maps, report) = pls.fit(data, run)?;
+                let start = init.map(|maps| maps.l_y.into_dense());
+                let (maps, report) = pls.fit_from(data, start.as_ref(), run)?;
                 let fitted = Bilinear::new(counts, &pls.features, maps)?;
                 (Matcher::Bilinear(Box::new(fitted)), FitReport::Pls(report))
             }
@@ -147,9 +161,9 @@ impl Matcher {
                         let (x, y) = (featurizer.queries(counts)?, data.y.clone());
                         let mut validate =
                             |l_x: &Panels, l_y: &Panels| judge_panels(judge, &x, &y, l_x, l_y, run);
-                        rmls.fit(data, run, Some(&mut validate))?
+                        rmls.fit_from(data, init, run, Some(&mut validate))?
                     }
-                    None => rmls.fit(data, run, None)?,
+                    None => rmls.fit_from(data, init, run, None)?,
                 };
                 let fitted = Bilinear::new(counts, &rmls.features, maps)?;
                 (Matcher::Bilinear(Box::new(fitted)), FitReport::Rmls(report))

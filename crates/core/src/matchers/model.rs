@@ -22,7 +22,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::mix::standardise;
-use super::{Explanation, FitReport, Line, Map, Maps, Matcher, Params, PartExplanation};
+use super::{Explanation, FitReport, Known, Line, Map, Maps, Matcher, Params, PartExplanation};
 use crate::data::{Dataset, Document};
 use crate::features::{Counts, Field, Preparation, QueryTerms, Unread};
 use crate::file::{
@@ -64,6 +64,8 @@ pub struct Trained {
     pub reports: Vec<FitReport>,
     /// The validation score that chose the weights of a mix.
     pub validation: Option<f64>,
+    /// What each part began with, where training went on from a model.
+    pub known: Vec<Option<Known>>,
 }
 
 /// What a model says of itself in its manifest.

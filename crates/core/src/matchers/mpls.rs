@@ -89,6 +89,7 @@ impl Default for Mpls {
             iterations,
             oversample,
             seed,
+            ..
         } = Pls::default();
         Mpls {
             kinds: Kinds::default(),
@@ -178,6 +179,7 @@ impl Mpls {
             iterations: self.iterations,
             oversample: self.oversample,
             seed: self.seed,
+            ..Pls::default()
         }
     }
 

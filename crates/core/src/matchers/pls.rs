@@ -8,7 +8,7 @@ use super::bilinear::Maps;
 use super::lsi::{Solver, check_sigma};
 use crate::features::{Features, Negatives, Response, Weighted, Weighting};
 pub(crate) use crate::linalg::scale_columns;
-use crate::linalg::{Centring, Operator, Svd};
+use crate::linalg::{Centring, Dense, Operator, Svd};
 use crate::{Result, Run};
 
 /// Parameters of PLS.
@@ -122,9 +122,20 @@ impl Pls {
 
     /// Learns the maps from `data`.
     pub fn fit(&self, data: Weighted, run: &Run<'_>) -> Result<(Maps, PlsReport)> {
+        self.fit_from(data, None, run)
+    }
+
+    /// Learns the maps from `data`; the solver begins with the columns of `start`, an earlier
+    /// L_y. The result is the same within the tolerance, after fewer iterations.
+    pub fn fit_from(
+        &self,
+        data: Weighted,
+        start: Option<&Dense>,
+        run: &Run<'_>,
+    ) -> Result<(Maps, PlsReport)> {
         self.check()?;
         let operator = Operator::new(data.x, data.r, data.y, self.centring)?;
-        let mut svd = self.solver().solve(&operator, run)?;
+        let mut svd = self.solver().solve_from(&operator, start, run)?;
         let report = PlsReport::of(&svd);
         if self.sigma > 0.0 {
             let scales: Vec<f32> =

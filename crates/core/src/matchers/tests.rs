@@ -1,6 +1,7 @@
 //! What every matcher must do, and each one's numbers by hand or from elsewhere.
 
 mod bilinear;
+mod init;
 mod lsi;
 mod mpls;
 mod newcomers;

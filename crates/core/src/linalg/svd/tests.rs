@@ -294,3 +294,31 @@ fn memory_grows_with_the_blocks() {
     assert!(small < large / 4);
     assert_eq!(bytes(0, 10, 5), 0);
 }
+
+#[test]
+fn a_start_near_the_answer_saves_iterations_and_changes_nothing_else() {
+    let of = |extra: u32| {
+        let r = random_csr(400, 300, 6, 2).map(|_, _, value| value.abs()).unwrap();
+        // A few more clicks: the log has grown.
+        let more =
+            r.map(|i, j, value| value * if (i as u32 + j) % 50 == extra { 1.3 } else { 1.0 });
+        let (x, y) = (random_csr(400, 200, 5, 1), random_csr(300, 250, 5, 3));
+        Operator::new(x, more.unwrap(), y, Centring::None).unwrap()
+    };
+    let params = SvdParams { tolerance: 1e-4, ..SvdParams::of(8) };
+    let run = Run::silent();
+    let old = randomised_svd(&of(60), &params, &run).unwrap();
+    let (c, zero) = (of(7), Dense::zeros(250, 3));
+    let scratch = randomised_svd(&c, &params, &run).unwrap();
+    let begun = randomised_svd_from(&c, &params, Some(&old.v), &run).unwrap();
+    assert!(scratch.converged && begun.converged);
+    assert!(begun.iterations < scratch.iterations, "{} {}", begun.iterations, scratch.iterations);
+    for (a, b) in scratch.sigma.iter().zip(&begun.sigma) {
+        assert!((a - b).abs() < 1e-4 * scratch.sigma[0], "{a} {b}");
+    }
+    // The very answer needs one iteration to be seen as such; columns of zeros do no harm.
+    let again = randomised_svd_from(&c, &params, Some(&scratch.v), &run).unwrap();
+    assert!(again.iterations <= 2, "{}", again.iterations);
+    let nothing = randomised_svd_from(&c, &params, Some(&zero), &run).unwrap();
+    assert_eq!(nothing, scratch);
+}

@@ -49,7 +49,8 @@ proptest! {
     fn it_is_the_square_loss_at_full_rank_with_documents_as_features(seed in 0u64..100) {
         let data = data(seed);
         let (weights, report) = exact().fit(&data, &Run::silent()).unwrap();
-        let c = Operator::new(data.x, data.r, identity(100), Centring::None).unwrap();
+        let (x, y) = (data.x.clone(), identity(100));
+        let c = Operator::new(data.x, data.r, y.clone(), Centring::None).unwrap();
         let params = SquareParams {
             dim: 12, oversample: 0, lambda_x: report.lambda, lambda_y: 0.0,
             tolerance: 1e-4, max_iterations: 300, max_steps: 500, seed: 1,

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
+use rayon::prelude::*;
+
 use super::half::{Sums, Workshop};
-use super::{Penalty, Rmls, RmlsReport, RmlsStep, START, Start, Validate};
+use super::{INIT, Penalty, Rmls, RmlsReport, RmlsStep, START, Start, Validate};
 use crate::linalg::{
     CENTRING_ERROR, Dense, Operator, Panels, Shape, Side, SvdParams, effective_rank, nothing_there,
-    randomised_svd,
+    randomised_svd_from,
 };
 use crate::matchers::pls::{PlsReport, scale_columns};
 use crate::matchers::{Map, Maps};
@@ -30,11 +32,12 @@ fn name_of(side: Side) -> &'static str {
 pub(super) fn fit(
     params: &Rmls,
     operator: Operator,
+    init: Option<Maps>,
     validate: Option<&mut Validate<'_>>,
     run: &Run<'_>,
 ) -> Result<(Maps, RmlsReport)> {
     let room = Room::of(params, operator.shape(), validate.is_some(), run.memory_left())?;
-    fit_in(room, params, operator, validate, run)
+    fit_in(room, params, operator, init, validate, run)
 }
 
 /// The same with maps that lie where `room` says.
@@ -42,6 +45,7 @@ pub(super) fn fit_in(
     room: Room,
     params: &Rmls,
     operator: Operator,
+    init: Option<Maps>,
     validate: Option<&mut Validate<'_>>,
     run: &Run<'_>,
 ) -> Result<(Maps, RmlsReport)> {
@@ -71,10 +75,22 @@ pub(super) fn fit_in(
         first_ranks: (None, None),
         samples: [None, None],
         sample_rows: sample_rows(&operator, params.dim),
+        init_steps: 0,
     };
-    let pair = match params.start {
-        Start::Random => fit.start_random(run)?,
-        Start::Spectral => fit.start_spectral(run)?,
+    let begun = match init {
+        Some(maps) => Some(fit.describe_init(maps)?),
+        None => None,
+    };
+    let pair = match (params.start, begun) {
+        (Start::Random, None) => fit.start_random(run)?,
+        (Start::Random, Some(pair)) => fit.sweep_on(pair, None, run)?,
+        (Start::Spectral, None) => fit.start_spectral(None, run)?,
+        (Start::Spectral, Some(pair)) => {
+            fit.keep_best(&pair)?;
+            let begin = pair.y.to_dense()?;
+            drop(pair);
+            fit.start_spectral(Some(begin), run)?
+        }
     };
     if fit.best.is_none() {
         return Err(Error::Empty {
@@ -170,6 +186,8 @@ struct Fit<'a, 'v> {
     /// Some rows of L_x and of L_y as they are now.
     samples: [Option<Sample>; 2],
     sample_rows: usize,
+    /// 1 if the first step are earlier maps.
+    init_steps: usize,
 }
 
 /// Some rows of a map, always the same ones, and what was found in them.
@@ -185,25 +203,35 @@ impl Fit<'_, '_> {
         let (d_x, d_y) = (self.workshop.operator.d_x(), self.workshop.operator.d_y());
         let y = Panels::random(d_y, params.dim, params.seed, params.theta_y as f32);
         if params.penalty == Penalty::Absolute {
-            let mut row = vec![0.0; params.dim];
-            let l1 = |i: usize| {
-                y.row_into(i, &mut row);
-                super::row::l1(&row)
-            };
-            // The mean over a sample stands for all rows: it only enters the first objective.
-            let mean = (0..d_y.min(SAMPLE)).map(l1).sum::<f64>() / d_y.clamp(1, SAMPLE) as f64;
-            self.penalties.1 = params.gamma * mean * d_y as f64;
+            self.penalties.1 = params.gamma * l1(&y);
         }
         self.sample(Side::Y, &y, 1.0);
         let x = Panels::new(d_x, params.dim);
         self.sweep_on(Pair { x, y }, None, run)
     }
 
-    fn start_spectral(&mut self, run: &Run<'_>) -> Result<Pair> {
+    /// Earlier maps are the first step, as they are.
+    fn describe_init(&mut self, maps: Maps) -> Result<Pair> {
+        let x = Panels::from_dense(&maps.l_x.into_dense())?;
+        let y = Panels::from_dense(&maps.l_y.into_dense())?;
+        if self.params.penalty == Penalty::Absolute {
+            self.penalties = (self.params.beta * l1(&x), self.params.gamma * l1(&y));
+        }
+        self.sample(Side::X, &x, share(x.filled(), &x));
+        self.sample(Side::Y, &y, share(y.filled(), &y));
+        let inner = self.workshop.inner(&x, &y)?;
+        let pair = Pair { x, y };
+        self.describe(INIT.into(), 0, inner, 0.0, &pair)?;
+        self.init_steps = 1;
+        Ok(pair)
+    }
+
+    fn start_spectral(&mut self, begin: Option<Dense>, run: &Run<'_>) -> Result<Pair> {
         let params = self.params;
         let defaults = SvdParams::of(params.dim);
         let svd_params = SvdParams { tolerance: params.tolerance, seed: params.seed, ..defaults };
-        let svd = randomised_svd(self.workshop.operator, &svd_params, run)?;
+        let svd = randomised_svd_from(self.workshop.operator, &svd_params, begin.as_ref(), run)?;
+        drop(begin);
         self.report.spectral = Some(PlsReport::of(&svd));
         let (x, y) = (Panels::from_dense(&svd.u)?, Panels::from_dense(&svd.v)?);
         drop(svd.u);
@@ -368,10 +396,15 @@ impl Fit<'_, '_> {
         // Both sides are thresholded once L_y has been updated; before that, only where the
         // start was.
         let last = self.report.steps.len() - 1;
+        // Earlier maps obey if they were made with this penalty, which `Model` sees to; a random
+        // start that goes on from them obeys on both sides at once.
+        let since = last.saturating_sub(self.init_steps);
         let obeys = match (self.params.penalty, self.params.start) {
+            _ if self.report.steps[last].step == INIT => true,
+            (_, Start::Random) if self.init_steps > 0 => true,
             (Penalty::None, _) | (Penalty::Relative | Penalty::Bound, Start::Spectral) => true,
-            (Penalty::Absolute, Start::Spectral) => last >= 2,
-            (_, Start::Random) => last >= 1,
+            (Penalty::Absolute, Start::Spectral) => since >= 2,
+            (_, Start::Random) => since >= 1,
         };
         let better = match (&self.best, validation) {
             (Some(best), Some(score)) => score > best.score,
@@ -412,6 +445,17 @@ impl Fit<'_, '_> {
         }
         if size > 0.0 { (moved / size).sqrt() } else { 1.0 }
     }
+}
+
+/// Σ_i |l_i|₁, the rows in order.
+fn l1(map: &Panels) -> f64 {
+    let of_row = |row: &mut Vec<f32>, i: usize| {
+        map.row_into(i, row);
+        super::row::l1(row)
+    };
+    let rows: Vec<f64> =
+        (0..map.n_rows()).into_par_iter().map_init(|| vec![0.0; map.n_cols()], of_row).collect();
+    rows.into_iter().sum()
 }
 
 fn share(filled: u64, map: &Panels) -> f64 {

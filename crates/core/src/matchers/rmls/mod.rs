@@ -29,6 +29,8 @@ use crate::{Error, Result, Run};
 
 /// The name of the step before the first sweep.
 const START: &str = "start";
+/// The name of the step that earlier maps are.
+const INIT: &str = "earlier maps";
 
 /// Parameters of RMLS.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -183,6 +185,11 @@ impl RmlsReport {
                 step.step, step.effective_rank_x, step.effective_rank_y
             ));
         }
+        if kept == INIT {
+            warnings.push(
+                "no sweep is better than the earlier maps: they are kept, and features that they did not know count nothing".into(),
+            );
+        }
         if kept == START && self.steps.len() > 1 {
             warnings.push(
                 "no sweep is better than the spectral start: this is PLS with its rows scaled"
@@ -275,8 +282,22 @@ impl Rmls {
         run: &Run<'_>,
         validate: Option<&mut Validate<'_>>,
     ) -> Result<(Maps, RmlsReport)> {
+        self.fit_from(data, None, run, validate)
+    }
+
+    /// Learns the maps from `data`, beginning with earlier maps. They are the first step, as
+    /// they are. After a random start the sweeps go on from them; after a spectral start, from
+    /// which sweeping on would only collapse, the singular vectors are sought anew, beginning
+    /// with the earlier L_y.
+    pub fn fit_from(
+        &self,
+        data: Weighted,
+        init: Option<Maps>,
+        run: &Run<'_>,
+        validate: Option<&mut Validate<'_>>,
+    ) -> Result<(Maps, RmlsReport)> {
         self.check()?;
         let operator = Operator::new(data.x, data.r, data.y, self.centring)?;
-        fit::fit(self, operator, validate, run)
+        fit::fit(self, operator, init, validate, run)
     }
 }

@@ -76,7 +76,7 @@ fn sweeps_do_what_the_formula_says_and_alike_at_any_thread_count() {
     for penalty in [Penalty::None, Penalty::Absolute, Penalty::Relative, Penalty::Bound] {
         let params = Rmls { sweeps: 1, ..params(penalty) };
         let (maps, report) = same_at_any_thread_count(|| {
-            fit_in(IN_MEMORY, &params, operator(), None, &Run::silent()).unwrap()
+            fit_in(IN_MEMORY, &params, operator(), None, None, &Run::silent()).unwrap()
         });
         let start = Panels::random(1700, 70, params.seed, params.theta_y as f32);
         let l_y = Naive::of_dense(&start.to_dense().unwrap());
@@ -117,7 +117,8 @@ fn sweeps_do_what_the_formula_says_and_alike_at_any_thread_count() {
 #[test]
 fn sparse_maps_come_out_sparse() {
     let (maps, _) =
-        fit_in(IN_MEMORY, &params(Penalty::Relative), operator(), None, &Run::silent()).unwrap();
+        fit_in(IN_MEMORY, &params(Penalty::Relative), operator(), None, None, &Run::silent())
+            .unwrap();
     assert!(matches!((maps.l_x, maps.l_y), (Map::Sparse(_), Map::Sparse(_))));
 }
 
@@ -134,7 +135,7 @@ fn where_the_maps_lie_does_not_change_a_bit() {
                 calls += 1;
                 Ok(if calls == 3 { 1.0 } else { 0.0 })
             };
-            fit_in(room, &params, operator(), Some(&mut validate), &run).unwrap()
+            fit_in(room, &params, operator(), None, Some(&mut validate), &run).unwrap()
         };
         let expected = fit(IN_MEMORY);
         assert_eq!(expected.1.best, 2);
@@ -147,7 +148,7 @@ fn where_the_maps_lie_does_not_change_a_bit() {
 #[test]
 fn maps_that_outgrow_their_room_end_the_fit_with_advice() {
     let room = Room { maps: 40_000, ..IN_MEMORY };
-    let error = fit_in(room, &params(Penalty::Relative), operator(), None, &Run::silent());
+    let error = fit_in(room, &params(Penalty::Relative), operator(), None, None, &Run::silent());
     let message = error.err().unwrap().to_string();
     assert!(message.contains("not enough memory: after "), "{message}");
     assert!(message.contains("raise the penalty"), "{message}");

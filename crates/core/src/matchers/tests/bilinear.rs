@@ -80,7 +80,7 @@ fn pls_scores_carry_sigma_when_asked() {
 }
 
 /// A log of two overlapping groups with non-negative weights.
-fn two_groups() -> Weighted {
+pub(super) fn two_groups() -> Weighted {
     let x: [&[f32]; 4] = [&[1.0, 0.2, 0.0], &[0.8, 0.0, 0.1], &[0.0, 1.0, 0.5], &[0.1, 0.0, 1.0]];
     let y: [&[f32]; 3] = [&[1.0, 0.0, 0.3, 0.0], &[0.0, 1.0, 0.2, 0.1], &[0.0, 0.1, 0.0, 1.0]];
     let r = Csr::from_triplets(

@@ -1,0 +1,129 @@
+//! Documents that a model meets after training: read from JSON lines and scored by their
+//! words, without training again.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use liken::Run;
+use liken::data::{Document, text_lines};
+use liken::matchers::Model;
+use serde_json::{Map, Value};
+
+use crate::console::Console;
+use crate::output::counted;
+
+/// Documents beside those of training.
+#[derive(Args)]
+pub struct NewcomerArgs {
+    /// More documents, which training did not know, as JSON lines with an id and fields like
+    /// those of training; they are scored by their words.
+    #[arg(long, value_name = "FILE")]
+    documents: Option<PathBuf>,
+}
+
+impl NewcomerArgs {
+    /// The file of documents, if there is one.
+    pub fn path(&self) -> Option<&PathBuf> {
+        self.documents.as_ref()
+    }
+
+    /// Opens the model at `path` and adds the documents; they come back as well.
+    pub fn open(&self, path: &Path, console: &Console) -> anyhow::Result<(Model, Vec<Document>)> {
+        let model = console.run(|_| Model::open(path))?;
+        let Some(path) = &self.documents else { return Ok((model, Vec::new())) };
+        let fields = &model.counts.preparation.fields;
+        let documents = console.run(|run| read_documents(path, None, fields, run))?;
+        if documents.is_empty() {
+            console.warn(format!("{}: no document in it", path.display()));
+        }
+        warn_about_known(path, &documents, &model, console);
+        let first = model.counts.n_docs();
+        let model = model.with_documents(&documents)?;
+        let blank: Vec<String> = (first..model.counts.n_docs())
+            .filter(|&doc| model.counts.docs.row(doc).is_empty())
+            .map(|doc| model.counts.doc_ids[doc].clone())
+            .collect();
+        if !blank.is_empty() {
+            let documents = counted(
+                blank.len(),
+                "document has no word that the model knows",
+                "documents have no word that the model knows",
+            );
+            console.warn(format!("{}: {documents}: {}", path.display(), some(&blank)));
+        }
+        Ok((model, documents))
+    }
+}
+
+/// Says which of the documents the model knows already.
+pub fn warn_about_known(path: &Path, documents: &[Document], model: &Model, console: &Console) {
+    let known: HashSet<&str> = model.counts.doc_ids.iter().map(String::as_str).collect();
+    let ids = documents.iter().map(|document| document.id.clone());
+    let known: Vec<String> = ids.filter(|id| known.contains(id.as_str())).collect();
+    if !known.is_empty() {
+        let documents = counted(
+            known.len(),
+            "document is known to the model, which keeps the text of training",
+            "documents are known to the model, which keeps the texts of training",
+        );
+        console.warn(format!("{}: {documents}: {}", path.display(), some(&known)));
+    }
+}
+
+/// The first few, for a message.
+pub fn some(names: &[String]) -> String {
+    let more = if names.len() > 5 { ", …" } else { "" };
+    format!("{}{more}", names[..names.len().min(5)].join(", "))
+}
+
+/// Reads the documents whose ids are `wanted`, or all; `fields` are those that the model reads.
+pub fn read_documents(
+    path: &Path,
+    wanted: Option<&HashSet<&str>>,
+    fields: &[String],
+    run: &Run<'_>,
+) -> liken::Result<Vec<Document>> {
+    let mut documents = Vec::new();
+    let mut lines: HashMap<String, u64> = HashMap::new();
+    for line in text_lines(path, *run)? {
+        let (number, line) = line?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let wrong = |expected: &str, found: String| liken::Error::Line {
+            path: path.to_owned(),
+            line: number,
+            expected: expected.to_owned(),
+            found,
+            advice: "expected one document a line, as {\"id\": \"d1\", \"title\": \"…\"}".into(),
+        };
+        let mut object: Map<String, Value> = serde_json::from_str(&line)
+            .map_err(|error| wrong("a JSON object", error.to_string()))?;
+        let id = match object.remove("id").or_else(|| object.remove("_id")) {
+            Some(Value::String(id)) => id,
+            Some(Value::Number(id)) => id.to_string(),
+            other => {
+                let found = other.map_or("none".to_owned(), |value| value.to_string());
+                return Err(wrong("an id, in the field id or _id", found));
+            }
+        };
+        if wanted.is_some_and(|wanted| !wanted.contains(id.as_str())) {
+            continue;
+        }
+        if let Some(first) = lines.insert(id.clone(), number) {
+            return Err(wrong("each document once", format!("{id:?} again, as in line {first}")));
+        }
+        // As the import of BEIR folders does.
+        let has = |name: &str| fields.iter().any(|field| field == name);
+        if has("body")
+            && !has("text")
+            && !object.contains_key("body")
+            && let Some(text) = object.remove("text")
+        {
+            object.insert("body".into(), text);
+        }
+        documents.push(Document { id, fields: object });
+    }
+    Ok(documents)
+}
