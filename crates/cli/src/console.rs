@@ -43,6 +43,7 @@ pub struct Console {
     bar: ProgressBar,
     stage: Mutex<String>,
     last: Mutex<Instant>,
+    quiet: bool,
 }
 
 impl Console {
@@ -62,7 +63,8 @@ impl Console {
         let bar = ProgressBar::with_draw_target(None, target);
         let style = ProgressStyle::with_template("{spinner} {msg} {wide_bar} {percent}% {eta}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Console { bar, stage: Mutex::new(String::new()), last: Mutex::new(Instant::now()) }
+        let (stage, last) = (Mutex::new(String::new()), Mutex::new(Instant::now()));
+        Console { bar, stage, last, quiet }
     }
 
     /// Calls `work` with a [`Run`] that shows its progress here and stops on Ctrl-C.
@@ -96,6 +98,15 @@ impl Console {
         self.bar.suspend(|| {
             let _ = writeln!(io::stderr(), "warning: {text}");
         });
+    }
+
+    /// Writes a remark to stderr, unless quiet.
+    pub fn note(&self, text: impl Display) {
+        if !self.quiet {
+            self.bar.suspend(|| {
+                let _ = writeln!(io::stderr(), "{text}");
+            });
+        }
     }
 
     /// Standard output, buffered by line blocks; a closed pipe shows as an error that

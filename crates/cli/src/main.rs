@@ -1,5 +1,6 @@
 //! The binary `liken`: one verb a file.
 
+mod bound;
 mod compare;
 mod console;
 mod demo;
@@ -13,6 +14,7 @@ mod import_formats;
 mod info;
 mod newcomers;
 mod output;
+mod plan;
 mod presets;
 mod rerank;
 mod run;
@@ -20,6 +22,7 @@ mod runs;
 mod search;
 mod settings;
 mod similar;
+mod size;
 mod stats;
 mod synth;
 mod tables;
@@ -83,10 +86,12 @@ enum Verb {
     Demo(demo::DemoArgs),
     Import(Box<import::ImportArgs>),
     Stats(stats::StatsArgs),
+    Plan(Box<plan::PlanArgs>),
     Train(train::TrainArgs),
     Tune(Box<tune::TuneArgs>),
     Compare(Box<compare::CompareArgs>),
     Eval(Box<eval::EvalArgs>),
+    Bound(bound::BoundArgs),
     Experiment(experiment::ExperimentArgs),
     Search(search::SearchArgs),
     Similar(similar::SimilarArgs),
@@ -117,6 +122,8 @@ fn main() -> ExitCode {
     let result: anyhow::Result<()> = match &cli.verb {
         Verb::Demo(args) => demo::run(args, &console),
         Verb::Import(args) => import::run(args, &console),
+        Verb::Plan(args) => plan::run(args, &console),
+        Verb::Bound(args) => bound::run(args, &console),
         Verb::Stats(args) => stats::run(args, &console),
         Verb::Train(args) => train::run(args, &console),
         Verb::Tune(args) => tune::run(args, &console),

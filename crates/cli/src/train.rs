@@ -6,15 +6,18 @@ use std::time::Instant;
 
 use clap::Args;
 use liken::data::Dataset;
+use liken::features::Counts;
 use liken::file::NewFolder;
 use liken::matchers::{
     FitReport, METHODS, Mixture, Model, ParamDoc, Params, PlsReport, Trained, preparation_docs,
 };
-use liken::training;
+use liken::training::{self, Begin};
 
 use crate::console::{Console, Usage};
 use crate::output::{Format, Grid, TableFormat, grouped, json, typed};
+use crate::plan::announce;
 use crate::settings::{ParamArgs, TextArgs, resolve};
+use crate::size::parse_size;
 
 /// Learn a model from a dataset.
 #[derive(Args)]
@@ -52,6 +55,11 @@ pub struct TrainArgs {
     #[arg(long, value_name = "MODEL")]
     init: Option<PathBuf>,
 
+    /// Memory that training may take, as in 500MiB or 20GiB; what would not fit is refused
+    /// before it starts [default: four fifths of what is free].
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    max_memory: Option<u64>,
+
     #[command(flatten)]
     params: ParamArgs,
 
@@ -85,6 +93,8 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
         let message = format!("--dim is for learnt models (pls, rmls); {method} learns nothing");
         return Err(Usage(message).into());
     }
+    let before =
+        |counts: &Counts, judged: u64| announce(counts, &params, judged, args.max_memory, console);
     let started = Instant::now();
     let trained = console.run(|run| {
         let dataset = Dataset::open(path)?;
@@ -96,7 +106,7 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
             &settings.preparation,
             &mixture,
             &params,
-            init.as_ref(),
+            &Begin { init: init.as_ref(), before: Some(&before) },
             run,
         )?;
         trained.save_in(folder, started.elapsed())?;

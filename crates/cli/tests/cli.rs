@@ -3,6 +3,8 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
+#[path = "cli/bound.rs"]
+mod bound;
 #[path = "cli/compare.rs"]
 mod compare;
 #[path = "cli/damaged.rs"]
@@ -33,6 +35,8 @@ mod info;
 mod manners;
 #[path = "cli/place.rs"]
 mod place;
+#[path = "cli/plan.rs"]
+mod plan;
 #[path = "cli/real.rs"]
 mod real;
 #[path = "cli/rerank.rs"]

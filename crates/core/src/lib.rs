@@ -55,6 +55,7 @@ pub mod ranking;
 
 pub mod experiment;
 pub mod export;
+pub mod plan;
 pub mod synth;
 pub mod training;
 pub mod tuning;

@@ -22,27 +22,58 @@ pub fn train(
     params: &[Params],
     run: &Run<'_>,
 ) -> Result<Trained> {
-    train_from(dataset, preparation, mixture, params, None, run)
+    train_from(dataset, preparation, mixture, params, &Begin::default(), run)
 }
 
-/// Trains as [`train`] does; every part that learns begins with what `init` has learnt.
+/// How training begins.
+#[derive(Default, Clone, Copy)]
+pub struct Begin<'a> {
+    /// Every part that learns begins with what this model has learnt.
+    pub init: Option<&'a Model>,
+    /// Called once the text is counted, before anything is fitted: the place to look at what
+    /// it will take ([`crate::plan`]) and to refuse.
+    pub before: Option<&'a Before<'a>>,
+}
+
+/// What [`Begin::before`] is: told of the counts and of the scores that validation looks at.
+pub type Before<'a> = dyn Fn(&Counts, u64) -> Result<()> + 'a;
+
+/// How many scores validation looks at when it judges a step of a fit.
+pub fn scores_judged(dataset: &Dataset, counts: &Counts) -> u64 {
+    validation(dataset, counts, Candidates::Auto, Variant::default()).judged_scores()
+}
+
+fn validation<'a>(
+    dataset: &'a Dataset,
+    counts: &Counts,
+    candidates: Candidates,
+    variant: Variant,
+) -> Task<'a> {
+    Task::new(dataset, HeldOut::Validation, &counts.doc_ids, candidates, variant)
+}
+
+/// Trains as [`train`] does, and begins as `begin` says.
 pub fn train_from(
     dataset: &Dataset,
     preparation: &Preparation,
     mixture: &Mixture,
     params: &[Params],
-    init: Option<&Model>,
+    begin: &Begin<'_>,
     run: &Run<'_>,
 ) -> Result<Trained> {
     check_comparable(dataset, std::slice::from_ref(mixture), None)?;
     // How many parts before this one have its method.
     let nth = |p: usize| params[..p].iter().filter(|q| q.name() == params[p].name()).count();
+    let init = begin.init;
     if let Some(init) = init {
         for (p, params) in params.iter().enumerate() {
             init.check_begin(params, nth(p), preparation)?;
         }
     }
     let counts = Counts::of(dataset, preparation, run)?;
+    if let Some(before) = begin.before {
+        before(&counts, scores_judged(dataset, &counts))?;
+    }
     let mut begun = Vec::with_capacity(params.len());
     for (p, params) in params.iter().enumerate() {
         begun.push(match init {
@@ -64,13 +95,7 @@ pub fn train_from(
         seed: 1,
     };
     let begun = begun.into_iter().map(|begun| begun.map(|begun| begun.maps)).collect();
-    let task = Task::new(
-        dataset,
-        HeldOut::Validation,
-        &counts.doc_ids,
-        compare.candidates,
-        compare.variant,
-    );
+    let task = validation(dataset, &counts, compare.candidates, compare.variant);
     let (contenders, reports) = fit_each(&task, &counts, &named, begun, run)?;
     let tuned = tune_weights(dataset, &counts, &contenders, mixture, &compare, run)?;
     let parts = contenders
@@ -96,7 +121,7 @@ pub fn fit_all(
     variant: Variant,
     run: &Run<'_>,
 ) -> Result<(Vec<Contender>, Vec<FitReport>)> {
-    let task = Task::new(dataset, HeldOut::Validation, &counts.doc_ids, candidates, variant);
+    let task = validation(dataset, counts, candidates, variant);
     fit_each(&task, counts, models, models.iter().map(|_| None).collect(), run)
 }
 

@@ -15,6 +15,7 @@
 //! # Ok::<(), liken::Error>(())
 //! ```
 
+mod bound;
 mod cells;
 mod compare;
 mod measure;
@@ -29,6 +30,7 @@ mod variant;
 #[cfg(test)]
 mod tests;
 
+pub use bound::{Bound, Constants, Gap, RowNorms, Sample, bounds};
 pub use cells::{Against, Cell, cells};
 pub use compare::{
     CLICK_BINS, CompareParams, Comparison, ComparisonRow, Contender, Weights, check_comparable,

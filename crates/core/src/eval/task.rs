@@ -131,6 +131,13 @@ impl<'a> Task<'a> {
         measures.iter().map(|measure| measure.of(&hits, judged, &self.variant)).collect()
     }
 
+    /// How many scores a judge looks at.
+    pub(crate) fn judged_scores(&self) -> u64 {
+        let step = self.queries.len().div_ceil(JUDGED_QUERIES).max(1);
+        let places = (0..self.queries.len()).step_by(step);
+        places.map(|at| self.docs(at).map_or(self.tie_rank.len(), <[u32]>::len) as u64).sum()
+    }
+
     /// A judge of scores: their mean `measure`, over some of the queries if there are very many.
     /// Nothing if there is no query to judge by.
     pub fn judge(&self, measure: Measure) -> Option<impl Fn(&Score<'_>) -> f64> {

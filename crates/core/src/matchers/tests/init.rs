@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::linalg::Dense;
+use crate::training::Begin;
 
 /// The checkerboard, and the same log later: its queries in another order, one more of each
 /// group, one more document of each group, and words that nobody used before.
@@ -31,7 +32,8 @@ fn grown(path: &Path) -> (Dataset, Dataset) {
 fn go_on(data: &Dataset, name: &str, params: Params, init: Option<&Model>) -> Result<Trained> {
     let mixture = Mixture::parse(name).unwrap();
     let (prepared, run) = (Preparation::default(), Run::silent());
-    crate::training::train_from(data, &prepared, &mixture, &[params], init, &run)
+    let begin = Begin { init, ..Begin::default() };
+    crate::training::train_from(data, &prepared, &mixture, &[params], &begin, &run)
 }
 
 #[test]
@@ -188,8 +190,9 @@ fn a_model_of_another_kind_is_refused_with_what_differs() {
     ] {
         let params = [small("rmls")];
         let run = Run::silent();
+        let begin = Begin { init: Some(&old), ..Begin::default() };
         let refused =
-            crate::training::train_from(&after, &prepared, &mixture, &params, Some(&old), &run);
+            crate::training::train_from(&after, &prepared, &mixture, &params, &begin, &run);
         let said = refused.err().unwrap().to_string();
         assert!(said.contains(word), "{said}");
     }

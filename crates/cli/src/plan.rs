@@ -1,0 +1,304 @@
+//! `liken plan`: memory, seconds and disk of a fit before it is begun; and what `liken train`
+//! says and refuses by the same reckoning.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use liken::data::Dataset;
+use liken::features::Counts;
+use liken::file::NewFile;
+use liken::matchers::{Mixture, Params};
+use liken::memory;
+use liken::plan::{Bytes, Machine, Plan, Rates, Shape};
+use liken::training::scores_judged;
+
+use crate::console::{Console, Usage};
+use crate::output::{Format, Grid, TableFormat, grouped, json};
+use crate::settings::{ParamArgs, TextArgs, resolve};
+
+/// Seconds that a calibration takes, and those of a quick look.
+const THOROUGH: f64 = 8.0;
+const QUICK: f64 = 1.0;
+
+/// Say what a fit would take: memory, seconds and disk.
+#[derive(Args)]
+#[command(after_help = "\
+The size is that of a dataset, or of the numbers given: queries, documents, features and
+non-zeros as `liken stats` names them (n_x, n_y, d_x, d_y, n_x·c_x, n_y·c_y, n_x·ñ^y). Seconds
+follow from the rates of this machine, which --calibrate measures once and keeps in the user's
+cache; without, a quick look is taken each time.
+
+Examples:
+  liken plan --calibrate
+  liken plan DATASET --dim 1000
+  liken plan DATASET --methods rmls --set start=random --set sweeps=10
+  liken plan --queries 94022 --documents 111631 --query-features 213535 --doc-features 195926 \\
+    --nnz-x 376088 --nnz-y 658623 --nnz-r 163598 --dim 1000")]
+pub struct PlanArgs {
+    /// Dataset folder to count; else give the numbers.
+    #[arg(conflicts_with_all = ["queries", "n_docs", "query_features", "doc_features", "nnz_x", "nnz_y", "nnz_r"],
+        required_unless_present_any = ["queries", "calibrate"])]
+    dataset: Option<PathBuf>,
+
+    /// Training queries.
+    #[arg(long, value_name = "N", requires_all = ["n_docs", "query_features", "doc_features", "nnz_x", "nnz_y", "nnz_r"])]
+    queries: Option<u64>,
+
+    /// Documents.
+    #[arg(id = "n_docs", long = "documents", value_name = "N", requires = "queries")]
+    documents: Option<u64>,
+
+    /// Query features.
+    #[arg(long, value_name = "N", requires = "queries")]
+    query_features: Option<u64>,
+
+    /// Document features.
+    #[arg(long, value_name = "N", requires = "queries")]
+    doc_features: Option<u64>,
+
+    /// Non-zeros of all queries.
+    #[arg(long, value_name = "N", requires = "queries")]
+    nnz_x: Option<u64>,
+
+    /// Non-zeros of all documents.
+    #[arg(long, value_name = "N", requires = "queries")]
+    nnz_y: Option<u64>,
+
+    /// Training pairs.
+    #[arg(long, value_name = "N", requires = "queries")]
+    nnz_r: Option<u64>,
+
+    /// Methods to plan for.
+    #[arg(long, value_name = "M,M", value_delimiter = ',', default_value = "bm25,pls,rmls")]
+    methods: Vec<String>,
+
+    /// Sweeps of rmls, as --set rmls.sweeps=N.
+    #[arg(long, value_name = "N")]
+    sweeps: Option<usize>,
+
+    #[command(flatten)]
+    params: ParamArgs,
+
+    #[command(flatten)]
+    text: TextArgs,
+
+    /// Measure this machine and keep what was found.
+    #[arg(long)]
+    calibrate: bool,
+
+    /// How to print it.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub fn run(args: &PlanArgs, console: &Console) -> anyhow::Result<()> {
+    let mut models = Vec::new();
+    let mixtures =
+        args.methods.iter().map(|name| Mixture::parse(name)).collect::<Result<Vec<_>, _>>()?;
+    let settings = resolve(&args.text, &args.params, &mixtures)?;
+    for (name, mut params) in settings.models {
+        if let (Params::Rmls(rmls), Some(sweeps)) = (&mut params, args.sweeps) {
+            rmls.sweeps = sweeps;
+        }
+        params.check()?;
+        models.push((name, params));
+    }
+    let machine = if args.calibrate { calibrate(console)? } else { Known::here(console)? };
+    let plans: Vec<Plan> = match (&args.dataset, args.shape()) {
+        (Some(path), _) => console.run(|run| {
+            let dataset = Dataset::open(path)?;
+            let counts = Counts::of(&dataset, &settings.preparation, run)?;
+            let judged = scores_judged(&dataset, &counts);
+            Ok(plans_of(&counts, &models, judged, Some(machine.rates())))
+        })?,
+        (None, Some(shape)) => {
+            let plan = |(_, params): &(String, Params)| {
+                let dim = dim_of(params).unwrap_or(1);
+                let shape = Shape { dim, ..shape };
+                shape.check()?;
+                Ok(shape.plan(params, Some(machine.rates())))
+            };
+            models.iter().map(plan).collect::<liken::Result<_>>()?
+        }
+        (None, None) => Vec::new(),
+    };
+    let mut out = console.out();
+    match args.format {
+        Format::Json => json(
+            &mut out,
+            &serde_json::json!({ "machine": machine.machine, "measured": machine.how, "plans": plans }),
+        )?,
+        Format::Table => {
+            machine.print(&mut out)?;
+            for plan in &plans {
+                writeln!(out)?;
+                print(&mut out, plan)?;
+            }
+        }
+    }
+    Ok(out.flush()?)
+}
+
+impl PlanArgs {
+    fn shape(&self) -> Option<Shape> {
+        Some(Shape {
+            n_queries: self.queries?,
+            n_docs: self.documents?,
+            d_x: self.query_features?,
+            d_y: self.doc_features?,
+            nnz_x: self.nnz_x?,
+            nnz_y: self.nnz_y?,
+            nnz_r: self.nnz_r?,
+            dim: 1,
+            judged: 0,
+        })
+    }
+}
+
+fn dim_of(params: &Params) -> Option<u64> {
+    match params {
+        Params::Pls(pls) => Some(pls.dim as u64),
+        Params::Rmls(rmls) => Some(rmls.dim as u64),
+        _ => None,
+    }
+}
+
+fn plans_of(
+    counts: &Counts,
+    models: &[(String, Params)],
+    judged: u64,
+    rates: Option<&Rates>,
+) -> Vec<Plan> {
+    let learnt = |params: &Params| Shape::of(counts, params, judged);
+    // What learns nothing has the words of the shape, whatever their weights.
+    let words = Shape::of(counts, &Params::Pls(Default::default()), 0);
+    let plan = |(_, params): &(String, Params)| {
+        learnt(params).or(words).map(|shape| shape.plan(params, rates))
+    };
+    models.iter().filter_map(plan).collect()
+}
+
+fn print(out: &mut impl Write, plan: &Plan) -> anyhow::Result<()> {
+    let seconds = plan.total_seconds().map_or(String::new(), |s| format!(", {s:.1} s"));
+    writeln!(
+        out,
+        "{}: {} of memory, {} on disk{seconds}",
+        plan.method,
+        Bytes(plan.total),
+        Bytes(plan.disk)
+    )?;
+    let mut grid = Grid::new(["", "for"]).left(&[1]);
+    for (what, bytes) in &plan.lines {
+        grid.row([Bytes(*bytes).to_string(), what.clone()]);
+    }
+    for (what, seconds) in plan.seconds.iter().flatten() {
+        grid.row([format!("{seconds:.1} s"), what.clone()]);
+    }
+    Ok(grid.write(out, TableFormat::Table)?)
+}
+
+/// The machine, and how it is known.
+struct Known {
+    machine: Machine,
+    how: String,
+}
+
+impl Known {
+    /// What a calibration kept, if it was on this machine; else a quick look.
+    fn here(console: &Console) -> anyhow::Result<Self> {
+        if let Some(machine) = kept() {
+            return Ok(Known { machine, how: "by calibration".into() });
+        }
+        let machine = console.run(|run| Machine::measure(QUICK, &std::env::temp_dir(), run))?;
+        let how = "just now, in about a second; --calibrate looks longer and keeps it".into();
+        Ok(Known { machine, how })
+    }
+
+    fn rates(&self) -> &Rates {
+        &self.machine.rates
+    }
+
+    fn print(&self, out: &mut impl Write) -> anyhow::Result<()> {
+        let Machine { processor, threads, rates, one_thread } = &self.machine;
+        writeln!(out, "{processor}, {threads} threads, measured {}", self.how)?;
+        let mut grid = Grid::new(["rate", "all threads", "one thread", ""]).left(&[3]);
+        let giga = |x: f64| format!("{:.2}", x / 1e9);
+        for (name, all, one, unit) in [
+            ("gather, in the cache", giga(rates.gather_near), giga(one_thread.gather_near), "GB/s"),
+            ("gather, beyond it", giga(rates.gather_far), giga(one_thread.gather_far), "GB/s"),
+            ("stream", giga(rates.stream), giga(one_thread.stream), "GB/s"),
+            (
+                "dense product, f64",
+                format!("{:.1}", rates.gemm),
+                format!("{:.1}", rates.gemm_one),
+                "Gflop/s",
+            ),
+            ("disk, with checksum", giga(rates.disk), giga(one_thread.disk), "GB/s"),
+            (
+                "terms of text",
+                grouped(rates.terms as u64),
+                grouped(one_thread.terms as u64),
+                "a second",
+            ),
+        ] {
+            grid.row([name.to_owned(), all, one, unit.to_owned()]);
+        }
+        Ok(grid.write(out, TableFormat::Table)?)
+    }
+}
+
+fn calibrate(console: &Console) -> anyhow::Result<Known> {
+    let Some(path) = cache() else {
+        let message = "--calibrate: there is no place to keep it; set XDG_CACHE_HOME or HOME";
+        return Err(Usage(message.into()).into());
+    };
+    // Files are measured where models are written, as a rule.
+    let machine = console.run(|run| Machine::measure(THOROUGH, Path::new("."), run))?;
+    let file = NewFile::create(&path)?;
+    serde_json::to_writer_pretty(file.writer()?, &machine)?;
+    file.commit()?;
+    Ok(Known { machine, how: format!("now, kept in {}", path.display()) })
+}
+
+/// Where the calibration lies.
+fn cache() -> Option<PathBuf> {
+    let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let folder = named("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| named("HOME").map(|home| Path::new(&home).join(".cache")))?;
+    folder.is_absolute().then(|| folder.join("liken").join("machine.json"))
+}
+
+/// What was measured on this machine, for as many threads as are in use.
+fn kept() -> Option<Machine> {
+    let text = std::fs::read_to_string(cache()?).ok()?;
+    let machine: Machine = serde_json::from_str(&text).ok()?;
+    let one = Machine { threads: 1, rates: machine.one_thread, ..machine.clone() };
+    [machine, one].into_iter().find(Machine::is_this)
+}
+
+/// Fits above this size announce themselves.
+const LARGE: u64 = 256 << 20;
+
+/// Says what the fits will take before they start, if it is much, and refuses what does not fit
+/// into `limit` bytes, or four fifths of what is free.
+pub fn announce(
+    counts: &Counts,
+    params: &[Params],
+    judged: u64,
+    limit: Option<u64>,
+    console: &Console,
+) -> liken::Result<()> {
+    let limit = limit.unwrap_or_else(|| memory::available() / 5 * 4);
+    let machine = kept();
+    for params in params.iter().filter(|params| params.learns()) {
+        let Some(shape) = Shape::of(counts, params, judged) else { continue };
+        let plan = shape.plan(params, machine.as_ref().map(|machine| &machine.rates));
+        if plan.total >= LARGE || plan.total > limit / 10 {
+            console.note(plan.to_string().trim_end());
+        }
+        plan.check(limit)?;
+    }
+    Ok(())
+}

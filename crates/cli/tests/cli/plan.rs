@@ -1,0 +1,93 @@
+//! What a fit would take, before it is begun.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::place::{Place, Said};
+use crate::shared::at;
+
+/// Runs with a cache of its own.
+fn run(place: &Place, line: &str) -> Said {
+    let mut command = place.command(line);
+    Said::of(command.env("XDG_CACHE_HOME", place.path("cache")).output().unwrap())
+}
+
+const NUMBERS: &str = "--queries 1000 --documents 2000 --query-features 3000 --doc-features 4000 --nnz-x 5000 --nnz-y 9000 --nnz-r 3000";
+
+#[test]
+fn numbers_alone_are_enough() {
+    let place = Place::new();
+    let said = run(&place, &format!("plan {NUMBERS} --dim 100")).silent();
+    said.shows(&["bm25: ", "pls: ", "rmls: ", "X, Y, R and their transposes", "just now"]);
+    let json =
+        run(&place, &format!("plan {NUMBERS} --dim 100 --methods rmls --sweeps 7 --format json"));
+    let json = json.silent().json();
+    let plan = &json["plans"][0];
+    let lines = plan["lines"].as_array().unwrap();
+    let maps = lines.iter().find(|line| line[0] == "maps L_x and L_y").unwrap();
+    assert_eq!(maps[1], 7000 * 100 * 4);
+    let sum: u64 = lines.iter().map(|line| line[1].as_u64().unwrap()).sum();
+    assert_eq!(plan["total"], sum);
+    assert!(plan["seconds"].as_array().unwrap().iter().any(|line| line[0] == "7 sweeps"));
+    run(&place, "plan --queries 3").refused(2, &["--documents", "--nnz-r"]);
+    run(&place, "plan").refused(2, &["DATASET"]);
+    run(&place, &format!("plan data {NUMBERS}")).refused(2, &["cannot be used with"]);
+    run(&place, &format!("plan {NUMBERS} --methods rml")).refused(2, &["no method is called"]);
+    let many = NUMBERS.replace("--nnz-r 3000", "--nnz-r 2000001");
+    run(&place, &format!("plan {many}")).refused(2, &["nnz_r = 2000001", "at most 2000000"]);
+    assert!(place.names().is_empty());
+}
+
+#[test]
+fn a_dataset_is_counted() {
+    let place = Place::new();
+    let line = format!("plan {} --methods pls,rmls --dim 50 --format json", at("data"));
+    let json = run(&place, &line).silent().json();
+    let total = |at: usize| json["plans"][at]["total"].as_u64().unwrap();
+    assert!(total(0) > 1 << 20 && total(1) > 1 << 20, "{json}");
+    // Validation costs time, and is in the plan.
+    let seconds: &Value = &json["plans"][1]["seconds"];
+    assert!(seconds.to_string().contains("validation, "), "{seconds}");
+}
+
+#[test]
+fn a_calibration_is_kept_and_used() {
+    let place = Place::new();
+    let said = run(&place, "plan --calibrate").silent();
+    said.shows(&["threads, measured now, kept in", "machine.json", "gather, beyond it"]);
+    let text = fs::read_to_string(place.path("cache/liken/machine.json")).unwrap();
+    let machine: Value = serde_json::from_str(&text).unwrap();
+    assert!(machine["rates"]["gather_far"].as_f64().unwrap() > 0.0);
+    run(&place, &format!("plan {NUMBERS}")).silent().shows(&["measured by calibration"]);
+    let one = run(&place, &format!("--threads 1 plan {NUMBERS}")).silent();
+    one.shows(&[", 1 threads, measured by calibration"]);
+    // One of another machine, or no JSON at all, is passed over.
+    place.file("cache/liken/machine.json", text.replace("\"processor\": \"", "\"processor\": \"x"));
+    run(&place, &format!("plan {NUMBERS}")).silent().shows(&["just now"]);
+    place.file("cache/liken/machine.json", "{");
+    run(&place, &format!("plan {NUMBERS}")).silent().shows(&["just now"]);
+    let mut homeless = place.command("plan --calibrate");
+    homeless.env_remove("XDG_CACHE_HOME").env_remove("HOME");
+    Said::of(homeless.output().unwrap()).refused(2, &["no place to keep it", "XDG_CACHE_HOME"]);
+}
+
+#[test]
+fn training_refuses_what_does_not_fit_and_leaves_nothing() {
+    let place = Place::new();
+    for method in ["pls", "rmls", "rmls+bm25"] {
+        place
+            .run(&format!("train {method} {} -o model --max-memory 20MiB", at("data")))
+            .refused(1, &["would take", "may take 20.0 MiB", "--dim", "--max-memory SIZE"]);
+    }
+    place.run(&format!("train pls {} -o x --max-memory lots", at("data"))).refused(2, &["lots"]);
+    assert!(place.names().is_empty(), "{:?}", place.names());
+    // Lexical models have no plan, and what fits says nothing as long as it is small.
+    place.run(&format!("train bm25 {} -o a --max-memory 20MiB", at("data"))).silent();
+    place.run(&format!("train pls {} -o b --dim 5 --max-memory 2GiB", at("data"))).silent();
+    // A large share of what is allowed is announced.
+    let said =
+        place.run(&format!("train pls {} -o c --dim 5 --max-memory 60MiB", at("data"))).fine();
+    assert!(said.err.contains("pls: ") && said.err.contains("X, Y, R and their"), "{}", said.err);
+    place.run(&format!("train pls {} -o d --dim 5 --max-memory 60MiB -q", at("data"))).silent();
+}

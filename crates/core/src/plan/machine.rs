@@ -1,0 +1,278 @@
+//! The machine's rates, measured with the very code that training uses.
+
+use std::hint::black_box;
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::linalg::{Dense, orthonormalise};
+use crate::sparse::{Csr, csr_times_dense};
+use crate::text::{Analyzer, AnalyzerParams};
+use crate::{Error, Result, Run};
+
+/// Columns of the blocks that are measured.
+const WIDTH: usize = 96;
+/// The two sources that rows are gathered from: one lies in the cache, one does not.
+const NEAR: u64 = 256 << 10;
+const FAR: u64 = 192 << 20;
+
+/// How fast a machine does what training is made of, with all its threads.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Rates {
+    /// Bytes a second that the sparse product gathers from a source in the cache.
+    pub gather_near: f64,
+    /// The same from a source far larger than the cache.
+    pub gather_far: f64,
+    /// Bytes a second written and read in order.
+    pub stream: f64,
+    /// 10⁹ multiplications and additions a second of tall times square, in f64.
+    pub gemm: f64,
+    /// The same with one thread.
+    pub gemm_one: f64,
+    /// Bytes a second written to disk, with their checksum.
+    pub disk: f64,
+    /// Terms a second that text is cut into.
+    pub terms: f64,
+}
+
+/// A machine by name, with its rates.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The processor.
+    pub processor: String,
+    /// Threads in use.
+    pub threads: usize,
+    /// With how many threads the program ran.
+    pub rates: Rates,
+    /// The rates of one thread.
+    pub one_thread: Rates,
+}
+
+impl Rates {
+    /// Bytes a second gathered from a source of `bytes`: by the logarithm of its size between
+    /// what was measured.
+    pub(super) fn gather(&self, bytes: u64) -> f64 {
+        let size = (bytes.clamp(NEAR, FAR) as f64 / NEAR as f64).ln();
+        let share = size / (FAR as f64 / NEAR as f64).ln();
+        (self.gather_near.ln() * (1.0 - share) + self.gather_far.ln() * share).exp()
+    }
+
+    /// Measures what the threads of the current pool do, in about `seconds`; scratch files go
+    /// to `folder`.
+    pub fn measure(seconds: f64, folder: &Path, run: &Run<'_>) -> Result<Rates> {
+        let share = seconds / 7.0;
+        let step = |at: u64| run.step("measuring this machine", at, Some(7));
+        step(0)?;
+        let gather_near = gather(NEAR, share);
+        step(1)?;
+        let gather_far = gather(FAR, share);
+        step(2)?;
+        let stream = stream(share);
+        step(3)?;
+        let gemm = gemm(share);
+        step(4)?;
+        let one = one_thread()?;
+        let gemm_one = one.install(|| self::gemm(share));
+        step(5)?;
+        let disk = disk(share, folder)?;
+        step(6)?;
+        let terms = terms(share)?;
+        Ok(Rates { gather_near, gather_far, stream, gemm, gemm_one, disk, terms })
+    }
+}
+
+impl Machine {
+    /// Measures this machine, with the threads in use and with one.
+    pub fn measure(seconds: f64, folder: &Path, run: &Run<'_>) -> Result<Machine> {
+        let rates = Rates::measure(seconds / 2.0, folder, run)?;
+        let one = one_thread()?;
+        let one_thread = one.install(|| Rates::measure(seconds / 2.0, folder, run))?;
+        let threads = rayon::current_num_threads();
+        Ok(Machine { processor: processor(), threads, rates, one_thread })
+    }
+
+    /// Whether this is the machine that the program runs on, with as many threads.
+    pub fn is_this(&self) -> bool {
+        self.processor == processor() && self.threads == rayon::current_num_threads()
+    }
+}
+
+fn one_thread() -> Result<rayon::ThreadPool> {
+    rayon::ThreadPoolBuilder::new().num_threads(1).build().map_err(|error| Error::Empty {
+        what: format!("no thread can be started: {error}"),
+        advice: "end other programs and try again".into(),
+    })
+}
+
+/// The processor's name, as the system tells it.
+pub(crate) fn processor() -> String {
+    let named = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("model name"))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    });
+    named.unwrap_or_else(|| std::env::consts::ARCH.to_owned())
+}
+
+/// How much `work` does a second, where once is `amount`; at least twice, the best time.
+fn rate(seconds: f64, amount: f64, mut work: impl FnMut()) -> f64 {
+    let started = Instant::now();
+    let mut best = f64::INFINITY;
+    for times in 0.. {
+        let before = Instant::now();
+        work();
+        // The first time also touches fresh memory.
+        if times > 0 {
+            best = best.min(before.elapsed().as_secs_f64());
+        }
+        if times > 0 && started.elapsed().as_secs_f64() > seconds {
+            break;
+        }
+    }
+    amount / best.max(1e-9)
+}
+
+/// A sparse product with four entries a row, spread over a source of `bytes`.
+fn gather(bytes: u64, seconds: f64) -> f64 {
+    let n_source = (bytes as usize / (4 * WIDTH)).max(1);
+    let (n_rows, per_row) = (50_000usize, 4usize);
+    let mut indices = Vec::with_capacity(n_rows * per_row);
+    let mut state = 1u64;
+    for _ in 0..n_rows {
+        let mut row: Vec<u32> = Vec::with_capacity(per_row);
+        while row.len() < per_row.min(n_source) {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let at = ((state >> 33) % n_source as u64) as u32;
+            if !row.contains(&at) {
+                row.push(at);
+            }
+        }
+        row.sort_unstable();
+        indices.extend(row);
+    }
+    let per_row = per_row.min(n_source);
+    let starts = (0..=n_rows as u64).map(|i| i * per_row as u64).collect();
+    let values = vec![1.0; indices.len()];
+    let Ok(matrix) = Csr::new(n_source, starts, indices, values) else { return 1e9 };
+    let source = Dense::from_fn(n_source, WIDTH, |i, j| (i + j) as f32);
+    let mut out = Dense::zeros(n_rows, WIDTH);
+    rate(seconds, (n_rows * per_row * WIDTH * 4) as f64, || {
+        csr_times_dense(&matrix, source.block(0..WIDTH), out.block_mut(0..WIDTH));
+        black_box(&out);
+    })
+}
+
+/// Every number of a large block is read and written.
+fn stream(seconds: f64) -> f64 {
+    let mut block = vec![1.0f32; 16 << 20];
+    rate(seconds, (block.len() * 4) as f64, || {
+        block
+            .par_chunks_mut(1 << 16)
+            .for_each(|part| part.iter_mut().for_each(|x| *x *= 1.000_001));
+        black_box(&block);
+    })
+}
+
+/// CholeskyQR2 of a tall block: two Gram matrices and two products with a square one.
+fn gemm(seconds: f64) -> f64 {
+    let (n, k) = (20_000, 128);
+    let start = Dense::gaussian(n, k, 1);
+    let mut block = start.clone();
+    let amount = 4.0 * 2.0 * (n * k * k) as f64 / 1e9;
+    rate(seconds, amount, || {
+        block.values_mut().copy_from_slice(start.values());
+        orthonormalise(&mut block);
+        black_box(&block);
+    })
+}
+
+/// A file is written, synchronised and hashed.
+fn disk(seconds: f64, folder: &Path) -> Result<f64> {
+    let bytes = vec![7u8; 24 << 20];
+    let path = folder.join(format!(".liken-disk-{}", std::process::id()));
+    let mut failed = None;
+    let found = rate(seconds, bytes.len() as f64, || {
+        let written = std::fs::File::create(&path)
+            .and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()));
+        if let Err(error) = written {
+            failed = Some(error);
+        }
+        black_box(Sha256::digest(&bytes));
+    });
+    let _ = std::fs::remove_file(&path);
+    match failed {
+        Some(error) => Err(Error::io("write", &path)(error)),
+        None => Ok(found),
+    }
+}
+
+/// Texts of some hundred words, analysed as training does by default.
+fn terms(seconds: f64) -> Result<f64> {
+    let analyzer = Analyzer::new(&AnalyzerParams::default())?;
+    let words = ["matching", "queries", "and", "documents", "learnt", "from", "clicks", "2013"];
+    let text: String = (0..128).map(|i| format!("{} ", words[(i * 5) % words.len()])).collect();
+    let mut n_terms = 0usize;
+    analyzer.text(&text, &mut |_| n_terms += 1);
+    let texts = 512;
+    let found = rate(seconds, (texts * n_terms) as f64, || {
+        let n: usize = (0..texts)
+            .into_par_iter()
+            .map(|_| {
+                let mut n = 0;
+                analyzer.text(&text, &mut |term| n += term.len());
+                n
+            })
+            .sum();
+        black_box(n);
+    });
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rate_is_measured_and_nothing_stays_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let machine = Machine::measure(0.01, dir.path(), &Run::silent()).unwrap();
+        for rates in [&machine.rates, &machine.one_thread] {
+            let all = [
+                rates.gather_near,
+                rates.gather_far,
+                rates.stream,
+                rates.gemm,
+                rates.gemm_one,
+                rates.disk,
+                rates.terms,
+            ];
+            assert!(all.iter().all(|rate| rate.is_finite() && *rate > 0.0), "{rates:?}");
+        }
+        assert!(machine.is_this());
+        assert!(!Machine { threads: 999, ..machine.clone() }.is_this());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+        let json = serde_json::to_string(&machine).unwrap();
+        assert_eq!(serde_json::from_str::<Machine>(&json).unwrap(), machine);
+        let missing = Machine::measure(0.01, &dir.path().join("none"), &Run::silent());
+        assert!(missing.is_err());
+    }
+
+    #[test]
+    fn between_near_and_far_the_rate_falls_smoothly() {
+        let rates = Rates {
+            gather_near: 32e9,
+            gather_far: 8e9,
+            stream: 1.0,
+            gemm: 1.0,
+            gemm_one: 1.0,
+            disk: 1.0,
+            terms: 1.0,
+        };
+        assert!((rates.gather(1) - 32e9).abs() < 1.0 && (rates.gather(1 << 40) - 8e9).abs() < 1.0);
+        let middle = ((NEAR as f64) * (FAR as f64)).sqrt() as u64;
+        assert!((rates.gather(middle) / 16e9 - 1.0).abs() < 1e-3);
+    }
+}
