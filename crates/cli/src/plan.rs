@@ -10,7 +10,7 @@ use liken::features::Counts;
 use liken::file::NewFile;
 use liken::matchers::{Mixture, Params};
 use liken::memory;
-use liken::plan::{Bytes, Machine, Plan, Rates, Shape};
+use liken::plan::{Bytes, Machine, Plan, Rates, Shape, dim_of};
 use liken::training::scores_judged;
 
 use crate::console::{Console, Usage};
@@ -114,7 +114,7 @@ pub fn run(args: &PlanArgs, console: &Console) -> anyhow::Result<()> {
         })?,
         (None, Some(shape)) => {
             let plan = |(_, params): &(String, Params)| {
-                let dim = dim_of(params).unwrap_or(1);
+                let dim = dim_of(params);
                 let shape = Shape { dim, ..shape };
                 shape.check()?;
                 Ok(shape.plan(params, Some(machine.rates())))
@@ -153,14 +153,6 @@ impl PlanArgs {
             dim: 1,
             judged: 0,
         })
-    }
-}
-
-fn dim_of(params: &Params) -> Option<u64> {
-    match params {
-        Params::Pls(pls) => Some(pls.dim as u64),
-        Params::Rmls(rmls) => Some(rmls.dim as u64),
-        _ => None,
     }
 }
 
@@ -290,13 +282,19 @@ pub fn announce(
     limit: Option<u64>,
     console: &Console,
 ) -> liken::Result<()> {
-    let limit = limit.unwrap_or_else(|| memory::available() / 5 * 4);
+    let limit = limit.unwrap_or_else(|| (memory::available() + memory::resident()) / 5 * 4);
     let machine = kept();
     for params in params.iter().filter(|params| params.learns()) {
         let Some(shape) = Shape::of(counts, params, judged) else { continue };
         let plan = shape.plan(params, machine.as_ref().map(|machine| &machine.rates));
         if plan.total >= LARGE || plan.total > limit / 10 {
             console.note(plan.to_string().trim_end());
+        }
+        if plan.total > limit && plan.check(limit).is_ok() {
+            console.note(format!(
+                "  {:>10}  of it go to scratch files, or are watched while they are made",
+                Bytes(plan.spills).to_string()
+            ));
         }
         plan.check(limit)?;
     }

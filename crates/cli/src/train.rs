@@ -101,6 +101,9 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
         // A place that cannot be written to is found before the work, not after it.
         let folder = NewFolder::create(output, args.force)?;
         let init = args.init.as_deref().map(Model::open).transpose()?;
+        let scratch = folder.path("");
+        let run = run.with_scratch(&scratch);
+        let run = &args.max_memory.map_or(run, |memory| run.within(memory));
         let trained = training::train_from(
             &dataset,
             &settings.preparation,

@@ -23,8 +23,8 @@ use serde::Serialize;
 
 use crate::data::{Dataset, Evidence, SplitBy};
 use crate::features::{Counts, Features, Featurizer, Response, Weighting};
-use crate::linalg::{Centring, Dense, dot_f64};
-use crate::matchers::{Bilinear, Matcher, Model, Params, Part, Penalty};
+use crate::linalg::{Centring, dot_f64};
+use crate::matchers::{Bilinear, Map, Matcher, Model, Params, Part, Penalty};
 use crate::sparse::Csr;
 use crate::{Error, Result};
 
@@ -158,7 +158,7 @@ fn of_part(model: &Model, part: &Part, dataset: &Dataset, delta: f64) -> Result<
     let (features, weighting, response, centring, negatives) = match &part.params {
         Params::Pls(p) => (&p.features, p.weighting, p.response, p.centring, &p.negatives),
         Params::Rmls(p) => (&p.features, p.weighting, p.response, p.centring, &p.negatives),
-        Params::Vsm(_) | Params::Bm25(_) | Params::Lm(_) => return Ok(None),
+        _ => return Ok(None),
     };
     if weighting != Weighting::Mean {
         broken.push(
@@ -184,7 +184,7 @@ fn of_part(model: &Model, part: &Part, dataset: &Dataset, delta: f64) -> Result<
         }
         Params::Rmls(rmls) => {
             let given = rmls.penalty == Penalty::Bound;
-            let lambda = |bound: f64, map: &Dense| if given { bound } else { largest_l1(map) };
+            let lambda = |bound: f64, map: &Map| if given { bound } else { largest_l1(map) };
             Some(RowNorms {
                 lambda_x: lambda(rmls.lambda_x, &maps.l_x),
                 lambda_y: lambda(rmls.lambda_y, &maps.l_y),
@@ -296,9 +296,9 @@ fn harmonic_mean(sizes: impl Iterator<Item = usize>) -> (usize, f64) {
     (n, if n == 0 { 0.0 } else { n as f64 / inverse })
 }
 
-fn largest_l1(map: &Dense) -> f64 {
+fn largest_l1(map: &Map) -> f64 {
     let l1 = |row: &[f32]| row.iter().map(|&value| f64::from(value).abs()).sum::<f64>();
-    (0..map.n_rows()).into_par_iter().map(|i| l1(map.row(i))).reduce(|| 0.0, f64::max)
+    (0..map.n_rows()).into_par_iter().map(|i| l1(&map.row(i))).reduce(|| 0.0, f64::max)
 }
 
 struct Objective {
@@ -328,7 +328,7 @@ fn objective(
             }
             let image = bilinear.query_image(counts, &counts.query(i));
             let sum: f64 =
-                counted.iter().map(|&(doc, r)| r * dot_f64(&image, bilinear.doc_image(doc))).sum();
+                counted.iter().map(|&(doc, r)| r * dot_f64(&image, &bilinear.doc_image(doc))).sum();
             Some((sum / counted.len() as f64, counted.len()))
         })
         .collect();

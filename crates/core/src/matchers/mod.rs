@@ -40,6 +40,7 @@ pub use neighbours::{Neighbour, Neighbours};
 pub use params::{METHODS, ParamDoc, Params, merge, preparation_docs, set_key};
 pub use pls::{Pls, PlsReport};
 pub use ridge::{QueryFeatures, Ridge, RidgeReport};
+pub(crate) use rmls::bytes as rmls_bytes;
 pub use rmls::{Penalty, Rmls, RmlsReport, RmlsStep, Start};
 pub use square::{Square, SquareReport};
 pub use vsm::Vsm;
@@ -195,13 +196,8 @@ impl Matcher {
             Params::Vsm(vsm) => return Ok(Matcher::Lexical(vsm.fit(counts)?)),
             Params::Bm25(bm25) => return Ok(Matcher::Lexical(bm25.fit(counts)?)),
             Params::Lm(lm) => return Ok(Matcher::Lexical(lm.fit(counts)?)),
-            Params::Pls(pls) => pls.features.clone(),
-            Params::Rmls(rmls) => rmls.features.clone(),
-            Params::LsiDt(lsi) => lsi.features(),
-            Params::LsiQd(lsi) => lsi.features(),
-            Params::Mpls(mpls) => mpls.features(),
-            Params::Square(square) => square.features.clone(),
             Params::Ridge(_) => return Err(without("weights")),
+            learnt => learnt.features().unwrap_or_default(),
         };
         let maps = maps.ok_or_else(|| without("maps"))?;
         let mut fitted = Bilinear::new(counts, &features, maps)?;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Bm25, Lm, LsiDt, LsiQd, Mpls, Pls, Ridge, Rmls, Smoothing, Square, Vsm};
-use crate::features::Preparation;
+use crate::features::{Features, Preparation};
 use crate::{Error, Result};
 
 /// Every method by name, with one sentence about it.
@@ -114,6 +114,20 @@ impl Params {
     /// Whether fitting learns maps: from clicks, or in `lsi_dt` from documents.
     pub fn learns(&self) -> bool {
         !matches!(self, Params::Vsm(_) | Params::Bm25(_) | Params::Lm(_))
+    }
+
+    /// The features of a method that learns maps or weights.
+    pub fn features(&self) -> Option<Features> {
+        Some(match self {
+            Params::Vsm(_) | Params::Bm25(_) | Params::Lm(_) => return None,
+            Params::Pls(params) => params.features.clone(),
+            Params::Rmls(params) => params.features.clone(),
+            Params::LsiDt(params) => params.features(),
+            Params::LsiQd(params) => params.features(),
+            Params::Mpls(params) => params.features(),
+            Params::Square(params) => params.features.clone(),
+            Params::Ridge(params) => params.features.both_sides(),
+        })
     }
 
     /// Refuses values that make no sense.

@@ -9,13 +9,11 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::linalg::{Dense, orthonormalise};
-use crate::sparse::{Csr, csr_times_dense};
+use crate::linalg::{Buffer, Dense, orthonormalise};
+use crate::sparse::{Csr, PANEL, Tasked, times_panel};
 use crate::text::{Analyzer, AnalyzerParams};
 use crate::{Error, Result, Run};
 
-/// Columns of the blocks that are measured.
-const WIDTH: usize = 96;
 /// The two sources that rows are gathered from: one lies in the cache, one does not.
 const NEAR: u64 = 256 << 10;
 const FAR: u64 = 192 << 20;
@@ -137,8 +135,8 @@ fn rate(seconds: f64, amount: f64, mut work: impl FnMut()) -> f64 {
 
 /// A sparse product with four entries a row, spread over a source of `bytes`.
 fn gather(bytes: u64, seconds: f64) -> f64 {
-    let n_source = (bytes as usize / (4 * WIDTH)).max(1);
-    let (n_rows, per_row) = (50_000usize, 4usize);
+    let n_source = (bytes as usize / (4 * PANEL)).max(1);
+    let (n_rows, per_row) = (150_000usize, 4usize);
     let mut indices = Vec::with_capacity(n_rows * per_row);
     let mut state = 1u64;
     for _ in 0..n_rows {
@@ -157,10 +155,15 @@ fn gather(bytes: u64, seconds: f64) -> f64 {
     let starts = (0..=n_rows as u64).map(|i| i * per_row as u64).collect();
     let values = vec![1.0; indices.len()];
     let Ok(matrix) = Csr::new(n_source, starts, indices, values) else { return 1e9 };
-    let source = Dense::from_fn(n_source, WIDTH, |i, j| (i + j) as f32);
-    let mut out = Dense::zeros(n_rows, WIDTH);
-    rate(seconds, (n_rows * per_row * WIDTH * 4) as f64, || {
-        csr_times_dense(&matrix, source.block(0..WIDTH), out.block_mut(0..WIDTH));
+    let matrix = Tasked::new(matrix);
+    let (Ok(mut source), Ok(mut out)) =
+        (Buffer::zeros(n_source * PANEL), Buffer::zeros(n_rows * PANEL))
+    else {
+        return 1e9;
+    };
+    source.fill(1.0);
+    rate(seconds, (n_rows * per_row * PANEL * 4) as f64, || {
+        times_panel(&matrix, matrix.matrix().values(), &source, &mut out);
         black_box(&out);
     })
 }

@@ -7,6 +7,7 @@ use super::*;
 use crate::Run;
 use crate::data::fixture::Fixture;
 use crate::features::{Preparation, Weighted};
+use crate::linalg::Dense;
 use crate::linalg::dot_f64;
 use crate::matchers::{Maps, Mixture, Pls, Rmls, Start};
 use crate::random::Random;
@@ -166,10 +167,10 @@ impl World {
     }
 }
 
-fn image(row: &[f32], map: &Dense) -> Vec<f32> {
+fn image(row: &[f32], map: &Map) -> Vec<f32> {
     let mut sum = vec![0.0; map.n_cols()];
     for (i, &value) in row.iter().enumerate() {
-        sum.iter_mut().zip(map.row(i)).for_each(|(s, &l)| *s += value * l);
+        map.add_to(i, value, &mut sum);
     }
     sum
 }
@@ -273,7 +274,7 @@ fn the_training_objective_is_the_one_that_was_maximised() {
     let mut trace = 0.0;
     for (u, row) in c.rows().enumerate() {
         for (v, value) in row.iter() {
-            trace += f64::from(value) * dot_f64(maps.l_x.row(u), maps.l_y.row(v as usize));
+            trace += f64::from(value) * dot_f64(&maps.l_x.row(u), &maps.l_y.row(v as usize));
         }
     }
     assert!((found.training - trace).abs() < 1e-6, "{} {trace}", found.training);

@@ -98,8 +98,10 @@ pub(super) fn fit_in(
             advice: "set sweeps to 1 or more".into(),
         });
     }
-    let Pair { x, y } = fit.kept.take().unwrap_or(pair);
-    let report = fit.report;
+    let Fit { report, kept, workshop, .. } = fit;
+    drop(workshop);
+    drop(operator);
+    let Pair { x, y } = kept.unwrap_or(pair);
     // One side after the other, so that only one is there twice.
     let l_x = Map::of(&x)?;
     drop(x);
@@ -121,8 +123,8 @@ impl Room {
     /// a penalty makes sparse are watched while they are made; maps without one may lie in a
     /// file, since whole panels are read and written in order.
     pub fn of(params: &Rmls, shape: Shape, validated: bool, left: u64) -> Result<Room> {
-        let fixed = super::scratch_bytes(shape);
-        let dense = super::dense_bytes(shape, params.dim);
+        let fixed = super::bytes::scratch_bytes(shape);
+        let dense = super::bytes::dense_bytes(shape, params.dim);
         let maps = left.saturating_sub(fixed);
         let too_large = dense > maps;
         if fixed > left || (too_large && params.penalty == Penalty::Bound) {
@@ -251,7 +253,9 @@ impl Fit<'_, '_> {
         let inverse: Vec<f32> = svd.sigma.iter().map(|&s| (1.0 / s) as f32).collect();
         let mut from = svd.v;
         scale_columns(&mut from, &inverse);
-        self.sweep_on(pair, Some(Panels::from_dense(&from)?), run)
+        let panels = Panels::from_dense(&from)?;
+        drop(from);
+        self.sweep_on(pair, Some(panels), run)
     }
 
     /// Sweeps on from `pair`; the very first L_x is made from `from`, if given, instead of L_y.

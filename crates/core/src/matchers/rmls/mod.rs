@@ -11,6 +11,7 @@
 //! best one is returned, and the effective rank shows the collapse coming. A start from the
 //! singular vectors of C (`spectral`) is the other remedy, and the default.
 
+pub(crate) mod bytes;
 mod fit;
 mod half;
 mod row;
@@ -23,8 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::bilinear::Maps;
 use super::pls::PlsReport;
 use crate::features::{Features, Negatives, Response, Weighted, Weighting};
-use crate::linalg::{Centring, Operator, Panels, Shape, n_panels};
-use crate::sparse::PANEL;
+use crate::linalg::{Centring, Operator, Panels};
 use crate::{Error, Result, Run};
 
 /// The name of the step before the first sweep.
@@ -202,24 +202,6 @@ impl RmlsReport {
 
 /// Scores a pair of maps on validation data; higher is better.
 pub type Validate<'a> = dyn FnMut(&Panels, &Panels) -> Result<f64> + 'a;
-
-/// Bytes of L_x and L_y together, if every number is stored.
-pub(crate) fn dense_bytes(shape: Shape, dim: usize) -> u64 {
-    let panels = n_panels(dim) as u64;
-    (shape.d_x + shape.d_y) as u64 * (panels * PANEL as u64 * 4 + 4)
-}
-
-/// Bytes that a half-sweep needs beside the maps: the products in between, a panel of each side
-/// that is read or made, the sums of rows, and the first factor scaled.
-pub(crate) fn scratch_bytes(shape: Shape) -> u64 {
-    let panel = |rows: usize| rows as u64 * PANEL as u64 * 4;
-    let widest = shape.d_x.max(shape.d_y);
-    panel(shape.n_queries + shape.n_docs)
-        + panel(shape.d_x)
-        + panel(shape.d_y)
-        + 32 * widest as u64
-        + 4 * shape.nnz_x.max(shape.nnz_y) as u64
-}
 
 impl Rmls {
     /// Refuses values that make no sense.

@@ -1,5 +1,6 @@
 //! The sweeps against the formula in plain loops, however the maps are kept.
 
+use super::bytes::{dense_bytes, scratch_bytes};
 use super::fit::{Room, fit_in};
 use super::*;
 use crate::linalg::oracle::{Naive, random_csr, same_at_any_thread_count};

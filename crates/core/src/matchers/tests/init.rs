@@ -1,7 +1,6 @@
 //! Training that goes on from a model.
 
 use super::*;
-use crate::linalg::Dense;
 use crate::training::Begin;
 
 /// The checkerboard, and the same log later: its queries in another order, one more of each

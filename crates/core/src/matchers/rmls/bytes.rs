@@ -1,0 +1,22 @@
+//! What RMLS takes of memory, for a plan before it starts and for the fit itself.
+
+use crate::linalg::{Shape, n_panels};
+use crate::sparse::PANEL;
+
+/// Bytes of L_x and L_y together, if every number is stored.
+pub(crate) fn dense_bytes(shape: Shape, dim: usize) -> u64 {
+    let panels = n_panels(dim) as u64;
+    (shape.d_x + shape.d_y) as u64 * (panels * PANEL as u64 * 4 + 4)
+}
+
+/// Bytes that a half-sweep needs beside the maps: the products in between, a panel of each side
+/// that is read or made, the sums of rows, and the first factor scaled.
+pub(crate) fn scratch_bytes(shape: Shape) -> u64 {
+    let panel = |rows: usize| rows as u64 * PANEL as u64 * 4;
+    let widest = shape.d_x.max(shape.d_y);
+    panel(shape.n_queries + shape.n_docs)
+        + panel(shape.d_x)
+        + panel(shape.d_y)
+        + 32 * widest as u64
+        + 4 * shape.nnz_x.max(shape.nnz_y) as u64
+}
