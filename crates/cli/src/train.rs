@@ -244,6 +244,7 @@ fn print_reports(out: &mut impl Write, trained: &Trained) -> anyhow::Result<()> 
                         step.validation.map_or("–".into(), |score| format!("{score:.4}")),
                     ]);
                 }
+                writeln!(out, "products with C through {}", rmls.way)?;
                 grid.write(out, TableFormat::Table)?;
             }
         }
@@ -267,6 +268,7 @@ fn print_solved(out: &mut impl Write, name: &str, pls: &PlsReport) -> anyhow::Re
         pls.sigma.first().unwrap_or(&0.0),
         pls.sigma.last().unwrap_or(&0.0)
     )?;
+    writeln!(out, "products with C through {}", pls.way)?;
     if name == "lsi_qd" {
         writeln!(out, "lsi_qd: a query without training clicks scores 0 everywhere")?;
     }

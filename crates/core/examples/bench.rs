@@ -1,7 +1,7 @@
 //! Times liken's kernels for `bench/kernels.py`, which runs other libraries beside them.
 //!
 //! ```text
-//! bench one-week OUTPUT                     writes X, R and Y of the synthetic one-week log
+//! bench one-week OUTPUT [SCALE WORDS]       writes X, R and Y of the synthetic one-week log
 //! bench KERNEL INPUT OUTPUT THREADS         runs a kernel once for every line on stdin
 //! ```
 //! Input and output are safetensors files. Each pass prints its seconds, so that passes of
@@ -30,7 +30,7 @@ use liken::text::{AnalyzerParams, Language};
 use liken::{Error, Progress, Result, Run};
 use rayon::prelude::*;
 
-const USAGE: &str = "usage: bench one-week OUTPUT
+const USAGE: &str = "usage: bench one-week OUTPUT [SCALE WORDS]
        bench copy|triad|product|into|transpose|operator|svd|sweeps|measures|bm25 INPUT OUTPUT THREADS";
 
 fn main() -> ExitCode {
@@ -47,7 +47,10 @@ fn main() -> ExitCode {
 
 fn run(args: &[&str]) -> std::result::Result<(), Box<dyn std::error::Error>> {
     match *args {
-        ["one-week", output] => Ok(one_week(output.as_ref())?),
+        ["one-week", output] => Ok(one_week(output.as_ref(), 1.0, 1.0)?),
+        ["one-week", output, scale, words] => {
+            Ok(one_week(output.as_ref(), scale.parse()?, words.parse()?)?)
+        }
         [kernel, input, output, threads] => {
             let kernel = match kernel {
                 "copy" => copy,
@@ -298,10 +301,15 @@ fn word(term: u32) -> String {
     format!("w{term}")
 }
 
-/// The matrices that PLS and RMLS would see of the papers' one week.
-fn one_week(output: &Path) -> Result<()> {
+/// The matrices that PLS and RMLS would see of the papers' one week, `scale` times as large and
+/// with `words` times as many words in queries and documents.
+fn one_week(output: &Path, scale: f64, words: f64) -> Result<()> {
     let folder = output.with_extension("dataset");
-    Weblog::one_week().write(&folder, true, &Run::silent())?;
+    let mut log = Weblog::one_week();
+    log.scale = scale;
+    log.words_per_query *= words;
+    log.words_per_document *= words;
+    log.write(&folder, true, &Run::silent())?;
     let counts = Counts::of(&Dataset::open(&folder)?, &Preparation::default(), &Run::silent())?;
     // The papers' features: words and clicks on both sides.
     let features = Features { query_clicks: 1.0, doc_clicks: 1.0, ..Features::default() };

@@ -323,15 +323,28 @@ pub(super) fn rows(
     row: impl Fn(usize) -> (Vec<u32>, Vec<f32>) + Sync + Send,
 ) -> Result<Csr> {
     use rayon::prelude::*;
-    let made: Vec<(Vec<u32>, Vec<f32>)> =
-        (0..n_rows).into_par_iter().with_min_len(256).map(row).collect();
-    let mut starts = vec![0u64];
-    let total = made.iter().map(|(indices, _)| indices.len()).sum();
+    const BLOCK: usize = 4096;
+    let block = |block: usize| {
+        let (mut lengths, mut indices, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        for i in block * BLOCK..((block + 1) * BLOCK).min(n_rows) {
+            let (row_indices, row_values) = row(i);
+            lengths.push(row_indices.len() as u64);
+            indices.extend(row_indices);
+            values.extend(row_values);
+        }
+        (lengths, indices, values)
+    };
+    let blocks: Vec<(Vec<u64>, Vec<u32>, Vec<f32>)> =
+        (0..n_rows.div_ceil(BLOCK)).into_par_iter().map(block).collect();
+    let total = blocks.iter().map(|(_, indices, _)| indices.len()).sum();
+    let mut starts = Vec::with_capacity(n_rows + 1);
+    starts.push(0u64);
     let (mut indices, mut values) = (Vec::with_capacity(total), Vec::with_capacity(total));
-    for (row_indices, row_values) in made {
-        starts.push(starts[starts.len() - 1] + row_indices.len() as u64);
-        indices.extend(row_indices);
-        values.extend(row_values);
+    // Each block is given back as soon as it is copied.
+    for (lengths, block_indices, block_values) in blocks {
+        lengths.iter().for_each(|length| starts.push(starts[starts.len() - 1] + length));
+        indices.extend(block_indices);
+        values.extend(block_values);
     }
     Csr::new(n_cols, starts, indices, values)
 }

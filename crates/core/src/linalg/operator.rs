@@ -118,10 +118,10 @@ impl fmt::Display for Way {
         let Way { explicit, factors, c } = self;
         match (explicit, c) {
             (true, Some(c)) => {
-                write!(f, "C itself: {c} non-zeros, its three factors have {factors}")
+                write!(f, "C itself ({c} non-zeros; its factors have {factors})")
             }
-            (_, Some(c)) => write!(f, "three factors: {factors} non-zeros, C itself has {c}"),
-            (_, None) => write!(f, "three factors: {factors} non-zeros, C itself has more"),
+            (_, Some(c)) => write!(f, "its three factors ({factors} non-zeros; C itself has {c})"),
+            (_, None) => write!(f, "its three factors ({factors} non-zeros; C itself has more)"),
         }
     }
 }
@@ -487,7 +487,7 @@ mod tests {
         );
         let way = wide.unwrap().way();
         assert!(!way.explicit && way.c.is_none(), "{way}");
-        assert!(way.to_string().ends_with("C itself has more"), "{way}");
+        assert!(way.to_string().ends_with("C itself has more)"), "{way}");
     }
 
     #[test]

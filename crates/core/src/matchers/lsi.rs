@@ -186,7 +186,7 @@ impl LsiDt {
         let indicators = Csr::from_triplets(n, n, training)?;
         let operator = Operator::new(docs, indicators, identity(n)?, Centring::None)?;
         let svd = self.solver().solve(&operator, run)?;
-        let report = PlsReport::of(&svd);
+        let report = PlsReport::of(&svd, &operator);
         Ok((Maps { l_x: svd.u.clone().into(), l_y: svd.u.into() }, report))
     }
 }
@@ -226,7 +226,7 @@ impl LsiQd {
         let (x, y) = (identity(counts.n_queries())?, identity(counts.n_docs())?);
         let operator = Operator::new(x, r, y, Centring::None)?;
         let mut svd = self.solver().solve(&operator, run)?;
-        let report = PlsReport::of(&svd);
+        let report = PlsReport::of(&svd, &operator);
         let scales: Vec<f32> =
             svd.sigma.iter().map(|s| s.powf(self.sigma / 2.0 - 1.0) as f32).collect();
         scale_columns(&mut svd.u, &scales);

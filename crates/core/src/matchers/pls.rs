@@ -61,6 +61,9 @@ impl Default for Pls {
 /// What the solver did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlsReport {
+    /// How the products with C went, and what was counted to choose.
+    #[serde(default)]
+    pub way: String,
     /// Dimensions found: fewer than asked for if C has a lower rank.
     pub dim: usize,
     /// Iterations of the solver.
@@ -76,8 +79,9 @@ pub struct PlsReport {
 }
 
 impl PlsReport {
-    pub(super) fn of(svd: &Svd) -> Self {
+    pub(super) fn of(svd: &Svd, operator: &Operator) -> Self {
         PlsReport {
+            way: operator.way().to_string(),
             dim: svd.sigma.len(),
             iterations: svd.iterations,
             residual: svd.residuals.iter().copied().fold(0.0, f64::max),
@@ -136,7 +140,7 @@ impl Pls {
         self.check()?;
         let operator = Operator::new(data.x, data.r, data.y, self.centring)?;
         let mut svd = self.solver().solve_from(&operator, start, run)?;
-        let report = PlsReport::of(&svd);
+        let report = PlsReport::of(&svd, &operator);
         if self.sigma > 0.0 {
             let scales: Vec<f32> =
                 svd.sigma.iter().map(|s| s.powf(self.sigma / 2.0) as f32).collect();

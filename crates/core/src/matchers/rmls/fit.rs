@@ -234,7 +234,7 @@ impl Fit<'_, '_> {
         let svd_params = SvdParams { tolerance: params.tolerance, seed: params.seed, ..defaults };
         let svd = randomised_svd_from(self.workshop.operator, &svd_params, begin.as_ref(), run)?;
         drop(begin);
-        self.report.spectral = Some(PlsReport::of(&svd));
+        self.report.spectral = Some(PlsReport::of(&svd, self.workshop.operator));
         let (x, y) = (Panels::from_dense(&svd.u)?, Panels::from_dense(&svd.v)?);
         drop(svd.u);
         let (x, sums_x) = self.workshop.scale_start(Side::X, x)?;
@@ -270,7 +270,7 @@ impl Fit<'_, '_> {
         for sweep in 1..=params.sweeps {
             for side in [Side::X, Side::Y] {
                 let done = 2 * (sweep as u64 - 1) + u64::from(side == Side::Y);
-                run.step(&format!("RMLS sweep {sweep}"), done, total)?;
+                run.step(&self.stage(sweep), done, total)?;
                 pair = self.half_sweep(side, sweep, pair, from.take(), run)?;
             }
             let stale = self.best.as_ref().map_or(0, |best| sweep - best.sweep);
@@ -312,6 +312,17 @@ impl Fit<'_, '_> {
         let inner = if replaced { self.workshop.inner(&pair.x, &pair.y)? } else { sums.inner };
         self.describe(format!("sweep {sweep}, {}", name_of(side)), sweep, inner, change, &pair)?;
         Ok(pair)
+    }
+
+    /// What progress says of a sweep: how full and how varied the maps were after the last step.
+    fn stage(&self, sweep: usize) -> String {
+        match self.report.steps.last() {
+            Some(last) => format!(
+                "RMLS sweep {sweep} (density {:.3} and {:.3}, effective rank {:.0} and {:.0})",
+                last.density_x, last.density_y, last.effective_rank_x, last.effective_rank_y
+            ),
+            None => format!("RMLS sweep {sweep}"),
+        }
     }
 
     /// Copies the maps before they change, if they are the best so far and validation has a say.
