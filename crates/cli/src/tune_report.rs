@@ -296,8 +296,10 @@ impl Report<'_> {
         let mut series = Vec::new();
         for (one_in, word) in PARTS {
             let all = one_in == 1;
-            let name =
-                if all { "fitted to all training data".into() } else { format!("to {word}") };
+            let name = match all {
+                true => "all training data".to_owned(),
+                false => format!("{word} of the training data"),
+            };
             let look = if all { Mark::Dot } else { Mark::Ring };
             let mut tries = Series::scatter(name, if all { 0 } else { 5 }, look);
             tries.opacity = match one_in {
