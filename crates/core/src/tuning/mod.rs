@@ -9,11 +9,12 @@
 //! seed (of the pairs, where pairs were dealt out), with √s of the dimensions asked for. Fewer
 //! queries alone would save little: most of a fit is dense algebra on maps that have a row for
 //! every word, whose cost grows with the square of the dimensions. So both shrink, and a try
-//! costs about s of a full one. They also correct each other: with less data fewer dimensions are
-//! best, so a ladder with all of them would favour settings with few, and one with fewer
-//! dimensions alone would favour settings with many. A smaller log still favours words over
-//! clicks; that is why a third goes on and not only the best. A looser tolerance of the solver saves
-//! next to nothing, and sweeps are few.
+//! costs about s of a full one. They also pull against each other: with less data fewer dimensions
+//! are best, so a ladder with all of them would favour settings with few, and one with fewer
+//! dimensions alone would favour settings with many. Neither is quite level (on the demo log the
+//! lowest rung leans towards many dimensions), and a smaller log favours words over clicks; that
+//! is why a third goes on and not only the best. A looser tolerance of the solver saves next to
+//! nothing, and sweeps are few.
 
 mod journal;
 mod schedule;
