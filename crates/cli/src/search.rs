@@ -55,6 +55,9 @@ pub fn run(args: &SearchArgs, console: &Console) -> anyhow::Result<()> {
         if hits.is_empty() {
             console.warn("no document has a word of the query");
         }
+    } else if hits.iter().all(|hit| hit.score == 0.0) {
+        hits.clear();
+        console.warn("the model has learnt nothing about this query: every document scores 0");
     }
     let shelf = Shelf::open(&model, args.dataset.as_deref()).with(&model, newcomers);
     let mut out = console.out();

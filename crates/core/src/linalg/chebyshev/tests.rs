@@ -9,7 +9,7 @@ fn growth_is_that_of_the_polynomial() {
     let exact = 16.0 * x.powi(5) - 20.0 * x.powi(3) + 5.0 * x;
     let grown = growth(1.2, 1.0).powi(5);
     assert!(((grown + 1.0 / grown) / 2.0 / exact - 1.0).abs() < 1e-12);
-    assert_eq!(degree(1.2, 1.0, exact), 5);
+    assert_eq!(degree(1.2, 1.0, 0.99 * exact), 5);
     assert_eq!(degree(1.0, 1.0, 2.0), MAX_DEGREE);
     assert_eq!(degree(1e9, 1.0, 2.0), 1);
 }
