@@ -23,10 +23,10 @@ pub(super) const PANEL: usize = 96;
 /// The highest degree between two orthonormalisations.
 const MAX_DEGREE: usize = 12;
 /// How much more the first column of a panel may grow than the last.
-const GROWTH_WITHIN: f64 = 1e5;
+const GROWTH_WITHIN: f64 = 1e6;
 /// Directions that outgrow the last column of a panel by more than this are projected out. Not
 /// less: a direction that is not accurate yet takes with it what belongs to others.
-const GROWTH_BESIDE: f64 = 1e5;
+const GROWTH_BESIDE: f64 = 1e6;
 /// Rows that one thread works on.
 const ROWS: usize = 2048;
 

@@ -162,18 +162,12 @@ pub fn randomised_svd_from(
         } else {
             residuals(c, &v, &mut other, sigma, run)?
         };
-        let targets = sigma
-            .iter()
-            .map(|s| params.tolerance.min((OWN_SHARE * s / sigma[0]).max(NUMERICAL_ZERO)));
-        let gains: Vec<f64> = residuals
-            .iter()
-            .zip(targets)
-            .map(
-                |(residual, target)| {
-                    if *residual <= target { 1.0 } else { SAFETY * residual / target }
-                },
-            )
-            .collect();
+        let gain = |(&residual, &s): (&f64, &f64)| {
+            let own = (OWN_SHARE * s / sigma[0]).max(NUMERICAL_ZERO);
+            let target = params.tolerance.min(own);
+            if residual <= target { 1.0 } else { SAFETY * residual / target }
+        };
+        let gains: Vec<f64> = residuals.iter().zip(sigma).map(gain).collect();
         let searched = rank >= params.dim || !refilled;
         let converged = searched && gains.iter().all(|&gain| gain <= 1.0);
         if converged || iteration == params.max_iterations {
@@ -217,8 +211,8 @@ pub fn svd_bytes(d_x: usize, d_y: usize, params: &SvdParams) -> u64 {
     let blocks = 4 * width * (y + x.max(y));
     let panels = 4 * panel * (x + 3 * y);
     let small = 8 * width * width;
-    let gram = small * (n_groups(width as usize) as u64 + 2);
-    blocks + panels.max(gram).max(8 * small)
+    // The allocator keeps the partial sums of a Gram matrix for the next one.
+    blocks + panels + small * (n_groups(width as usize) as u64 + 2).max(10)
 }
 
 /// Puts the columns of `start` in place of the first random ones, all of one length.
