@@ -132,7 +132,7 @@ fn first_lines(path: &Path, n: u64) -> liken::Result<Vec<String>> {
 
 fn named(name: &str) -> liken::Result<Params> {
     let mut params = Params::named(name)?;
-    if params.learns() {
+    if params.has_dim() {
         params.set("dim", DIM)?;
     }
     Ok(params)

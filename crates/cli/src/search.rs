@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use liken::data::{Dataset, Document};
-use liken::matchers::Model;
+use liken::matchers::{Matcher, Model};
 use serde_json::Value;
 
 use crate::console::Console;
@@ -50,10 +50,20 @@ pub fn run(args: &SearchArgs, console: &Console) -> anyhow::Result<()> {
         console.warn(format!("the model does not know {}", query.unknown.join(", ")));
     }
     let mut hits = model.search(&query, args.k);
-    if let ([_], true) = (&model.parts[..], model.is_lexical()) {
-        hits.retain(|hit| hit.score != 0.0);
-        if hits.is_empty() {
-            console.warn("no document has a word of the query");
+    if let [only] = &model.parts[..] {
+        // What a score of 0 means: there is nothing to rank by.
+        let nothing = match &only.matcher {
+            Matcher::Lexical(_) => "no document has a word of the query",
+            Matcher::Direct(_) => {
+                "no training query with a click has a word of this one; ridge+bm25 also looks at the documents' words"
+            }
+            Matcher::Bilinear(_) => "",
+        };
+        if !nothing.is_empty() {
+            hits.retain(|hit| hit.score != 0.0);
+            if hits.is_empty() {
+                console.warn(nothing);
+            }
         }
     } else if hits.iter().all(|hit| hit.score == 0.0) {
         hits.clear();

@@ -99,7 +99,7 @@ pub fn resolve(
     }
     text.apply(&mut preparation)?;
     for (_, params) in &mut models {
-        if let Some(dim) = args.dim.filter(|_| params.learns()) {
+        if let Some(dim) = args.dim.filter(|_| params.has_dim()) {
             params.set("dim", &dim.to_string())?;
         }
         if let Some(seed) = args.seed {

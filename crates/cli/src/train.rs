@@ -89,8 +89,10 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
         .filter_map(|(_, name)| settings.models.iter().find(|(known, _)| known == name))
         .map(|(_, params)| params.clone())
         .collect();
-    if args.params.dim().is_some() && !params.iter().any(Params::learns) {
-        let message = format!("--dim is for learnt models (pls, rmls); {method} learns nothing");
+    if args.params.dim().is_some() && !params.iter().any(Params::has_dim) {
+        let message = format!(
+            "--dim is for models with latent dimensions (pls, rmls, square); {method} has none"
+        );
         return Err(Usage(message).into());
     }
     let before =

@@ -49,6 +49,8 @@ mod search;
 mod shared;
 #[path = "cli/similar.rs"]
 mod similar;
+#[path = "cli/square.rs"]
+mod square;
 #[path = "cli/synth.rs"]
 mod synth;
 #[path = "cli/train.rs"]

@@ -36,6 +36,15 @@ fn nfcorpus_scores_have_not_moved() {
 }
 
 #[test]
+fn nfcorpus_scores_with_ngrams_have_not_moved() {
+    let Some(data) = data_with("nfcorpus") else { return };
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/nfcorpus-ngrams.toml");
+    let arguments = [file.to_str().unwrap(), "--data", data.to_str().unwrap()];
+    let said = Place::new().ask("experiment", &arguments);
+    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+}
+
+#[test]
 fn models_of_nfcorpus_are_the_same_at_1_2_and_7_threads() {
     let Some(data) = data_with("nfcorpus") else { return };
     let place = Place::new();

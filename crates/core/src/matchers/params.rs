@@ -130,6 +130,11 @@ impl Params {
         })
     }
 
+    /// Whether the method has latent dimensions.
+    pub fn has_dim(&self) -> bool {
+        self.learns() && !matches!(self, Params::Ridge(_))
+    }
+
     /// Refuses values that make no sense.
     pub fn check(&self) -> Result<()> {
         match self {

@@ -21,7 +21,7 @@ use crate::sparse::{Csr, csr_times_dense};
 use crate::{Error, Result, Run, memory};
 
 /// Documents solved together.
-const DOCS_PER_BLOCK: usize = 64;
+const DOCS_PER_BLOCK: usize = 32;
 /// Most pairs of a query feature and a document: beyond it the time is days.
 const MOST_PAIRS: u64 = 200_000_000_000;
 /// Share of the free memory that weights may take.
@@ -68,7 +68,7 @@ pub struct QueryFeatures {
 impl Default for QueryFeatures {
     fn default() -> Self {
         let Features { query_words, click_value, unit_rows, .. } = Features::default();
-        QueryFeatures { query_words, query_clicks: 0.0, click_value, unit_rows }
+        QueryFeatures { query_words, query_clicks: 0.1, click_value, unit_rows }
     }
 }
 
@@ -92,7 +92,7 @@ impl Default for Ridge {
         Ridge {
             lambda: 1.0,
             keep: 1000,
-            mass: 0.999,
+            mass: 0.99,
             features: QueryFeatures::default(),
             weighting: Weighting::default(),
             response: Response::default(),
@@ -179,7 +179,7 @@ impl Ridge {
     /// `features` features.
     pub fn bytes(&self, queries: usize, features: usize, documents: usize) -> u64 {
         let per_document = self.keep.min(features) as u64;
-        let block = 4 * DOCS_PER_BLOCK as u64 * (5 * features as u64 + 2 * queries as u64);
+        let block = 4 * DOCS_PER_BLOCK as u64 * (10 * features as u64 + 2 * queries as u64);
         2 * 8 * per_document * documents as u64 + block
     }
 
@@ -206,6 +206,7 @@ impl Ridge {
         let mut right = Dense::zeros(x.n_cols(), DOCS_PER_BLOCK);
         let mut clicks = Dense::zeros(x.n_rows(), DOCS_PER_BLOCK);
         let mut solution = Dense::zeros(x.n_cols(), DOCS_PER_BLOCK);
+        let mut by_column = vec![0.0; x.n_cols() * DOCS_PER_BLOCK];
         let all = || 0..DOCS_PER_BLOCK;
         let mut solved = Solved::default();
         let mut kept = Collected::new(r_t.n_rows());
@@ -221,8 +222,9 @@ impl Ridge {
             csr_times_dense(gram.x_t(), clicks.block(all()), right.block_mut(all()));
             solution.values_mut().fill(0.0);
             solved = solved.and(gram.solve(&right, &mut solution, how, run)?);
+            turn(&solution, &mut by_column);
             let columns: Vec<Column> =
-                (0..docs.len()).into_par_iter().map(|k| self.prune(&solution, k)).collect();
+                by_column.par_chunks(x.n_cols()).take(docs.len()).map(|w| self.prune(w)).collect();
             docs.iter().zip(columns).for_each(|(&j, column)| kept.push(j, column, &used));
         }
         let Collected { n_docs, starts, indices, values, whole, held, cut, .. } = kept.finish();
@@ -271,15 +273,22 @@ impl Ridge {
         Ok(())
     }
 
-    /// The largest entries of column `k`.
-    fn prune(&self, solution: &Dense, k: usize) -> Column {
-        let mut entries: Vec<(u32, f32)> = (0..solution.n_rows() as u32)
-            .map(|u| (u, solution.row(u as usize)[k]))
-            .filter(|&(_, weight)| weight != 0.0)
+    /// The largest of a document's weights.
+    fn prune(&self, weights: &[f32]) -> Column {
+        let square = |weight: f32| f64::from(weight) * f64::from(weight);
+        let sum = |weights: &mut dyn Iterator<Item = f32>| weights.map(square).sum::<f64>();
+        let mut whole = sum(&mut weights.iter().copied());
+        // Weights below this hold too little together for any to be needed.
+        let idle = (1.0 - self.mass) * whole / weights.len() as f64;
+        let mut entries: Vec<(u32, f32)> = (0u32..)
+            .zip(weights.iter().copied())
+            .filter(|&(_, weight)| weight != 0.0 && square(weight) >= idle)
             .collect();
         entries.sort_unstable_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
-        let square = |weight: f32| f64::from(weight) * f64::from(weight);
-        let whole: f64 = entries.iter().map(|&(_, weight)| square(weight)).sum();
+        if self.mass == 1.0 {
+            // The same sum in the same order as below, so that all of it is all of it.
+            whole = sum(&mut entries.iter().map(|&(_, weight)| weight));
+        }
         let (mut held, mut n) = (0.0, 0);
         while n < entries.len().min(self.keep) && held < self.mass * whole {
             held += square(entries[n].1);
@@ -332,6 +341,15 @@ impl Collected {
     fn finish(mut self) -> Self {
         self.starts.resize(self.n_docs + 1, self.indices.len() as u64);
         self
+    }
+}
+
+/// Writes the columns of `matrix` one after the other.
+fn turn(matrix: &Dense, by_column: &mut [f32]) {
+    for i in 0..matrix.n_rows() {
+        for (k, &value) in matrix.row(i).iter().enumerate() {
+            by_column[k * matrix.n_rows() + i] = value;
+        }
     }
 }
 

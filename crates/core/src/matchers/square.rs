@@ -58,7 +58,7 @@ impl Default for Square {
             dim: 300,
             lambda_x: 1.0,
             lambda_y: 1.0,
-            features: Features { query_clicks: 0.0, doc_clicks: 1.0, ..Features::default() },
+            features: Features { query_clicks: 0.1, ..Features::default() },
             weighting: Weighting::default(),
             response: Response::default(),
             sigma: 1.0,

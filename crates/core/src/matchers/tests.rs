@@ -68,7 +68,7 @@ fn checkerboard(path: &Path) -> Dataset {
 
 fn small(name: &str) -> Params {
     let mut params = Params::named(name).unwrap();
-    if params.docs().iter().any(|doc| doc.key == "dim") {
+    if params.has_dim() {
         params.set("dim", "3").unwrap();
     }
     params
