@@ -43,7 +43,7 @@ fn parameters_that_make_no_sense_are_refused() {
         ("ridge", "--set mass=0", ["mass = 0", "at most 1"]),
         ("ridge", "--set features.doc_clicks=1", ["doc_clicks", "query_clicks"]),
         ("square", "--set dim=0", ["dim = 0", "train ridge"]),
-        ("square", "--set lambda_y=inf", ["lambda_y = inf", "finite"]),
+        ("square", "--set lambda_y=-1", ["lambda_y = -1", "0 or more"]),
         ("square", "--set steps=0", ["steps = 0", "1 or more"]),
     ] {
         place.run(&format!("train {method} {data} -o out {line}")).refused(2, &words);

@@ -153,7 +153,7 @@ fn a_file_yields_to_flags_and_flags_to_set() {
 fn every_method_trains_and_searches() {
     let place = Place::new();
     for (name, _) in METHODS {
-        let dim = if Params::named(name).unwrap().learns() { "--dim 10" } else { "" };
+        let dim = if Params::named(name).unwrap().has_dim() { "--dim 10" } else { "" };
         place.run(&format!("train {name} {} -o {name} {dim}", at("data"))).shows(&[
             &format!("{name} written"),
             &format!("next: liken search {name} \"your query\""),
