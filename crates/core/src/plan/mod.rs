@@ -30,6 +30,8 @@ const ITERATIONS: u64 = 4;
 const PRODUCTS: u64 = 12;
 /// Counts while they are read take this many times what they take afterwards.
 const READING: f64 = 2.0;
+/// Dimensions beyond which nothing fits anywhere.
+const MOST: u64 = 1 << 24;
 /// What the program itself takes.
 const PROGRAM: u64 = 16 << 20;
 
@@ -120,8 +122,9 @@ impl Shape {
             ("nnz_y", self.nnz_y, self.n_docs.saturating_mul(self.d_y)),
             ("nnz_r", self.nnz_r, self.n_queries.saturating_mul(self.n_docs)),
         ] {
-            if nnz > cells {
-                let expected = format!("at most {cells}, one for each cell");
+            let most = cells.min(1 << 48);
+            if nnz > most {
+                let expected = format!("at most {most}, one for each cell");
                 return Err(Error::parameter(name, nnz, &expected));
             }
         }
@@ -130,6 +133,11 @@ impl Shape {
 
     /// What a fit of `params` to this shape will take.
     pub fn plan(&self, params: &Params, rates: Option<&Rates>) -> Plan {
+        // Beyond this nothing fits anywhere, and bytes would no longer fit into a number.
+        Shape { dim: self.dim.min(MOST), ..*self }.of_method(params, rates)
+    }
+
+    fn of_method(&self, params: &Params, rates: Option<&Rates>) -> Plan {
         match params {
             Params::Pls(pls) => self.svd_fit("pls", self.dim, pls.oversample, rates),
             Params::LsiDt(lsi) => self.svd_fit("lsi_dt", self.dim, lsi.oversample, rates),
@@ -177,7 +185,7 @@ impl Shape {
         rates: Option<&Rates>,
     ) -> Plan {
         let mut params = SvdParams::of(dim as usize);
-        params.oversample = oversample.unwrap_or(params.oversample);
+        params.oversample = oversample.unwrap_or(params.oversample).min(MOST as usize);
         let bytes = svd_bytes(self.d_x as usize, self.d_y as usize, &params);
         let width = dim + params.oversample as u64;
         let seconds = rates.map(|rates| self.svd_seconds(width, rates));
@@ -213,7 +221,7 @@ impl Shape {
         let share = share_left(rmls);
         let maps = match share {
             Some(share) => self.packed(share),
-            None => rmls_bytes::dense_bytes(shape, rmls.dim),
+            None => rmls_bytes::dense_bytes(shape, self.dim as usize),
         };
         let mut sweep = vec![
             self.factors(),
@@ -233,7 +241,7 @@ impl Shape {
         }
         let mut phases = vec![sweep];
         if spectral {
-            let svd = svd_bytes(self.d_x as usize, self.d_y as usize, &SvdParams::of(rmls.dim));
+            let svd = svd_bytes(self.d_x as usize, self.d_y as usize, &SvdParams::of(self.dim as usize));
             let seeking = ("singular vectors of the start while they are sought", svd);
             phases.push(vec![self.factors(), self.between(), seeking]);
         }
@@ -257,9 +265,9 @@ impl Shape {
             let sweep = 2.0 * self.product(self.dim, rates) + passes;
             seconds.push((format!("{sweeps} sweeps"), sweeps as f64 * sweep));
             if self.judged > 0 {
-                let times = 2 * sweeps + u64::from(spectral);
+                let times = sweeps.saturating_mul(2).saturating_add(u64::from(spectral));
                 // Each score reads the image of its document.
-                let scores = (self.judged * self.dim * 4) as f64 / rates.stream;
+                let scores = numbers(self.judged, self.dim) / rates.stream;
                 let once = scores + self.images_seconds(rates);
                 seconds.push((format!("validation, {times} times"), times as f64 * once));
             }
@@ -372,8 +380,8 @@ impl Shape {
     fn product(&self, width: u64, rates: &Rates) -> f64 {
         let block = WIDTH.min(width).max(1);
         let factor = |nnz: u64, from: u64, to: u64| {
-            let gathered = (nnz * width * 4) as f64 / rates.gather(from * block * 4);
-            gathered + (to * width * 4) as f64 / rates.stream
+            let gathered = numbers(nnz, width) / rates.gather(from * block * 4);
+            gathered + numbers(to, width) / rates.stream
         };
         // The two directions meet the same factors from either end; their mean.
         (factor(self.nnz_y, self.d_y, self.n_docs)
@@ -387,8 +395,8 @@ impl Shape {
 
     fn images_seconds(&self, rates: &Rates) -> f64 {
         let block = WIDTH.min(self.dim) * 4;
-        (self.nnz_y * self.dim * 4) as f64 / rates.gather(self.d_y * block)
-            + (self.n_docs * self.dim * 4) as f64 / rates.stream
+        numbers(self.nnz_y, self.dim) / rates.gather(self.d_y * block)
+            + numbers(self.n_docs, self.dim) / rates.stream
     }
 
     /// Texts are analysed and counted term by term, and brought onto one vocabulary.
@@ -400,6 +408,11 @@ impl Shape {
     fn writing(&self, bytes: u64, rates: &Rates) -> (String, f64) {
         ("writing".to_owned(), bytes as f64 / rates.disk)
     }
+}
+
+/// The bytes of n × k numbers.
+fn numbers(n: u64, k: u64) -> f64 {
+    4.0 * n as f64 * k as f64
 }
 
 fn csr(nnz: u64, n_rows: u64) -> u64 {
@@ -620,6 +633,35 @@ mod tests {
             let message = shape.check().unwrap_err().to_string();
             assert!(message.contains(word), "{message}");
         }
+    }
+
+    #[test]
+    fn the_largest_numbers_do_no_harm() {
+        let most = u64::from(u32::MAX);
+        let shape = Shape {
+            n_queries: most,
+            n_docs: most,
+            d_x: most,
+            d_y: most,
+            nnz_x: 1 << 48,
+            nnz_y: 1 << 48,
+            nnz_r: 1 << 48,
+            dim: most,
+            judged: 1000 * most,
+        };
+        shape.check().unwrap();
+        for params in [
+            params("rmls", &[]),
+            Params::Rmls(Rmls { sweeps: usize::MAX, ..Rmls::default() }),
+            Params::Pls(Pls { oversample: Some(usize::MAX), ..Pls::default() }),
+            params("bm25", &[]),
+        ] {
+            let plan = shape.plan(&params, Some(&rates()));
+            assert!(plan.total > 1 << 40 && plan.total_seconds().unwrap() > 1e6);
+            assert!(plan.check(1 << 40).is_err());
+        }
+        let more = Shape { nnz_x: (1 << 48) + 1, ..shape };
+        assert!(more.check().is_err());
     }
 
     #[test]
