@@ -241,7 +241,8 @@ impl Shape {
         }
         let mut phases = vec![sweep];
         if spectral {
-            let svd = svd_bytes(self.d_x as usize, self.d_y as usize, &SvdParams::of(self.dim as usize));
+            let svd =
+                svd_bytes(self.d_x as usize, self.d_y as usize, &SvdParams::of(self.dim as usize));
             let seeking = ("singular vectors of the start while they are sought", svd);
             phases.push(vec![self.factors(), self.between(), seeking]);
         }
@@ -525,6 +526,7 @@ impl fmt::Display for Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matchers::Pls;
 
     fn one_week() -> Shape {
         Shape {
@@ -562,7 +564,7 @@ mod tests {
     fn the_lines_add_up_and_the_maps_are_what_they_are() {
         let random = params("rmls", &[("start", "random"), ("sweeps", "10")]);
         for (params, word) in [
-            (random, "half-sweep"),
+            (random, "maps L_x"),
             (params("pls", &[]), "singular"),
             (params("lsi_dt", &[]), "singular"),
             (params("mpls", &[]), "singular"),

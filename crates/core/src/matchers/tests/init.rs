@@ -80,7 +80,7 @@ fn pls_that_begins_with_a_model_finds_the_same_in_fewer_iterations() {
     let dir = tempfile::tempdir().unwrap();
     let (before, after) = grown(dir.path());
     let mut params = small("pls");
-    params.set("tolerance", "1e-5").unwrap();
+    params.set("tolerance", "1e-4").unwrap();
     params.set("oversample", "0").unwrap();
     let iterations = |trained: &Trained| match &trained.reports[0] {
         FitReport::Pls(report) => {
@@ -112,11 +112,17 @@ fn rmls_goes_on_as_if_it_had_never_stopped() {
     let (two, _) = rmls(2).fit(data(), &Run::silent(), None).unwrap();
     let (three, whole) = rmls(3).fit(data(), &Run::silent(), None).unwrap();
     let (on, report) = rmls(1).fit_from(data(), Some(two.clone()), &Run::silent(), None).unwrap();
-    assert_eq!(on, three);
+    // Rows are scaled when they are kept, or on the way to the next half-sweep: that rounds.
+    for (on, three) in [(&on.l_x, &three.l_x), (&on.l_y, &three.l_y)] {
+        for i in 0..on.n_rows() {
+            let near = |(a, b): (&f32, &f32)| (a - b).abs() < 1e-5;
+            assert!(on.row(i).iter().zip(three.row(i).iter()).all(near), "{on:?} {three:?}");
+        }
+    }
     // The first step are the earlier maps, where the whole way was after four half-sweeps.
     assert_eq!(report.steps.len(), 3);
     assert!((report.steps[0].objective - whole.steps[3].objective).abs() < 1e-5);
-    assert_eq!(report.steps[2].objective, whole.steps[5].objective);
+    assert!((report.steps[2].objective - whole.steps[5].objective).abs() < 1e-5);
     // Validation may prefer what was there.
     let mut calls = 0;
     let mut validate = |_: &Panels, _: &Panels| {
