@@ -81,7 +81,6 @@ fn pls_that_begins_with_a_model_finds_the_same_in_fewer_iterations() {
     let (before, after) = grown(dir.path());
     let mut params = small("pls");
     params.set("tolerance", "1e-4").unwrap();
-    params.set("oversample", "0").unwrap();
     let iterations = |trained: &Trained| match &trained.reports[0] {
         FitReport::Pls(report) => {
             assert!(report.converged, "{report:?}");
