@@ -12,7 +12,7 @@
 //!
 //! A tall dense product of k columns costs k/c times a sparse one, c the non-zeros a row of
 //! the factors, a hundredfold at k = 1000. So orthonormalise seldom, filter much: a filter of
-//! degree 6 gains what fifty powers of CᵀC would where the spectrum is flat.
+//! degree 6 gains what thirty powers of CᵀC would where the spectrum is flat (λ = 1.1·b).
 
 use faer::Mat;
 use faer::linalg::matmul::triangular::BlockStructure;
