@@ -1,0 +1,145 @@
+use super::*;
+use crate::matchers::Pls;
+
+fn one_week() -> Shape {
+    Shape {
+        n_queries: 94_022,
+        n_docs: 111_631,
+        d_x: 213_535,
+        d_y: 195_926,
+        nnz_x: 376_000,
+        nnz_y: 658_000,
+        nnz_r: 163_600,
+        dim: 200,
+        judged: 0,
+    }
+}
+
+fn rates() -> Rates {
+    Rates {
+        gather_near: 40e9,
+        gather_far: 10e9,
+        stream: 10e9,
+        gemm: 50.0,
+        gemm_one: 25.0,
+        disk: 5e8,
+        terms: 1e6,
+    }
+}
+
+fn params(method: &str, settings: &[(&str, &str)]) -> Params {
+    let mut params = Params::named(method).unwrap();
+    settings.iter().for_each(|(key, value)| params.set(key, value).unwrap());
+    params
+}
+
+#[test]
+fn the_lines_add_up_and_the_maps_are_what_they_are() {
+    let random = params("rmls", &[("start", "random"), ("sweeps", "10")]);
+    for (params, word) in [
+        (random, "maps L_x"),
+        (params("pls", &[]), "singular"),
+        (params("lsi_dt", &[]), "singular"),
+        (params("mpls", &[]), "singular"),
+        (params("square", &[]), "square"),
+        (params("ridge", &[]), "weights"),
+        (params("bm25", &[]), "texts"),
+    ] {
+        let plan = one_week().plan(&params, Some(&rates()));
+        assert_eq!(plan.total, plan.lines.iter().map(|line| line.1).sum::<u64>());
+        assert!(plan.lines.iter().any(|(what, _)| what.contains(word)), "{plan}");
+        assert!(plan.total_seconds().unwrap() > 0.0);
+        assert!(plan.to_string().contains(" on disk\n"), "{plan}");
+    }
+    assert_eq!(one_week().maps(), 409_461 * 800);
+}
+
+#[test]
+fn twice_the_dimensions_take_twice_the_maps_and_the_time() {
+    let of = |dim: u64| {
+        let dim_text = dim.to_string();
+        let random = [("start", "random"), ("sweeps", "10"), ("dim", &dim_text)];
+        Shape { dim, ..one_week() }.plan(&params("rmls", &random), Some(&rates()))
+    };
+    let maps = |dim| of(dim).lines.iter().find(|(what, _)| what.contains("maps")).unwrap().1;
+    let factors = 4 * 409_461;
+    assert_eq!(maps(1024) - factors, 2 * (maps(512) - factors));
+    let sweeps = |dim| of(dim).seconds.unwrap()[1].1;
+    assert!((sweeps(1024) / sweeps(512) - 2.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_penalty_makes_maps_smaller() {
+    assert!((two_tails(1.96) - 0.05).abs() < 1e-3 && (two_tails(0.0) - 1.0).abs() < 1e-6);
+    let of = |settings: &[(&str, &str)]| {
+        let mut all = vec![("start", "random"), ("dim", "1000")];
+        all.extend(settings);
+        Shape { dim: 1000, ..one_week() }.plan(&params("rmls", &all), None).total
+    };
+    let dense = of(&[]);
+    let tenth = of(&[("penalty", "relative"), ("rho_x", "0.45"), ("rho_y", "0.45")]);
+    assert!(tenth < dense / 3, "{tenth} {dense}");
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_advice() {
+    let plan = one_week().plan(&params("rmls", &[]), None);
+    assert_eq!(plan.seconds, None);
+    assert!(plan.check(plan.total).is_ok());
+    let message = plan.check(1 << 20).unwrap_err().to_string();
+    for word in ["rmls would take", "may take 1.0 MiB", "--dim", "--max-memory", "start=random"] {
+        assert!(message.contains(word), "{message}");
+    }
+}
+
+#[test]
+fn shapes_that_cannot_be_are_refused() {
+    assert!(one_week().check().is_ok());
+    for (shape, word) in [
+        (Shape { dim: 0, ..one_week() }, "dim = 0"),
+        (Shape { n_docs: 0, ..one_week() }, "documents = 0"),
+        (Shape { d_x: 1 << 32, ..one_week() }, "query_features = 4294967296"),
+        (
+            Shape { n_queries: 1, nnz_x: 1, nnz_r: 111_632, ..one_week() },
+            "nnz_r = 111632: expected at most 111631",
+        ),
+    ] {
+        let message = shape.check().unwrap_err().to_string();
+        assert!(message.contains(word), "{message}");
+    }
+}
+
+#[test]
+fn the_largest_numbers_do_no_harm() {
+    let most = u64::from(u32::MAX);
+    let shape = Shape {
+        n_queries: most,
+        n_docs: most,
+        d_x: most,
+        d_y: most,
+        nnz_x: 1 << 48,
+        nnz_y: 1 << 48,
+        nnz_r: 1 << 48,
+        dim: most,
+        judged: 1000 * most,
+    };
+    shape.check().unwrap();
+    for params in [
+        params("rmls", &[]),
+        Params::Rmls(Rmls { sweeps: usize::MAX, ..Rmls::default() }),
+        Params::Pls(Pls { oversample: Some(usize::MAX), ..Pls::default() }),
+        params("bm25", &[]),
+    ] {
+        let plan = shape.plan(&params, Some(&rates()));
+        assert!(plan.total > 1 << 40 && plan.total_seconds().unwrap() > 1e6);
+        assert!(plan.check(1 << 40).is_err());
+    }
+    let more = Shape { nnz_x: (1 << 48) + 1, ..shape };
+    assert!(more.check().is_err());
+}
+
+#[test]
+fn bytes_are_written_for_people() {
+    let texts = [0, 1023, 1536, 3 << 30].map(|bytes| Bytes(bytes).to_string());
+    assert_eq!(texts, ["0 bytes", "1023 bytes", "1.5 KiB", "3.0 GiB"]);
+}
