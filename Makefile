@@ -8,10 +8,10 @@ SKIP_LOG = $(CURDIR)/.skipped-tests
 VENV = .venv
 PYTHON = $(VENV)/bin/python
 
-.PHONY: help test check bench bench-eval bench-events bm25 demo
+.PHONY: help test check bench bench-bilinear bench-eval bench-events bm25 demo
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
 test: ## check the style and run every test (real data: LIKEN_DATA, default ../shared/data)
 	cargo fmt --all --check
@@ -40,6 +40,10 @@ bm25: $(PYTHON) ## check BM25 on the SMART collections against bm25s (real data:
 bench-eval: $(PYTHON) ## evaluate a run of 1,000 × 1,000 results beside pytrec_eval
 	cargo build --release -p liken --examples
 	$(PYTHON) bench/eval.py
+
+bench-bilinear: $(PYTHON) ## time RMLS and PLS beside scipy and scikit-learn, memory and growth, on two threads (half an hour)
+	cargo build --release -p liken -p liken-cli -p liken-pages --bins --examples
+	$(PYTHON) bench/bilinear.py
 
 bench-events: ## aggregate a raw log of 1 GiB within 256 MiB, beside GNU sort
 	cargo build --release -p liken-cli

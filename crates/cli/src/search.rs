@@ -57,17 +57,18 @@ pub fn run(args: &SearchArgs, console: &Console) -> anyhow::Result<()> {
             Matcher::Direct(_) => {
                 "no training query with a click has a word of this one; ridge+bm25 also looks at the documents' words"
             }
-            Matcher::Bilinear(_) => "",
+            Matcher::Bilinear(_) => {
+                "the model has learnt nothing about this query: every document scores 0"
+            }
         };
-        if !nothing.is_empty() {
+        let learnt = matches!(only.matcher, Matcher::Bilinear(_));
+        // A learnt score of 0 may be one among others; without any other it says nothing.
+        if !learnt || hits.iter().all(|hit| hit.score == 0.0) {
             hits.retain(|hit| hit.score != 0.0);
-            if hits.is_empty() {
+            if hits.is_empty() && args.k > 0 {
                 console.warn(nothing);
             }
         }
-    } else if hits.iter().all(|hit| hit.score == 0.0) {
-        hits.clear();
-        console.warn("the model has learnt nothing about this query: every document scores 0");
     }
     let shelf = Shelf::open(&model, args.dataset.as_deref()).with(&model, newcomers);
     let mut out = console.out();

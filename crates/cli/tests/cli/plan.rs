@@ -20,13 +20,18 @@ fn numbers_alone_are_enough() {
     let place = Place::new();
     let said = run(&place, &format!("plan {NUMBERS} --dim 100")).silent();
     said.shows(&["bm25: ", "pls: ", "rmls: ", "X, Y, R and their transposes", "just now"]);
-    let json =
-        run(&place, &format!("plan {NUMBERS} --dim 100 --methods rmls --sweeps 7 --format json"));
+    let json = run(
+        &place,
+        &format!(
+            "plan {NUMBERS} --dim 100 --methods rmls --set start=random --sweeps 7 --format json"
+        ),
+    );
     let json = json.silent().json();
     let plan = &json["plans"][0];
     let lines = plan["lines"].as_array().unwrap();
     let maps = lines.iter().find(|line| line[0] == "maps L_x and L_y").unwrap();
-    assert_eq!(maps[1], 7000 * 100 * 4);
+    // Four panels of 32 columns, and a factor for each row.
+    assert_eq!(maps[1], 7000 * (4 * 32 * 4 + 4));
     let sum: u64 = lines.iter().map(|line| line[1].as_u64().unwrap()).sum();
     assert_eq!(plan["total"], sum);
     assert!(plan["seconds"].as_array().unwrap().iter().any(|line| line[0] == "7 sweeps"));

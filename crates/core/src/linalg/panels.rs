@@ -12,9 +12,9 @@ use rayon::prelude::*;
 
 use super::packed::{BLOCK, Packed, packed_bytes};
 use super::{Buffer, Dense};
+use crate::Result;
 use crate::random::NormalField;
 use crate::sparse::{Csr, Lane, PANEL, Tasked, times_panel};
-use crate::{Error, Result};
 
 /// Rows handled by one thread at a time.
 const ROWS_PER_TASK: usize = 1024;
@@ -326,19 +326,6 @@ impl Panels {
         }
         let (n_rows, n_cols, scale) = (self.n_rows, self.n_cols, self.scale.clone());
         Ok(Panels { n_rows, n_cols, panels, scale })
-    }
-
-    /// Refuses a matrix of another shape.
-    pub fn check_shape(&self, n_rows: usize, n_cols: usize) -> Result<()> {
-        if (self.n_rows, self.n_cols) == (n_rows, n_cols) {
-            return Ok(());
-        }
-        Err(Error::Structure {
-            problem: format!(
-                "a map of {} × {} where {n_rows} × {n_cols} is needed",
-                self.n_rows, self.n_cols
-            ),
-        })
     }
 }
 

@@ -7,10 +7,10 @@
 use std::borrow::Cow;
 
 use super::map::Map;
-use crate::Result;
 use crate::features::{Counts, Features, Featurizer, QueryTerms};
 use crate::linalg::{Dense, dot, dot_f64};
 use crate::sparse::{Csr, Row};
+use crate::{Error, Result};
 
 /// The two maps that a bilinear trainer learns.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,8 +49,20 @@ impl Bilinear {
     /// Puts learnt maps together with the counts they were learnt from.
     pub fn new(counts: &Counts, features: &Features, maps: Maps) -> Result<Self> {
         let featurizer = Featurizer::new(counts, features)?;
-        maps.l_x.check_shape("L_x", featurizer.d_x(), maps.l_x.n_cols())?;
-        maps.l_y.check_shape("L_y", featurizer.d_y(), maps.l_x.n_cols())?;
+        let fits = (maps.l_x.n_rows(), maps.l_y.n_rows()) == (featurizer.d_x(), featurizer.d_y());
+        if !fits || maps.l_x.n_cols() != maps.l_y.n_cols() {
+            return Err(Error::Structure {
+                problem: format!(
+                    "the maps are {} × {} and {} × {}, but there are {} query features and {} document features",
+                    maps.l_x.n_rows(),
+                    maps.l_x.n_cols(),
+                    maps.l_y.n_rows(),
+                    maps.l_y.n_cols(),
+                    featurizer.d_x(),
+                    featurizer.d_y()
+                ),
+            });
+        }
         let y = featurizer.docs(counts)?;
         let images = matches!(maps.l_y, Map::Dense(_)).then(|| maps.l_y.images(&y));
         Ok(Bilinear { featurizer, maps, y, images, cosine: false })

@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 
+use crate::Result;
 use crate::linalg::{Dense, Panels, dot};
 use crate::sparse::{Csr, csr_times_dense};
-use crate::{Error, Result};
 
 /// Features × latent dimensions.
 #[derive(Debug, Clone, PartialEq)]
@@ -139,20 +139,6 @@ impl Map {
                 let (indices, values) = (map.indices().to_vec(), map.values().to_vec());
                 Map::Sparse(Csr::new(map.n_cols(), starts, indices, values)?)
             }
-        })
-    }
-
-    /// Refuses a map that is not `n_rows` × `n_cols`.
-    pub fn check_shape(&self, name: &str, n_rows: usize, n_cols: usize) -> Result<()> {
-        if (self.n_rows(), self.n_cols()) == (n_rows, n_cols) {
-            return Ok(());
-        }
-        Err(Error::Structure {
-            problem: format!(
-                "{name} is {} × {}, but there are {n_rows} features and {n_cols} dimensions",
-                self.n_rows(),
-                self.n_cols()
-            ),
         })
     }
 }

@@ -42,7 +42,8 @@ pub struct Pls {
 impl Default for Pls {
     fn default() -> Self {
         Pls {
-            dim: 300,
+            // Validation on nfcorpus, citeulike-t and the demo: docs/guide.md.
+            dim: 400,
             // Without scaled rows PLS leans on frequent features, and click features should lean less.
             features: Features { query_clicks: 0.0, doc_clicks: 0.3, ..Features::default() },
             weighting: Weighting::default(),

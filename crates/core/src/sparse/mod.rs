@@ -6,6 +6,6 @@ mod product;
 mod transpose;
 
 pub use csr::{Csr, Row};
-pub use panel::{Lane, PANEL, Tasked, row_times_panel, times_panel};
+pub use panel::{Lane, PANEL, Tasked, times_panel};
 pub(crate) use product::check_shapes;
 pub use product::{csr_times_dense, explicit_c, nnz_of_product3, nnz_of_product3_up_to};

@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Csr, Row};
+use super::Csr;
 
 /// The columns of a panel: two cache lines of f32.
 pub const PANEL: usize = 32;
@@ -200,12 +200,6 @@ fn prefetch(b: &[Lane], i: usize) {
 pub fn times_panel(a: &Tasked, values: &[f32], b: &[f32], out: &mut [f32]) {
     let mut nothing = vec![(); a.matrix.n_rows()];
     a.times(values, b, out, &mut nothing, |_, sums, out, ()| *out = *sums);
-}
-
-/// Adds `value`·(row `i` of the panel) for every entry of a single row, without tasks.
-pub fn row_times_panel(row: Row<'_>, b: &[f32]) -> Lane {
-    let (b, _) = b.as_chunks::<PANEL>();
-    sum(row.indices, row.values, 0..row.len(), b)
 }
 
 #[cfg(test)]
