@@ -330,7 +330,7 @@ impl Panels {
 }
 
 /// Σ v², in f64.
-#[inline]
+#[inline(always)]
 pub fn squared(row: &Lane) -> f64 {
     let mut sums = [0.0f64; 8];
     for eight in row.as_chunks::<8>().0 {

@@ -71,7 +71,9 @@ impl Workshop<'_> {
         let (n_rows, dim) = (self.operator.d(side), source.n_cols());
         let first = self.operator.scaled(side, source.scale());
         let rule = Rule::of(params, side);
-        let mut rows = vec![RowSums::default(); n_rows];
+        let free = params.penalty == Penalty::None;
+        let mut squares = vec![0.0f64; if free { n_rows } else { 0 }];
+        let mut rows = vec![RowSums::default(); if free { 0 } else { n_rows }];
         let mut made = Panels::new(n_rows, dim);
         let mut old = old;
         let (mut room, mut spare) = (source.room()?, None);
@@ -83,10 +85,20 @@ impl Workshop<'_> {
                 _ => self.fresh(n_rows * PANEL)?,
             };
             let scratch = &mut self.scratch;
-            self.operator.times_panel(&first, b, scratch, &mut out, &mut rows, |_, w, out, row| {
-                rule.panel(w, row);
-                *out = *w;
-            });
+            // Without a penalty a row has little to say, and the loop is bound by how little it does.
+            if free {
+                let sum = |_, w: &mut Lane, out: &mut Lane, squares: &mut f64| {
+                    *squares += squared(w);
+                    *out = *w;
+                };
+                self.operator.times_panel(&first, b, scratch, &mut out, &mut squares, sum);
+            } else {
+                let thresholded = |_, w: &mut Lane, out: &mut Lane, row: &mut RowSums| {
+                    rule.panel(w, row);
+                    *out = *w;
+                };
+                self.operator.times_panel(&first, b, scratch, &mut out, &mut rows, thresholded);
+            }
             let filled = if rule.sparse { count(&out) } else { u64::MAX };
             made.put(
                 p,
@@ -102,7 +114,17 @@ impl Workshop<'_> {
             self.check_room(&made, source, p + 1)?;
         }
         match params.penalty {
-            Penalty::None | Penalty::Absolute => {}
+            // The norm is at least the largest entry, and all of a row is filled or none.
+            Penalty::None => {
+                let filled = |squares: f64| if squares > 0.0 { dim as u32 } else { 0 };
+                rows.extend(squares.iter().map(|&squares| RowSums {
+                    squares,
+                    largest: squares.sqrt() as f32,
+                    filled: filled(squares),
+                    ..RowSums::default()
+                }));
+            }
+            Penalty::Absolute => {}
             Penalty::Relative => prune(&mut made, &rule, &mut rows)?,
             Penalty::Bound => bound(&mut made, &rule, &mut rows),
         }
@@ -211,10 +233,7 @@ impl Rule {
     /// What can be done with 32 entries of a row when they are made.
     #[inline(always)]
     fn panel(&self, omega: &mut Lane, row: &mut RowSums) {
-        let mut largest = row.largest;
-        for w in omega.iter() {
-            largest = if w.abs() > largest { w.abs() } else { largest };
-        }
+        let largest = largest(omega, row.largest);
         row.largest = largest;
         match self.penalty {
             Penalty::None => {
@@ -277,6 +296,19 @@ impl Rule {
         }
         sums
     }
+}
+
+/// The largest |w|, or `least`. Eight maxima side by side, since one after the other would take
+/// longer than the product itself; what is not a number is passed over here and seen in the sums.
+#[inline(always)]
+fn largest(omega: &Lane, least: f32) -> f32 {
+    let mut maxima = [least; 8];
+    for eight in omega.as_chunks::<8>().0 {
+        for (max, w) in maxima.iter_mut().zip(eight) {
+            *max = if w.abs() > *max { w.abs() } else { *max };
+        }
+    }
+    maxima.into_iter().fold(least, f32::max)
 }
 
 /// Thresholds rows whose largest entry is known by now.
