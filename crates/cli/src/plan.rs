@@ -117,7 +117,7 @@ pub fn run(args: &PlanArgs, console: &Console) -> anyhow::Result<()> {
                 let dim = dim_of(params);
                 let shape = Shape { dim, ..shape };
                 shape.check()?;
-                Ok(shape.plan(params, Some(machine.rates())))
+                Ok(shape.plan(params, Some(machine.rates()), limit()))
             };
             models.iter().map(plan).collect::<liken::Result<_>>()?
         }
@@ -166,7 +166,7 @@ fn plans_of(
     // What learns nothing has the words of the shape, whatever their weights.
     let words = Shape::of(counts, &Params::Pls(Default::default()), 0);
     let plan = |(_, params): &(String, Params)| {
-        learnt(params).or(words).map(|shape| shape.plan(params, rates))
+        learnt(params).or(words).map(|shape| shape.plan(params, rates, limit()))
     };
     models.iter().filter_map(plan).collect()
 }
@@ -282,21 +282,31 @@ pub fn announce(
     limit: Option<u64>,
     console: &Console,
 ) -> liken::Result<()> {
-    let limit = limit.unwrap_or_else(|| (memory::available() + memory::resident()) / 5 * 4);
+    give_back();
+    let limit = limit.unwrap_or_else(self::limit);
     let machine = kept();
     for params in params.iter().filter(|params| params.learns()) {
         let Some(shape) = Shape::of(counts, params, judged) else { continue };
-        let plan = shape.plan(params, machine.as_ref().map(|machine| &machine.rates));
+        let plan = shape.plan(params, machine.as_ref().map(|machine| &machine.rates), limit);
         if plan.total >= LARGE || plan.total > limit / 10 {
             console.note(plan.to_string().trim_end());
-        }
-        if plan.total > limit && plan.check(limit).is_ok() {
-            console.note(format!(
-                "  {:>10}  of it go to scratch files, or are watched while they are made",
-                Bytes(plan.spills).to_string()
-            ));
         }
         plan.check(limit)?;
     }
     Ok(())
+}
+
+/// What may be taken where nobody said: four fifths of what there is.
+fn limit() -> u64 {
+    (memory::available() + memory::resident()) / 5 * 4
+}
+
+/// Gives memory that reading no longer needs back to the system: the allocator keeps it for
+/// itself, and the fit takes its own from the system.
+fn give_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it touches nothing but the allocator's free lists, under its own locks.
+    unsafe {
+        libc::malloc_trim(0);
+    }
 }

@@ -43,6 +43,8 @@ mod real;
 mod rerank;
 #[path = "cli/run.rs"]
 mod run;
+#[path = "cli/scale.rs"]
+mod scale;
 #[path = "cli/search.rs"]
 mod search;
 #[path = "cli/shared.rs"]

@@ -67,9 +67,8 @@ pub struct Plan {
     pub lines: Vec<(String, u64)>,
     /// The sum of the lines.
     pub total: u64,
-    /// Bytes of the total that need not fit: they go to scratch files, or are watched while they
-    /// are made.
-    pub spills: u64,
+    /// Bytes of scratch files while it runs.
+    pub scratch: u64,
     /// Bytes of the model folder.
     pub disk: u64,
     /// Seconds, where the machine's rates are known: what is done, and for how long.
@@ -131,13 +130,14 @@ impl Shape {
         Ok(())
     }
 
-    /// What a fit of `params` to this shape will take.
-    pub fn plan(&self, params: &Params, rates: Option<&Rates>) -> Plan {
+    /// What a fit of `params` to this shape will take, if it may take `limit` bytes of memory: some
+    /// methods use scratch files where that is too little.
+    pub fn plan(&self, params: &Params, rates: Option<&Rates>, limit: u64) -> Plan {
         // Beyond this nothing fits anywhere, and bytes would no longer fit into a number.
-        Shape { dim: self.dim.min(MOST), ..*self }.of_method(params, rates)
+        Shape { dim: self.dim.min(MOST), ..*self }.of_method(params, rates, limit)
     }
 
-    fn of_method(&self, params: &Params, rates: Option<&Rates>) -> Plan {
+    fn of_method(&self, params: &Params, rates: Option<&Rates>, limit: u64) -> Plan {
         match params {
             Params::Pls(pls) => self.svd_fit("pls", self.dim, pls.oversample, rates),
             Params::LsiDt(lsi) => self.svd_fit("lsi_dt", self.dim, lsi.oversample, rates),
@@ -147,7 +147,7 @@ impl Shape {
                 let once = if mpls.kinds == Kinds::Com { self.dim / 2 } else { self.dim };
                 self.svd_fit("mpls", once.max(1), mpls.oversample, rates)
             }
-            Params::Rmls(rmls) => self.rmls(rmls, rates),
+            Params::Rmls(rmls) => self.rmls(rmls, rates, limit),
             Params::Square(square) => {
                 let pair = |x: u64, y: u64| (x as usize, y as usize);
                 let (n, d) = (pair(self.n_queries, self.n_docs), pair(self.d_x, self.d_y));
@@ -215,7 +215,7 @@ impl Shape {
 
     /// Three moments may be the worst: the singular vectors of a spectral start being sought, a
     /// half-sweep, and the rows of a map being put together from its panels.
-    fn rmls(&self, rmls: &Rmls, rates: Option<&Rates>) -> Plan {
+    fn rmls(&self, rmls: &Rmls, rates: Option<&Rates>, limit: u64) -> Plan {
         let spectral = rmls.start == Start::Spectral;
         let shape = self.factor_shape();
         let share = share_left(rmls);
@@ -223,11 +223,8 @@ impl Shape {
             Some(share) => self.packed(share),
             None => rmls_bytes::dense_bytes(shape, self.dim as usize),
         };
-        let mut sweep = vec![
-            self.factors(),
-            ("a half-sweep", rmls_bytes::scratch_bytes(shape)),
-            ("maps L_x and L_y", maps),
-        ];
+        let mut sweep =
+            vec![self.factors(), ("a half-sweep", rmls_bytes::scratch_bytes(shape))];
         if spectral {
             sweep.push((
                 "singular vectors that the first half-sweep starts from",
@@ -236,8 +233,31 @@ impl Shape {
         }
         if self.judged > 0 {
             let again = csr(self.nnz_x + self.nnz_y, self.n_queries + self.n_docs);
-            sweep.push(("the best maps so far", maps));
-            sweep.push(("validation", again + self.n_docs * self.dim * 4));
+            sweep.push(("queries and documents for validation", again));
+        }
+        // The fit decides in this order, too, what it can keep in memory: the maps, a copy of the
+        // best of them, the images of the documents.
+        let base = PROGRAM + self.counts() + sweep.iter().map(|(_, bytes)| bytes).sum::<u64>();
+        let mut left = limit.saturating_sub(base);
+        let mut scratch = 0;
+        let on_disk = rmls.penalty == Penalty::None && maps > left;
+        if on_disk {
+            scratch += maps;
+        } else {
+            left = left.saturating_sub(maps);
+            sweep.push(("maps L_x and L_y", maps));
+        }
+        if self.judged > 0 {
+            if on_disk || maps > left {
+                scratch += maps;
+            } else {
+                left -= maps;
+                sweep.push(("the best maps so far", maps));
+            }
+            let images = self.n_docs * self.dim * 4;
+            if 2 * images <= left {
+                sweep.push(("images of the documents for validation", images));
+            }
         }
         let mut phases = vec![sweep];
         if spectral {
@@ -249,7 +269,8 @@ impl Shape {
         // An entry of a sparse row takes eight bytes, one of a dense row four.
         let rows = |d: u64| (d * self.dim) as f64 * share.map_or(4.0, |share| 8.0 * share);
         let larger = rows(self.d_x.max(self.d_y)) as u64;
-        phases.push(vec![("maps L_x and L_y", maps), ("the rows of one of them", larger)]);
+        let panels = if on_disk { 0 } else { maps };
+        phases.push(vec![("maps L_x and L_y", panels), ("the rows of one of them", larger)]);
         let kept = rows(self.d_x + self.d_y) as u64;
         phases.push(if share.is_some() { vec![("maps", kept)] } else { self.fitted(kept) });
         let disk = self.counts() + kept;
@@ -276,16 +297,7 @@ impl Shape {
             seconds.push(self.writing(disk, rates));
             seconds
         });
-        let plan = self.worst("rmls", phases, disk, seconds);
-        let of = |word: &str| {
-            let lines = plan.lines.iter().filter(|(what, _)| what.contains(word));
-            lines.map(|(_, bytes)| bytes).sum::<u64>()
-        };
-        let spills = match rmls.penalty {
-            Penalty::None | Penalty::Absolute => of("maps"),
-            Penalty::Relative | Penalty::Bound => of("best maps"),
-        };
-        Plan { spills: spills + of("validation"), ..plan }
+        Plan { scratch, ..self.worst("rmls", phases, disk, seconds) }
     }
 
     /// The lines of the phase that takes most, below what is there all the time.
@@ -304,7 +316,7 @@ impl Shape {
         let lines: Vec<(String, u64)> =
             always.into_iter().chain(phase).map(|(what, bytes)| (what.to_owned(), bytes)).collect();
         let total = lines.iter().map(|(_, bytes)| bytes).sum();
-        Plan { method: method.to_owned(), lines, total, spills: 0, disk, seconds }
+        Plan { method: method.to_owned(), lines, total, scratch: 0, disk, seconds }
     }
 
     /// The three factors and their transposes.
@@ -460,7 +472,7 @@ impl Plan {
 
     /// Refuses a fit that takes more than `limit` bytes, and says what would help.
     pub fn check(&self, limit: u64) -> Result<()> {
-        if self.total - self.spills.min(self.total) <= limit {
+        if self.total <= limit {
             return Ok(());
         }
         let largest = self.lines.iter().max_by_key(|(_, bytes)| *bytes);
@@ -487,10 +499,14 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{}: {} of memory, {} on disk",
+            "{}: {} of memory, {} on disk{}",
             self.method,
             Bytes(self.total),
-            Bytes(self.disk)
+            Bytes(self.disk),
+            match self.scratch {
+                0 => String::new(),
+                scratch => format!(", {} of scratch files while it runs", Bytes(scratch)),
+            }
         )?;
         for (what, bytes) in &self.lines {
             writeln!(f, "  {:>10}  {what}", Bytes(*bytes).to_string())?;

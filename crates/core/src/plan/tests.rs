@@ -45,7 +45,7 @@ fn the_lines_add_up_and_the_maps_are_what_they_are() {
         (params("ridge", &[]), "weights"),
         (params("bm25", &[]), "texts"),
     ] {
-        let plan = one_week().plan(&params, Some(&rates()));
+        let plan = one_week().plan(&params, Some(&rates()), u64::MAX);
         assert_eq!(plan.total, plan.lines.iter().map(|line| line.1).sum::<u64>());
         assert!(plan.lines.iter().any(|(what, _)| what.contains(word)), "{plan}");
         assert!(plan.total_seconds().unwrap() > 0.0);
@@ -59,7 +59,7 @@ fn twice_the_dimensions_take_twice_the_maps_and_the_time() {
     let of = |dim: u64| {
         let dim_text = dim.to_string();
         let random = [("start", "random"), ("sweeps", "10"), ("dim", &dim_text)];
-        Shape { dim, ..one_week() }.plan(&params("rmls", &random), Some(&rates()))
+        Shape { dim, ..one_week() }.plan(&params("rmls", &random), Some(&rates()), u64::MAX)
     };
     let maps = |dim| of(dim).lines.iter().find(|(what, _)| what.contains("maps")).unwrap().1;
     let factors = 4 * 409_461;
@@ -74,7 +74,7 @@ fn a_penalty_makes_maps_smaller() {
     let of = |settings: &[(&str, &str)]| {
         let mut all = vec![("start", "random"), ("dim", "1000")];
         all.extend(settings);
-        Shape { dim: 1000, ..one_week() }.plan(&params("rmls", &all), None).total
+        Shape { dim: 1000, ..one_week() }.plan(&params("rmls", &all), None, u64::MAX).total
     };
     let dense = of(&[]);
     let tenth = of(&[("penalty", "relative"), ("rho_x", "0.45"), ("rho_y", "0.45")]);
@@ -82,8 +82,22 @@ fn a_penalty_makes_maps_smaller() {
 }
 
 #[test]
+fn scratch_files_are_planned_where_memory_ends() {
+    let shape = Shape { dim: 1000, judged: 40_000, ..one_week() };
+    let random = params("rmls", &[("start", "random"), ("dim", "1000")]);
+    let plan = |limit| shape.plan(&random, None, limit);
+    let ample = plan(u64::MAX);
+    assert_eq!(ample.scratch, 0);
+    let maps = rmls_bytes::dense_bytes(shape.factor_shape(), 1000);
+    let (tight, small) = (plan(ample.total / 2), plan(1 << 30));
+    assert_eq!((tight.scratch, small.scratch), (maps, 2 * maps));
+    assert!(tight.total < ample.total && small.total < tight.total);
+    assert!(tight.to_string().contains("of scratch files while it runs"), "{tight}");
+}
+
+#[test]
 fn what_does_not_fit_is_refused_with_advice() {
-    let plan = one_week().plan(&params("rmls", &[]), None);
+    let plan = one_week().plan(&params("rmls", &[]), None, u64::MAX);
     assert_eq!(plan.seconds, None);
     assert!(plan.check(plan.total).is_ok());
     let message = plan.check(1 << 20).unwrap_err().to_string();
@@ -130,7 +144,7 @@ fn the_largest_numbers_do_no_harm() {
         Params::Pls(Pls { oversample: Some(usize::MAX), ..Pls::default() }),
         params("bm25", &[]),
     ] {
-        let plan = shape.plan(&params, Some(&rates()));
+        let plan = shape.plan(&params, Some(&rates()), u64::MAX);
         assert!(plan.total > 1 << 40 && plan.total_seconds().unwrap() > 1e6);
         assert!(plan.check(1 << 40).is_err());
     }
