@@ -10,7 +10,8 @@ fn a_fiftieth_of_half_a_year_trains_with_sparse_maps_in_little_memory() {
     place.run("synth half-year -o data --scale 0.02").fine();
     let fit = "--dim 256 --set start=random --set sweeps=2 --set penalty=relative --set rho_x=0.45 \
                --set rho_y=0.45 --set features.query_clicks=1";
-    let said = place.run(&format!("train rmls data -o small {fit} --max-memory 1GiB --format json"));
+    let said =
+        place.run(&format!("train rmls data -o small {fit} --max-memory 1GiB --format json"));
     let json = said.fine().json();
     let steps = json["reports"][0]["steps"].as_array().unwrap();
     assert_eq!(steps.len(), 4);

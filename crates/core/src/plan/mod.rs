@@ -223,8 +223,7 @@ impl Shape {
             Some(share) => self.packed(share),
             None => rmls_bytes::dense_bytes(shape, self.dim as usize),
         };
-        let mut sweep =
-            vec![self.factors(), ("a half-sweep", rmls_bytes::scratch_bytes(shape))];
+        let mut sweep = vec![self.factors(), ("a half-sweep", rmls_bytes::scratch_bytes(shape))];
         if spectral {
             sweep.push((
                 "singular vectors that the first half-sweep starts from",
