@@ -62,7 +62,7 @@ impl Packed {
         rows.par_chunks_mut(BLOCK).enumerate().for_each(|(b, rows)| self.unpack_block(b, rows));
     }
 
-    /// Writes out the rows of block `block` of [`BLOCK`] rows alone.
+    /// Writes out the rows of block `block` of 1,024 rows alone.
     pub fn unpack_block(&self, block: usize, rows: &mut [Lane]) {
         let mut values = self.block(block).iter();
         for (row, &mask) in rows.iter_mut().zip(&self.masks[block * BLOCK..]) {
@@ -158,7 +158,7 @@ impl Packed {
         packed_bytes(self.masks.len(), self.filled())
     }
 
-    /// How many values rows `first..` of a block of [`BLOCK`] rows hold, one after the other.
+    /// How many values each row of a block of 1,024 rows holds.
     pub fn filled_in_block(&self, block: usize) -> impl Iterator<Item = u32> + '_ {
         self.masks[block * BLOCK..].iter().take(BLOCK).map(|mask| mask.count_ones())
     }
