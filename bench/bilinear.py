@@ -142,7 +142,7 @@ def pls(folder):
             u, sigma, v_t = peer.last
             theirs = residual(u, sigma, v_t.T)
             tolerance = max(theirs, 1e-3)
-        wanted = {"dim": np.array([dim], np.uint64), "tolerance": np.array([tolerance])}
+        wanted = {"dim": np.array([dim], np.uint64), "tolerance": np.array([tolerance], np.float64)}
         source = save(folder, f"svd-{dim}", x=x, r=r, y=y, **wanted)
         liken = Liken("svd", source, 2)
         ours = liken.seconds()
@@ -173,7 +173,7 @@ def growth(folder):
         plots["queries"].append((matrices[0].shape[0], seconds(matrices, 200)))
     for dim in 64, 128, 256, 512, 1024:
         plots["dimensions"].append((dim, seconds(week(folder), dim)))
-    for words in 1.0, 2.0, 4.0, 8.0:
+    for words in 1.0, 2.0, 3.0, 4.0:
         matrices = week(folder, 1.0, words)
         plots["non-zeros"].append((sum(m.nnz for m in matrices), seconds(matrices, 200)))
     labels = {"queries": "training queries", "dimensions": "latent dimensions", "non-zeros": "non-zeros of X, R and Y"}
