@@ -6,7 +6,7 @@ sweep: C·L_y, rows scaled, Cᵀ·L_x, rows scaled. The figures go into docs/BEN
 marks, the plots of growth into docs/plots/; a wrong number ends the run with exit code 1, no time does.
 
 Usage: make bench-bilinear, or .venv/bin/python bench/bilinear.py [case ...] [--half-year FOLDER]
-  cases: sweeps pls threads growth memory; --half-year trains at full size (an hour, 30 GB of disk)
+  cases: sweeps pls growth memory; --half-year trains at full size (an hour, 30 GB of disk)
 """
 
 import numpy as np  # before kernels, which asks BLAS for one thread: the peers here may have all
@@ -106,8 +106,7 @@ def sweeps(folder):
         gathered = 2 * 4 * dim * (x.nnz + r.nnz + y.nnz)
         streamed = 4 * dim * 2 * (2 * x.shape[0] + 2 * y.shape[0] + x.shape[1] + y.shape[1])
         total = gathered + streamed
-        say_later = f"d = {dim}: {total / 1e9:.1f} GB gathered and streamed a sweep"
-        NOTES.append(f"{say_later}, {total / best[1] / 1e9:.0f} GB/s on two threads and {total / best[0] / 1e9:.0f} on one (copying gives 38 and 32)")
+        NOTES.append(f"d = {dim}: {total / 1e9:.1f} GB gathered and streamed a sweep, {total / best[1] / 1e9:.0f} GB/s on two threads and {total / best[0] / 1e9:.0f} on one (copying gives 38 and 32)")
     say()
 
 

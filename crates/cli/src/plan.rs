@@ -10,7 +10,7 @@ use liken::features::Counts;
 use liken::file::NewFile;
 use liken::matchers::{Mixture, Params};
 use liken::memory;
-use liken::plan::{Bytes, Machine, Plan, Rates, Shape, dim_of};
+use liken::plan::{Bytes, Machine, Plan, Rates, Shape};
 use liken::training::scores_judged;
 
 use crate::console::{Console, Usage};
@@ -114,10 +114,10 @@ pub fn run(args: &PlanArgs, console: &Console) -> anyhow::Result<()> {
         })?,
         (None, Some(shape)) => {
             let plan = |(_, params): &(String, Params)| {
-                let dim = dim_of(params);
+                let dim = params.dim().unwrap_or(1) as u64;
                 let shape = Shape { dim, ..shape };
                 shape.check()?;
-                Ok(shape.plan(params, Some(machine.rates()), limit()))
+                Ok(shape.plan(params, Some(machine.rates()), memory::allowed()))
             };
             models.iter().map(plan).collect::<liken::Result<_>>()?
         }
@@ -166,7 +166,7 @@ fn plans_of(
     // What learns nothing has the words of the shape, whatever their weights.
     let words = Shape::of(counts, &Params::Pls(Default::default()), 0);
     let plan = |(_, params): &(String, Params)| {
-        learnt(params).or(words).map(|shape| shape.plan(params, rates, limit()))
+        learnt(params).or(words).map(|shape| shape.plan(params, rates, memory::allowed()))
     };
     models.iter().filter_map(plan).collect()
 }
@@ -283,7 +283,7 @@ pub fn announce(
     console: &Console,
 ) -> liken::Result<()> {
     give_back();
-    let limit = limit.unwrap_or_else(self::limit);
+    let limit = limit.unwrap_or_else(memory::allowed);
     let machine = kept();
     for params in params.iter().filter(|params| params.learns()) {
         let Some(shape) = Shape::of(counts, params, judged) else { continue };
@@ -294,11 +294,6 @@ pub fn announce(
         plan.check(limit)?;
     }
     Ok(())
-}
-
-/// What may be taken where nobody said: four fifths of what there is.
-fn limit() -> u64 {
-    (memory::available() + memory::resident()) / 5 * 4
 }
 
 /// Gives memory that reading no longer needs back to the system: the allocator keeps it for

@@ -53,7 +53,7 @@ impl<'a> Run<'a> {
     /// The bytes that the process may take in all: four fifths of what there is, unless the
     /// caller said otherwise.
     pub fn memory(&self) -> u64 {
-        self.memory.unwrap_or_else(|| (memory::available() + memory::resident()) / 5 * 4)
+        self.memory.unwrap_or_else(memory::allowed)
     }
 
     /// The bytes that the process may take beyond what it has already.

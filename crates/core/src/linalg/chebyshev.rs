@@ -19,7 +19,7 @@ use super::{Dense, Operator};
 use crate::{Result, Run};
 
 /// The most columns that are filtered together.
-pub(super) const PANEL: usize = 96;
+pub(super) const WIDTH: usize = 96;
 /// The highest degree between two orthonormalisations.
 const MAX_DEGREE: usize = 12;
 /// How much more the first column of a panel may grow than the last.
@@ -74,7 +74,7 @@ pub(super) fn panels(lambda: &[f64], bound: f64, gains: &[f64]) -> Vec<Panel> {
     while start < lambda.len() {
         let mut degree = degrees[start];
         let mut end = start + 1;
-        while end < lambda.len() && end - start < PANEL {
+        while end < lambda.len() && end - start < WIDTH {
             let higher = degree.max(degrees[end]);
             if outgrows(start, end, higher, GROWTH_WITHIN) {
                 break;
@@ -211,7 +211,8 @@ fn project_out(v: &Dense, leads: usize, block: &mut Dense) {
     );
 }
 
-fn column_norms(block: &Dense) -> Vec<f64> {
+/// The norm of each column.
+pub(super) fn column_norms(block: &Dense) -> Vec<f64> {
     column_sums(block.n_rows(), block.n_cols(), |i, sums| {
         for (sum, &value) in sums.iter_mut().zip(block.row(i)) {
             *sum += f64::from(value) * f64::from(value);

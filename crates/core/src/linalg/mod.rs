@@ -6,6 +6,7 @@
 mod buffer;
 mod chebyshev;
 mod dense;
+mod normals;
 mod operator;
 #[cfg(test)]
 pub(crate) mod oracle;

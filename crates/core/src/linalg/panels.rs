@@ -10,10 +10,10 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
+use super::normals::NormalField;
 use super::packed::{BLOCK, Packed, packed_bytes};
 use super::{Buffer, Dense};
 use crate::Result;
-use crate::random::NormalField;
 use crate::sparse::{Csr, Lane, PANEL, Tasked, times_panel};
 
 /// Rows handled by one thread at a time.
@@ -103,18 +103,14 @@ impl Panels {
         self.scale = Some(scale);
     }
 
-    /// Takes panel `p` out, if it is there.
-    pub fn take(&mut self, p: usize) -> Option<Panel> {
-        let empty = || Panel::Random(NormalField::new(0));
-        self.panels.get_mut(p).map(|panel| std::mem::replace(panel, empty()))
+    /// The panels alone, one after the other.
+    pub fn into_panels(self) -> impl Iterator<Item = Panel> {
+        self.panels.into_iter()
     }
 
-    /// Puts panel `p` in place.
-    pub fn put(&mut self, p: usize, panel: Panel) {
-        match self.panels.get_mut(p) {
-            Some(place) => *place = panel,
-            None => self.panels.push(panel),
-        }
+    /// Adds the next panel.
+    pub fn push(&mut self, panel: Panel) {
+        self.panels.push(panel);
     }
 
     /// The panels, to be changed.

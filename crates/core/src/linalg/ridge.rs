@@ -12,8 +12,8 @@ use std::ops::Range;
 use faer::Mat;
 use rayon::prelude::*;
 
-use super::Dense;
 use super::orthonormal::gram;
+use super::{Dense, chebyshev};
 use crate::sparse::{Csr, csr_times_dense};
 use crate::{Error, Result, Run};
 
@@ -345,25 +345,13 @@ fn some(matrix: &Dense, columns: Range<usize>) -> Dense {
     part
 }
 
-/// Σ_i f(i, k, value) for every column k, over fixed blocks of rows.
+/// Σ_i f(i, k, value) for every column k.
 fn column_sums(matrix: &Dense, f: impl Fn(usize, usize, f64) -> f64 + Sync) -> Vec<f64> {
-    let width = matrix.n_cols();
-    let shares: Vec<Vec<f64>> = matrix
-        .values()
-        .par_chunks(ROWS_PER_SUM * width.max(1))
-        .enumerate()
-        .map(|(chunk, rows)| {
-            let mut sums = vec![0.0; width];
-            for (i, row) in rows.chunks_exact(width).enumerate() {
-                let i = chunk * ROWS_PER_SUM + i;
-                for (k, (sum, &value)) in sums.iter_mut().zip(row).enumerate() {
-                    *sum += f(i, k, f64::from(value));
-                }
-            }
-            sums
-        })
-        .collect();
-    added(width, &shares)
+    chebyshev::column_sums(matrix.n_rows(), matrix.n_cols(), |i, sums| {
+        for (k, (sum, &value)) in sums.iter_mut().zip(matrix.row(i)).enumerate() {
+            *sum += f(i, k, f64::from(value));
+        }
+    })
 }
 
 /// The sums of all blocks, added in their order.

@@ -18,7 +18,7 @@ use faer::Mat;
 use faer::linalg::matmul::triangular::BlockStructure;
 use rayon::prelude::*;
 
-use super::chebyshev::{self, PANEL, column_sums, copy_columns, reshape, squared};
+use super::chebyshev::{self, WIDTH, column_norms, column_sums, copy_columns, reshape, squared};
 use super::orthonormal::{Factor, gram, multiply_right, n_groups, orthonormalise_in, rotate};
 use super::{Dense, Operator, small};
 use crate::{Error, Result, Run};
@@ -207,7 +207,7 @@ pub fn randomised_svd_from(
 pub fn svd_bytes(d_x: usize, d_y: usize, params: &SvdParams) -> u64 {
     let width = params.width(d_x, d_y) as u64;
     let (x, y) = (d_x as u64, d_y as u64);
-    let panel = width.min(PANEL as u64);
+    let panel = width.min(WIDTH as u64);
     let blocks = 4 * width * (y + x.max(y));
     let panels = 4 * panel * (x + 3 * y);
     let small = 8 * width * width;
@@ -220,9 +220,9 @@ fn put_first(start: &Dense, v: &mut Dense) {
     assert_eq!(start.n_rows(), v.n_rows(), "one row of the start per document feature");
     let n = start.n_cols().min(v.n_cols());
     let length = (v.n_rows() as f64).sqrt();
-    let scales: Vec<f32> = squares(start)[..n]
+    let scales: Vec<f32> = column_norms(start)[..n]
         .iter()
-        .map(|&square| if square > 0.0 { (length / square.sqrt()) as f32 } else { 0.0 })
+        .map(|&norm| if norm > 0.0 { (length / norm) as f32 } else { 0.0 })
         .collect();
     v.rows_mut().enumerate().for_each(|(i, row)| {
         for ((value, &begun), &scale) in row.iter_mut().zip(start.row(i)).zip(&scales) {
@@ -232,26 +232,6 @@ fn put_first(start: &Dense, v: &mut Dense) {
             }
         }
     });
-}
-
-/// ‖·‖² of each column, over fixed blocks of rows.
-fn squares(block: &Dense) -> Vec<f64> {
-    let k = block.n_cols().max(1);
-    let shares: Vec<Vec<f64>> = block
-        .values()
-        .par_chunks(4096 * k)
-        .map(|rows| {
-            let mut squares = vec![0.0; k];
-            for row in rows.chunks_exact(k) {
-                squares
-                    .iter_mut()
-                    .zip(row)
-                    .for_each(|(sum, &v)| *sum += f64::from(v) * f64::from(v));
-            }
-            squares
-        })
-        .collect();
-    (0..k).map(|j| shares.iter().map(|share| share[j]).sum()).collect()
 }
 
 /// The error of a C without anything in it.
@@ -386,7 +366,7 @@ fn residuals_of_both(
 
 /// Panels of equal width, one after the other.
 fn ranges(n_columns: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
-    (0..n_columns).step_by(PANEL).map(move |start| start..(start + PANEL).min(n_columns))
+    (0..n_columns).step_by(WIDTH).map(move |start| start..(start + WIDTH).min(n_columns))
 }
 
 /// Puts random directions, orthogonal to the first `rank` columns, in place of the others. They

@@ -93,14 +93,6 @@ impl Bilinear {
         }
     }
 
-    /// The images of all documents.
-    pub fn doc_images(&self) -> Cow<'_, Dense> {
-        match &self.images {
-            Some(images) => Cow::Borrowed(images),
-            None => Cow::Owned(self.maps.l_y.images(&self.y)),
-        }
-    }
-
     /// The image of a query, known or new.
     pub fn query_image(&self, counts: &Counts, query: &QueryTerms) -> Vec<f32> {
         let (indices, values) = self.featurizer.query_terms(counts, query);

@@ -32,7 +32,7 @@ pub struct Known {
 
 impl Model {
     /// What the fit of `params` to text read as `preparation` says can begin with; nothing for
-    /// methods that learn nothing. `nth` counts the parts of that method. An error if what
+    /// methods that learn nothing, and an error for those that cannot begin with a model. `nth` counts the parts of that method. An error if what
     /// this model learnt means something else than what is to be learnt.
     pub fn check_begin(
         &self,
@@ -40,7 +40,16 @@ impl Model {
         nth: usize,
         preparation: &Preparation,
     ) -> Result<Option<&Maps>> {
-        let Some((features, dim)) = shape(params) else { return Ok(None) };
+        let Some((features, dim)) = shape(params) else {
+            if params.learns() {
+                return Err(Error::Unusable {
+                    path: self.about.name.clone().into(),
+                    problem: format!("training of {} cannot begin with a model", params.name()),
+                    advice: "pls and rmls can; train this one without --init".into(),
+                });
+            }
+            return Ok(None);
+        };
         let refuse = |what: &str, has: String, asked: String, advice: String| {
             Err(Error::Unusable {
                 path: self.about.name.clone().into(),

@@ -257,10 +257,7 @@ fn judge_maps(judge: &Judge<'_>, x: &Csr, y: &Csr, maps: &Maps) -> f64 {
     judge(&|query, candidates| {
         let image = bilinear::image_of(x.row(query as usize), &maps.l_x);
         let score = |doc: usize| dot(&image, docs.row(doc));
-        match candidates {
-            Some(candidates) => candidates.iter().map(|&doc| score(doc as usize)).collect(),
-            None => (0..docs.n_rows()).map(score).collect(),
-        }
+        scores_of(candidates, y.n_rows(), score)
     })
 }
 
@@ -291,9 +288,14 @@ fn judge_panels(
             Some(docs) => dot(&query, docs.row(doc)),
             None => dot(&query, &image(y.row(doc), l_y)),
         };
-        match candidates {
-            Some(candidates) => candidates.iter().map(|&doc| score(doc as usize)).collect(),
-            None => (0..y.n_rows()).map(score).collect(),
-        }
+        scores_of(candidates, y.n_rows(), score)
     }))
+}
+
+/// The score of every candidate: of all `n_docs` documents for `None`.
+fn scores_of(candidates: Option<&[u32]>, n_docs: usize, score: impl Fn(usize) -> f32) -> Vec<f32> {
+    match candidates {
+        Some(candidates) => candidates.iter().map(|&doc| score(doc as usize)).collect(),
+        None => (0..n_docs).map(score).collect(),
+    }
 }

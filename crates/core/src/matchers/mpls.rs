@@ -78,32 +78,20 @@ pub struct Mpls {
 
 impl Default for Mpls {
     fn default() -> Self {
-        let Pls {
-            dim,
-            features,
-            weighting,
-            response,
-            centring,
-            sigma,
-            tolerance,
-            iterations,
-            oversample,
-            seed,
-            ..
-        } = Pls::default();
+        let pls = Pls::default();
         Mpls {
             kinds: Kinds::default(),
             alpha: Alpha::default(),
-            dim,
-            features,
-            weighting,
-            response,
-            centring,
-            sigma,
-            tolerance,
-            iterations,
-            oversample,
-            seed,
+            dim: pls.dim,
+            features: pls.features,
+            weighting: pls.weighting,
+            response: pls.response,
+            centring: pls.centring,
+            sigma: pls.sigma,
+            tolerance: pls.tolerance,
+            iterations: pls.iterations,
+            oversample: pls.oversample,
+            seed: pls.seed,
         }
     }
 }

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Bm25, Lm, LsiDt, LsiQd, Mpls, Pls, Ridge, Rmls, Smoothing, Square, Vsm};
+use super::{Bm25, Kinds, Lm, LsiDt, LsiQd, Mpls, Pls, Ridge, Rmls, Smoothing, Square, Vsm};
 use crate::features::{Features, Preparation};
 use crate::{Error, Result};
 
@@ -130,9 +130,24 @@ impl Params {
         })
     }
 
+    /// The latent dimensions of the maps that the method learns, if it learns maps.
+    pub fn dim(&self) -> Option<usize> {
+        match self {
+            Params::Vsm(_) | Params::Bm25(_) | Params::Lm(_) | Params::Ridge(_) => None,
+            Params::Pls(params) => Some(params.dim),
+            Params::Rmls(params) => Some(params.dim),
+            Params::LsiDt(params) => Some(params.dim),
+            Params::LsiQd(params) => Some(params.dim),
+            // The maps of both kinds, side by side.
+            Params::Mpls(params) if params.kinds == Kinds::Com => Some(2 * params.dim),
+            Params::Mpls(params) => Some(params.dim),
+            Params::Square(params) => Some(params.dim),
+        }
+    }
+
     /// Whether the method has latent dimensions.
     pub fn has_dim(&self) -> bool {
-        self.learns() && !matches!(self, Params::Ridge(_))
+        self.dim().is_some()
     }
 
     /// Refuses values that make no sense.

@@ -18,14 +18,12 @@ use super::square::{check_lambda, scaled_lambda};
 use crate::features::{Features, Response, Weighted, Weighting};
 use crate::linalg::{Dense, Ridge as Gram, Solved, Steps};
 use crate::sparse::{Csr, csr_times_dense};
-use crate::{Error, Result, Run, memory};
+use crate::{Error, Result, Run};
 
 /// Documents solved together.
 const DOCS_PER_BLOCK: usize = 32;
 /// Most pairs of a query feature and a document: beyond it the time is days.
 const MOST_PAIRS: u64 = 200_000_000_000;
-/// Share of the free memory that weights may take.
-const MEMORY_SHARE: f64 = 0.8;
 
 /// Parameters of ridge regression from query features to documents.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -185,7 +183,7 @@ impl Ridge {
 
     /// Learns the weights (query features × documents) from `data`.
     pub fn fit(&self, data: &Weighted, run: &Run<'_>) -> Result<(Csr, RidgeReport)> {
-        self.fit_within(data, (MEMORY_SHARE * memory::available() as f64) as u64, run)
+        self.fit_within(data, run.memory_left(), run)
     }
 
     fn fit_within(&self, data: &Weighted, most: u64, run: &Run<'_>) -> Result<(Csr, RidgeReport)> {

@@ -87,7 +87,8 @@ impl Shape {
     /// methods that learn nothing.
     pub fn of(counts: &Counts, params: &Params, judged: u64) -> Option<Shape> {
         let features = params.features()?;
-        Some(Shape { dim: dim_of(params), judged, ..Shape::of_features(counts, &features) })
+        let dim = params.dim().unwrap_or(1) as u64;
+        Some(Shape { dim, judged, ..Shape::of_features(counts, &features) })
     }
 
     fn of_features(counts: &Counts, features: &Features) -> Shape {
@@ -440,21 +441,6 @@ fn numbers(n: u64, k: u64) -> f64 {
 
 fn csr(nnz: u64, n_rows: u64) -> u64 {
     nnz * ENTRY + n_rows * 8
-}
-
-/// The latent dimensions of a method.
-pub fn dim_of(params: &Params) -> u64 {
-    let dim = match params {
-        Params::Pls(params) => params.dim,
-        Params::Rmls(params) => params.dim,
-        Params::LsiDt(params) => params.dim,
-        Params::LsiQd(params) => params.dim,
-        Params::Mpls(params) if params.kinds == Kinds::Com => 2 * params.dim,
-        Params::Mpls(params) => params.dim,
-        Params::Square(params) => params.dim,
-        Params::Ridge(_) | Params::Vsm(_) | Params::Bm25(_) | Params::Lm(_) => 1,
-    };
-    dim as u64
 }
 
 /// The share of entries that a relative penalty leaves, if the entries of a row are spread like

@@ -327,11 +327,8 @@ impl Fit<'_, '_> {
 
     /// Copies the maps before they change, if they are the best so far and validation has a say.
     fn keep_best(&mut self, pair: &Pair) -> Result<()> {
-        let current = self.report.steps.len().checked_sub(1);
-        if self.validate.is_some() && self.best.as_ref().map(|best| best.step) == current {
-            if current.is_none() {
-                return Ok(());
-            }
+        let is_current = |best: &Best| best.step + 1 == self.report.steps.len();
+        if self.validate.is_some() && self.best.as_ref().is_some_and(is_current) {
             self.kept = None;
             let (x, y) = (pair.x.copy(self.best_folder)?, pair.y.copy(self.best_folder)?);
             self.kept = Some(Pair { x, y });

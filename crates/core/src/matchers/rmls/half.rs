@@ -75,12 +75,12 @@ impl Workshop<'_> {
         let mut squares = vec![0.0f64; if free { n_rows } else { 0 }];
         let mut rows = vec![RowSums::default(); if free { 0 } else { n_rows }];
         let mut made = Panels::new(n_rows, dim);
-        let mut old = old;
+        let mut old = old.into_panels();
         let (mut room, mut spare) = (source.room()?, None);
         for p in 0..n_panels(dim) {
             run.check()?;
             let b = source.panel(p, &mut room);
-            let mut out = match (old.take(p), spare.take()) {
+            let mut out = match (old.next(), spare.take()) {
                 (Some(Panel::Dense(buffer)), _) | (_, Some(buffer)) => buffer,
                 _ => self.fresh(n_rows * PANEL)?,
             };
@@ -100,36 +100,23 @@ impl Workshop<'_> {
                 self.operator.times_panel(&first, b, scratch, &mut out, &mut rows, thresholded);
             }
             let filled = if rule.sparse { count(&out) } else { u64::MAX };
-            made.put(
-                p,
-                match rule.sparse && Panel::packs(n_rows, filled) {
-                    true => {
-                        let packed = Packed::of(&out)?;
-                        spare = Some(out);
-                        Panel::Packed(packed)
-                    }
-                    false => Panel::Dense(out),
-                },
-            );
+            made.push(if rule.sparse && Panel::packs(n_rows, filled) {
+                let packed = Packed::of(&out)?;
+                spare = Some(out);
+                Panel::Packed(packed)
+            } else {
+                Panel::Dense(out)
+            });
             self.check_room(&made, source, p + 1)?;
         }
-        match params.penalty {
-            // The norm is at least the largest entry, and all of a row is filled or none.
-            Penalty::None => {
-                let filled = |squares: f64| if squares > 0.0 { dim as u32 } else { 0 };
-                rows.extend(squares.iter().map(|&squares| RowSums {
-                    squares,
-                    largest: squares.sqrt() as f32,
-                    filled: filled(squares),
-                    ..RowSums::default()
-                }));
-            }
-            Penalty::Absolute => {}
-            Penalty::Relative => prune(&mut made, &rule, &mut rows)?,
-            Penalty::Bound => bound(&mut made, &rule, &mut rows),
-        }
-        made.set_scale(rows.iter().map(|row| rule.scale(row)).collect());
-        Ok((made, rule.sums(&rows)))
+        // The norm is at least the largest entry, and all of a row is filled or none.
+        rows.extend(squares.into_iter().map(|squares| RowSums {
+            squares,
+            largest: squares.sqrt() as f32,
+            filled: if squares > 0.0 { dim as u32 } else { 0 },
+            ..RowSums::default()
+        }));
+        finish(made, &rule, rows)
     }
 
     /// Turns the rows of a start into rows that obey the penalty and have their norm.
@@ -151,13 +138,7 @@ impl Workshop<'_> {
                     .for_each(|(lane, row)| rule.panel(lane, row));
             }
         }
-        match params.penalty {
-            Penalty::None | Penalty::Absolute => {}
-            Penalty::Relative => prune(&mut made, &rule, &mut rows)?,
-            Penalty::Bound => bound(&mut made, &rule, &mut rows),
-        }
-        made.set_scale(rows.iter().map(|row| rule.scale(row)).collect());
-        Ok((made, rule.sums(&rows)))
+        finish(made, &rule, rows)
     }
 
     /// tr(L_xᵀ C L_y).
@@ -309,6 +290,17 @@ fn largest(omega: &Lane, least: f32) -> f32 {
         }
     }
     maxima.into_iter().fold(least, f32::max)
+}
+
+/// Does what needs whole rows, and gives each its factor.
+fn finish(mut made: Panels, rule: &Rule, mut rows: Vec<RowSums>) -> Result<(Panels, Sums)> {
+    match rule.penalty {
+        Penalty::None | Penalty::Absolute => {}
+        Penalty::Relative => prune(&mut made, rule, &mut rows)?,
+        Penalty::Bound => bound(&mut made, rule, &mut rows),
+    }
+    made.set_scale(rows.iter().map(|row| rule.scale(row)).collect());
+    Ok((made, rule.sums(&rows)))
 }
 
 /// Thresholds rows whose largest entry is known by now.

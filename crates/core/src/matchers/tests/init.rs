@@ -200,6 +200,10 @@ fn a_model_of_another_kind_is_refused_with_what_differs() {
         let said = refused.err().unwrap().to_string();
         assert!(said.contains(word), "{said}");
     }
+    for name in ["square", "ridge", "lsi_dt", "lsi_qd", "mpls"] {
+        let said = message(small(name));
+        assert!(said.contains(&format!("training of {name} cannot begin with a model")), "{said}");
+    }
     // What learns nothing has nothing to begin with.
     assert!(go_on(&after, "bm25", small("bm25"), Some(&old)).unwrap().known == [None]);
 }
