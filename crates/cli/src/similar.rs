@@ -83,6 +83,9 @@ pub fn run(args: &SimilarArgs, console: &Console) -> anyhow::Result<()> {
     } else {
         bail!("say what is meant: --query, --doc or --word");
     };
+    if args.k > 0 && lists.iter().all(|(_, _, list)| list.is_empty()) {
+        console.warn("the model has learnt nothing about it, so nothing is near");
+    }
     let mut out = console.out();
     match args.format {
         Format::Json => {

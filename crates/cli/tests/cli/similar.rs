@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::shared::shared;
+use crate::place::Place;
+use crate::shared::{at, shared};
 
 #[test]
 fn similar_wants_exactly_one_of_query_doc_and_word() {
@@ -55,6 +56,11 @@ fn similar_says_what_it_cannot_find() {
     place.run("similar mix --query zyxwv").refused(1, &["analyses to nothing", "zyxwv"]);
     let said = place.ask("similar mix --query", &["heart zyxwv"]).fine();
     assert_eq!(said.err, "warning: the model does not know zyxwv\n");
+    // lsi_qd knows queries and documents by their clicks alone.
+    let own = Place::new();
+    own.run(&format!("train lsi_qd {} -o clicks --dim 8", at("data"))).fine();
+    let nothing = own.run("similar clicks --query heart").fine();
+    assert!(nothing.err.contains("learnt nothing about it, so nothing is near"), "{}", nothing.err);
     for what in ["--query heart", "--doc d0001", "--word heart"] {
         place
             .run(&format!("similar bm25 {what}"))

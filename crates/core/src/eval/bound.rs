@@ -144,8 +144,8 @@ pub fn bounds(model: &Model, dataset: &Dataset, delta: f64) -> Result<Vec<Bound>
         .collect::<Result<_>>()?;
     if learnt.is_empty() {
         return Err(Error::Empty {
-            what: format!("{} has learnt nothing that a bound could be on", model.about.name),
-            advice: "the bounds are those of pls and rmls".into(),
+            what: format!("no bound is known for {}", model.about.name),
+            advice: "the theorem is about pls and rmls, alone or in a mix".into(),
         });
     }
     Ok(learnt)

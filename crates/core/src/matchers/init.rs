@@ -32,8 +32,9 @@ pub struct Known {
 
 impl Model {
     /// What the fit of `params` to text read as `preparation` says can begin with; nothing for
-    /// methods that learn nothing, and an error for those that cannot begin with a model. `nth` counts the parts of that method. An error if what
-    /// this model learnt means something else than what is to be learnt.
+    /// methods that learn nothing. `nth` counts the parts of that method. An error if the method
+    /// cannot begin with a model, or if what this model learnt means something else than what is
+    /// to be learnt.
     pub fn check_begin(
         &self,
         params: &Params,
