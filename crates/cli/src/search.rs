@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use liken::data::{Dataset, Document};
-use liken::matchers::{Matcher, Model};
+use liken::matchers::Model;
 use serde_json::Value;
 
 use crate::console::Console;
@@ -52,21 +52,11 @@ pub fn run(args: &SearchArgs, console: &Console) -> anyhow::Result<()> {
     let mut hits = model.search(&query, args.k);
     if let [only] = &model.parts[..] {
         // What a score of 0 means: there is nothing to rank by.
-        let nothing = match &only.matcher {
-            Matcher::Lexical(_) => "no document has a word of the query",
-            Matcher::Direct(_) => {
-                "no training query with a click has a word of this one; ridge+bm25 also looks at the documents' words"
-            }
-            Matcher::Bilinear(_) => {
-                "the model has learnt nothing about this query: every document scores 0"
-            }
-        };
-        let learnt = matches!(only.matcher, Matcher::Bilinear(_));
         // A learnt score of 0 may be one among others; without any other it says nothing.
-        if !learnt || hits.iter().all(|hit| hit.score == 0.0) {
+        if only.matcher.zero_is_none() || hits.iter().all(|hit| hit.score == 0.0) {
             hits.retain(|hit| hit.score != 0.0);
             if hits.is_empty() && args.k > 0 {
-                console.warn(nothing);
+                console.warn(only.matcher.nothing());
             }
         }
     }

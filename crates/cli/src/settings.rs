@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 use liken::features::Preparation;
-use liken::matchers::{METHODS, Mixture, Params, merge, set_key};
+use liken::matchers::{Mixture, Params, merge, methods, set_key};
 use liken::text::Language;
 use serde_json::{Map, Value};
 
@@ -149,7 +149,7 @@ fn set_one(
     let names: Vec<&str> = models.iter().map(|(name, _)| name.as_str()).collect();
     let all = names.join(", ");
     let message = match key.split_once('.') {
-        Some((name, _)) if METHODS.iter().any(|&(method, _)| method == name) => {
+        Some((name, _)) if methods().any(|(method, _)| method == name) => {
             format!("--set {key}={value}: {name} does not take part; the models are {all}")
         }
         _ => format!(

@@ -9,7 +9,7 @@ use liken::data::Dataset;
 use liken::features::Counts;
 use liken::file::NewFolder;
 use liken::matchers::{
-    FitReport, METHODS, Mixture, Model, ParamDoc, Params, PlsReport, Trained, preparation_docs,
+    FitReport, Mixture, Model, ParamDoc, Params, PlsReport, StepsReport, Trained, preparation_docs,
 };
 use liken::training::{self, Begin};
 
@@ -186,6 +186,7 @@ fn print_reports(out: &mut impl Write, trained: &Trained) -> anyhow::Result<()> 
     for (part, report) in trained.model.parts.iter().zip(&trained.reports) {
         match report {
             FitReport::Lexical => {}
+            FitReport::Steps(steps) => print_steps(out, part.params.name(), steps)?,
             FitReport::Pls(pls) => print_solved(out, part.params.name(), pls)?,
             FitReport::Mpls(mpls) => {
                 for kind in &mpls.kinds {
@@ -260,6 +261,24 @@ fn print_reports(out: &mut impl Write, trained: &Trained) -> anyhow::Result<()> 
     Ok(())
 }
 
+fn print_steps(out: &mut impl Write, name: &str, report: &StepsReport) -> anyhow::Result<()> {
+    for note in &report.notes {
+        writeln!(out, "{name}: {note}")?;
+    }
+    if report.steps.is_empty() {
+        return Ok(());
+    }
+    let mut grid =
+        Grid::new(std::iter::once(name).chain(report.figures.iter().map(String::as_str)));
+    for (s, figures) in report.steps.iter().enumerate() {
+        let kept = if report.kept == Some(s) { " (kept)" } else { "" };
+        let first = format!("{} {}{kept}", report.step, s + 1);
+        let rest = figures.iter().map(|figure| format!("{figure:.5}"));
+        grid.row(std::iter::once(first).chain(rest));
+    }
+    Ok(grid.write(out, TableFormat::Table)?)
+}
+
 fn print_solved(out: &mut impl Write, name: &str, pls: &PlsReport) -> anyhow::Result<()> {
     writeln!(
         out,
@@ -292,7 +311,7 @@ fn help(method: Option<&str>, console: &Console) -> anyhow::Result<()> {
     match &methods[..] {
         [] => {
             writeln!(out, "\nMethods (`liken train METHOD --help` lists a method's parameters):")?;
-            for (name, about) in METHODS {
+            for (name, about) in liken::matchers::methods() {
                 writeln!(out, "  {name:<13} {about}")?;
             }
         }

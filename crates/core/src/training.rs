@@ -7,7 +7,7 @@ use crate::eval::{
     tune_weights,
 };
 use crate::features::{Counts, Preparation};
-use crate::matchers::{FitReport, Maps, Matcher, Mixture, Model, Params, Part, Trained};
+use crate::matchers::{FitReport, Fitting, Judge, Maps, Mixture, Model, Params, Part, Trained};
 use crate::{Result, Run};
 
 /// The measure that decides when to stop and how to weigh a mix.
@@ -133,14 +133,15 @@ fn fit_each(
     run: &Run<'_>,
 ) -> Result<(Vec<Contender>, Vec<FitReport>)> {
     let judge = task.judge(MEASURE);
+    let judge: Option<&Judge<'_>> = match &judge {
+        Some(judge) => Some(judge),
+        None => None,
+    };
     let mut contenders = Vec::with_capacity(models.len());
     let mut reports = Vec::with_capacity(models.len());
     for ((name, params), init) in models.iter().zip(begun) {
         run.step(&format!("fitting {name}"), 0, None)?;
-        let (matcher, report) = match &judge {
-            Some(judge) => Matcher::fit_from(params, counts, init, Some(judge), run)?,
-            None => Matcher::fit_from(params, counts, init, None, run)?,
-        };
+        let (matcher, report) = params.fit_to(Fitting { counts, init, judge, run })?;
         contenders.push(Contender { name: name.clone(), matcher });
         reports.push(report);
     }

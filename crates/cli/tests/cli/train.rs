@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use liken::matchers::{METHODS, Params, preparation_docs};
+use liken::matchers::{Params, methods, preparation_docs};
 use serde_json::Value;
 
 use crate::place::{Place, Said};
@@ -20,7 +20,7 @@ fn params(place: &Place, model: &str, part: usize) -> Value {
 fn help_lists_the_methods_and_every_parameter_with_its_default() {
     let place = Place::new();
     let said = place.run("train --help").silent();
-    for (name, about) in METHODS {
+    for (name, about) in methods() {
         assert!(said.out.contains(&format!("  {name:<13} {about}")), "{name}");
         let said = place.run(&format!("train {name} --help")).silent();
         for doc in Params::named(name).unwrap().docs().iter().chain(&preparation_docs()) {
@@ -152,7 +152,7 @@ fn a_file_yields_to_flags_and_flags_to_set() {
 #[test]
 fn every_method_trains_and_searches() {
     let place = Place::new();
-    for (name, _) in METHODS {
+    for (name, _) in methods() {
         let dim = if Params::named(name).unwrap().has_dim() { "--dim 10" } else { "" };
         place.run(&format!("train {name} {} -o {name} {dim}", at("data"))).shows(&[
             &format!("{name} written"),

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use liken::matchers::{METHODS, Params};
+use liken::matchers::{Params, methods};
 use liken::tuning::{Setting, Space};
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ fn table(place: &Place, folder: &str) -> Value {
 #[test]
 fn help_names_everything_that_varies_by_itself() {
     let help = Place::new().run("tune --help").silent().out;
-    for (name, _) in METHODS {
+    for (name, _) in methods() {
         let models = vec![(name.to_owned(), Params::named(name).unwrap())];
         let base = Setting { preparation: Default::default(), models };
         for (key, _) in Space::built_in(&base).unwrap().keys {

@@ -24,7 +24,7 @@ use serde::Serialize;
 use crate::data::{Dataset, Evidence, SplitBy};
 use crate::features::{Counts, Features, Featurizer, Response, Weighting};
 use crate::linalg::{Centring, dot_f64};
-use crate::matchers::{Bilinear, Map, Matcher, Model, Params, Part, Penalty};
+use crate::matchers::{Bilinear, Map, Model, Params, Part, Penalty};
 use crate::sparse::Csr;
 use crate::{Error, Result};
 
@@ -152,7 +152,7 @@ pub fn bounds(model: &Model, dataset: &Dataset, delta: f64) -> Result<Vec<Bound>
 }
 
 fn of_part(model: &Model, part: &Part, dataset: &Dataset, delta: f64) -> Result<Option<Bound>> {
-    let Matcher::Bilinear(bilinear) = &part.matcher else { return Ok(None) };
+    let Some(bilinear) = part.matcher.bilinear() else { return Ok(None) };
     let counts = &model.counts;
     let mut broken = Vec::new();
     let (features, weighting, response, centring, negatives) = match &part.params {

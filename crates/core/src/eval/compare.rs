@@ -20,7 +20,7 @@ pub struct Contender {
     /// The name that mixes refer to.
     pub name: String,
     /// Fitted to the counts that are compared on.
-    pub matcher: Matcher,
+    pub matcher: Box<dyn Matcher>,
 }
 
 /// What to compare, and how.

@@ -144,6 +144,11 @@ pub fn idf(counts: &Counts) -> Vec<f32> {
 }
 
 impl Featurizer {
+    /// What it was made of.
+    pub fn features(&self) -> &Features {
+        &self.features
+    }
+
     /// The features of `counts`.
     pub fn new(counts: &Counts, features: &Features) -> Result<Self> {
         features.check()?;

@@ -43,6 +43,11 @@ impl<'a> TensorsWriter<'a> {
         self
     }
 
+    /// Whether nothing was added.
+    pub fn is_empty(&self) -> bool {
+        self.tensors.is_empty()
+    }
+
     /// Writes the file.
     pub fn write(&self, path: &Path) -> Result<()> {
         let mut views: Vec<(&str, TensorView<'_>)> = Vec::new();

@@ -7,7 +7,9 @@
 use std::borrow::Cow;
 
 use super::map::Map;
+use super::{Line, Matcher};
 use crate::features::{Counts, Features, Featurizer, QueryTerms};
+use crate::file::{Tensors, TensorsWriter};
 use crate::linalg::{Dense, dot, dot_f64};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
@@ -34,15 +36,11 @@ pub struct Bilinear {
     cosine: bool,
 }
 
-/// What one pair of features adds to a score.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PairContribution {
-    /// The query's feature.
-    pub query: String,
-    /// The document's feature.
-    pub doc: String,
-    /// What the pair adds.
-    pub value: f64,
+impl Maps {
+    /// The maps that a model folder keeps.
+    pub fn read(tensors: &Tensors) -> Result<Self> {
+        Ok(Maps { l_x: Map::read(tensors, "l_x")?, l_y: Map::read(tensors, "l_y")? })
+    }
 }
 
 impl Bilinear {
@@ -111,9 +109,10 @@ impl Bilinear {
         }
         Ok(images)
     }
+}
 
-    /// Scores every document.
-    pub fn score_all(&self, counts: &Counts, query: &QueryTerms, out: &mut [f32]) {
+impl Matcher for Bilinear {
+    fn score_all(&self, counts: &Counts, query: &QueryTerms, out: &mut [f32]) {
         let image = self.query_image(counts, query);
         match &self.images {
             Some(images) => {
@@ -131,8 +130,7 @@ impl Bilinear {
         }
     }
 
-    /// Scores the documents `docs` alone; the same bits as [`Bilinear::score_all`].
-    pub fn score_some(&self, counts: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]) {
+    fn score_some(&self, counts: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]) {
         let image = self.query_image(counts, query);
         for (score, &doc) in out.iter_mut().zip(docs) {
             *score = match &self.images {
@@ -142,13 +140,8 @@ impl Bilinear {
         }
     }
 
-    /// What every pair of features adds to the score, largest first.
-    pub fn contributions(
-        &self,
-        counts: &Counts,
-        query: &QueryTerms,
-        doc: u32,
-    ) -> Vec<PairContribution> {
+    /// What every pair of features adds.
+    fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line> {
         let (indices, values) = self.featurizer.query_terms(counts, query);
         let features = self.y.row(doc as usize);
         let norm = |row, map| {
@@ -172,15 +165,41 @@ impl Bilinear {
                 }
             }
         }
-        pairs.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()).then((a.0, a.1).cmp(&(b.0, b.1))));
         pairs
             .into_iter()
-            .map(|(u, v, value)| PairContribution {
+            .map(|(u, v, value)| Line {
                 query: self.featurizer.query_feature(counts, u),
                 doc: self.featurizer.doc_feature(counts, v),
                 value,
             })
             .collect()
+    }
+
+    fn keep<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
+        self.maps.l_x.keep("l_x", tensors);
+        self.maps.l_y.keep("l_y", tensors);
+    }
+
+    fn with_documents(&self, counts: &Counts, n_new: usize) -> Result<Option<Box<dyn Matcher>>> {
+        let mut maps = self.maps.clone();
+        // Clicked documents are features of queries; nobody clicked the new ones.
+        if maps.l_x.n_rows() > counts.n_terms() {
+            maps.l_x = maps.l_x.with_zero_rows(n_new)?;
+        }
+        let fitted = Bilinear::new(counts, self.featurizer.features(), maps)?;
+        Ok(Some(Box::new(if self.cosine { fitted.with_cosine() } else { fitted })))
+    }
+
+    fn nothing(&self) -> &'static str {
+        "the model has learnt nothing about this query: every document scores 0"
+    }
+
+    fn zero_is_none(&self) -> bool {
+        false
+    }
+
+    fn bilinear(&self) -> Option<&Bilinear> {
+        Some(self)
     }
 }
 

@@ -12,7 +12,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::FitReport;
 use super::lexical::{Lexical, QuerySide, lengths, weigh};
+use super::method::{Fitting, Kept, Matcher, Method};
 use crate::features::Counts;
 use crate::sparse::Csr;
 use crate::{Error, Result};
@@ -47,9 +49,8 @@ pub struct Bm25Field {
     pub b: Option<f64>,
 }
 
-impl Bm25 {
-    /// Refuses values that make no sense.
-    pub fn check(&self) -> Result<()> {
+impl Method for Bm25 {
+    fn check(&self) -> Result<()> {
         let all = (String::new(), self.k1, self.b, 1.0);
         let fields = self.fields.iter().map(|(name, field)| {
             let path = format!("fields.{name}.");
@@ -78,6 +79,20 @@ impl Bm25 {
         Ok(())
     }
 
+    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
+        Ok((Box::new(self.fit(fitting.counts)?), FitReport::Lexical))
+    }
+
+    fn restore(&self, counts: &Counts, _kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+        Ok(Box::new(self.fit(counts)?))
+    }
+
+    fn learns(&self) -> bool {
+        false
+    }
+}
+
+impl Bm25 {
     /// The matcher for `counts`.
     pub fn fit(&self, counts: &Counts) -> Result<Lexical> {
         self.check()?;

@@ -2,7 +2,9 @@
 //! the bilinear form with the documents themselves as their features. Nothing is known of a
 //! document but its weights, so one that training saw no click of scores zero.
 
+use super::{Line, Matcher};
 use crate::features::{Counts, Features, Featurizer, QueryTerms};
+use crate::file::TensorsWriter;
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
 
@@ -37,27 +39,15 @@ impl Direct {
     pub fn weights(&self) -> &Csr {
         &self.weights
     }
+}
 
-    /// The same weights for counts with `n_new` more documents, which have none. `n_terms` is
-    /// how many of the query features are words.
-    pub(super) fn widened(&self, n_terms: usize, n_new: usize) -> Result<Csr> {
-        let mut starts = self.weights.starts().to_vec();
-        // Clicked documents are features of queries; nobody clicked the new ones.
-        if self.weights.n_rows() > n_terms {
-            starts.resize(starts.len() + n_new, self.weights.nnz() as u64);
-        }
-        let (indices, values) = (self.weights.indices().to_vec(), self.weights.values().to_vec());
-        Csr::new(self.weights.n_cols() + n_new, starts, indices, values)
-    }
-
-    /// Scores every document.
-    pub fn score_all(&self, counts: &Counts, query: &QueryTerms, out: &mut [f32]) {
+impl Matcher for Direct {
+    fn score_all(&self, counts: &Counts, query: &QueryTerms, out: &mut [f32]) {
         let (indices, values) = self.featurizer.query_terms(counts, query);
         score_row(Row { indices: &indices, values: &values }, &self.weights, out);
     }
 
-    /// Scores the documents `docs` alone; the same bits as [`Direct::score_all`].
-    pub fn score_some(&self, counts: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]) {
+    fn score_some(&self, counts: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]) {
         let (indices, values) = self.featurizer.query_terms(counts, query);
         out.fill(0.0);
         for (&u, &x) in indices.iter().zip(&values) {
@@ -70,23 +60,35 @@ impl Direct {
         }
     }
 
-    /// What every query feature adds to the score of `doc`, largest first.
-    pub fn contributions(
-        &self,
-        counts: &Counts,
-        query: &QueryTerms,
-        doc: u32,
-    ) -> Vec<(String, f64)> {
+    /// What every query feature adds.
+    fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line> {
         let (indices, values) = self.featurizer.query_terms(counts, query);
-        let mut found: Vec<(u32, f64)> = indices
-            .iter()
-            .zip(&values)
-            .map(|(&u, &x)| (u, f64::from(x) * f64::from(self.weights.row(u as usize).get(doc))))
-            .filter(|&(_, value)| value != 0.0)
-            .collect();
-        found.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
-        let name = |(u, value)| (self.featurizer.query_feature(counts, u), value);
-        found.into_iter().map(name).collect()
+        let line = |(&u, &x): (&u32, &f32)| Line {
+            query: self.featurizer.query_feature(counts, u),
+            doc: format!("document {}", counts.doc_ids[doc as usize]),
+            value: f64::from(x) * f64::from(self.weights.row(u as usize).get(doc)),
+        };
+        indices.iter().zip(&values).map(line).filter(|line| line.value != 0.0).collect()
+    }
+
+    fn keep<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
+        tensors.csr("weights", &self.weights);
+    }
+
+    /// New documents have no weights.
+    fn with_documents(&self, counts: &Counts, n_new: usize) -> Result<Option<Box<dyn Matcher>>> {
+        let mut starts = self.weights.starts().to_vec();
+        // Clicked documents are features of queries; nobody clicked the new ones.
+        if self.weights.n_rows() > counts.n_terms() {
+            starts.resize(starts.len() + n_new, self.weights.nnz() as u64);
+        }
+        let (indices, values) = (self.weights.indices().to_vec(), self.weights.values().to_vec());
+        let weights = Csr::new(self.weights.n_cols() + n_new, starts, indices, values)?;
+        Ok(Some(Box::new(Direct::new(counts, self.featurizer.features(), weights)?)))
+    }
+
+    fn nothing(&self) -> &'static str {
+        "no training query with a click has a word of this one; ridge+bm25 also looks at the documents' words"
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::{Map, Maps, Model, Params};
+use super::{Bilinear, Map, Maps, Model, Params};
 use crate::features::{Counts, Features, Featurizer, Preparation};
 use crate::linalg::Dense;
 use crate::sparse::Csr;
@@ -124,7 +124,7 @@ impl Model {
                 );
             }
         }
-        Ok(part.matcher.maps())
+        Ok(part.matcher.bilinear().map(Bilinear::maps))
     }
 
     /// The maps that [`Model::check_begin`] finds, in the place of the features of `counts`.

@@ -2,6 +2,7 @@
 //! same terms, and their dot product is the score. BM25, VSM and the language models differ
 //! only in how they fill the vectors.
 
+use super::{Line, Matcher};
 use crate::Result;
 use crate::features::{Counts, QueryTerms};
 use crate::sparse::{Csr, Row};
@@ -63,9 +64,11 @@ impl Lexical {
         }
         (indices, values)
     }
+}
 
-    /// Scores every document, term by term through the postings.
-    pub fn score_all(&self, query: &QueryTerms, out: &mut [f32]) {
+impl Matcher for Lexical {
+    /// Term by term through the postings.
+    fn score_all(&self, _: &Counts, query: &QueryTerms, out: &mut [f32]) {
         out.fill(0.0);
         let (indices, values) = self.query(query);
         for (&term, &weight) in indices.iter().zip(&values) {
@@ -75,9 +78,8 @@ impl Lexical {
         }
     }
 
-    /// Scores the documents `docs` alone: the same sums in the same order as
-    /// [`Lexical::score_all`], so the same bits.
-    pub fn score_some(&self, query: &QueryTerms, docs: &[u32], out: &mut [f32]) {
+    /// The same sums in the same order, so the same bits.
+    fn score_some(&self, _: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]) {
         let (indices, values) = self.query(query);
         for (score, &doc) in out.iter_mut().zip(docs) {
             let row = self.docs.row(doc as usize);
@@ -90,13 +92,8 @@ impl Lexical {
         }
     }
 
-    /// The terms that query and document share, with what each adds to the score.
-    pub fn contributions(
-        &self,
-        counts: &Counts,
-        query: &QueryTerms,
-        doc: u32,
-    ) -> Vec<(String, f64)> {
+    /// The terms that query and document share.
+    fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line> {
         let row = self.docs.row(doc as usize);
         let (indices, values) = self.query(query);
         indices
@@ -109,9 +106,18 @@ impl Lexical {
                 } else {
                     "the document's length".to_owned()
                 };
-                (name, f64::from(weight) * f64::from(row.get(term)))
+                let value = f64::from(weight) * f64::from(row.get(term));
+                Line { query: name.clone(), doc: name, value }
             })
             .collect()
+    }
+
+    fn nothing(&self) -> &'static str {
+        "no document has a word of the query"
+    }
+
+    fn is_lexical(&self) -> bool {
+        true
     }
 }
 

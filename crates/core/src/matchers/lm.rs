@@ -11,7 +11,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::FitReport;
 use super::lexical::{Lexical, QuerySide, lengths, weigh};
+use super::method::{Fitting, Kept, Matcher, Method};
 use crate::features::Counts;
 use crate::{Error, Result};
 
@@ -44,9 +46,8 @@ impl Default for Lm {
     }
 }
 
-impl Lm {
-    /// Refuses values that make no sense.
-    pub fn check(&self) -> Result<()> {
+impl Method for Lm {
+    fn check(&self) -> Result<()> {
         if !(self.mu.is_finite() && self.mu > 0.0) {
             return Err(Error::parameter("mu", self.mu, "a finite number above 0"));
         }
@@ -56,6 +57,20 @@ impl Lm {
         Ok(())
     }
 
+    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
+        Ok((Box::new(self.fit(fitting.counts)?), FitReport::Lexical))
+    }
+
+    fn restore(&self, counts: &Counts, _kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+        Ok(Box::new(self.fit(counts)?))
+    }
+
+    fn learns(&self) -> bool {
+        false
+    }
+}
+
+impl Lm {
     /// The matcher for `counts`.
     pub fn fit(&self, counts: &Counts) -> Result<Lexical> {
         self.check()?;

@@ -15,8 +15,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::bilinear::Maps;
+use super::FitReport;
+use super::bilinear::{Bilinear, Maps};
 use super::map::Map;
+use super::method::{Fitting, Kept, Matcher, Method};
 use super::pls::PlsReport;
 use crate::features::{Counts, Features, Featurizer, Response, no_training_clicks};
 use crate::linalg::{
@@ -157,15 +159,45 @@ pub(super) fn check_sigma(sigma: f64) -> Result<()> {
     Ok(())
 }
 
+impl Method for LsiDt {
+    fn check(&self) -> Result<()> {
+        self.solver().check()
+    }
+
+    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
+        let (maps, report) = self.fit(fitting.counts, fitting.run)?;
+        Ok((self.fitted(fitting.counts, maps)?, FitReport::Pls(report)))
+    }
+
+    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+        self.fitted(counts, Maps::read(kept.tensors()?)?)
+    }
+
+    fn features(&self) -> Option<Features> {
+        Some(self.features())
+    }
+
+    fn dim(&self) -> Option<usize> {
+        Some(self.dim)
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+}
+
 impl LsiDt {
     fn solver(&self) -> Solver {
         let &LsiDt { dim, tolerance, iterations, oversample, seed, .. } = self;
         Solver { dim, tolerance, iterations, oversample, seed }
     }
 
-    /// Refuses values that make no sense.
-    pub fn check(&self) -> Result<()> {
-        self.solver().check()
+    fn fitted(&self, counts: &Counts, maps: Maps) -> Result<Box<dyn Matcher>> {
+        let fitted = Bilinear::new(counts, &self.features(), maps)?;
+        Ok(Box::new(match self.similarity {
+            Similarity::Cosine => fitted.with_cosine(),
+            Similarity::Dot => fitted,
+        }))
     }
 
     /// Words alone, on both sides.
@@ -191,16 +223,40 @@ impl LsiDt {
     }
 }
 
+impl Method for LsiQd {
+    fn check(&self) -> Result<()> {
+        check_sigma(self.sigma)?;
+        self.solver().check()
+    }
+
+    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
+        let Fitting { counts, run, .. } = fitting;
+        let (maps, report) = self.fit(counts, run)?;
+        Ok((Box::new(Bilinear::new(counts, &self.features(), maps)?), FitReport::Pls(report)))
+    }
+
+    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+        let maps = Maps::read(kept.tensors()?)?;
+        Ok(Box::new(Bilinear::new(counts, &self.features(), maps)?))
+    }
+
+    fn features(&self) -> Option<Features> {
+        Some(self.features())
+    }
+
+    fn dim(&self) -> Option<usize> {
+        Some(self.dim)
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+}
+
 impl LsiQd {
     fn solver(&self) -> Solver {
         let &LsiQd { dim, tolerance, iterations, oversample, seed, .. } = self;
         Solver { dim, tolerance, iterations, oversample, seed }
-    }
-
-    /// Refuses values that make no sense.
-    pub fn check(&self) -> Result<()> {
-        check_sigma(self.sigma)?;
-        self.solver().check()
     }
 
     /// Clicks alone, on both sides, as they are.

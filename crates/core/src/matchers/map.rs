@@ -3,9 +3,10 @@
 
 use std::borrow::Cow;
 
-use crate::Result;
+use crate::file::{Tensors, TensorsWriter};
 use crate::linalg::{Dense, Panels, dot};
 use crate::sparse::{Csr, csr_times_dense};
+use crate::{Error, Result};
 
 /// Features × latent dimensions.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +33,28 @@ impl Map {
         } else {
             Map::Dense(panels.to_dense()?)
         })
+    }
+
+    /// The map called `name` that a model folder keeps.
+    pub fn read(tensors: &Tensors, name: &str) -> Result<Self> {
+        if tensors.has(&format!("{name}.starts"))? {
+            return Ok(Map::Sparse(tensors.csr(name)?));
+        }
+        let (shape, values) = tensors.array::<f32>(name)?;
+        match shape[..] {
+            [n_rows, n_cols] => Ok(Map::Dense(Dense::from_values(n_rows, n_cols, values))),
+            _ => Err(Error::Structure {
+                problem: format!("{name} has {} axes instead of two", shape.len()),
+            }),
+        }
+    }
+
+    /// Puts it where a model folder keeps it.
+    pub fn keep<'a>(&'a self, name: &str, tensors: &mut TensorsWriter<'a>) {
+        match self {
+            Map::Dense(map) => tensors.array(name, &[map.n_rows(), map.n_cols()], map.values()),
+            Map::Sparse(map) => tensors.csr(name, map),
+        };
     }
 
     /// The number of features.

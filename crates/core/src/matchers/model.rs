@@ -22,13 +22,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::mix::standardise;
-use super::{Explanation, FitReport, Known, Line, Map, Maps, Matcher, Params, PartExplanation};
+use super::{Explanation, FitReport, Kept, Known, Matcher, Params, PartExplanation};
 use crate::data::{Dataset, Document};
 use crate::features::{Counts, Field, Preparation, QueryTerms, Unread};
 use crate::file::{
     Folder, FolderKind, LineTable, LineTableWriter, NewFolder, Tensors, TensorsWriter,
 };
-use crate::linalg::Dense;
 use crate::ranking::{Hit, tie_rank, top_k};
 use crate::text::Vocabulary;
 use crate::{Error, Result};
@@ -40,7 +39,7 @@ pub struct Part {
     /// Its parameters.
     pub params: Params,
     /// The matcher.
-    pub matcher: Matcher,
+    pub matcher: Box<dyn Matcher>,
 }
 
 /// A model: what training yields and what a model folder holds.
@@ -166,24 +165,14 @@ impl Model {
             .filter(|document| known.insert(document.id.as_str()))
             .cloned()
             .collect();
-        let (n_own, n_terms) = (self.n_own, self.counts.n_terms());
+        let n_own = self.n_own;
         let counts = self.counts.with_documents(&new)?;
         let mut parts = Vec::with_capacity(self.parts.len());
         for Part { weight, params, matcher } in self.parts {
-            if let Matcher::Direct(direct) = &matcher {
-                let weights = direct.widened(n_terms, new.len())?;
-                let matcher = Matcher::restore_weights(&params, &counts, weights)?;
-                parts.push(Part { weight, params, matcher });
-                continue;
-            }
-            let maps = match matcher.maps().cloned() {
-                // Clicked documents are features of queries; nobody clicked the new ones.
-                Some(maps) if maps.l_x.n_rows() > n_terms => {
-                    Some(Maps { l_x: maps.l_x.with_zero_rows(new.len())?, ..maps })
-                }
-                maps => maps,
+            let matcher = match matcher.with_documents(&counts, new.len())? {
+                Some(matcher) => matcher,
+                None => params.restore(&counts, Kept(None))?,
             };
-            let matcher = Matcher::restore(&params, &counts, maps)?;
             parts.push(Part { weight, params, matcher });
         }
         Ok(Model { n_own, ..Model::new(self.about, counts, parts) })
@@ -230,7 +219,7 @@ impl Model {
 
     /// Whether the model only counts words, so that a score of 0 means: no word in common.
     pub fn is_lexical(&self) -> bool {
-        self.parts.iter().all(|part| matches!(part.matcher, Matcher::Lexical(_)))
+        self.parts.iter().all(|part| part.matcher.is_lexical())
     }
 
     /// Reads a query; an error if the model can make nothing of it.
@@ -286,27 +275,7 @@ impl Model {
             .collect();
         let mut parts = Vec::new();
         for part in &self.parts {
-            let mut lines: Vec<Line> = match &part.matcher {
-                Matcher::Lexical(lexical) => lexical
-                    .contributions(&self.counts, &query, doc)
-                    .into_iter()
-                    .map(|(term, value)| Line { query: term.clone(), doc: term, value })
-                    .collect(),
-                Matcher::Bilinear(bilinear) => bilinear
-                    .contributions(&self.counts, &query, doc)
-                    .into_iter()
-                    .map(|pair| Line { query: pair.query, doc: pair.doc, value: pair.value })
-                    .collect(),
-                Matcher::Direct(direct) => direct
-                    .contributions(&self.counts, &query, doc)
-                    .into_iter()
-                    .map(|(feature, value)| Line {
-                        query: feature,
-                        doc: format!("document {}", self.counts.doc_ids[doc as usize]),
-                        value,
-                    })
-                    .collect(),
-            };
+            let mut lines = part.matcher.lines(&self.counts, &query, doc);
             lines.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
             let mut scores = part.matcher.scores(&self.counts, &query, None);
             let score = f64::from(scores[doc as usize]);
@@ -384,21 +353,9 @@ impl Trained {
         );
         tensors.write(&folder.path("counts.safetensors"))?;
         for (p, part) in self.model.parts.iter().enumerate() {
-            if let Some(maps) = part.matcher.maps() {
-                let mut tensors = TensorsWriter::new();
-                for (name, map) in [("l_x", &maps.l_x), ("l_y", &maps.l_y)] {
-                    match map {
-                        Map::Dense(map) => {
-                            tensors.array(name, &[map.n_rows(), map.n_cols()], map.values())
-                        }
-                        Map::Sparse(map) => tensors.csr(name, map),
-                    };
-                }
-                tensors.write(&folder.path(&format!("part-{p}.safetensors")))?;
-            }
-            if let Matcher::Direct(direct) = &part.matcher {
-                let mut tensors = TensorsWriter::new();
-                tensors.csr("weights", direct.weights());
+            let mut tensors = TensorsWriter::new();
+            part.matcher.keep(&mut tensors);
+            if !tensors.is_empty() {
                 tensors.write(&folder.path(&format!("part-{p}.safetensors")))?;
             }
         }
@@ -460,33 +417,14 @@ impl Model {
         let mut fitted = Vec::new();
         for (p, about) in folder.manifest.about.parts.iter().enumerate() {
             let path = folder.file(&format!("part-{p}.safetensors"));
-            let restored = if matches!(about.params, Params::Ridge(_)) {
-                let weights = Tensors::open(&path)?.csr("weights")?;
-                Matcher::restore_weights(&about.params, &counts, weights)
-            } else {
-                let maps = if about.params.learns() { Some(read_maps(&path)?) } else { None };
-                Matcher::restore(&about.params, &counts, maps)
-            };
-            let matcher = restored.map_err(|error| Error::damaged(&path, error.to_string()))?;
+            let tensors = if path.exists() { Some(Tensors::open(&path)?) } else { None };
+            let restored = about.params.restore(&counts, Kept(tensors.as_ref()));
+            let matcher = restored.map_err(|error| match error {
+                damaged @ Error::Damaged { .. } => damaged,
+                other => Error::damaged(&path, other.to_string()),
+            })?;
             fitted.push(Part { weight: about.weight, params: about.params.clone(), matcher });
         }
         Ok(Model::new(folder.manifest.about, counts, fitted))
     }
-}
-
-fn read_maps(path: &Path) -> Result<Maps> {
-    let tensors = Tensors::open(path)?;
-    let map = |name: &str| -> Result<Map> {
-        if tensors.has(&format!("{name}.starts"))? {
-            return Ok(Map::Sparse(tensors.csr(name)?));
-        }
-        let (shape, values) = tensors.array::<f32>(name)?;
-        match shape[..] {
-            [n_rows, n_cols] => Ok(Map::Dense(Dense::from_values(n_rows, n_cols, values))),
-            _ => {
-                Err(Error::damaged(path, format!("{name} has {} axes instead of two", shape.len())))
-            }
-        }
-    };
-    Ok(Maps { l_x: map("l_x")?, l_y: map("l_y")? })
 }

@@ -13,8 +13,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::bilinear::Maps;
+use super::FitReport;
+use super::bilinear::{Bilinear, Maps};
+use super::judging::judge_maps;
 use super::map::Map;
+use super::method::{Fitting, Kept, Matcher, Method};
 use super::pls::{Pls, PlsReport};
 use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};
 use crate::linalg::{Centring, Dense};
@@ -127,12 +130,49 @@ impl MplsReport {
 /// Says how good a pair of maps is on validation data; higher is better.
 pub type Validate<'a> = dyn Fn(&Maps) -> f64 + 'a;
 
-impl Mpls {
-    /// Refuses values that make no sense.
-    pub fn check(&self) -> Result<()> {
+impl Method for Mpls {
+    fn check(&self) -> Result<()> {
         self.pls(self.kinds).check()
     }
 
+    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
+        let Fitting { counts, judge, run, .. } = fitting;
+        let features = self.features();
+        let (maps, report) = match judge.filter(|_| self.alpha == Alpha::Tuned) {
+            Some(judge) => {
+                let featurizer = Featurizer::new(counts, &features)?;
+                let (x, y) = (featurizer.queries(counts)?, featurizer.docs(counts)?);
+                let validate = |maps: &Maps| judge_maps(judge, &x, &y, maps);
+                self.fit(counts, Some(&validate), run)?
+            }
+            None => self.fit(counts, None, run)?,
+        };
+        Ok((Box::new(Bilinear::new(counts, &features, maps)?), FitReport::Mpls(report)))
+    }
+
+    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+        let maps = Maps::read(kept.tensors()?)?;
+        Ok(Box::new(Bilinear::new(counts, &self.features(), maps)?))
+    }
+
+    fn features(&self) -> Option<Features> {
+        Some(self.features())
+    }
+
+    fn dim(&self) -> Option<usize> {
+        Some(match self.kinds {
+            // The maps of both kinds, side by side.
+            Kinds::Com => 2 * self.dim,
+            _ => self.dim,
+        })
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+}
+
+impl Mpls {
     /// The features that the fitted model has.
     pub(super) fn features(&self) -> Features {
         self.features_of(self.kinds)

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use rayon::prelude::*;
 
-use super::{Bilinear, Matcher, Model};
+use super::{Bilinear, Model};
 use crate::features::{Counts, QueryTerms};
 use crate::linalg::dot_f64;
 use crate::text::{Analyzer, AnalyzerParams};
@@ -24,10 +24,7 @@ pub struct Neighbours<'a> {
 impl<'a> Neighbours<'a> {
     /// The space of the first part of `model` that has one.
     pub fn of(model: &'a Model) -> Result<Self> {
-        let bilinear = model.parts.iter().find_map(|part| match &part.matcher {
-            Matcher::Bilinear(bilinear) => Some(bilinear),
-            Matcher::Lexical(_) | Matcher::Direct(_) => None,
-        });
+        let bilinear = model.parts.iter().find_map(|part| part.matcher.bilinear());
         match bilinear {
             Some(bilinear) => Ok(Neighbours { counts: &model.counts, bilinear }),
             None => Err(Error::Empty {

@@ -6,55 +6,114 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Bm25, Kinds, Lm, LsiDt, LsiQd, Mpls, Pls, Ridge, Rmls, Smoothing, Square, Vsm};
-use crate::features::{Features, Preparation};
-use crate::{Error, Result};
+use super::{
+    Bm25, FitReport, Fitting, Judge, Kept, Lm, LsiDt, LsiQd, Matcher, Method, Mpls, Pls, Ridge,
+    Rmls, Smoothing, Square, Vsm,
+};
+use crate::features::{Counts, Features, Preparation};
+use crate::{Error, Result, Run};
 
-/// Every method by name, with one sentence about it.
-pub const METHODS: [(&str, &str); 12] = [
-    ("bm25", "BM25 as Lucene computes it: the lexical baseline"),
-    ("vsm", "vector space model: tf-idf cosine"),
-    ("lm", "query likelihood with Dirichlet smoothing (also as lm-dirichlet)"),
-    ("lm-dirichlet", "query likelihood with Dirichlet smoothing"),
-    ("lm-jm", "query likelihood with Jelinek–Mercer smoothing"),
-    ("pls", "partial least squares: orthonormal maps learnt from clicks"),
-    ("lsi_dt", "latent semantic indexing of documents and terms: learns from documents alone"),
-    ("lsi_qd", "latent semantic indexing of clicks: only knows queries that have some"),
-    ("mpls", "PLS with a model for words and one for clicks, or other ways to join the two"),
-    (
-        "rmls",
-        "regularised mapping to latent structures: maps with rows of unit norm, sparse if asked",
-    ),
-    ("square", "square loss over all pairs: from PLS towards canonical correlation by one knob"),
-    ("ridge", "square loss without a bottleneck: weights from query words to documents"),
+/// Makes the closed set of methods from a line for each: its name, its struct, and one sentence.
+macro_rules! methods {
+    ($($name:literal $method:ident $about:literal)*) => {
+        /// The parameters of one method.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "method", content = "params")]
+        pub enum Params {
+            $(
+                #[doc = $about]
+                #[serde(rename = $name)]
+                $method($method),
+            )*
+        }
+
+        /// Every method by name, with one sentence about it.
+        const METHODS: &[(&str, &str, fn() -> Params)] =
+            &[$(($name, $about, || Params::$method($method::default()))),*];
+
+        impl Params {
+            /// The method's name.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    Params::Lm(Lm { smoothing: Smoothing::Jm, .. }) => "lm-jm",
+                    $(Params::$method(_) => $name,)*
+                }
+            }
+
+            /// Refuses values that make no sense.
+            pub fn check(&self) -> Result<()> {
+                match self { $(Params::$method(params) => params.check(),)* }
+            }
+
+            /// Whether fitting learns something, so that it takes its time.
+            pub fn learns(&self) -> bool {
+                match self { $(Params::$method(params) => params.learns(),)* }
+            }
+
+            /// The features of a method that learns maps or weights of features.
+            pub fn features(&self) -> Option<Features> {
+                match self { $(Params::$method(params) => Method::features(params),)* }
+            }
+
+            /// The latent dimensions of the maps that are learnt, if there are maps.
+            pub fn dim(&self) -> Option<usize> {
+                match self { $(Params::$method(params) => params.dim(),)* }
+            }
+
+            /// Sets the seed, where the method has one.
+            pub fn seed(&mut self, seed: u64) {
+                match self { $(Params::$method(params) => params.set_seed(seed),)* }
+            }
+
+            /// Every parameter of the method, with its default.
+            pub fn docs(&self) -> Vec<ParamDoc> {
+                match self { $(Params::$method(_) => docs::<$method>(),)* }
+            }
+
+            /// Fits a matcher.
+            pub fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
+                match self { $(Params::$method(params) => params.fit_to(fitting),)* }
+            }
+
+            /// Puts a matcher together again from what a model folder keeps.
+            pub fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+                match self { $(Params::$method(params) => params.restore(counts, kept),)* }
+            }
+
+            fn edit(&mut self, change: impl FnOnce(&mut Value) -> Result<()>) -> Result<()> {
+                *self = match self {
+                    $(Params::$method(params) => Params::$method(edited(params, change)?),)*
+                };
+                Ok(())
+            }
+        }
+    };
+}
+
+methods! {
+    "bm25" Bm25 "BM25 as Lucene computes it: the lexical baseline"
+    "vsm" Vsm "vector space model: tf-idf cosine"
+    "lm" Lm "query likelihood with Dirichlet smoothing (also as lm-dirichlet)"
+    "pls" Pls "partial least squares: orthonormal maps learnt from clicks"
+    "lsi_dt" LsiDt "latent semantic indexing of documents and terms: learns from documents alone"
+    "lsi_qd" LsiQd "latent semantic indexing of clicks: only knows queries that have some"
+    "mpls" Mpls "PLS with a model for words and one for clicks, or other ways to join the two"
+    "rmls" Rmls "regularised mapping to latent structures: maps with rows of unit norm, sparse if asked"
+    "square" Square "square loss over all pairs: from PLS towards canonical correlation by one knob"
+    "ridge" Ridge "square loss without a bottleneck: weights from query words to documents"
+}
+
+/// Further names: methods with a parameter set.
+const PRESETS: [(&str, &str, fn() -> Params); 2] = [
+    ("lm-dirichlet", "query likelihood with Dirichlet smoothing", || Params::Lm(Lm::default())),
+    ("lm-jm", "query likelihood with Jelinek–Mercer smoothing", || {
+        Params::Lm(Lm { smoothing: Smoothing::Jm, ..Lm::default() })
+    }),
 ];
 
-/// The parameters of one method.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "method", content = "params", rename_all = "lowercase")]
-pub enum Params {
-    /// Vector space model.
-    Vsm(Vsm),
-    /// BM25.
-    Bm25(Bm25),
-    /// Language model.
-    Lm(Lm),
-    /// Partial least squares.
-    Pls(Pls),
-    /// Regularised mapping to latent structures.
-    Rmls(Rmls),
-    /// Latent semantic indexing of documents and terms.
-    #[serde(rename = "lsi_dt")]
-    LsiDt(LsiDt),
-    /// Latent semantic indexing of queries and documents.
-    #[serde(rename = "lsi_qd")]
-    LsiQd(LsiQd),
-    /// PLS with several kinds of features.
-    Mpls(Mpls),
-    /// The square loss at rank d.
-    Square(Square),
-    /// The square loss at full rank: ridge regression.
-    Ridge(Ridge),
+/// Every name of a method, with one sentence about it.
+pub fn methods() -> impl Iterator<Item = (&'static str, &'static str)> {
+    METHODS.iter().chain(&PRESETS).map(|&(name, about, _)| (name, about))
 }
 
 /// One parameter, for people.
@@ -71,99 +130,30 @@ pub struct ParamDoc {
 impl Params {
     /// The method called `name`, with its defaults.
     pub fn named(name: &str) -> Result<Self> {
-        Ok(match name {
-            "vsm" => Params::Vsm(Vsm::default()),
-            "bm25" => Params::Bm25(Bm25::default()),
-            "lm" | "lm-dirichlet" => Params::Lm(Lm::default()),
-            "lm-jm" => Params::Lm(Lm { smoothing: Smoothing::Jm, ..Lm::default() }),
-            "pls" => Params::Pls(Pls::default()),
-            "rmls" => Params::Rmls(Rmls::default()),
-            "lsi_dt" => Params::LsiDt(LsiDt::default()),
-            "lsi_qd" => Params::LsiQd(LsiQd::default()),
-            "mpls" => Params::Mpls(Mpls::default()),
-            "square" => Params::Square(Square::default()),
-            "ridge" => Params::Ridge(Ridge::default()),
-            _ => {
-                let known: Vec<&str> = METHODS.iter().map(|&(name, _)| name).collect();
-                return Err(Error::Unknown {
-                    kind: "method",
-                    name: name.to_owned(),
-                    advice: format!("there are {}", known.join(", ")),
-                });
+        let found = METHODS.iter().chain(&PRESETS).find(|(known, ..)| *known == name);
+        found.map(|(_, _, make)| make()).ok_or_else(|| {
+            let known: Vec<&str> = methods().map(|(name, _)| name).collect();
+            Error::Unknown {
+                kind: "method",
+                name: name.to_owned(),
+                advice: format!("there are {}", known.join(", ")),
             }
         })
     }
 
-    /// The method's name.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Params::Vsm(_) => "vsm",
-            Params::Bm25(_) => "bm25",
-            Params::Lm(Lm { smoothing: Smoothing::Dirichlet, .. }) => "lm",
-            Params::Lm(Lm { smoothing: Smoothing::Jm, .. }) => "lm-jm",
-            Params::Pls(_) => "pls",
-            Params::Rmls(_) => "rmls",
-            Params::LsiDt(_) => "lsi_dt",
-            Params::LsiQd(_) => "lsi_qd",
-            Params::Mpls(_) => "mpls",
-            Params::Square(_) => "square",
-            Params::Ridge(_) => "ridge",
-        }
-    }
-
-    /// Whether fitting learns maps: from clicks, or in `lsi_dt` from documents.
-    pub fn learns(&self) -> bool {
-        !matches!(self, Params::Vsm(_) | Params::Bm25(_) | Params::Lm(_))
-    }
-
-    /// The features of a method that learns maps or weights.
-    pub fn features(&self) -> Option<Features> {
-        Some(match self {
-            Params::Vsm(_) | Params::Bm25(_) | Params::Lm(_) => return None,
-            Params::Pls(params) => params.features.clone(),
-            Params::Rmls(params) => params.features.clone(),
-            Params::LsiDt(params) => params.features(),
-            Params::LsiQd(params) => params.features(),
-            Params::Mpls(params) => params.features(),
-            Params::Square(params) => params.features.clone(),
-            Params::Ridge(params) => params.features.both_sides(),
-        })
-    }
-
-    /// The latent dimensions of the maps that the method learns, if it learns maps.
-    pub fn dim(&self) -> Option<usize> {
-        match self {
-            Params::Vsm(_) | Params::Bm25(_) | Params::Lm(_) | Params::Ridge(_) => None,
-            Params::Pls(params) => Some(params.dim),
-            Params::Rmls(params) => Some(params.dim),
-            Params::LsiDt(params) => Some(params.dim),
-            Params::LsiQd(params) => Some(params.dim),
-            // The maps of both kinds, side by side.
-            Params::Mpls(params) if params.kinds == Kinds::Com => Some(2 * params.dim),
-            Params::Mpls(params) => Some(params.dim),
-            Params::Square(params) => Some(params.dim),
-        }
+    /// Fits a matcher to `counts`. `judge`, where there is any, decides when to stop.
+    pub fn fit(
+        &self,
+        counts: &Counts,
+        judge: Option<&Judge<'_>>,
+        run: &Run<'_>,
+    ) -> Result<(Box<dyn Matcher>, FitReport)> {
+        self.fit_to(Fitting { counts, init: None, judge, run })
     }
 
     /// Whether the method has latent dimensions.
     pub fn has_dim(&self) -> bool {
         self.dim().is_some()
-    }
-
-    /// Refuses values that make no sense.
-    pub fn check(&self) -> Result<()> {
-        match self {
-            Params::Vsm(_) => Ok(()),
-            Params::Bm25(params) => params.check(),
-            Params::Lm(params) => params.check(),
-            Params::Pls(params) => params.check(),
-            Params::Rmls(params) => params.check(),
-            Params::LsiDt(params) => params.check(),
-            Params::LsiQd(params) => params.check(),
-            Params::Mpls(params) => params.check(),
-            Params::Square(params) => params.check(),
-            Params::Ridge(params) => params.check(),
-        }
     }
 
     /// Sets the parameter `key` (dots lead into tables) to `value`, written as in TOML; a
@@ -178,51 +168,6 @@ impl Params {
             merge(params, table);
             Ok(())
         })
-    }
-
-    /// Sets the seed, where the method has one.
-    pub fn seed(&mut self, seed: u64) {
-        match self {
-            Params::Pls(params) => params.seed = seed,
-            Params::Rmls(params) => params.seed = seed,
-            Params::LsiDt(params) => params.seed = seed,
-            Params::LsiQd(params) => params.seed = seed,
-            Params::Mpls(params) => params.seed = seed,
-            Params::Square(params) => params.seed = seed,
-            Params::Vsm(_) | Params::Bm25(_) | Params::Lm(_) | Params::Ridge(_) => {}
-        }
-    }
-
-    /// Every parameter of the method, with its default.
-    pub fn docs(&self) -> Vec<ParamDoc> {
-        match self {
-            Params::Vsm(_) => docs::<Vsm>(),
-            Params::Bm25(_) => docs::<Bm25>(),
-            Params::Lm(_) => docs::<Lm>(),
-            Params::Pls(_) => docs::<Pls>(),
-            Params::Rmls(_) => docs::<Rmls>(),
-            Params::LsiDt(_) => docs::<LsiDt>(),
-            Params::LsiQd(_) => docs::<LsiQd>(),
-            Params::Mpls(_) => docs::<Mpls>(),
-            Params::Square(_) => docs::<Square>(),
-            Params::Ridge(_) => docs::<Ridge>(),
-        }
-    }
-
-    fn edit(&mut self, change: impl FnOnce(&mut Value) -> Result<()>) -> Result<()> {
-        *self = match self {
-            Params::Vsm(params) => Params::Vsm(edited(params, change)?),
-            Params::Bm25(params) => Params::Bm25(edited(params, change)?),
-            Params::Lm(params) => Params::Lm(edited(params, change)?),
-            Params::Pls(params) => Params::Pls(edited(params, change)?),
-            Params::Rmls(params) => Params::Rmls(edited(params, change)?),
-            Params::LsiDt(params) => Params::LsiDt(edited(params, change)?),
-            Params::LsiQd(params) => Params::LsiQd(edited(params, change)?),
-            Params::Mpls(params) => Params::Mpls(edited(params, change)?),
-            Params::Square(params) => Params::Square(edited(params, change)?),
-            Params::Ridge(params) => Params::Ridge(edited(params, change)?),
-        };
-        Ok(())
     }
 }
 

@@ -4,9 +4,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::bilinear::Maps;
+use super::FitReport;
+use super::bilinear::{Bilinear, Maps};
 use super::lsi::{Solver, check_sigma};
-use crate::features::{Features, Negatives, Response, Weighted, Weighting};
+use super::method::{Fitting, Kept, Matcher, Method};
+use crate::features::{Counts, Features, Featurizer, Negatives, Response, Weighted, Weighting};
 pub(crate) use crate::linalg::scale_columns;
 use crate::linalg::{Centring, Dense, Operator, Svd};
 use crate::{Result, Run};
@@ -111,18 +113,46 @@ impl PlsReport {
     }
 }
 
-impl Pls {
-    fn solver(&self) -> Solver {
-        let &Pls { dim, tolerance, iterations, oversample, seed, .. } = self;
-        Solver { dim, tolerance, iterations, oversample, seed }
-    }
-
-    /// Refuses values that make no sense.
-    pub fn check(&self) -> Result<()> {
+impl Method for Pls {
+    fn check(&self) -> Result<()> {
         check_sigma(self.sigma)?;
         self.solver().check()?;
         self.negatives.check()?;
         self.features.check()
+    }
+
+    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
+        let Fitting { counts, init, run, .. } = fitting;
+        let featurizer = Featurizer::new(counts, &self.features)?;
+        let data = Weighted::of(counts, &featurizer, self.weighting, self.response)?
+            .with_negatives(&self.negatives, &counts.held_out_documents, self.seed)?;
+        let start = init.map(|maps| maps.l_y.into_dense());
+        let (maps, report) = self.fit_from(data, start.as_ref(), run)?;
+        Ok((Box::new(Bilinear::new(counts, &self.features, maps)?), FitReport::Pls(report)))
+    }
+
+    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+        let maps = Maps::read(kept.tensors()?)?;
+        Ok(Box::new(Bilinear::new(counts, &self.features, maps)?))
+    }
+
+    fn features(&self) -> Option<Features> {
+        Some(self.features.clone())
+    }
+
+    fn dim(&self) -> Option<usize> {
+        Some(self.dim)
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+}
+
+impl Pls {
+    fn solver(&self) -> Solver {
+        let &Pls { dim, tolerance, iterations, oversample, seed, .. } = self;
+        Solver { dim, tolerance, iterations, oversample, seed }
     }
 
     /// Learns the maps from `data`.

@@ -14,8 +14,11 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::FitReport;
+use super::direct::Direct;
+use super::method::{Fitting, Kept, Matcher, Method};
 use super::square::{check_lambda, scaled_lambda};
-use crate::features::{Features, Response, Weighted, Weighting};
+use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};
 use crate::linalg::{Dense, Ridge as Gram, Solved, Steps};
 use crate::sparse::{Csr, csr_times_dense};
 use crate::{Error, Result, Run};
@@ -154,9 +157,8 @@ impl RidgeReport {
     }
 }
 
-impl Ridge {
-    /// Refuses values that make no sense.
-    pub fn check(&self) -> Result<()> {
+impl Method for Ridge {
+    fn check(&self) -> Result<()> {
         check_lambda("lambda", self.lambda)?;
         for (name, value) in [("keep", self.keep), ("steps", self.steps)] {
             if value == 0 {
@@ -172,6 +174,26 @@ impl Ridge {
         self.features.both_sides().check()
     }
 
+    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
+        let Fitting { counts, run, .. } = fitting;
+        let features = self.features.both_sides();
+        let featurizer = Featurizer::new(counts, &features)?;
+        let data = Weighted::of(counts, &featurizer, self.weighting, self.response)?;
+        let (weights, report) = self.fit(&data, run)?;
+        Ok((Box::new(Direct::new(counts, &features, weights)?), FitReport::Ridge(report)))
+    }
+
+    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+        let weights = kept.tensors()?.csr("weights")?;
+        Ok(Box::new(Direct::new(counts, &self.features.both_sides(), weights)?))
+    }
+
+    fn features(&self) -> Option<Features> {
+        Some(self.features.both_sides())
+    }
+}
+
+impl Ridge {
     /// Bytes that a fit takes at most beside its input: the weights of `documents` documents
     /// while they are collected and turned, and a block of a solve over `queries` queries and
     /// `features` features.

@@ -15,9 +15,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::bilinear::Maps;
+use super::FitReport;
+use super::bilinear::{Bilinear, Maps};
+use super::method::{Fitting, Kept, Matcher, Method};
 use super::pls::scale_columns;
-use crate::features::{Features, Response, Weighted, Weighting};
+use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};
 use crate::linalg::{Centring, Operator, SquareParams, square_fit};
 use crate::sparse::Csr;
 use crate::{Error, Result, Run};
@@ -141,9 +143,8 @@ pub(super) fn check_lambda(name: &str, lambda: f64) -> Result<()> {
     Err(Error::parameter(name, lambda, "a finite number, 0 or more"))
 }
 
-impl Square {
-    /// Refuses values that make no sense.
-    pub fn check(&self) -> Result<()> {
+impl Method for Square {
+    fn check(&self) -> Result<()> {
         if self.dim == 0 {
             let expected = "1 or more; for no bottleneck at all, train ridge";
             return Err(Error::parameter("dim", self.dim, expected));
@@ -164,6 +165,33 @@ impl Square {
         self.features.check()
     }
 
+    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
+        let Fitting { counts, run, .. } = fitting;
+        let featurizer = Featurizer::new(counts, &self.features)?;
+        let data = Weighted::of(counts, &featurizer, self.weighting, self.response)?;
+        let (maps, report) = self.fit(data, run)?;
+        Ok((Box::new(Bilinear::new(counts, &self.features, maps)?), FitReport::Square(report)))
+    }
+
+    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+        let maps = Maps::read(kept.tensors()?)?;
+        Ok(Box::new(Bilinear::new(counts, &self.features, maps)?))
+    }
+
+    fn features(&self) -> Option<Features> {
+        Some(self.features.clone())
+    }
+
+    fn dim(&self) -> Option<usize> {
+        Some(self.dim)
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+}
+
+impl Square {
     fn solver(&self, x: &Csr, y: &Csr) -> SquareParams {
         SquareParams {
             dim: self.dim,

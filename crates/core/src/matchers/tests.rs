@@ -11,9 +11,10 @@ use std::path::Path;
 use super::*;
 use crate::data::Dataset;
 use crate::data::fixture::Fixture;
-use crate::features::{Features, Preparation, Response, Weighting};
+use crate::features::{Counts, Features, Featurizer, Preparation, Response, Weighted, Weighting};
 use crate::linalg::{Centring, Panels, dot_f64};
-use crate::sparse::explicit_c;
+use crate::sparse::{Csr, Row, explicit_c};
+use crate::{Result, Run};
 
 /// Documents (id, title), queries, and pairs (query, document, clicks).
 fn dataset(
@@ -231,7 +232,7 @@ fn apples(path: &Path) -> Dataset {
 
 fn scores(dataset: &Dataset, params: &Params, text: &str) -> Vec<f32> {
     let counts = Counts::of(dataset, &Preparation::default(), &Run::silent()).unwrap();
-    let (matcher, _) = Matcher::fit(params, &counts, None, &Run::silent()).unwrap();
+    let (matcher, _) = params.fit(&counts, None, &Run::silent()).unwrap();
     matcher.scores(&counts, &counts.read_query(text), None)
 }
 
@@ -267,7 +268,7 @@ fn bm25_is_lucenes_by_hand() {
     close(&scores(&data, &fields, "apple"), &[2.0 * idf(1.0) * flat(2.0), 0.0, 0.0]);
     fields.set("fields.anchor.k1", "1").unwrap();
     let counts = Counts::of(&data, &Preparation::default(), &Run::silent()).unwrap();
-    let error = Matcher::fit(&fields, &counts, None, &Run::silent()).err().unwrap().to_string();
+    let error = fields.fit(&counts, None, &Run::silent()).err().unwrap().to_string();
     assert!(error.contains("anchor") && error.contains("title"), "{error}");
 }
 
@@ -337,7 +338,7 @@ fn parameters_are_set_by_key_and_wrong_ones_refused() {
 
 #[test]
 fn every_parameter_is_described_and_can_be_set_to_its_default() {
-    for (name, _) in METHODS {
+    for (name, _) in methods() {
         let params = Params::named(name).unwrap();
         for doc in params.docs() {
             assert!(!doc.about.is_empty(), "{name} {}", doc.key);

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::FitReport;
 use super::lexical::{Lexical, QuerySide, weigh};
+use super::method::{Fitting, Kept, Matcher, Method};
 use crate::Result;
 use crate::features::{Counts, idf};
 
@@ -11,6 +13,20 @@ use crate::features::{Counts, idf};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Vsm {}
+
+impl Method for Vsm {
+    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
+        Ok((Box::new(self.fit(fitting.counts)?), FitReport::Lexical))
+    }
+
+    fn restore(&self, counts: &Counts, _kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+        Ok(Box::new(self.fit(counts)?))
+    }
+
+    fn learns(&self) -> bool {
+        false
+    }
+}
 
 impl Vsm {
     /// The matcher for `counts`.

@@ -171,7 +171,11 @@ impl Shape {
                 let seconds = rates.map(|r| steps / r.gather(self.d_x * WIDTH * 4));
                 self.solved("ridge", ("weights while they are sought", bytes), seconds, rates)
             }
-            Params::Vsm(_) | Params::Bm25(_) | Params::Lm(_) => self.lexical(params.name(), rates),
+            // Features and maps of the usual kinds, sought in a time that nobody has measured.
+            other if other.dim().is_some() && other.features().is_some() => {
+                self.solved(other.name(), ("maps while they are sought", self.maps()), None, rates)
+            }
+            other => self.lexical(other.name(), rates),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::data::{Dataset, DatasetAbout, DatasetWriter, Document, Evidence, Query};
 use crate::features::{Counts, Preparation};
-use crate::matchers::{Matcher, Params};
+use crate::matchers::Params;
 use crate::ranking::{tie_rank, top_k};
 use crate::sparse::Csr;
 use crate::{Error, Result, Run};
@@ -23,7 +23,7 @@ pub fn bm25(documents: &[Document], queries: &[String], k: usize) -> Result<Vec<
     let dataset = Dataset::open(&path)?;
     let run = Run::silent();
     let counts = Counts::of(&dataset, &Preparation::default(), &run)?;
-    let (matcher, _) = Matcher::fit(&Params::named("bm25")?, &counts, None, &run)?;
+    let (matcher, _) = Params::named("bm25")?.fit(&counts, None, &run)?;
     let ties = tie_rank(&counts.doc_ids);
     let rank = |i: usize| {
         let hits = top_k(&matcher.scores(&counts, &counts.query(i), None), k, &ties, &[]);

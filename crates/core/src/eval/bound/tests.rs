@@ -269,7 +269,7 @@ fn the_training_objective_is_the_one_that_was_maximised() {
         other => panic!("{other:?}"),
     };
     let w = Weighted::of(&model.counts, &featurizer, Weighting::Mean, Response::Log).unwrap();
-    let maps = model.parts[0].matcher.maps().unwrap();
+    let maps = model.parts[0].matcher.bilinear().unwrap().maps();
     let c = crate::sparse::explicit_c(&w.x, &w.r, &w.y).unwrap();
     let mut trace = 0.0;
     for (u, row) in c.rows().enumerate() {

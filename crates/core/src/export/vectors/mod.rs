@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::folder::{ExportFolder, ExportedFile};
 use crate::features::QueryTerms;
 use crate::file::Output;
-use crate::matchers::{Bilinear, Matcher, Model, Part};
+use crate::matchers::{Bilinear, Model, Part};
 use crate::{Error, Result, Run};
 
 /// Rows made between two looks at whether to stop.
@@ -164,10 +164,7 @@ impl Vectors<'_> {
     fn learnt(&self) -> Result<Vec<(usize, &Bilinear)>> {
         let parts = self.model.parts.iter().enumerate();
         let learnt: Vec<(usize, &Bilinear)> = parts
-            .filter_map(|(p, part)| match &part.matcher {
-                Matcher::Bilinear(bilinear) => Some((p, &**bilinear)),
-                Matcher::Lexical(_) | Matcher::Direct(_) => None,
-            })
+            .filter_map(|(p, part)| part.matcher.bilinear().map(|bilinear| (p, bilinear)))
             .collect();
         if learnt.is_empty() {
             return Err(Error::Empty {
@@ -228,23 +225,13 @@ impl Vectors<'_> {
     fn about(&self, sets: Vec<SetAbout>) -> VectorsAbout {
         let model = self.model;
         let mut notes = Vec::new();
-        let lexical: Vec<&str> = model
-            .parts
-            .iter()
-            .filter(|part| matches!(part.matcher, Matcher::Lexical(_)))
-            .map(|part| part.params.name())
-            .collect();
-        if !lexical.is_empty() {
+        for part in model.parts.iter().filter(|part| part.matcher.bilinear().is_none()) {
+            let has =
+                if part.matcher.is_lexical() { "only counts words" } else { "has no vectors" };
             notes.push(format!(
-                "{} only counts words: that part of the model is not in the vectors",
-                lexical.join(", ")
+                "{} {has}: that part of the model is not in the vectors",
+                part.params.name()
             ));
-        }
-        for part in &model.parts {
-            if let Matcher::Direct(_) = part.matcher {
-                let name = part.params.name();
-                notes.push(format!("{name} leads from words straight to documents: that part of the model is not in the vectors"));
-            }
         }
         for set in sets.iter().filter(|set| set.zeros > 0) {
             notes.push(format!(
@@ -263,10 +250,7 @@ impl Vectors<'_> {
         let part = |part: &Part| PartAbout {
             method: part.params.name().to_owned(),
             weight: part.weight,
-            dim: match &part.matcher {
-                Matcher::Bilinear(bilinear) => Some(bilinear.dim()),
-                Matcher::Lexical(_) | Matcher::Direct(_) => None,
-            },
+            dim: part.matcher.bilinear().map(Bilinear::dim),
         };
         VectorsAbout {
             export: "vectors",

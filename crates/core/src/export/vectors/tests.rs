@@ -155,7 +155,7 @@ fn every_format_holds_the_same_numbers() {
         }
     }
     // A word on the side of the queries is its row of the map.
-    let Matcher::Bilinear(bilinear) = &model.parts[0].matcher else { panic!("pls is learnt") };
+    let bilinear = model.parts[0].matcher.bilinear().expect("pls is learnt");
     let (id, row) = &lines(&a.join("words-query.jsonl"))[2];
     let term = model.counts.vocabulary.id(id).unwrap() as usize;
     assert_eq!(&row[..], &*bilinear.maps().l_x.row(term));

@@ -21,9 +21,12 @@ mod tests;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::bilinear::Maps;
+use super::FitReport;
+use super::bilinear::{Bilinear, Maps};
+use super::judging::judge_panels;
+use super::method::{Fitting, Kept, Matcher, Method};
 use super::pls::PlsReport;
-use crate::features::{Features, Negatives, Response, Weighted, Weighting};
+use crate::features::{Counts, Features, Featurizer, Negatives, Response, Weighted, Weighting};
 use crate::linalg::{Centring, Operator, Panels};
 use crate::{Error, Result, Run};
 
@@ -203,9 +206,8 @@ impl RmlsReport {
 /// Scores a pair of maps on validation data; higher is better.
 pub type Validate<'a> = dyn FnMut(&Panels, &Panels) -> Result<f64> + 'a;
 
-impl Rmls {
-    /// Refuses values that make no sense.
-    pub fn check(&self) -> Result<()> {
+impl Method for Rmls {
+    fn check(&self) -> Result<()> {
         if self.dim == 0 {
             return Err(Error::parameter("dim", self.dim, "1 or more"));
         }
@@ -256,6 +258,42 @@ impl Rmls {
         self.features.check()
     }
 
+    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
+        let Fitting { counts, init, judge, run } = fitting;
+        let featurizer = Featurizer::new(counts, &self.features)?;
+        let data = Weighted::of(counts, &featurizer, self.weighting, self.response)?
+            .with_negatives(&self.negatives, &counts.held_out_documents, self.seed)?;
+        let (maps, report) = match judge {
+            Some(judge) => {
+                let (x, y) = (featurizer.queries(counts)?, data.y.clone());
+                let mut validate =
+                    |l_x: &Panels, l_y: &Panels| judge_panels(judge, &x, &y, l_x, l_y, run);
+                self.fit_from(data, init, run, Some(&mut validate))?
+            }
+            None => self.fit_from(data, init, run, None)?,
+        };
+        Ok((Box::new(Bilinear::new(counts, &self.features, maps)?), FitReport::Rmls(report)))
+    }
+
+    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+        let maps = Maps::read(kept.tensors()?)?;
+        Ok(Box::new(Bilinear::new(counts, &self.features, maps)?))
+    }
+
+    fn features(&self) -> Option<Features> {
+        Some(self.features.clone())
+    }
+
+    fn dim(&self) -> Option<usize> {
+        Some(self.dim)
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+}
+
+impl Rmls {
     /// Learns the maps from `data`. With `validate`, every half-sweep is scored and the best
     /// is returned; without, the last.
     pub fn fit(

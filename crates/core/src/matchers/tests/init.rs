@@ -42,7 +42,7 @@ fn rows_stand_where_their_features_stand_now() {
     let old = train(&before, "rmls").model;
     let counts = Counts::of(&after, &Preparation::default(), &Run::silent()).unwrap();
     let begun = old.begin(&small("rmls"), 0, &counts).unwrap().unwrap();
-    let (maps, was) = (&begun.maps, old.parts[0].matcher.maps().unwrap());
+    let (maps, was) = (&begun.maps, old.parts[0].matcher.bilinear().unwrap().maps());
     let zero = [0.0f32; 3];
     let mut new_terms = Vec::new();
     for (t, term) in counts.vocabulary.iter().enumerate() {

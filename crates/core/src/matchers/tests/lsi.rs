@@ -17,8 +17,8 @@ fn counts(dataset: &Dataset) -> Counts {
     Counts::of(dataset, &Preparation::default(), &Run::silent()).unwrap()
 }
 
-fn fitted(counts: &Counts, params: &Params) -> Matcher {
-    Matcher::fit(params, counts, None, &Run::silent()).unwrap().0
+fn fitted(counts: &Counts, params: &Params) -> Box<dyn Matcher> {
+    params.fit(counts, None, &Run::silent()).unwrap().0
 }
 
 fn set(name: &str, pairs: &[(&str, &str)]) -> Params {
@@ -124,7 +124,7 @@ fn clicks_are_needed_where_they_are_all_there_is() {
     let dir = tempfile::tempdir().unwrap();
     let counts = counts(&dataset(&dir.path().join("d"), &[("a", "red apple")], &["apple"], &[]));
     for name in ["lsi_qd", "mpls"] {
-        let Err(error) = Matcher::fit(&small(name), &counts, None, &Run::silent()) else {
+        let Err(error) = small(name).fit(&counts, None, &Run::silent()) else {
             panic!("{name} learnt from nothing")
         };
         assert!(error.to_string().contains("no training clicks"), "{error}");

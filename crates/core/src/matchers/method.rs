@@ -1,0 +1,129 @@
+//! What a matcher is made of: a [`Method`], which is parameters that can be fitted, and what
+//! fitting yields, a [`Matcher`], which scores documents and says why.
+
+use std::fmt::Debug;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Bilinear, FitReport, Line, Maps};
+use crate::features::{Counts, Features, QueryTerms};
+use crate::file::{Tensors, TensorsWriter};
+use crate::{Error, Result, Run};
+
+/// The parameters of a method. All that the command line, files and `--help` know of it is read
+/// off the struct.
+pub trait Method:
+    Debug + Clone + Default + PartialEq + Serialize + DeserializeOwned + JsonSchema
+{
+    /// Refuses values that make no sense.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Fits a matcher.
+    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)>;
+
+    /// Puts a matcher together again from what it kept ([`Matcher::keep`]).
+    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>>;
+
+    /// Whether fitting learns something, so that it takes its time.
+    fn learns(&self) -> bool {
+        true
+    }
+
+    /// The features of a method that learns maps or weights of features.
+    fn features(&self) -> Option<Features> {
+        None
+    }
+
+    /// The latent dimensions of the maps that are learnt, if there are maps.
+    fn dim(&self) -> Option<usize> {
+        None
+    }
+
+    /// Sets the seed, where there is one.
+    fn set_seed(&mut self, _seed: u64) {}
+}
+
+/// What a fit has at hand.
+pub struct Fitting<'a> {
+    /// Everything counted.
+    pub counts: &'a Counts,
+    /// Earlier maps in the place of today's features, to begin with.
+    pub init: Option<Maps>,
+    /// Who says how good scores are on validation data, where there is any.
+    pub judge: Option<&'a Judge<'a>>,
+    /// Progress, cancellation and memory.
+    pub run: &'a Run<'a>,
+}
+
+/// Scores the candidates of a query: all documents for `None`.
+pub type Score<'a> = dyn Fn(u32, Option<&[u32]>) -> Vec<f32> + Sync + 'a;
+
+/// Says how good scores are on validation data; higher is better. Whoever fits a matcher
+/// brings the judge, so that no matcher needs to know how rankings are measured.
+pub type Judge<'a> = dyn Fn(&Score<'_>) -> f64 + 'a;
+
+/// The tensors that a matcher kept in the model folder, if it kept any.
+#[derive(Clone, Copy)]
+pub struct Kept<'a>(pub Option<&'a Tensors>);
+
+impl<'a> Kept<'a> {
+    /// The tensors of a matcher that cannot do without.
+    pub fn tensors(self) -> Result<&'a Tensors> {
+        self.0.ok_or_else(|| Error::Structure { problem: "what was learnt is not there".into() })
+    }
+}
+
+/// A fitted matcher over the documents of its counts.
+pub trait Matcher: Send + Sync {
+    /// Scores every document.
+    fn score_all(&self, counts: &Counts, query: &QueryTerms, out: &mut [f32]);
+
+    /// Scores the documents `docs`, one score each; the same bits as [`Matcher::score_all`].
+    fn score_some(&self, counts: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]);
+
+    /// What adds up to the score of `doc`, in any order.
+    fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line>;
+
+    /// Puts what was learnt where a model folder keeps it; what follows from the counts is
+    /// made again on loading.
+    fn keep<'a>(&'a self, _tensors: &mut TensorsWriter<'a>) {}
+
+    /// The same matcher for `counts` whose last `n_new` documents training did not know; `None`
+    /// if it follows from the counts.
+    fn with_documents(&self, _counts: &Counts, _n_new: usize) -> Result<Option<Box<dyn Matcher>>> {
+        Ok(None)
+    }
+
+    /// What it means for a query that every document scores 0.
+    fn nothing(&self) -> &'static str;
+
+    /// Whether a score of 0 means that query and document have nothing to do with each other, so
+    /// that search does not show the document.
+    fn zero_is_none(&self) -> bool {
+        true
+    }
+
+    /// Whether it only counts words.
+    fn is_lexical(&self) -> bool {
+        false
+    }
+
+    /// The latent space whose dot products are the scores, if that is what it is.
+    fn bilinear(&self) -> Option<&Bilinear> {
+        None
+    }
+
+    /// Scores the candidates of a query: `docs`, or all documents.
+    fn scores(&self, counts: &Counts, query: &QueryTerms, docs: Option<&[u32]>) -> Vec<f32> {
+        let mut scores = vec![0.0; docs.map_or(counts.n_docs(), <[u32]>::len)];
+        match docs {
+            Some(docs) => self.score_some(counts, query, docs, &mut scores),
+            None => self.score_all(counts, query, &mut scores),
+        }
+        scores
+    }
+}
