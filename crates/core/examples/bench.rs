@@ -186,7 +186,8 @@ fn svd(input: &Tensors, output: &Path) -> Result<()> {
         .write(output)
 }
 
-/// Three sweeps of RMLS from the random start; a pass prints the seconds of the fastest.
+/// Three sweeps of RMLS from the random start; a pass prints the seconds of the fastest. Maps of
+/// few dimensions are written, too, to be checked.
 fn sweeps(input: &Tensors, output: &Path) -> Result<()> {
     let (_, dim) = input.array::<u64>("dim")?;
     let (_, share) = input.array::<f64>("share")?;
@@ -209,15 +210,21 @@ fn sweeps(input: &Tensors, output: &Path) -> Result<()> {
                 note();
             }
         };
-        let (_, report) = rmls.fit(data, &Run::new(&at_sweeps, &|| false), None)?;
+        let (maps, report) = rmls.fit(data, &Run::new(&at_sweeps, &|| false), None)?;
         let times = times.into_inner().expect("no thread panics here");
         let seconds = times.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64());
         println!("{}", seconds.fold(f64::INFINITY, f64::min));
-        last = Some(report);
+        last = Some((maps, report));
     }
-    let objectives: Vec<f64> =
-        last.iter().flat_map(|report| &report.steps).map(|step| step.objective).collect();
-    TensorsWriter::new().array("out", &[objectives.len()], &objectives).write(output)
+    let Some((maps, report)) = last else { return Ok(()) };
+    let objectives: Vec<f64> = report.steps.iter().map(|step| step.objective).collect();
+    let mut tensors = TensorsWriter::new();
+    tensors.array("out", &[objectives.len()], &objectives);
+    if rmls.dim <= 200 {
+        maps.l_x.keep("l_x", &mut tensors);
+        maps.l_y.keep("l_y", &mut tensors);
+    }
+    tensors.write(output)
 }
 
 fn read_operator(input: &Tensors) -> Result<Operator> {
