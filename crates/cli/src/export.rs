@@ -283,7 +283,7 @@ fn synonyms(args: &ExportArgs, format: Synonym, console: &Console) -> anyhow::Re
     if pairs.is_empty() {
         return Err(liken::Error::Empty {
             what: "no two words are near enough to be listed".into(),
-            advice: "lower --min-score or --min-count".into(),
+            advice: "lower --min-score or --min-count; a model that looks at clicks alone, such as lsi_qd, knows no words".into(),
         }
         .into());
     }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::Args;
 use liken::data::Dataset;
 use liken::features::Counts;
-use liken::file::NewFolder;
+use liken::file::{FolderKind, NewFolder};
 use liken::matchers::{
     FitReport, Mixture, Model, ParamDoc, Params, PlsReport, StepsReport, Trained, preparation_docs,
 };
@@ -91,7 +91,7 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
         .collect();
     if args.params.dim().is_some() && !params.iter().any(Params::has_dim) {
         let message = format!(
-            "--dim is for models with latent dimensions (pls, rmls, square); {method} has none"
+            "--dim is for models with latent dimensions, such as pls, rmls or square; {method} has none"
         );
         return Err(Usage(message).into());
     }
@@ -101,7 +101,7 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
     let trained = console.run(|run| {
         let dataset = Dataset::open(path)?;
         // A place that cannot be written to is found before the work, not after it.
-        let folder = NewFolder::create(output, args.force)?;
+        let folder = NewFolder::create(FolderKind::Model, output, args.force)?;
         let init = args.init.as_deref().map(Model::open).transpose()?;
         let scratch = folder.path("");
         let run = run.with_scratch(&scratch);

@@ -22,7 +22,7 @@ use liken::eval::{Measure, Variant};
 use liken::features::{Counts, Features, Featurizer, Preparation, Response, Weighted, Weighting};
 use liken::file::{Tensors, TensorsWriter};
 use liken::linalg::{Centring, Dense, Operator, SvdParams, randomised_svd};
-use liken::matchers::{Bm25, Penalty, Rmls, Start};
+use liken::matchers::{Bm25, Matcher, Penalty, Rmls, Start};
 use liken::ranking::top_k;
 use liken::sparse::{Csr, csr_times_dense};
 use liken::synth::weblog::Weblog;
@@ -263,7 +263,7 @@ fn bm25(input: &Tensors, output: &Path) -> Result<()> {
             .map_init(
                 || vec![0.0; counts.n_docs()],
                 |scores, query| {
-                    bm25.score_all(query, scores);
+                    bm25.score_all(&counts, query, scores);
                     look(black_box(scores))
                 },
             )

@@ -211,7 +211,7 @@ pub struct DatasetWriter {
 impl DatasetWriter {
     /// Starts the dataset that will appear at `path`.
     pub fn create(path: &Path, force: bool) -> Result<Self> {
-        let folder = NewFolder::create(path, force)?;
+        let folder = NewFolder::create(FolderKind::Dataset, path, force)?;
         let queries = LineTableWriter::create(&folder.path("queries.jsonl"))?;
         let documents = LineTableWriter::create(&folder.path("documents.jsonl"))?;
         Ok(DatasetWriter { folder, queries, documents })
@@ -269,7 +269,7 @@ impl DatasetWriter {
         matrices.csr("clicks", clicks).csr("validation", validation).csr("test", test);
         matrices.array("held_out_documents", &[held_out_documents.len()], held_out_documents);
         matrices.write(&self.folder.path("matrices.safetensors"))?;
-        self.folder.commit(FolderKind::Dataset, &about)?;
+        self.folder.commit(&about)?;
         Ok(about)
     }
 }

@@ -70,13 +70,23 @@ pub struct FileEntry {
 /// A folder being written. Dropped without [`NewFolder::commit`], it leaves nothing behind.
 pub struct NewFolder {
     staged: StagedFolder,
+    kind: FolderKind,
 }
 
 impl NewFolder {
     /// Starts a folder that will appear at `target`. Refuses at once if something is there
-    /// already and `force` is not set, so that no work is done in vain.
-    pub fn create(target: &Path, force: bool) -> Result<Self> {
-        Ok(NewFolder { staged: StagedFolder::create(target, force, is_ours)? })
+    /// already and `force` is not set, so that no work is done in vain. Not even `force`
+    /// puts a model in the place of a dataset: it may be the very one that is being read.
+    pub fn create(kind: FolderKind, target: &Path, force: bool) -> Result<Self> {
+        let there = read_json::<Manifest<Value>>(&target.join(MANIFEST));
+        if let Some(other) = there.ok().map(|there| there.kind).filter(|&other| other != kind) {
+            return Err(Error::Unusable {
+                path: target.to_owned(),
+                problem: format!("is a {}, and a {} is to be written", other.name(), kind.name()),
+                advice: "choose another name, or remove it first".into(),
+            });
+        }
+        Ok(NewFolder { staged: StagedFolder::create(target, force, is_ours)?, kind })
     }
 
     /// Where to write the file `name`.
@@ -90,7 +100,8 @@ impl NewFolder {
     }
 
     /// Writes the manifest and gives the folder its name.
-    pub fn commit<T: Serialize>(self, kind: FolderKind, about: T) -> Result<()> {
+    pub fn commit<T: Serialize>(self, about: T) -> Result<()> {
+        let kind = self.kind;
         let mut files = BTreeMap::new();
         let folder = self.staged.folder();
         for entry in fs::read_dir(&folder).map_err(Error::io("read", &folder))? {
@@ -247,16 +258,16 @@ mod tests {
     use super::*;
 
     fn write_one(target: &Path, force: bool, text: &str) -> Result<()> {
-        let folder = NewFolder::create(target, force)?;
+        let folder = NewFolder::create(FolderKind::Dataset, target, force)?;
         folder.write_json("text.json", &text)?;
-        folder.commit(FolderKind::Dataset, "about")
+        folder.commit("about")
     }
 
     #[test]
     fn a_folder_appears_whole_or_not_at_all() {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("set");
-        let unfinished = NewFolder::create(&target, false).unwrap();
+        let unfinished = NewFolder::create(FolderKind::Dataset, &target, false).unwrap();
         unfinished.write_json("text.json", &1).unwrap();
         drop(unfinished);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
@@ -283,6 +294,16 @@ mod tests {
         write_one(&ours, false, "x").unwrap();
         File::create(ours.join("notes.txt")).unwrap();
         assert!(matches!(write_one(&ours, true, "x"), Err(Error::Unusable { .. })));
+    }
+
+    #[test]
+    fn force_never_puts_one_kind_in_the_place_of_another() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("set");
+        write_one(&target, false, "one").unwrap();
+        let error = NewFolder::create(FolderKind::Model, &target, true).err().unwrap().to_string();
+        assert!(error.contains("is a dataset, and a model is to be written"), "{error}");
+        assert!(Folder::<String>::open(&target, FolderKind::Dataset).is_ok());
     }
 
     #[test]

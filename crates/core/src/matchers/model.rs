@@ -316,7 +316,7 @@ impl Model {
 impl Trained {
     /// Writes the model folder at `path`.
     pub fn save(&self, path: &Path, force: bool, took: Duration) -> Result<()> {
-        self.save_in(NewFolder::create(path, force)?, took)
+        self.save_in(NewFolder::create(FolderKind::Model, path, force)?, took)
     }
 
     /// Writes the model into `folder`, which was begun before training: a place that cannot
@@ -366,7 +366,7 @@ impl Trained {
             "threads": rayon::current_num_threads(),
         });
         folder.write_json("times.json", &times)?;
-        folder.commit(FolderKind::Model, &self.model.about)
+        folder.commit(&self.model.about)
     }
 }
 

@@ -85,7 +85,7 @@ impl<'a> Neighbours<'a> {
         let image = maps.l_x.row(id as usize);
         if image.iter().all(|&value| value == 0.0) {
             return Err(unknown(
-                "no training query uses it, so the model has learnt nothing about it",
+                "no training query uses it, or the model looks at clicks alone: it has learnt nothing about it",
             ));
         }
         let n = self.counts.n_terms() as u32;
