@@ -1,6 +1,7 @@
-//! What every matcher must do, and each one's numbers by hand or from elsewhere.
+//! Each matcher's numbers, by hand or from elsewhere; what they all must do is in `conformance`.
 
 mod bilinear;
+mod conformance;
 mod init;
 mod lsi;
 mod mpls;
@@ -82,146 +83,10 @@ fn train(dataset: &Dataset, mix: &str) -> Trained {
         .unwrap()
 }
 
-const EVERY: [&str; 15] = [
-    "vsm",
-    "bm25",
-    "lm",
-    "lm-jm",
-    "pls",
-    "rmls",
-    "lsi_dt",
-    "lsi_qd",
-    "mpls",
-    "square",
-    "ridge",
-    "pls+bm25",
-    "0.3*rmls+0.7*bm25",
-    "lsi_qd+lsi_dt",
-    "0.5*ridge+0.5*bm25",
-];
-
-#[test]
-fn learnt_matchers_solve_the_checkerboard_and_lexical_ones_cannot() {
-    let dir = tempfile::tempdir().unwrap();
-    let dataset = checkerboard(&dir.path().join("d"));
-    for name in ["pls", "rmls", "square", "ridge"] {
-        let model = train(&dataset, name).model;
-        for (i, query) in model.counts.query_texts.clone().iter().enumerate() {
-            let hits = model.search(&model.read_query(query).unwrap(), 3);
-            let mut found: Vec<u32> = hits.iter().map(|hit| hit.doc / 3).collect();
-            found.dedup();
-            assert_eq!(found, [i as u32 / 3], "{name} {query}");
-        }
-        // A query nobody asked before, and words in another order.
-        let hits = model.search(&model.read_query("high blood").unwrap(), 1);
-        assert_eq!(hits[0].doc / 3, 2, "{name}");
-    }
-    let bm25 = train(&dataset, "bm25").model;
-    assert_eq!(bm25.search(&bm25.read_query("star far").unwrap(), 1)[0].score, 0.0);
-}
-
-#[test]
-fn scores_are_the_same_bits_one_by_one_in_a_batch_and_after_loading() {
-    let dir = tempfile::tempdir().unwrap();
-    let dataset = checkerboard(&dir.path().join("d"));
-    for name in EVERY {
-        let trained = train(&dataset, name);
-        let path = dir.path().join(name.replace('*', "x"));
-        trained.save(&path, false, std::time::Duration::ZERO).unwrap();
-        let (model, loaded) = (&trained.model, Model::open(&path).unwrap());
-        for text in ["star far", "hypertension pressure cars", "distance insurance"] {
-            let query = model.read_query(text).unwrap();
-            let before = model.scores(&query);
-            assert!(before.iter().all(|score| score.is_finite()), "{name}");
-            assert_eq!(before, loaded.scores(&loaded.read_query(text).unwrap()), "{name}");
-            for part in &model.parts {
-                let all = part.matcher.scores(&model.counts, &query, None);
-                let some = part.matcher.scores(&model.counts, &query, Some(&[7, 2, 5]));
-                assert_eq!(some, [all[7], all[2], all[5]], "{name}");
-            }
-        }
-    }
-}
-
-#[test]
-fn models_are_the_same_files_at_any_thread_count() {
-    let dir = tempfile::tempdir().unwrap();
-    let dataset = checkerboard(&dir.path().join("d"));
-    let identity = |threads: usize, name: &str| {
-        let path = dir.path().join(format!("{threads}"));
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| train(&dataset, name).save(&path, true, std::time::Duration::ZERO))
-            .unwrap();
-        crate::file::Folder::<ModelAbout>::open(&path, crate::file::FolderKind::Model)
-            .unwrap()
-            .identity()
-    };
-    for name in EVERY {
-        let one = identity(1, name);
-        assert_eq!((&one, &one), (&identity(2, name), &identity(7, name)), "{name}");
-    }
-}
-
-#[test]
-fn explanations_add_up() {
-    let dir = tempfile::tempdir().unwrap();
-    let dataset = checkerboard(&dir.path().join("d"));
-    for name in EVERY {
-        let model = train(&dataset, name).model;
-        for (text, doc) in [("star far", 1), ("hypertension pressure", 7), ("star sun", 4)] {
-            let all = model.explain(text, doc, usize::MAX).unwrap();
-            let few = model.explain(text, doc, 2).unwrap();
-            let sum: f64 = all.parts.iter().map(|part| part.adds).sum();
-            assert!((sum - all.score).abs() < 1e-5, "{name}: {sum} {}", all.score);
-            for (all, few) in all.parts.iter().zip(&few.parts) {
-                // Every pair is shown, so what is left is rounding.
-                assert!(all.rest.abs() < 1e-4 && all.n_rest == 0, "{name}: {all:?}");
-                let shown: f64 = few.lines.iter().map(|line| line.value).sum();
-                assert!((shown + few.rest - few.score).abs() < 1e-9, "{name}");
-                if let Some((mean, deviation)) = few.standard {
-                    let expected = if deviation > 0.0 {
-                        few.weight * (few.score - mean) / deviation
-                    } else {
-                        0.0
-                    };
-                    assert!((few.adds - expected).abs() < 1e-4, "{name}: {few:?}");
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn permuting_the_documents_permutes_the_scores() {
-    let dir = tempfile::tempdir().unwrap();
-    let docs = [("a", "red apple"), ("b", "green apple tree"), ("c", "blue sky")];
-    let clicks = [(0, 0, 5.0), (0, 1, 2.0), (1, 2, 4.0), (1, 1, 1.0)];
-    let turned: Vec<_> = docs.iter().rev().copied().collect();
-    let turned_clicks: Vec<_> = clicks.iter().map(|&(q, d, c)| (q, 2 - d, c)).collect();
-    let plain = dataset(&dir.path().join("p"), &docs, &["fruit", "heaven above"], &clicks);
-    let turned =
-        dataset(&dir.path().join("t"), &turned, &["fruit", "heaven above"], &turned_clicks);
-    for name in ["vsm", "bm25", "lm", "lm-jm", "pls", "square", "ridge"] {
-        let (a, b) = (train(&plain, name).model, train(&turned, name).model);
-        for text in ["fruit", "apple heaven"] {
-            let forward = a.scores(&a.read_query(text).unwrap());
-            let mut backward = b.scores(&b.read_query(text).unwrap());
-            backward.reverse();
-            for (x, y) in forward.iter().zip(&backward) {
-                assert!((x - y).abs() < 1e-4, "{name}: {forward:?} {backward:?}");
-            }
-        }
-    }
-}
-
-#[test]
-fn a_query_of_stop_words_is_refused_with_advice() {
-    let dir = tempfile::tempdir().unwrap();
-    let model = train(&checkerboard(&dir.path().join("d")), "bm25").model;
-    let message = model.read_query("the of").unwrap_err().to_string();
-    assert!(message.contains("analyses to nothing") && message.contains("stop words"), "{message}");
-    let message = model.read_query("zebra").unwrap_err().to_string();
-    assert!(message.contains("does not know zebra"), "{message}");
+/// Every method, and some mixes.
+fn every() -> Vec<String> {
+    let mixes = ["pls+bm25", "0.3*rmls+0.7*bm25", "lsi_qd+lsi_dt", "0.5*ridge+0.5*bm25"];
+    methods().map(|(name, _)| name).chain(mixes).map(str::to_owned).collect()
 }
 
 /// The corpus of the hand-worked scores: lengths 3, 2 and 1, so avgdl = 2 and N = 3.

@@ -262,8 +262,8 @@ fn every_matcher_takes_signed_weights_and_learns_from_them() {
     let docs = [("good", "alpha beta"), ("bad", "gamma delta"), ("other", "epsilon")];
     let clicks = [(0, 0, 2.0), (0, 1, -3.0), (1, 2, 4.0), (2, 1, -1.0)];
     let data = dataset(&dir.path().join("d"), &docs, &["star", "moon", "star dust"], &clicks);
-    for name in EVERY {
-        let model = train(&data, name).model;
+    for name in every() {
+        let model = train(&data, &name).model;
         let scores = model.scores(&model.read_query("star").unwrap());
         assert!(scores.iter().all(|score| score.is_finite()), "{name}");
         if name == "pls" || name == "rmls" {

@@ -26,8 +26,8 @@ fn four(path: &Path) -> Dataset {
 fn a_new_document_scores_as_one_of_training_with_the_same_words() {
     let dir = tempfile::tempdir().unwrap();
     let dataset = four(&dir.path().join("d"));
-    for name in EVERY {
-        let model = train(&dataset, name).model;
+    for name in every() {
+        let model = train(&dataset, &name).model;
         let queries = ["far sun", "earth insurance", "therapy policy"];
         let scores =
             |model: &Model| queries.map(|text| model.scores(&model.read_query(text).unwrap()));
