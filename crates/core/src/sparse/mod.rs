@@ -5,7 +5,11 @@ mod panel;
 mod product;
 mod transpose;
 
+/// Entries summed in registers before they join the row's sum, so that the error does not grow
+/// with the length of long rows.
+const SEGMENT: usize = 512;
+
 pub use csr::{Csr, Row};
-pub use panel::{Lane, PANEL, Tasked, times_panel};
+pub(crate) use panel::{Lane, PANEL, Tasked, times_panel};
 pub(crate) use product::check_shapes;
 pub use product::{csr_times_dense, explicit_c, nnz_of_product3, nnz_of_product3_up_to};

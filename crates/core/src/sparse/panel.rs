@@ -16,13 +16,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::Csr;
+use super::{Csr, SEGMENT};
 
 /// The columns of a panel: two cache lines of f32.
 pub const PANEL: usize = 32;
-/// Entries summed in registers before they join the row's sum, so that the error does not grow
-/// with the length of long rows.
-const SEGMENT: usize = 512;
 /// Rows with more entries than this are summed in pieces of this many.
 const LONG: usize = 1 << 14;
 /// Entries whose rows are asked for ahead of time.
@@ -89,23 +86,35 @@ impl Tasked {
         about: &mut [T],
         finish: impl Fn(usize, &mut Lane, &mut Lane, &mut T) + Sync,
     ) {
+        self.times_by(Build::best(), values, b, out, about, finish);
+    }
+
+    fn times_by<T: Send>(
+        &self,
+        build: Build,
+        values: &[f32],
+        b: &[f32],
+        out: &mut [f32],
+        about: &mut [T],
+        finish: impl Fn(usize, &mut Lane, &mut Lane, &mut T) + Sync,
+    ) {
         let a = &self.matrix;
         assert_eq!(values.len(), a.nnz(), "one value per entry");
         assert_eq!(b.len(), a.n_cols() * PANEL, "one row of the panel per column of the matrix");
         assert_eq!(out.len(), a.n_rows() * PANEL, "one row of the product per row of the matrix");
         assert_eq!(about.len(), a.n_rows(), "one note per row of the matrix");
         let (b, _) = b.as_chunks::<PANEL>();
-        let long = self.long_rows(values, b);
-        let work = Work { a, values, b, long_rows: &self.long, long: &long };
+        let long = self.long_rows(build, values, b);
+        let work = Work { build, a, values, b, long_rows: &self.long, long: &long };
         self.in_tasks(out, about)
             .for_each(|(rows, out, about)| work.run(rows, out, about, &finish));
     }
 
     /// The products of the long rows: all pieces in parallel, each row's added in order.
-    fn long_rows(&self, values: &[f32], b: &[Lane]) -> Vec<Lane> {
+    fn long_rows(&self, build: Build, values: &[f32], b: &[Lane]) -> Vec<Lane> {
         let a = &self.matrix;
-        let sums: Vec<Lane> =
-            self.pieces.par_iter().map(|span| sum(a.indices(), values, span.clone(), b)).collect();
+        let sum = |span: &Range<usize>| build.sum(a.indices(), values, span.clone(), b);
+        let sums: Vec<Lane> = self.pieces.par_iter().map(sum).collect();
         let mut sums = sums.into_iter();
         self.long
             .iter()
@@ -135,9 +144,46 @@ impl Tasked {
     }
 }
 
+/// For which instructions the loops are compiled. The wider ones compute the same bits, in fewer
+/// instructions, so that more rows are on their way at once.
+#[derive(Debug, Clone, Copy)]
+enum Build {
+    /// For every machine.
+    Portable,
+    /// For AVX2. Made by [`Build::avx2`] alone, where the machine has it.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+}
+
+impl Build {
+    /// The loops for AVX2, where the machine has it.
+    fn avx2() -> Option<Self> {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            return Some(Build::Avx2);
+        }
+        None
+    }
+
+    fn best() -> Self {
+        Build::avx2().unwrap_or(Build::Portable)
+    }
+
+    /// [`sum`], compiled for these instructions.
+    fn sum(self, indices: &[u32], values: &[f32], span: Range<usize>, b: &[Lane]) -> Lane {
+        match self {
+            Build::Portable => sum(indices, values, span, b),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the machine has what the function is compiled for.
+            Build::Avx2 => unsafe { sum_avx2(indices, values, span, b) },
+        }
+    }
+}
+
 /// What all tasks of a product read.
 #[derive(Clone, Copy)]
 struct Work<'a> {
+    build: Build,
     a: &'a Csr,
     values: &'a [f32],
     b: &'a [Lane],
@@ -146,8 +192,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Does the task `rows`, with wider vector instructions where the machine has them. They
-    /// compute the same bits, in fewer instructions, so that more rows are on their way at once.
+    /// Does the task `rows`.
     fn run<T>(
         self,
         rows: Range<usize>,
@@ -155,12 +200,12 @@ impl Work<'_> {
         about: &mut [T],
         finish: &impl Fn(usize, &mut Lane, &mut Lane, &mut T),
     ) {
-        #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") {
+        match self.build {
+            Build::Portable => self.run_here(rows, out, about, finish),
+            #[cfg(target_arch = "x86_64")]
             // SAFETY: the machine has what the function is compiled for.
-            return unsafe { self.run_avx2(rows, out, about, finish) };
+            Build::Avx2 => unsafe { self.run_avx2(rows, out, about, finish) },
         }
-        self.run_here(rows, out, about, finish);
     }
 
     /// [`Work::run_here`], compiled for AVX2. Nothing is fused: that would change the bits.
@@ -184,7 +229,7 @@ impl Work<'_> {
         about: &mut [T],
         finish: &impl Fn(usize, &mut Lane, &mut Lane, &mut T),
     ) {
-        let Work { a, values, b, long_rows, long } = self;
+        let Work { a, values, b, long_rows, long, .. } = self;
         let mut next_long = long_rows.partition_point(|&i| i < rows.start);
         for ((i, out), about) in rows.zip(out).zip(about) {
             let span = a.starts()[i] as usize..a.starts()[i + 1] as usize;
@@ -197,6 +242,13 @@ impl Work<'_> {
             finish(i, &mut sums, out, about);
         }
     }
+}
+
+/// [`sum`], compiled for AVX2. Nothing is fused: that would change the bits.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn sum_avx2(indices: &[u32], values: &[f32], span: Range<usize>, b: &[Lane]) -> Lane {
+    sum(indices, values, span, b)
 }
 
 /// Σ value·(row of b) over the entries `span`.
@@ -296,6 +348,38 @@ mod tests {
         let wide: f64 = a.row(7).iter().map(|(j, v)| f64::from(v * b.row(j as usize)[5])).sum();
         assert!((f64::from(found.row(7)[5]) - wide).abs() < 1e-4);
         assert_eq!(found.row(2), b.row(6).iter().map(|v| 2.0 * v).collect::<Vec<_>>());
+    }
+
+    #[test]
+    #[expect(clippy::print_stderr, reason = "a skipped test says so")]
+    fn wide_instructions_give_the_bits_of_portable_ones() {
+        let Some(avx2) = Build::avx2() else {
+            eprintln!("skipped: this processor has no AVX2");
+            return;
+        };
+        // Rows of nothing, of one segment and more, and of more pieces than one.
+        let lengths = [0, 1, 7, SEGMENT, SEGMENT + 1, 0, 3000, LONG, LONG + 1, 40, 2 * LONG + 9, 0];
+        let n_cols = 2 * LONG + 9;
+        let mut random = crate::random::Random::new(1, 0);
+        let mut triplets = Vec::new();
+        for (i, &length) in (0u32..).zip(&lengths) {
+            let columns = (0..length).map(|at| (at * n_cols / length) as u32);
+            triplets.extend(columns.map(|column| (i, column, random.normal() as f32)));
+        }
+        let a = Csr::from_triplets(lengths.len(), n_cols, triplets).unwrap();
+        assert!(a.rows().zip(lengths).all(|(row, length)| row.len() == length));
+        let b = Dense::gaussian(n_cols, PANEL, 2);
+        for a in [a, random_csr(3000, n_cols, 12, 3)] {
+            let tasked = Tasked::new(a.clone());
+            let bits = |build: Build| -> Vec<u32> {
+                let mut out = vec![f32::NAN; a.n_rows() * PANEL];
+                let mut nothing = vec![(); a.n_rows()];
+                let keep = |_, sums: &mut Lane, out: &mut Lane, (): &mut ()| *out = *sums;
+                tasked.times_by(build, a.values(), b.values(), &mut out, &mut nothing, keep);
+                out.into_iter().map(f32::to_bits).collect()
+            };
+            assert!(bits(avx2) == bits(Build::Portable));
+        }
     }
 
     #[test]

@@ -14,12 +14,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use super::{Csr, Row};
+use super::{Csr, Row, SEGMENT};
 use crate::linalg::{BlockMut, BlockRef};
 use crate::{Error, Result};
 
-/// Entries summed in registers before they join the row's sum.
-const SEGMENT: usize = 512;
 /// Columns summed at once: eight vector registers of the smallest x86-64.
 const TILE: usize = 32;
 const ROWS_PER_TASK: usize = 128;
