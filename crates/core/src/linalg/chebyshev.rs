@@ -6,8 +6,8 @@
 //! gains 1.1.
 //!
 //! f32 limits what a filter may do: beside a direction that grows 10⁷ times as fast a column is
-//! rounding error. So columns go through in panels of like growth, and the directions that
-//! outgrow a panel are projected out of it after every product.
+//! rounding error. So columns go through in batches of like growth, and the directions that
+//! outgrow a batch are projected out of it after every product.
 
 use std::ops::Range;
 
@@ -15,6 +15,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
+use super::columns::{ROWS, column_norms, copy_columns, reshape};
 use super::{Dense, Operator};
 use crate::{Result, Run};
 
@@ -22,17 +23,15 @@ use crate::{Result, Run};
 pub(super) const WIDTH: usize = 96;
 /// The highest degree between two orthonormalisations.
 const MAX_DEGREE: usize = 12;
-/// How much more the first column of a panel may grow than the last.
+/// How much more the first column of a batch may grow than the last.
 const GROWTH_WITHIN: f64 = 1e6;
-/// Directions that outgrow the last column of a panel by more than this are projected out. Not
+/// Directions that outgrow the last column of a batch by more than this are projected out. Not
 /// less: a direction that is not accurate yet takes with it what belongs to others.
 const GROWTH_BESIDE: f64 = 1e6;
-/// Rows that one thread works on.
-const ROWS: usize = 2048;
 
 /// Columns of one filter.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Panel {
+pub(super) struct Batch {
     pub columns: Range<usize>,
     /// The degree of its polynomial; 0 leaves the columns as they are.
     pub degree: usize,
@@ -53,10 +52,10 @@ fn degree(lambda: f64, bound: f64, gain: f64) -> usize {
     needed.ceil().clamp(1.0, MAX_DEGREE as f64) as usize
 }
 
-/// Cuts the columns with eigenvalues `lambda` (falling) into panels. `gains` says how much each
+/// Cuts the columns with eigenvalues `lambda` (falling) into batches. `gains` says how much each
 /// wanted column must still grow beside what is not wanted; 1 or less will do as it is. The
 /// columns after those that are wanted get the highest degree among them.
-pub(super) fn panels(lambda: &[f64], bound: f64, gains: &[f64]) -> Vec<Panel> {
+pub(super) fn batches(lambda: &[f64], bound: f64, gains: &[f64]) -> Vec<Batch> {
     let mut degrees: Vec<usize> = gains
         .iter()
         .zip(lambda)
@@ -69,7 +68,7 @@ pub(super) fn panels(lambda: &[f64], bound: f64, gains: &[f64]) -> Vec<Panel> {
         (growths[i] / growths[j]).powi(degree as i32) > limit
     };
 
-    let mut panels = Vec::new();
+    let mut batches = Vec::new();
     let mut start = 0;
     while start < lambda.len() {
         let mut degree = degrees[start];
@@ -83,13 +82,13 @@ pub(super) fn panels(lambda: &[f64], bound: f64, gains: &[f64]) -> Vec<Panel> {
             end += 1;
         }
         let leads = (0..start).take_while(|&i| outgrows(i, end - 1, degree, GROWTH_BESIDE)).count();
-        panels.push(Panel { columns: start..end, degree, leads });
+        batches.push(Batch { columns: start..end, degree, leads });
         start = end;
     }
-    panels
+    batches
 }
 
-/// Replaces the columns of every panel by T(CᵀC) times themselves, scaled to norm one. `product`
+/// Replaces the columns of every batch by T(CᵀC) times themselves, scaled to norm one. `product`
 /// is CᵀC·V where that is known.
 pub(super) fn filter(
     c: &Operator,
@@ -97,37 +96,37 @@ pub(super) fn filter(
     product: Option<&Dense>,
     lambda: &[f64],
     bound: f64,
-    panels: &[Panel],
+    batches: &[Batch],
     run: &Run<'_>,
 ) -> Result<()> {
     // Made once, since fresh memory costs as much as a product.
     let [mut before, mut now, mut next, mut middle] = [(); 4].map(|()| Dense::zeros(0, 0));
     // From the last to the first, so that leading columns are still the old ones when they
     // are projected out.
-    for panel in panels.iter().rev().filter(|panel| panel.degree > 0) {
-        let width = panel.columns.len();
+    for batch in batches.iter().rev().filter(|batch| batch.degree > 0) {
+        let width = batch.columns.len();
         reshape(&mut middle, c.d_x(), width);
-        copy_columns(v, panel.columns.clone(), &mut before);
+        copy_columns(v, batch.columns.clone(), &mut before);
         match product {
-            Some(product) => copy_columns(product, panel.columns.clone(), &mut now),
+            Some(product) => copy_columns(product, batch.columns.clone(), &mut now),
             None => {
                 reshape(&mut now, c.d_y(), width);
                 squared(c, &before, &mut middle, &mut now);
             }
         }
         let centre = bound / 2.0;
-        let first = centre / (lambda[panel.columns.start].max(bound) - centre);
+        let first = centre / (lambda[batch.columns.start].max(bound) - centre);
         let mut scale = first;
         combine(&mut now, &before, &before, [scale / centre, -scale, 0.0]);
-        project_out(v, panel.leads, &mut now);
-        for _ in 1..panel.degree {
+        project_out(v, batch.leads, &mut now);
+        for _ in 1..batch.degree {
             run.check()?;
             reshape(&mut next, c.d_y(), width);
             squared(c, &now, &mut middle, &mut next);
             let following = 1.0 / (2.0 / first - scale);
             let factors = [2.0 * following / centre, -2.0 * following, -scale * following];
             combine(&mut next, &now, &before, factors);
-            project_out(v, panel.leads, &mut next);
+            project_out(v, batch.leads, &mut next);
             scale = following;
             std::mem::swap(&mut before, &mut now);
             std::mem::swap(&mut now, &mut next);
@@ -137,7 +136,7 @@ pub(super) fn filter(
             .map(|norm| if norm > 0.0 { (1.0 / norm) as f32 } else { 0.0 })
             .collect();
         let now = &now;
-        v.block_mut(panel.columns.clone()).for_each_row(ROWS, |i, row| {
+        v.block_mut(batch.columns.clone()).for_each_row(ROWS, |i, row| {
             for ((out, &value), &scale) in row.iter_mut().zip(now.row(i)).zip(&scales) {
                 *out = value * scale;
             }
@@ -150,21 +149,6 @@ pub(super) fn filter(
 pub(super) fn squared(c: &Operator, b: &Dense, middle: &mut Dense, out: &mut Dense) {
     c.apply(b, middle);
     c.apply_transpose(middle, out);
-}
-
-/// Gives the memory of a block another shape; its values are whatever they were.
-pub(super) fn reshape(block: &mut Dense, n_rows: usize, n_cols: usize) {
-    let taken = std::mem::replace(block, Dense::zeros(0, 0));
-    let mut values = taken.into_values();
-    values.resize(n_rows * n_cols, 0.0);
-    *block = Dense::from_values(n_rows, n_cols, values);
-}
-
-/// Makes `copy` the columns `range` of a matrix.
-pub(super) fn copy_columns(matrix: &Dense, range: Range<usize>, copy: &mut Dense) {
-    reshape(copy, matrix.n_rows(), range.len());
-    let block = matrix.block(range.clone());
-    copy.block_mut(0..range.len()).for_each_row(ROWS, |i, row| row.copy_from_slice(block.row(i)));
 }
 
 /// a ← f₀·a + f₁·b + f₂·c.
@@ -209,35 +193,6 @@ fn project_out(v: &Dense, leads: usize, block: &mut Dense) {
             matmul(block, Accum::Add, lead(v), inside.as_ref(), -1.0, Par::Seq);
         },
     );
-}
-
-/// The norm of each column.
-pub(super) fn column_norms(block: &Dense) -> Vec<f64> {
-    column_sums(block.n_rows(), block.n_cols(), |i, sums| {
-        for (sum, &value) in sums.iter_mut().zip(block.row(i)) {
-            *sum += f64::from(value) * f64::from(value);
-        }
-    })
-    .into_iter()
-    .map(f64::sqrt)
-    .collect()
-}
-
-/// Sums over rows, in f64 over fixed blocks of them; `add` adds the share of one row.
-pub(super) fn column_sums(
-    n_rows: usize,
-    n_cols: usize,
-    add: impl Fn(usize, &mut [f64]) + Sync,
-) -> Vec<f64> {
-    let shares: Vec<Vec<f64>> = (0..n_rows.div_ceil(ROWS))
-        .into_par_iter()
-        .map(|chunk| {
-            let mut sums = vec![0.0; n_cols];
-            (chunk * ROWS..((chunk + 1) * ROWS).min(n_rows)).for_each(|i| add(i, &mut sums));
-            sums
-        })
-        .collect();
-    (0..n_cols).map(|j| shares.iter().map(|share| share[j]).sum()).collect()
 }
 
 #[cfg(test)]

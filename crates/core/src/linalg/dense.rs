@@ -155,7 +155,7 @@ impl Dense {
     ///
     /// # Panics
     /// If the panel has other rows, or there are more columns than it holds.
-    pub fn copy_to_panel(&self, columns: Range<usize>, panel: &mut [f32]) {
+    pub(crate) fn copy_to_panel(&self, columns: Range<usize>, panel: &mut [f32]) {
         assert_eq!(panel.len(), self.n_rows * PANEL, "a panel of as many rows");
         let (rows, _) = panel.as_chunks_mut::<PANEL>();
         rows.par_iter_mut().enumerate().with_min_len(ROWS_PER_STREAM).for_each(|(i, row)| {
@@ -169,7 +169,7 @@ impl Dense {
     ///
     /// # Panics
     /// If the panel has other rows, or there are more columns than it holds.
-    pub fn copy_from_panel(&mut self, columns: Range<usize>, panel: &[f32]) {
+    pub(crate) fn copy_from_panel(&mut self, columns: Range<usize>, panel: &[f32]) {
         assert_eq!(panel.len(), self.n_rows * PANEL, "a panel of as many rows");
         let (rows, _) = panel.as_chunks::<PANEL>();
         self.rows_mut().zip(rows).with_min_len(ROWS_PER_STREAM).for_each(|(row, from)| {
@@ -186,13 +186,7 @@ impl Dense {
 
     /// Scales every row to the Euclidean norm `theta`; rows of zeros stay as they are.
     pub fn scale_rows_to(&mut self, theta: f32) {
-        self.rows_mut().for_each(|row| {
-            let norm = dot_f64(row, row).sqrt();
-            if norm > 0.0 {
-                let scale = f64::from(theta) / norm;
-                row.iter_mut().for_each(|value| *value = (f64::from(*value) * scale) as f32);
-            }
-        });
+        self.rows_mut().for_each(|row| scale_to(row, theta));
     }
 }
 
@@ -236,6 +230,15 @@ impl<'a> BlockMut<'a> {
                 f(task * rows_per_task + k, &mut row[first..first + width]);
             }
         });
+    }
+}
+
+/// Scales a vector to the Euclidean norm `theta`; zeros stay zeros.
+pub(crate) fn scale_to(row: &mut [f32], theta: f32) {
+    let norm = dot_f64(row, row).sqrt();
+    if norm > 0.0 {
+        let scale = f64::from(theta) / norm;
+        row.iter_mut().for_each(|value| *value = (f64::from(*value) * scale) as f32);
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod buffer;
 mod chebyshev;
+mod columns;
 mod dense;
 mod normals;
 mod operator;
@@ -19,15 +20,19 @@ mod square;
 mod svd;
 mod threshold;
 
-pub use buffer::Buffer;
+pub(crate) use buffer::Buffer;
+pub(crate) use columns::scale_columns;
+pub(crate) use dense::scale_to;
 pub use dense::{BlockMut, BlockRef, Dense, dot, dot_f64};
-pub use operator::{Centring, Operator, Scaled, Scratch, Shape, Side, Way};
+pub(crate) use operator::Scratch;
+pub use operator::{Centring, Operator, Shape, Side, Way};
 pub use orthonormal::orthonormalise;
-pub use packed::{Packed, packed_bytes};
-pub use panels::{Panel, Panels, n_panels, squared};
-pub(crate) use ridge::{Ridge, Solved, Steps};
+pub(crate) use packed::{Packed, packed_bytes};
+pub use panels::Panels;
+pub(crate) use panels::{Panel, n_panels, squared};
+pub(crate) use ridge::{RidgeSolver, Room, Solved, Steps};
 pub use small::effective_rank;
 pub use square::{SquareFit, SquareParams, square_fit};
-pub(crate) use svd::{CENTRING_ERROR, nothing_there, scale_columns};
+pub(crate) use svd::{CENTRING_ERROR, nothing_there};
 pub use svd::{Svd, SvdParams, randomised_svd, randomised_svd_from, svd_bytes};
 pub use threshold::{soft_threshold, soft_threshold_row};

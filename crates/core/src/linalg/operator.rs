@@ -10,6 +10,7 @@
 //! numbers and stay in the cache where they can. The transposes are kept: twice the memory, and
 //! every product is a pass over rows.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
@@ -135,17 +136,17 @@ struct Correction {
 
 /// Room for the products in between, of one panel.
 #[derive(Debug)]
-pub struct Scratch {
+pub(crate) struct Scratch {
     docs: Buffer,
     queries: Buffer,
 }
 
 /// The values of the first factor of a product, with the rows of B scaled on the way.
-pub struct Scaled {
+pub(crate) struct Scaled<'a> {
     side: Side,
-    values: Vec<f32>,
+    values: Cow<'a, [f32]>,
     /// The side of the centring that meets B, scaled, too.
-    correction: Option<Vec<f64>>,
+    correction: Option<Cow<'a, [f64]>>,
 }
 
 impl Operator {
@@ -213,7 +214,7 @@ impl Operator {
     }
 
     /// Room for the products in between.
-    pub fn scratch(&self) -> Result<Scratch> {
+    pub(crate) fn scratch(&self) -> Result<Scratch> {
         Scratch::new(self.shape, self.way)
     }
 
@@ -221,15 +222,16 @@ impl Operator {
     ///
     /// # Panics
     /// If there is not one factor per row of B.
-    pub fn scaled(&self, side: Side, scale: Option<&[f32]>) -> Scaled {
+    pub(crate) fn scaled(&self, side: Side, scale: Option<&[f32]>) -> Scaled<'_> {
         let first = match &self.form {
             Form::Factors(factors) => &factors[side as usize][0],
             Form::Explicit(c) => &c[side as usize],
         };
         let matrix = first.matrix();
-        let right = self.correction.as_ref().map(|correction| correction.right(side).to_vec());
+        let right = self.correction.as_ref().map(|correction| correction.right(side));
         let Some(scale) = scale else {
-            return Scaled { side, values: matrix.values().to_vec(), correction: right };
+            let (values, correction) = (matrix.values().into(), right.map(Cow::from));
+            return Scaled { side, values, correction };
         };
         assert_eq!(scale.len(), matrix.n_cols(), "one factor per row of B");
         let mut values = matrix.values().to_vec();
@@ -240,7 +242,7 @@ impl Operator {
         let correction = right.map(|right| {
             right.iter().zip(scale).map(|(right, &scale)| right * f64::from(scale)).collect()
         });
-        Scaled { side, values, correction }
+        Scaled { side, values: values.into(), correction }
     }
 
     /// Calls `finish(i, row, out_i, about_i)` with every row of the product of C (or Cᵀ) and the
@@ -248,9 +250,9 @@ impl Operator {
     ///
     /// # Panics
     /// If `b` and `out` are not panels of their sides' features.
-    pub fn times_panel<T: Send>(
+    pub(crate) fn times_panel<T: Send>(
         &self,
-        first: &Scaled,
+        first: &Scaled<'_>,
         b: &[f32],
         scratch: &mut Scratch,
         out: &mut [f32],
@@ -518,6 +520,19 @@ mod tests {
                 |_, sums, out, ()| *out = *sums,
             );
             Naive::of_dense(&expected).assert_close(&found, 1e-4);
+        }
+    }
+
+    #[test]
+    fn nothing_is_copied_where_nothing_is_scaled() {
+        let (x, r, y) =
+            (random_csr(90, 50, 4, 1), random_csr(90, 30, 2, 2), random_csr(30, 20, 6, 3));
+        let r = r.map(|_, _, value| value.abs()).unwrap();
+        let operator = Operator::new(x, r, y, Centring::Mean).unwrap();
+        for side in [Side::X, Side::Y] {
+            let Scaled { values, correction, .. } = operator.scaled(side, None);
+            assert!(matches!(values, Cow::Borrowed(_)));
+            assert!(matches!(correction, Some(Cow::Borrowed(_))));
         }
     }
 

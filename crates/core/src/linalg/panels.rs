@@ -104,23 +104,23 @@ impl Panels {
     }
 
     /// The panels alone, one after the other.
-    pub fn into_panels(self) -> impl Iterator<Item = Panel> {
+    pub(crate) fn into_panels(self) -> impl Iterator<Item = Panel> {
         self.panels.into_iter()
     }
 
     /// Adds the next panel.
-    pub fn push(&mut self, panel: Panel) {
+    pub(crate) fn push(&mut self, panel: Panel) {
         self.panels.push(panel);
     }
 
     /// The panels, to be changed.
-    pub fn panels_mut(&mut self) -> &mut [Panel] {
+    pub(crate) fn panels_mut(&mut self) -> &mut [Panel] {
         &mut self.panels
     }
 
     /// The numbers of panel `p`, before they are scaled; `room` is used where they are not at
     /// hand.
-    pub fn panel<'a>(&'a self, p: usize, room: &'a mut Buffer) -> &'a [f32] {
+    pub(crate) fn panel<'a>(&'a self, p: usize, room: &'a mut Buffer) -> &'a [f32] {
         match &self.panels[p] {
             Panel::Dense(values) => values,
             Panel::Packed(packed) => {
@@ -139,7 +139,7 @@ impl Panels {
     }
 
     /// Room for a panel of this matrix that is not at hand; none if all are.
-    pub fn room(&self) -> Result<Buffer> {
+    pub(crate) fn room(&self) -> Result<Buffer> {
         let at_hand = self.panels.iter().all(|panel| matches!(panel, Panel::Dense(_)));
         Buffer::zeros(if at_hand { 0 } else { self.n_rows * PANEL })
     }

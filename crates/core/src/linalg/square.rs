@@ -23,14 +23,14 @@ use faer::Mat;
 use faer::linalg::matmul::triangular::BlockStructure;
 use rayon::prelude::*;
 
+use super::columns::{scale_columns, signs};
 use super::orthonormal::{Factor, multiply_right};
-use super::ridge::{Ridge, Solved, Steps, WIDTH};
+use super::ridge::{RidgeSolver, Room, Solved, Steps};
+use super::svd::NUMERICAL_ZERO;
 use super::{Dense, Operator, nothing_there, small};
 use crate::sparse::Csr;
 use crate::{Error, Result, Run};
 
-/// Singular values below this share of the largest are rounding errors of f32 products.
-const NUMERICAL_ZERO: f64 = 1e-5;
 /// The solves are this much more exact than the triplets are asked to be.
 const SOLVE_SHARE: f64 = 0.1;
 /// f32 gives no smaller residual of a solve.
@@ -92,10 +92,10 @@ impl SquareParams {
     /// each side.
     pub fn bytes(&self, n: (usize, usize), d: (usize, usize), nnz: (usize, usize)) -> u64 {
         let columns = (self.dim + self.oversample).min(d.0).min(d.1) as u64;
+        let solve = Room::bytes(n.0, d.0).max(Room::bytes(n.1, d.1));
         let (n, d) = ((n.0 as u64, n.1 as u64), (d.0 as u64, d.1 as u64));
-        // P, Z and CQ; Q and CᵀP; X·P or Y·Q; what a block of a solve needs; two transposes.
+        // P, Z and CQ; Q and CᵀP; X·P or Y·Q; what a panel of a solve needs; two transposes.
         let blocks = 4 * columns * (3 * d.0 + 2 * d.1 + n.0.max(n.1));
-        let solve = 4 * WIDTH as u64 * (3 * d.0.max(d.1) + n.0.max(n.1));
         blocks + solve + 8 * (nnz.0 + nnz.1) as u64 + 8 * (d.0 + d.1)
     }
 }
@@ -104,7 +104,7 @@ impl SquareParams {
 /// and the last of them.
 pub fn square_fit(
     c: &Operator,
-    [x, y]: [&Csr; 2],
+    [x, y]: [Csr; 2],
     params: &SquareParams,
     run: &Run<'_>,
 ) -> Result<SquareFit> {
@@ -112,8 +112,8 @@ pub fn square_fit(
     if width == 0 {
         return Err(nothing_there());
     }
-    let a = Ridge::new(x, params.lambda_x);
-    let b = Ridge::new(y, params.lambda_y);
+    let a = RidgeSolver::new(x, params.lambda_x);
+    let b = RidgeSolver::new(y, params.lambda_y);
     let how = Steps { tolerance: params.solve_tolerance(), most: params.max_steps };
     let mut q = Dense::gaussian(c.d_y(), width, params.seed);
     orthonormalise(&b, &mut q, 1, run)?;
@@ -131,7 +131,7 @@ pub fn square_fit(
         let mut now = a.solve(&right_x, &mut z, how, run)?;
         if iteration > 0 {
             let wanted = rank.min(params.dim);
-            let residuals = residuals(&a, &z, &mut right_x, &p, &sigma, wanted);
+            let residuals = residuals(&a, &z, &mut right_x, &p, &sigma, wanted)?;
             let converged = residuals.iter().all(|&residual| residual <= params.tolerance);
             if converged || iteration == params.max_iterations {
                 let found = Found { p, q, sigma, residuals, solved: solved.and(now) };
@@ -141,7 +141,8 @@ pub fn square_fit(
         std::mem::swap(&mut p, &mut z);
         orthonormalise(&a, &mut p, iteration + 1, run)?;
         c.apply_transpose(&p, &mut right_y);
-        scale_columns(&mut q, &sigma);
+        let scales: Vec<f32> = sigma.iter().map(|&s| s as f32).collect();
+        scale_columns(&mut q, &scales);
         now = now.and(b.solve(&right_y, &mut q, how, run)?);
         let r = orthonormalise(&b, &mut q, iteration + 1, run)?;
         let svd = small::svd(&r).ok_or_else(|| not_finite(iteration + 1))?;
@@ -161,7 +162,7 @@ pub fn square_fit(
 /// Makes the columns of `block` orthonormal in the inner product of `ridge`; returns R of
 /// block = Q·R. Columns that depend on earlier ones become zero.
 fn orthonormalise(
-    ridge: &Ridge<'_>,
+    ridge: &RidgeSolver,
     block: &mut Dense,
     iteration: usize,
     run: &Run<'_>,
@@ -184,19 +185,19 @@ fn orthonormalise(
 
 /// ‖z − σp‖/σ₁ in the norm of A, of the first `n` columns. `room` is overwritten.
 fn residuals(
-    a: &Ridge<'_>,
+    a: &RidgeSolver,
     z: &Dense,
     room: &mut Dense,
     p: &Dense,
     sigma: &[f64],
     n: usize,
-) -> Vec<f64> {
+) -> Result<Vec<f64>> {
     room.rows_mut().enumerate().for_each(|(i, row)| {
         for (((out, &z), &p), &s) in row.iter_mut().zip(z.row(i)).zip(p.row(i)).zip(sigma) {
             *out = (f64::from(z) - s * f64::from(p)) as f32;
         }
     });
-    a.squares(room)[..n].iter().map(|square| square.sqrt() / sigma[0]).collect()
+    Ok(a.squares(room)?[..n].iter().map(|square| square.sqrt() / sigma[0]).collect())
 }
 
 /// out = block·diag(factors).
@@ -204,14 +205,6 @@ fn set_scaled(out: &mut Dense, block: &Dense, factors: &[f64]) {
     out.rows_mut().enumerate().for_each(|(i, row)| {
         for ((out, &value), &factor) in row.iter_mut().zip(block.row(i)).zip(factors) {
             *out = (f64::from(value) * factor) as f32;
-        }
-    });
-}
-
-fn scale_columns(block: &mut Dense, factors: &[f64]) {
-    block.rows_mut().for_each(|row| {
-        for (value, &factor) in row.iter_mut().zip(factors) {
-            *value = (f64::from(*value) * factor) as f32;
         }
     });
 }
@@ -243,19 +236,6 @@ fn finish(found: Found, iterations: usize, converged: bool, params: &SquareParam
         solve_residual: found.solved.residual,
         solved: found.solved.residual <= 2.0 * params.solve_tolerance(),
     }
-}
-
-/// The sign of each column's first entry of largest size.
-fn signs(block: &Dense) -> Vec<f64> {
-    let mut largest = vec![0.0f32; block.n_cols()];
-    for i in 0..block.n_rows() {
-        for (largest, &value) in largest.iter_mut().zip(block.row(i)) {
-            if value.abs() > largest.abs() {
-                *largest = value;
-            }
-        }
-    }
-    largest.into_iter().map(|value| if value < 0.0 { -1.0 } else { 1.0 }).collect()
 }
 
 fn not_finite(iteration: usize) -> Error {

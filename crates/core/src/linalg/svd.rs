@@ -18,13 +18,14 @@ use faer::Mat;
 use faer::linalg::matmul::triangular::BlockStructure;
 use rayon::prelude::*;
 
-use super::chebyshev::{self, WIDTH, column_norms, column_sums, copy_columns, reshape, squared};
+use super::chebyshev::{self, WIDTH, squared};
+use super::columns::{column_norms, column_sums, copy_columns, reshape, scale_columns, signs};
 use super::orthonormal::{Factor, gram, multiply_right, n_groups, orthonormalise_in, rotate};
 use super::{Dense, Operator, small};
 use crate::{Error, Result, Run};
 
 /// Singular values below this share of the largest are rounding errors of f32 products.
-const NUMERICAL_ZERO: f64 = 1e-5;
+pub(super) const NUMERICAL_ZERO: f64 = 1e-5;
 /// The same for what is left where a centring has taken nearly everything off.
 pub(crate) const CENTRING_ERROR: f64 = 1e-6;
 /// Residual, as a share of the triplet's own singular value, that is refined in any case. One
@@ -122,22 +123,7 @@ pub fn randomised_svd_from(
     }
     let total = Some(params.max_iterations as u64);
     run.step("singular vectors", 0, total)?;
-    let mut v = Dense::gaussian(c.d_y(), width, params.seed);
-    if let Some(start) = start {
-        put_first(start, &mut v);
-    }
-    let mut other = Dense::zeros(c.d_x(), width);
-    c.apply(&v, &mut other);
-    run.check()?;
-    c.apply_transpose(&other, &mut v);
-    // One power of CᵀC leaves little of what is small beside a dominant direction: where that
-    // shows, orthonormalise in between.
-    let mut factor = finite_factor(&v, 1, run)?;
-    if !factor.well_conditioned {
-        orthonormalise_in(&mut other, run)?;
-        c.apply_transpose(&other, &mut v);
-        factor = finite_factor(&v, 1, run)?;
-    }
+    let (mut v, mut other, mut factor) = first_basis(c, params, width, start, run)?;
     let mut rank = 0;
     for iteration in 1.. {
         run.step("singular vectors", iteration as u64, total)?;
@@ -162,44 +148,78 @@ pub fn randomised_svd_from(
         } else {
             residuals(c, &v, &mut other, sigma, run)?
         };
-        let gain = |(&residual, &s): (&f64, &f64)| {
-            let own = (OWN_SHARE * s / sigma[0]).max(NUMERICAL_ZERO);
-            let target = params.tolerance.min(own);
-            if residual <= target { 1.0 } else { SAFETY * residual / target }
-        };
-        let gains: Vec<f64> = residuals.iter().zip(sigma).map(gain).collect();
+        let gains = gains(&residuals, sigma, params.tolerance);
         let searched = rank >= params.dim || !refilled;
         let converged = searched && gains.iter().all(|&gain| gain <= 1.0);
         if converged || iteration == params.max_iterations {
-            v = keep_columns(v, sigma.len());
-            if steep {
-                other = keep_columns(other, sigma.len());
-            } else {
-                reshape(&mut other, c.d_x(), sigma.len());
-                c.apply(&v, &mut other);
-                let inverse: Vec<f32> = sigma.iter().map(|s| (1.0 / s) as f32).collect();
-                scale_columns(&mut other, &inverse);
-            }
-            let signs = signs(&other);
-            scale_columns(&mut other, &signs);
-            scale_columns(&mut v, &signs);
-            return Ok(Svd {
-                u: other,
-                sigma: sigma.to_vec(),
-                v,
-                residuals,
-                iterations: iteration,
-                converged,
-                rank_deficient: sigma.len() < params.dim,
-            });
+            let (u, v) = pairs(c, v, other, sigma, steep);
+            let rank_deficient = sigma.len() < params.dim;
+            let (sigma, iterations) = (sigma.to_vec(), iteration);
+            return Ok(Svd { u, sigma, v, residuals, iterations, converged, rank_deficient });
         }
         let bound = if rank < width { floor * floor } else { lambda[width - 1] };
         let product = (!steep).then_some(&other);
-        let panels = chebyshev::panels(&lambda, bound, &gains);
-        chebyshev::filter(c, &mut v, product, &lambda, bound, &panels, run)?;
+        let batches = chebyshev::batches(&lambda, bound, &gains);
+        chebyshev::filter(c, &mut v, product, &lambda, bound, &batches, run)?;
         factor = finite_factor(&v, iteration + 1, run)?;
     }
     unreachable!("the last iteration returns")
+}
+
+/// A basis from the start, after one power of CᵀC, with its factor; a block of scratch in between.
+fn first_basis(
+    c: &Operator,
+    params: &SvdParams,
+    width: usize,
+    start: Option<&Dense>,
+    run: &Run<'_>,
+) -> Result<(Dense, Dense, Factor)> {
+    let mut v = Dense::gaussian(c.d_y(), width, params.seed);
+    if let Some(start) = start {
+        put_first(start, &mut v);
+    }
+    let mut other = Dense::zeros(c.d_x(), width);
+    c.apply(&v, &mut other);
+    run.check()?;
+    c.apply_transpose(&other, &mut v);
+    // One power of CᵀC leaves little of what is small beside a dominant direction: where that
+    // shows, orthonormalise in between.
+    let mut factor = finite_factor(&v, 1, run)?;
+    if !factor.well_conditioned {
+        orthonormalise_in(&mut other, run)?;
+        c.apply_transpose(&other, &mut v);
+        factor = finite_factor(&v, 1, run)?;
+    }
+    Ok((v, other, factor))
+}
+
+/// How much each triplet must still grow beside what is not wanted; 1 where it will do.
+fn gains(residuals: &[f64], sigma: &[f64], tolerance: f64) -> Vec<f64> {
+    let gain = |(&residual, &s): (&f64, &f64)| {
+        let own = (OWN_SHARE * s / sigma[0]).max(NUMERICAL_ZERO);
+        let target = tolerance.min(own);
+        if residual <= target { 1.0 } else { SAFETY * residual / target }
+    };
+    residuals.iter().zip(sigma).map(gain).collect()
+}
+
+/// The left and right singular vectors of `sigma`, in the memory of `other` and `v`. Where the
+/// spectrum is steep, `other` holds the left ones already.
+fn pairs(c: &Operator, v: Dense, other: Dense, sigma: &[f64], steep: bool) -> (Dense, Dense) {
+    let mut v = keep_columns(v, sigma.len());
+    let mut u = other;
+    if steep {
+        u = keep_columns(u, sigma.len());
+    } else {
+        reshape(&mut u, c.d_x(), sigma.len());
+        c.apply(&v, &mut u);
+        let inverse: Vec<f32> = sigma.iter().map(|s| (1.0 / s) as f32).collect();
+        scale_columns(&mut u, &inverse);
+    }
+    let signs = signs(&u);
+    scale_columns(&mut u, &signs);
+    scale_columns(&mut v, &signs);
+    (u, v)
 }
 
 /// The most bytes that [`randomised_svd`] holds at once, its result included and the operator
@@ -207,12 +227,12 @@ pub fn randomised_svd_from(
 pub fn svd_bytes(d_x: usize, d_y: usize, params: &SvdParams) -> u64 {
     let width = params.width(d_x, d_y) as u64;
     let (x, y) = (d_x as u64, d_y as u64);
-    let panel = width.min(WIDTH as u64);
+    let batch = width.min(WIDTH as u64);
     let blocks = 4 * width * (y + x.max(y));
-    let panels = 4 * panel * (x + 3 * y);
+    let batches = 4 * batch * (x + 3 * y);
     let small = 8 * width * width;
     // The allocator keeps the partial sums of a Gram matrix for the next one.
-    blocks + panels + small * (n_groups(width as usize) as u64 + 2).max(10)
+    blocks + batches + small * (n_groups(width as usize) as u64 + 2).max(10)
 }
 
 /// Puts the columns of `start` in place of the first random ones, all of one length.
@@ -364,7 +384,7 @@ fn residuals_of_both(
     Ok(residuals)
 }
 
-/// Panels of equal width, one after the other.
+/// Batches of equal width, one after the other.
 fn ranges(n_columns: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
     (0..n_columns).step_by(WIDTH).map(move |start| start..(start + WIDTH).min(n_columns))
 }
@@ -391,26 +411,6 @@ fn keep_columns(block: Dense, n: usize) -> Dense {
     values.truncate(n_rows * n);
     values.shrink_to_fit();
     Dense::from_values(n_rows, n, values)
-}
-
-/// Multiplies each column by its factor.
-pub(crate) fn scale_columns(block: &mut Dense, factors: &[f32]) {
-    block.rows_mut().for_each(|row| {
-        row.iter_mut().zip(factors).for_each(|(value, &factor)| *value *= factor);
-    });
-}
-
-/// The sign of each column's first entry of largest size.
-fn signs(u: &Dense) -> Vec<f32> {
-    let mut largest = vec![0.0f32; u.n_cols()];
-    for i in 0..u.n_rows() {
-        for (largest, &value) in largest.iter_mut().zip(u.row(i)) {
-            if value.abs() > largest.abs() {
-                *largest = value;
-            }
-        }
-    }
-    largest.into_iter().map(|value| if value < 0.0 { -1.0 } else { 1.0 }).collect()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::map::Map;
 use super::{Line, Matcher};
 use crate::features::{Counts, Features, Featurizer, QueryTerms};
 use crate::file::{Tensors, TensorsWriter};
-use crate::linalg::{Dense, dot, dot_f64};
+use crate::linalg::{Dense, dot, dot_f64, scale_to};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
 
@@ -96,7 +96,7 @@ impl Bilinear {
         let (indices, values) = self.featurizer.query_terms(counts, query);
         let mut image = image_of(Row { indices: &indices, values: &values }, &self.maps.l_x);
         if self.cosine {
-            scale_to_one(&mut image);
+            scale_to(&mut image, 1.0);
         }
         image
     }
@@ -200,15 +200,6 @@ impl Matcher for Bilinear {
 
     fn bilinear(&self) -> Option<&Bilinear> {
         Some(self)
-    }
-}
-
-/// Scales a vector to norm one; zeros stay zeros.
-fn scale_to_one(image: &mut [f32]) {
-    let norm = dot_f64(image, image).sqrt();
-    if norm > 0.0 {
-        let scale = 1.0 / norm;
-        image.iter_mut().for_each(|value| *value = (f64::from(*value) * scale) as f32);
     }
 }
 

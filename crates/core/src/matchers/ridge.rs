@@ -6,7 +6,7 @@
 //! ```
 //! which is the square loss with the documents themselves as their features and λ_y = 0. A
 //! column of W is one document's: the columns do not depend on each other, so they are solved
-//! a block at a time by conjugate gradients, and each keeps its largest weights alone. Only
+//! a panel at a time by conjugate gradients, and each keeps its largest weights alone. Only
 //! features that training queries use take part, so the vectors are never longer than X has
 //! non-zeros, and no smaller system (queries × queries) would be cheaper.
 
@@ -19,12 +19,10 @@ use super::direct::Direct;
 use super::method::{Fitting, Kept, Matcher, Method};
 use super::square::{check_lambda, scaled_lambda};
 use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};
-use crate::linalg::{Dense, Ridge as Gram, Solved, Steps};
-use crate::sparse::{Csr, csr_times_dense};
+use crate::linalg::{Buffer, RidgeSolver, Room, Solved, Steps};
+use crate::sparse::{Csr, Lane, PANEL};
 use crate::{Error, Result, Run};
 
-/// Documents solved together.
-const DOCS_PER_BLOCK: usize = 32;
 /// Most pairs of a query feature and a document: beyond it the time is days.
 const MOST_PAIRS: u64 = 200_000_000_000;
 
@@ -122,7 +120,7 @@ pub struct RidgeReport {
     pub mass: f64,
     /// Documents of which `keep` cut off more than `mass` allows.
     pub cut: usize,
-    /// The most steps of conjugate gradients that a block of documents took.
+    /// The most steps of conjugate gradients that a panel of documents took.
     pub steps: usize,
     /// The largest relative residual of a document's weights before pruning.
     pub residual: f64,
@@ -195,12 +193,13 @@ impl Method for Ridge {
 
 impl Ridge {
     /// Bytes that a fit takes at most beside its input: the weights of `documents` documents
-    /// while they are collected and turned, and a block of a solve over `queries` queries and
+    /// while they are collected and turned, and the solve of a panel over `queries` queries and
     /// `features` features.
     pub fn bytes(&self, queries: usize, features: usize, documents: usize) -> u64 {
         let per_document = self.keep.min(features) as u64;
-        let block = 4 * DOCS_PER_BLOCK as u64 * (10 * features as u64 + 2 * queries as u64);
-        2 * 8 * per_document * documents as u64 + block
+        // The clicks of a panel of documents, and their weights by column.
+        let beside = 4 * PANEL as u64 * (queries as u64 + features as u64);
+        2 * 8 * per_document * documents as u64 + Room::bytes(queries, features) + beside
     }
 
     /// Learns the weights (query features × documents) from `data`.
@@ -221,30 +220,25 @@ impl Ridge {
         }
         self.check_size(&x, clicked.len(), most)?;
         let lambda = scaled_lambda(self.lambda, &x);
-        let gram = Gram::new(&x, lambda);
         let how = Steps { tolerance: self.tolerance, most: self.steps };
-        let mut right = Dense::zeros(x.n_cols(), DOCS_PER_BLOCK);
-        let mut clicks = Dense::zeros(x.n_rows(), DOCS_PER_BLOCK);
-        let mut solution = Dense::zeros(x.n_cols(), DOCS_PER_BLOCK);
-        let mut by_column = vec![0.0; x.n_cols() * DOCS_PER_BLOCK];
-        let all = || 0..DOCS_PER_BLOCK;
+        let mut clicks = Buffer::zeros(x.n_rows() * PANEL)?;
+        let solver = RidgeSolver::new(x, lambda);
+        let mut room = solver.room()?;
+        let mut by_column = vec![0.0; used.len() * PANEL];
         let mut solved = Solved::default();
         let mut kept = Collected::new(r_t.n_rows());
-        for (b, docs) in clicked.chunks(DOCS_PER_BLOCK).enumerate() {
-            let done = (b * DOCS_PER_BLOCK) as u64;
-            run.step("weights of documents", done, Some(clicked.len() as u64))?;
-            clicks.values_mut().fill(0.0);
+        for (b, docs) in clicked.chunks(PANEL).enumerate() {
+            run.step("weights of documents", (b * PANEL) as u64, Some(clicked.len() as u64))?;
+            clicks.fill(0.0);
             for (k, &j) in docs.iter().enumerate() {
                 for (i, value) in r_t.row(j).iter() {
-                    clicks.row_mut(i as usize)[k] = value;
+                    clicks[i as usize * PANEL + k] = value;
                 }
             }
-            csr_times_dense(gram.x_t(), clicks.block(all()), right.block_mut(all()));
-            solution.values_mut().fill(0.0);
-            solved = solved.and(gram.solve(&right, &mut solution, how, run)?);
-            turn(&solution, &mut by_column);
+            solved = solved.and(solver.solve_panel(&clicks, &mut room, how, run)?);
+            turn(room.solution(), &mut by_column);
             let columns: Vec<Column> =
-                by_column.par_chunks(x.n_cols()).take(docs.len()).map(|w| self.prune(w)).collect();
+                by_column.par_chunks(used.len()).take(docs.len()).map(|w| self.prune(w)).collect();
             docs.iter().zip(columns).for_each(|(&j, column)| kept.push(j, column, &used));
         }
         let Collected { n_docs, starts, indices, values, whole, held, cut, .. } = kept.finish();
@@ -364,11 +358,11 @@ impl Collected {
     }
 }
 
-/// Writes the columns of `matrix` one after the other.
-fn turn(matrix: &Dense, by_column: &mut [f32]) {
-    for i in 0..matrix.n_rows() {
-        for (k, &value) in matrix.row(i).iter().enumerate() {
-            by_column[k * matrix.n_rows() + i] = value;
+/// Writes the columns of a panel one after the other.
+fn turn(panel: &[Lane], by_column: &mut [f32]) {
+    for (i, row) in panel.iter().enumerate() {
+        for (k, &value) in row.iter().enumerate() {
+            by_column[k * panel.len() + i] = value;
         }
     }
 }

@@ -18,9 +18,8 @@ use serde::{Deserialize, Serialize};
 use super::FitReport;
 use super::bilinear::{Bilinear, Maps};
 use super::method::{Fitting, Kept, Matcher, Method};
-use super::pls::scale_columns;
 use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};
-use crate::linalg::{Centring, Operator, SquareParams, square_fit};
+use crate::linalg::{Centring, Operator, SquareParams, scale_columns, square_fit};
 use crate::sparse::Csr;
 use crate::{Error, Result, Run};
 
@@ -217,9 +216,9 @@ impl Square {
         self.check()?;
         let params = self.solver(&data.x, &data.y);
         let size: f64 = data.r.values().iter().map(|&v| f64::from(v) * f64::from(v)).sum();
-        let (x, y) = (data.x.clone(), data.y.clone());
+        let both = [data.x.clone(), data.y.clone()];
         let operator = Operator::new(data.x, data.r, data.y, Centring::None)?;
-        let mut fit = square_fit(&operator, [&x, &y], &params, run)?;
+        let mut fit = square_fit(&operator, both, &params, run)?;
         let report = SquareReport {
             dim: fit.sigma.len(),
             lambda_x: params.lambda_x,

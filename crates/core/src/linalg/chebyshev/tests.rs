@@ -15,13 +15,13 @@ fn growth_is_that_of_the_polynomial() {
 }
 
 #[test]
-fn a_panel_ends_where_growth_differs_too_much() {
+fn a_batch_ends_where_growth_differs_too_much() {
     let lambda = [4e6, 3.0, 2.9, 2.0, 1.5, 1.0];
-    let panels = panels(&lambda, 1.0, &[10.0; 4]);
-    assert_eq!(panels[0].columns, 0..1);
-    assert_eq!(panels[1].columns, 1..6);
-    assert_eq!(panels[1].leads, 1);
-    assert!(panels[1].degree > panels[0].degree);
+    let batches = batches(&lambda, 1.0, &[10.0; 4]);
+    assert_eq!(batches[0].columns, 0..1);
+    assert_eq!(batches[1].columns, 1..6);
+    assert_eq!(batches[1].leads, 1);
+    assert!(batches[1].degree > batches[0].degree);
 }
 
 #[test]
@@ -29,11 +29,11 @@ fn columns_that_will_do_stay_and_spare_ones_follow_the_hardest() {
     let lambda: Vec<f64> = (0..250).map(|k| 10.0 - 0.02 * f64::from(k)).collect();
     let mut gains = vec![1.0; 200];
     gains[150] = 40.0;
-    let panels = panels(&lambda, lambda[249], &gains);
-    assert_eq!(panels[0].degree, 0);
-    assert!(panels[1].columns.contains(&150) && panels[1].degree > 1);
-    assert_eq!(panels[2].degree, panels[1].degree);
-    assert!(panels.iter().all(|panel| panel.leads == 0));
+    let batches = batches(&lambda, lambda[249], &gains);
+    assert_eq!(batches[0].degree, 0);
+    assert!(batches[1].columns.contains(&150) && batches[1].degree > 1);
+    assert_eq!(batches[2].degree, batches[1].degree);
+    assert!(batches.iter().all(|batch| batch.leads == 0));
 }
 
 #[test]
@@ -44,10 +44,10 @@ fn a_filter_is_the_polynomial_of_the_explicit_matrix() {
     let mut start = Dense::gaussian(9, 3, 4);
     orthonormalise(&mut start);
     let (bound, lambda) = (2.0, [30.0, 20.0, 5.0]);
-    let panels = [Panel { columns: 0..3, degree: 3, leads: 0 }];
+    let batches = [Batch { columns: 0..3, degree: 3, leads: 0 }];
     let filtered = same_at_any_thread_count(|| {
         let mut v = start.clone();
-        filter(&operator, &mut v, None, &lambda, bound, &panels, &Run::silent()).unwrap();
+        filter(&operator, &mut v, None, &lambda, bound, &batches, &Run::silent()).unwrap();
         v
     });
     // T_3(x) = 4x³ − 3x of x = 2A/b − 1, columns scaled to norm one.
@@ -63,7 +63,8 @@ fn a_filter_is_the_polynomial_of_the_explicit_matrix() {
     let mut product = Dense::zeros(9, 3);
     squared(&operator, &start, &mut Dense::zeros(12, 3), &mut product);
     let mut again = start.clone();
-    filter(&operator, &mut again, Some(&product), &lambda, bound, &panels, &Run::silent()).unwrap();
+    filter(&operator, &mut again, Some(&product), &lambda, bound, &batches, &Run::silent())
+        .unwrap();
     assert_eq!(again, filtered);
 }
 

@@ -25,7 +25,7 @@ fn operator(x: &Csr, r: &Csr, y: &Csr) -> Operator {
 }
 
 fn fit(x: &Csr, r: &Csr, y: &Csr, params: &SquareParams) -> SquareFit {
-    square_fit(&operator(x, r, y), [x, y], params, &Run::silent()).unwrap()
+    square_fit(&operator(x, r, y), [x.clone(), y.clone()], params, &Run::silent()).unwrap()
 }
 
 /// W = P·Σ·Qᵀ.
@@ -274,8 +274,9 @@ fn without_clicks_or_features_there_is_nothing_to_fit() {
         [(Csr::empty(5, 3), random_csr(3, 4, 2, 2)), (random_csr(5, 3, 2, 1), Csr::empty(3, 4))]
     {
         let c = operator(&x, &r, &y);
-        let error =
-            square_fit(&c, [&x, &y], &params(2, 1.0, 1.0), &Run::silent()).unwrap_err().to_string();
+        let error = square_fit(&c, [x.clone(), y.clone()], &params(2, 1.0, 1.0), &Run::silent())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("nothing to factorise"), "{error}");
     }
 }
@@ -298,13 +299,16 @@ fn the_fit_does_not_depend_on_the_threads() {
     let y = random_csr(2500, 2000, 6, 3);
     let c = operator(&x, &r, &y);
     let params = SquareParams { tolerance: 1e-2, max_iterations: 3, ..params(12, 1.0, 1.0) };
-    same_at_any_thread_count(|| square_fit(&c, [&x, &y], &params, &Run::silent()).unwrap());
+    same_at_any_thread_count(|| {
+        square_fit(&c, [x.clone(), y.clone()], &params, &Run::silent()).unwrap()
+    });
 }
 
 #[test]
 fn a_stopped_fit_stops() {
     let (x, r, y) = random(1);
     let run = Run::new(&|_| {}, &|| true);
-    let stopped = square_fit(&operator(&x, &r, &y), [&x, &y], &params(2, 1.0, 1.0), &run);
+    let stopped =
+        square_fit(&operator(&x, &r, &y), [x.clone(), y.clone()], &params(2, 1.0, 1.0), &run);
     assert!(matches!(stopped, Err(Error::Cancelled)));
 }

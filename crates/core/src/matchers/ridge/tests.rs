@@ -55,7 +55,7 @@ proptest! {
             dim: 12, oversample: 0, lambda_x: report.lambda, lambda_y: 0.0,
             tolerance: 1e-4, max_iterations: 300, max_steps: 500, seed: 1,
         };
-        let fit = square_fit(&c, [&x, &y], &params, &Run::silent()).unwrap();
+        let fit = square_fit(&c, [x, y], &params, &Run::silent()).unwrap();
         let (p, q) = (Naive::of_dense(&fit.p), Naive::of_dense(&fit.q));
         let scaled = Naive::from_fn(12, p.n_cols, |i, k| p.get(i, k) * fit.sigma[k]);
         let w = scaled.times(&q.transpose());

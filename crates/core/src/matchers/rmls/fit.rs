@@ -8,9 +8,9 @@ use super::half::{Sums, Workshop};
 use super::{INIT, Penalty, Rmls, RmlsReport, RmlsStep, START, Start, Validate};
 use crate::linalg::{
     CENTRING_ERROR, Dense, Operator, Panels, Shape, Side, SvdParams, effective_rank, nothing_there,
-    randomised_svd_from,
+    randomised_svd_from, scale_columns,
 };
-use crate::matchers::pls::{PlsReport, scale_columns};
+use crate::matchers::pls::PlsReport;
 use crate::matchers::{Map, Maps};
 use crate::random::Random;
 use crate::{Error, Result, Run};
