@@ -9,6 +9,9 @@
 //! rows are images of click features: a query's clicked documents under V·Σ⁻¹, a document's
 //! queries under U·Σ⁻¹. The model is kept that way, and an explanation shows which clicks
 //! speak for a pair. A query that training has no clicks of has no image: its scores are 0.
+//! Where weights are signed, R is its positive part: negative pairs are never click features, so
+//! an R with them would be factorised into images that no query and no document can have. What is
+//! only disliked has no image either.
 //!
 //! Both are C = XᵀRY with indicators (identity matrices) as features and the weighting `sum`.
 
@@ -20,10 +23,9 @@ use super::bilinear::{Bilinear, Maps};
 use super::map::Map;
 use super::method::{Fitting, Kept, Matcher, Method};
 use super::pls::PlsReport;
+use super::solver::{Solver, check_sigma};
 use crate::features::{Counts, Features, Featurizer, Response, no_training_clicks};
-use crate::linalg::{
-    Centring, Dense, Operator, Svd, SvdParams, randomised_svd_from, scale_columns,
-};
+use crate::linalg::{Centring, Dense, Operator, scale_columns};
 use crate::sparse::Csr;
 use crate::{Error, Result, Run};
 
@@ -56,13 +58,13 @@ pub struct LsiDt {
     pub seed: u64,
 }
 
-/// Parameters of LSI on queries and documents.
+/// Parameters of LSI on queries and documents. It learns from positive weights alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LsiQd {
     /// Latent dimensions.
     pub dim: usize,
-    /// What a number of clicks counts for.
+    /// What a number of clicks counts for; negative weights count for nothing.
     pub response: Response,
     /// Scores use Σ to this power: 0, 0.5 or 1.
     pub sigma: f64,
@@ -101,62 +103,6 @@ impl Default for LsiQd {
             seed: 1,
         }
     }
-}
-
-/// What the solver needs of the parameters that PLS and its relatives share.
-pub(super) struct Solver {
-    pub dim: usize,
-    pub tolerance: f64,
-    pub iterations: usize,
-    pub oversample: Option<usize>,
-    pub seed: u64,
-}
-
-impl Solver {
-    /// Refuses values that make no sense.
-    pub fn check(&self) -> Result<()> {
-        if self.dim == 0 {
-            return Err(Error::parameter("dim", self.dim, "1 or more"));
-        }
-        if !(self.tolerance.is_finite() && self.tolerance > 0.0) {
-            return Err(Error::parameter("tolerance", self.tolerance, "a finite number above 0"));
-        }
-        if self.iterations == 0 {
-            return Err(Error::parameter("iterations", self.iterations, "1 or more"));
-        }
-        Ok(())
-    }
-
-    /// The leading singular triplets of an operator.
-    pub fn solve(&self, operator: &Operator, run: &Run<'_>) -> Result<Svd> {
-        self.solve_from(operator, None, run)
-    }
-
-    /// The same, beginning with the columns of `start`.
-    pub fn solve_from(
-        &self,
-        operator: &Operator,
-        start: Option<&Dense>,
-        run: &Run<'_>,
-    ) -> Result<Svd> {
-        let defaults = SvdParams::of(self.dim);
-        let params = SvdParams {
-            oversample: self.oversample.unwrap_or(defaults.oversample),
-            tolerance: self.tolerance,
-            max_iterations: self.iterations,
-            seed: self.seed,
-            ..defaults
-        };
-        randomised_svd_from(operator, &params, start, run)
-    }
-}
-
-/// Refuses a power of Σ that makes no sense.
-pub(super) fn check_sigma(sigma: f64) -> Result<()> {
-    if !(sigma.is_finite() && sigma >= 0.0) {
-        return Err(Error::parameter("sigma", sigma, "a finite number, 0 or more"));
-    }
-    Ok(())
 }
 
 impl Method for LsiDt {
@@ -272,13 +218,22 @@ impl LsiQd {
         }
     }
 
-    /// Learns the images of queries and documents from the training clicks.
+    /// Learns the images of queries and documents from the training clicks above zero.
     pub fn fit(&self, counts: &Counts, run: &Run<'_>) -> Result<(Maps, PlsReport)> {
         self.check()?;
         if counts.clicks.nnz() == 0 {
             return Err(no_training_clicks());
         }
-        let r = counts.clicks.map(|_, _, clicks| self.response.of(clicks))?;
+        let r = positive(&counts.clicks, self.response)?;
+        if r.nnz() == 0 {
+            return Err(Error::Empty {
+                what:
+                    "no training click has a weight above zero, and lsi_qd learns from those alone"
+                        .into(),
+                advice: "train pls, rmls, square or ridge, which learn from negative weights, too"
+                    .into(),
+            });
+        }
         let (x, y) = (identity(counts.n_queries())?, identity(counts.n_docs())?);
         let operator = Operator::new(x, r, y, Centring::None)?;
         let mut svd = self.solver().solve(&operator, run)?;
@@ -292,6 +247,19 @@ impl LsiQd {
             Maps { l_x: below(counts.n_terms(), &svd.v), l_y: below(counts.n_terms(), &svd.u) };
         Ok((maps, report))
     }
+}
+
+/// The responses to the clicks above zero.
+fn positive(clicks: &Csr, response: Response) -> Result<Csr> {
+    let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+    for row in clicks.rows() {
+        for (doc, clicks) in row.iter().filter(|&(_, clicks)| clicks > 0.0) {
+            indices.push(doc);
+            values.push(response.of(clicks));
+        }
+        starts.push(indices.len() as u64);
+    }
+    Csr::new(clicks.n_cols(), starts, indices, values)
 }
 
 /// The n × n identity.

@@ -20,6 +20,7 @@ mod params;
 mod pls;
 mod ridge;
 mod rmls;
+mod solver;
 mod square;
 mod vsm;
 

@@ -13,6 +13,9 @@ use super::{
 use crate::features::{Counts, Features, Preparation};
 use crate::{Error, Result, Run};
 
+/// A name, one sentence about it, and the parameters it stands for.
+type Named = (&'static str, &'static str, fn() -> Params);
+
 /// Makes the closed set of methods from a line for each: its name, its struct, and one sentence.
 macro_rules! methods {
     ($($name:literal $method:ident $about:literal)*) => {
@@ -28,7 +31,7 @@ macro_rules! methods {
         }
 
         /// Every method by name, with one sentence about it.
-        const METHODS: &[(&str, &str, fn() -> Params)] =
+        const METHODS: &[Named] =
             &[$(($name, $about, || Params::$method($method::default()))),*];
 
         impl Params {
@@ -104,7 +107,7 @@ methods! {
 }
 
 /// Further names: methods with a parameter set.
-const PRESETS: [(&str, &str, fn() -> Params); 2] = [
+const PRESETS: [Named; 2] = [
     ("lm-dirichlet", "query likelihood with Dirichlet smoothing", || Params::Lm(Lm::default())),
     ("lm-jm", "query likelihood with Jelinek–Mercer smoothing", || {
         Params::Lm(Lm { smoothing: Smoothing::Jm, ..Lm::default() })

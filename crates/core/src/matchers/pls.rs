@@ -6,11 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::FitReport;
 use super::bilinear::{Bilinear, Maps};
-use super::lsi::{Solver, check_sigma};
 use super::method::{Fitting, Kept, Matcher, Method};
+use super::solver::{Solver, check_sigma};
 use crate::features::{Counts, Features, Featurizer, Negatives, Response, Weighted, Weighting};
-pub(crate) use crate::linalg::scale_columns;
-use crate::linalg::{Centring, Dense, Operator, Svd};
+use crate::linalg::{Centring, Dense, Operator, Svd, scale_columns};
 use crate::{Result, Run};
 
 /// Parameters of PLS.

@@ -120,6 +120,42 @@ fn clicks_agree_with_a_dense_svd() {
 }
 
 #[test]
+fn negative_clicks_are_no_part_of_what_is_factorised() {
+    let dir = tempfile::tempdir().unwrap();
+    let docs = [("a", "one"), ("b", "two"), ("c", "three"), ("d", "four")];
+    let queries = ["one", "two", "three", "four", "five"];
+    // The last document and the last query are disliked alone.
+    let signed: [[f32; 4]; 5] = [
+        [3.0, -4.0, 0.0, -1.0],
+        [-2.0, 5.0, 1.0, 0.0],
+        [0.0, -6.0, 2.0, -3.0],
+        [1.0, 2.0, -5.0, 0.0],
+        [-1.0, 0.0, -2.0, -4.0],
+    ];
+    let clicks: Vec<(u32, u32, f32)> = (0u32..)
+        .zip(&signed)
+        .flat_map(|(i, row)| (0u32..).zip(row).map(move |(j, &clicks)| (i, j, clicks)))
+        .filter(|&(_, _, clicks)| clicks != 0.0)
+        .collect();
+    let counts = counts(&dataset(&dir.path().join("d"), &docs, &queries, &clicks));
+    let full = [("dim", "4"), ("sigma", "1"), ("response", "raw"), ("tolerance", "1e-6")];
+    let matcher = fitted(&counts, &set("lsi_qd", &full));
+    for (i, row) in signed.iter().enumerate() {
+        let found = matcher.scores(&counts, &counts.query(i), None);
+        for (found, clicks) in found.iter().zip(row) {
+            assert!((found - clicks.max(0.0)).abs() < 1e-3, "{i}: {found} for {clicks}");
+        }
+    }
+
+    let disliked = dataset(&dir.path().join("n"), &docs, &queries, &[(0, 1, -2.0), (1, 1, -1.0)]);
+    let disliked = Counts::of(&disliked, &Preparation::default(), &Run::silent()).unwrap();
+    let Err(error) = small("lsi_qd").fit(&disliked, None, &Run::silent()) else {
+        panic!("lsi_qd learnt from dislikes alone")
+    };
+    assert!(error.to_string().contains("a weight above zero"), "{error}");
+}
+
+#[test]
 fn clicks_are_needed_where_they_are_all_there_is() {
     let dir = tempfile::tempdir().unwrap();
     let counts = counts(&dataset(&dir.path().join("d"), &[("a", "red apple")], &["apple"], &[]));
