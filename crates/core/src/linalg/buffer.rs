@@ -4,12 +4,18 @@
 //! A product gathers rows at random places. With pages of 4 KiB nearly every row needs a page
 //! table to be read first, which costs a third of the time; an allocator asks for no others.
 
+use std::fs::File;
+use std::io;
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 
 use memmap2::MmapMut;
+use rayon::prelude::*;
 
 use crate::{Error, Result};
+
+/// Numbers copied by one thread at a time.
+const COPIED: usize = 1 << 16;
 
 /// Zeros at first. The memory is taken from the system as it is written to, and given back when
 /// the buffer is dropped.
@@ -35,11 +41,55 @@ impl Buffer {
     /// `len` zeros in a file without a name in `folder`, which vanishes with the buffer.
     pub fn scratch(len: usize, folder: &Path) -> Result<Self> {
         let file = tempfile::tempfile_in(folder).map_err(Error::io("create in", folder))?;
-        file.set_len(bytes(len) as u64).map_err(Error::io("make room in", folder))?;
+        reserve(&file, bytes(len) as u64)
+            .map_err(Error::io("make room for a scratch file", folder))?;
         // SAFETY: the file has no name, so nobody else can change or shorten it.
         let map = unsafe { MmapMut::map_mut(&file) }.map_err(Error::io("map a file in", folder))?;
         Ok(Buffer { map, len })
     }
+
+    /// `len` zeros in memory, or in a scratch file in `folder` where one is given.
+    pub fn placed(len: usize, folder: Option<&Path>) -> Result<Self> {
+        match folder {
+            Some(folder) => Buffer::scratch(len, folder),
+            None => Buffer::zeros(len),
+        }
+    }
+
+    /// A copy in memory, or in a scratch file in `folder` where one is given.
+    pub fn copy(&self, folder: Option<&Path>) -> Result<Self> {
+        let mut copy = Buffer::placed(self.len, folder)?;
+        copy.par_chunks_mut(COPIED)
+            .zip(self.par_chunks(COPIED))
+            .for_each(|(to, from)| to.copy_from_slice(from));
+        Ok(copy)
+    }
+}
+
+/// Makes a new file `bytes` long and takes its blocks from the disk at once: a hole for which the
+/// disk has no room would end the process when it is written to.
+#[cfg(target_os = "linux")]
+fn reserve(file: &File, bytes: u64) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+
+    let len =
+        libc::off_t::try_from(bytes).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
+    loop {
+        // SAFETY: the descriptor is open as long as `file` is.
+        match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, len) } {
+            0 => return Ok(()),
+            libc::EINTR => {}
+            // The file system cannot reserve anything.
+            libc::EOPNOTSUPP | libc::EINVAL => return file.set_len(bytes),
+            error => return Err(io::Error::from_raw_os_error(error)),
+        }
+    }
+}
+
+/// Makes a new file `bytes` long.
+#[cfg(not(target_os = "linux"))]
+fn reserve(file: &File, bytes: u64) -> io::Result<()> {
+    file.set_len(bytes)
 }
 
 /// Nothing cannot be mapped, so the least is one number.
@@ -75,9 +125,36 @@ mod tests {
             assert!(buffer.iter().all(|&value| value == 0.0));
             buffer[4999] = 2.5;
             assert_eq!(buffer[4999], 2.5);
+            for place in [None, Some(folder.path())] {
+                assert_eq!(buffer.copy(place).unwrap()[..], buffer[..]);
+            }
         }
         assert!(Buffer::zeros(0).unwrap().is_empty());
         let error = Buffer::scratch(8, &folder.path().join("missing")).unwrap_err();
         assert!(error.to_string().contains("missing"), "{error}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_disk_gives_all_of_a_scratch_file_at_once_or_says_no() {
+        use std::os::unix::fs::MetadataExt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let file = tempfile::tempfile_in(folder.path()).unwrap();
+        reserve(&file, 3 << 20).unwrap();
+        let about = file.metadata().unwrap();
+        assert_eq!(about.len(), 3 << 20);
+        assert!(512 * about.blocks() >= 3 << 20, "{} blocks", about.blocks());
+
+        let refused = reserve(&File::open(folder.path()).unwrap(), 4096).unwrap_err();
+        assert_eq!(refused.raw_os_error(), Some(libc::EBADF));
+        assert_eq!(reserve(&file, u64::MAX).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        let full = io::Error::from_raw_os_error(libc::ENOSPC);
+        let error = Error::io("make room for a scratch file", folder.path())(full).to_string();
+        let named = folder.path().display().to_string();
+        assert!(
+            error.contains(&named) && error.contains("the disk or the quota is full"),
+            "{error}"
+        );
     }
 }

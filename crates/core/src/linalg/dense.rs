@@ -3,10 +3,13 @@
 //! Rows of latent vectors are read and written whole, so row-major is the order in which
 //! memory is used; a view of a few dozen columns keeps the scratch of a product small.
 
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
+use std::path::Path;
 
 use rayon::prelude::*;
 
+use super::Buffer;
+use crate::Result;
 use crate::random::Random;
 use crate::sparse::PANEL;
 
@@ -22,7 +25,48 @@ const LANES: usize = 16;
 pub struct Dense {
     n_rows: usize,
     n_cols: usize,
-    values: Vec<f32>,
+    values: Numbers,
+}
+
+/// Where the numbers of a matrix lie. A copy lies in memory.
+#[derive(Debug)]
+enum Numbers {
+    Memory(Vec<f32>),
+    File(Buffer),
+}
+
+impl Deref for Numbers {
+    type Target = [f32];
+
+    #[inline]
+    fn deref(&self) -> &[f32] {
+        match self {
+            Numbers::Memory(values) => values,
+            Numbers::File(values) => values,
+        }
+    }
+}
+
+impl DerefMut for Numbers {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [f32] {
+        match self {
+            Numbers::Memory(values) => values,
+            Numbers::File(values) => values,
+        }
+    }
+}
+
+impl Clone for Numbers {
+    fn clone(&self) -> Self {
+        Numbers::Memory(self.to_vec())
+    }
+}
+
+impl PartialEq for Numbers {
+    fn eq(&self, other: &Self) -> bool {
+        self[..] == other[..]
+    }
 }
 
 /// A range of columns of a [`Dense`], to read.
@@ -48,7 +92,19 @@ pub struct BlockMut<'a> {
 impl Dense {
     /// A matrix of zeros.
     pub fn zeros(n_rows: usize, n_cols: usize) -> Self {
-        Dense { n_rows, n_cols, values: vec![0.0; n_rows * n_cols] }
+        Dense { n_rows, n_cols, values: Numbers::Memory(vec![0.0; n_rows * n_cols]) }
+    }
+
+    /// A matrix of zeros in memory, or in a scratch file in `folder` where one is given.
+    pub fn placed(n_rows: usize, n_cols: usize, folder: Option<&Path>) -> Result<Self> {
+        let Some(folder) = folder else { return Ok(Dense::zeros(n_rows, n_cols)) };
+        let values = Numbers::File(Buffer::scratch(n_rows * n_cols, folder)?);
+        Ok(Dense { n_rows, n_cols, values })
+    }
+
+    /// Whether the numbers lie in a scratch file.
+    pub fn is_on_disk(&self) -> bool {
+        matches!(self.values, Numbers::File(_))
     }
 
     /// A matrix whose entry in row `i` and column `j` is `f(i, j)`.
@@ -109,7 +165,10 @@ impl Dense {
 
     /// All values, row after row, kept.
     pub fn into_values(self) -> Vec<f32> {
-        self.values
+        match self.values {
+            Numbers::Memory(values) => values,
+            Numbers::File(values) => values.to_vec(),
+        }
     }
 
     /// The matrix with these values, row after row.
@@ -118,7 +177,7 @@ impl Dense {
     /// If there are not `n_rows`·`n_cols` values.
     pub fn from_values(n_rows: usize, n_cols: usize, values: Vec<f32>) -> Self {
         assert_eq!(values.len(), n_rows * n_cols, "{n_rows} rows of {n_cols} values");
-        Dense { n_rows, n_cols, values }
+        Dense { n_rows, n_cols, values: Numbers::Memory(values) }
     }
 
     /// The columns `columns`, to read.
@@ -322,6 +381,18 @@ mod tests {
         for i in 1..3 {
             assert!((dot_f64(matrix.row(i), matrix.row(i)) - 4.0).abs() < 1e-6);
         }
+    }
+
+    #[test]
+    fn a_matrix_in_a_scratch_file_is_like_any_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let expected = Dense::gaussian(50, 7, 1);
+        let mut matrix = Dense::placed(50, 7, Some(folder.path())).unwrap();
+        assert_eq!(matrix, Dense::placed(50, 7, None).unwrap());
+        matrix.values_mut().copy_from_slice(expected.values());
+        assert_eq!(matrix, expected);
+        assert!(matrix.is_on_disk() && !matrix.clone().is_on_disk());
+        assert_eq!(matrix.into_values(), expected.into_values());
     }
 
     #[test]

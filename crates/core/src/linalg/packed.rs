@@ -18,7 +18,8 @@ pub const BLOCK: usize = 1024;
 /// A packed panel.
 #[derive(Debug)]
 pub struct Packed {
-    masks: Vec<u32>,
+    /// The bits of a u32 per row.
+    masks: Buffer,
     /// Where the values of each block of rows begin; one more entry than blocks.
     starts: Vec<u64>,
     values: Buffer,
@@ -32,17 +33,25 @@ pub fn packed_bytes(n_rows: usize, filled: u64) -> u64 {
 impl Packed {
     /// Packs what is not zero in `panel`.
     pub fn of(panel: &[f32]) -> Result<Self> {
-        let (rows, _) = panel.as_chunks::<PANEL>();
-        let masks: Vec<u32> = rows.par_iter().with_min_len(BLOCK).map(mask).collect();
-        let mut starts = vec![0u64];
-        for block in masks.chunks(BLOCK) {
-            let filled: u64 = block.iter().map(|mask| u64::from(mask.count_ones())).sum();
-            starts.push(starts[starts.len() - 1] + filled);
+        let (masks, starts) = masks_of(panel)?;
+        Packed::with_masks(panel, masks, starts)
+    }
+
+    /// The same if it saves at least a quarter of the room.
+    pub fn if_smaller(panel: &[f32]) -> Result<Option<Self>> {
+        let (masks, starts) = masks_of(panel)?;
+        if packed_bytes(masks.len(), starts[starts.len() - 1]) > 3 * panel.len() as u64 {
+            return Ok(None);
         }
+        Packed::with_masks(panel, masks, starts).map(Some)
+    }
+
+    fn with_masks(panel: &[f32], masks: Buffer, starts: Vec<u64>) -> Result<Self> {
+        let (rows, _) = panel.as_chunks::<PANEL>();
         let mut values = Buffer::zeros(starts[starts.len() - 1] as usize)?;
         blocks_mut(&starts, &mut values)
             .zip(rows.par_chunks(BLOCK))
-            .zip(masks.par_chunks(BLOCK))
+            .zip(bits(&masks).par_chunks(BLOCK))
             .for_each(|((values, rows), masks)| {
                 let mut values = values.iter_mut();
                 for (row, &mask) in rows.iter().zip(masks) {
@@ -65,7 +74,7 @@ impl Packed {
     /// Writes out the rows of block `block` of 1,024 rows alone.
     pub fn unpack_block(&self, block: usize, rows: &mut [Lane]) {
         let mut values = self.block(block).iter();
-        for (row, &mask) in rows.iter_mut().zip(&self.masks[block * BLOCK..]) {
+        for (row, &mask) in rows.iter_mut().zip(&bits(&self.masks)[block * BLOCK..]) {
             row.fill(0.0);
             columns(mask).zip(&mut values).for_each(|(column, &value)| row[column] = value);
         }
@@ -84,7 +93,7 @@ impl Packed {
         let Packed { masks, starts, values } = self;
         assert_eq!(about.len(), masks.len(), "one note per row");
         blocks_mut(starts, values)
-            .zip(masks.par_chunks(BLOCK))
+            .zip(bits(masks).par_chunks(BLOCK))
             .zip(about.par_chunks_mut(BLOCK))
             .for_each(|((mut values, masks), about)| {
                 for (mask, about) in masks.iter().zip(about) {
@@ -108,7 +117,8 @@ impl Packed {
         }
         let mut kept = Buffer::zeros(starts[starts.len() - 1] as usize)?;
         let (old, old_starts) = (&self.values, &self.starts);
-        blocks_mut(&starts, &mut kept).zip(self.masks.par_chunks_mut(BLOCK)).enumerate().for_each(
+        let masks = bytemuck::cast_slice_mut::<f32, u32>(&mut self.masks);
+        blocks_mut(&starts, &mut kept).zip(masks.par_chunks_mut(BLOCK)).enumerate().for_each(
             |(block, (kept, masks))| {
                 let mut old = old[old_starts[block] as usize..].iter();
                 let mut kept = kept.iter_mut();
@@ -131,21 +141,21 @@ impl Packed {
     /// Row `i`, zeros and all.
     pub fn row(&self, i: usize) -> Lane {
         let block = i / BLOCK;
-        let before: u32 = self.masks[block * BLOCK..i].iter().map(|mask| mask.count_ones()).sum();
+        let masks = bits(&self.masks);
+        let before: u32 = masks[block * BLOCK..i].iter().map(|mask| mask.count_ones()).sum();
         let values = self.values[self.starts[block] as usize + before as usize..].iter();
         let mut row = [0.0; PANEL];
-        columns(self.masks[i]).zip(values).for_each(|(column, &value)| row[column] = value);
+        columns(masks[i]).zip(values).for_each(|(column, &value)| row[column] = value);
         row
     }
 
-    /// A copy in memory, or in a scratch file in `folder` where one is given.
+    /// A copy in memory, or in scratch files in `folder` where one is given.
     pub fn copy(&self, folder: Option<&Path>) -> Result<Self> {
-        let mut values = match folder {
-            Some(folder) => Buffer::scratch(self.values.len(), folder)?,
-            None => Buffer::zeros(self.values.len())?,
-        };
-        values.copy_from_slice(&self.values);
-        Ok(Packed { masks: self.masks.clone(), starts: self.starts.clone(), values })
+        Ok(Packed {
+            masks: self.masks.copy(folder)?,
+            starts: self.starts.clone(),
+            values: self.values.copy(folder)?,
+        })
     }
 
     /// How many values are stored.
@@ -160,12 +170,33 @@ impl Packed {
 
     /// How many values each row of a block of 1,024 rows holds.
     pub fn filled_in_block(&self, block: usize) -> impl Iterator<Item = u32> + '_ {
-        self.masks[block * BLOCK..].iter().take(BLOCK).map(|mask| mask.count_ones())
+        bits(&self.masks)[block * BLOCK..].iter().take(BLOCK).map(|mask| mask.count_ones())
     }
 
     fn block(&self, block: usize) -> &[f32] {
         &self.values[self.starts[block] as usize..self.starts[block + 1] as usize]
     }
+}
+
+/// The masks of the rows of a panel, and where the values of each block of rows begin.
+fn masks_of(panel: &[f32]) -> Result<(Buffer, Vec<u64>)> {
+    let (rows, _) = panel.as_chunks::<PANEL>();
+    let mut masks = Buffer::zeros(rows.len())?;
+    let filled: Vec<u64> = bytemuck::cast_slice_mut::<f32, u32>(&mut masks)
+        .par_chunks_mut(BLOCK)
+        .zip(rows.par_chunks(BLOCK))
+        .map(|(masks, rows)| {
+            masks.iter_mut().zip(rows).for_each(|(place, row)| *place = mask(row));
+            masks.iter().map(|mask| u64::from(mask.count_ones())).sum()
+        })
+        .collect();
+    let mut starts = vec![0u64];
+    filled.iter().for_each(|filled| starts.push(starts[starts.len() - 1] + filled));
+    Ok((masks, starts))
+}
+
+fn bits(masks: &[f32]) -> &[u32] {
+    bytemuck::cast_slice(masks)
 }
 
 fn mask(row: &Lane) -> u32 {
@@ -222,6 +253,14 @@ mod tests {
                 if i < n_rows {
                     prop_assert_eq!(&packed.row(i)[..], &panel[i * PANEL..][..PANEL]);
                 }
+            }
+            let smaller = packed.bytes() <= 3 * panel.len() as u64;
+            prop_assert_eq!(Packed::if_smaller(&panel).unwrap().is_some(), smaller);
+            let folder = tempfile::tempdir().unwrap();
+            for place in [None, Some(folder.path())] {
+                back.fill(f32::NAN);
+                packed.copy(place).unwrap().unpack(&mut back);
+                prop_assert_eq!(&back, &panel);
             }
         }
 

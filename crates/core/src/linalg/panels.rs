@@ -11,7 +11,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::normals::NormalField;
-use super::packed::{BLOCK, Packed, packed_bytes};
+use super::packed::{BLOCK, Packed};
 use super::{Buffer, Dense};
 use crate::Result;
 use crate::sparse::{Csr, Lane, PANEL, Tasked, times_panel};
@@ -40,9 +40,12 @@ pub enum Panel {
 }
 
 impl Panel {
-    /// Whether packing a panel of `n_rows` with `filled` values saves at least a quarter.
-    pub fn packs(n_rows: usize, filled: u64) -> bool {
-        packed_bytes(n_rows, filled) <= 3 * (n_rows * PANEL) as u64
+    /// A panel of `values`, packed if that saves at least a quarter; then they are given back.
+    pub fn of(values: Buffer) -> Result<(Self, Option<Buffer>)> {
+        Ok(match Packed::if_smaller(&values)? {
+            Some(packed) => (Panel::Packed(packed), Some(values)),
+            None => (Panel::Dense(values), None),
+        })
     }
 }
 
@@ -79,6 +82,32 @@ impl Panels {
             let mut buffer = Buffer::zeros(matrix.n_rows() * PANEL)?;
             matrix.copy_to_panel(made.columns(p), &mut buffer);
             made.panels.push(Panel::Dense(buffer));
+        }
+        Ok(made)
+    }
+
+    /// The same numbers as `matrix`. Panels are packed as they are made, where that is smaller.
+    pub fn from_csr(matrix: &Csr) -> Result<Self> {
+        let mut made = Panels::new(matrix.n_rows(), matrix.n_cols());
+        let mut spare = None;
+        for p in 0..n_panels(matrix.n_cols()) {
+            let columns = made.columns(p);
+            let mut values = match spare.take() {
+                Some(buffer) => buffer,
+                None => Buffer::zeros(matrix.n_rows() * PANEL)?,
+            };
+            let (rows, _) = values.as_chunks_mut::<PANEL>();
+            rows.par_iter_mut().enumerate().with_min_len(ROWS_PER_TASK).for_each(|(i, out)| {
+                out.fill(0.0);
+                let row = matrix.row(i);
+                let before = |end: usize| row.indices.partition_point(|&c| (c as usize) < end);
+                for at in before(columns.start)..before(columns.end) {
+                    out[row.indices[at] as usize - columns.start] = row.values[at];
+                }
+            });
+            let panel;
+            (panel, spare) = Panel::of(values)?;
+            made.push(panel);
         }
         Ok(made)
     }
@@ -151,28 +180,61 @@ impl Panels {
     pub fn row_into(&self, i: usize, out: &mut [f32]) {
         assert_eq!(out.len(), self.n_cols, "one place per column");
         let scale = self.scale.as_ref().map_or(1.0, |scale| scale[i]);
-        for (p, (panel, out)) in self.panels.iter().zip(out.chunks_mut(PANEL)).enumerate() {
-            let row = match panel {
-                Panel::Dense(values) => values.as_chunks::<PANEL>().0[i],
-                Panel::Packed(packed) => packed.row(i),
-                Panel::Random(field) => field.lane(i, p, self.n_cols),
-            };
-            out.iter_mut().zip(row).for_each(|(out, value)| *out = value * scale);
+        for (p, out) in (0..self.panels.len()).zip(out.chunks_mut(PANEL)) {
+            out.iter_mut().zip(self.lane(p, i)).for_each(|(out, value)| *out = value * scale);
+        }
+    }
+
+    /// Row `i` of panel `p`, before it is scaled.
+    fn lane(&self, p: usize, i: usize) -> Lane {
+        match &self.panels[p] {
+            Panel::Dense(values) => values.as_chunks::<PANEL>().0[i],
+            Panel::Packed(packed) => packed.row(i),
+            Panel::Random(field) => field.lane(i, p, self.n_cols),
+        }
+    }
+
+    /// What `f` makes of every row, scaled, in their order.
+    pub fn map_rows<T: Send>(&self, f: impl Fn(&[f32]) -> T + Sync) -> Vec<T> {
+        (0..self.n_rows.div_ceil(BLOCK))
+            .into_par_iter()
+            .flat_map_iter(|block| {
+                let mut made = Vec::with_capacity(BLOCK);
+                let mut row = vec![0.0; self.n_cols];
+                let rows = self.rows_of_block(block);
+                for k in 0..BLOCK.min(self.n_rows - block * BLOCK) {
+                    self.scaled_row(&rows, block, k, &mut row);
+                    made.push(f(&row));
+                }
+                made
+            })
+            .collect()
+    }
+
+    /// Puts row `k` of the `rows` of a block together.
+    fn scaled_row(&self, rows: &[Vec<Lane>], block: usize, k: usize, out: &mut [f32]) {
+        let scale = self.scale.as_ref().map_or(1.0, |scale| scale[block * BLOCK + k]);
+        for (panel, out) in rows.iter().zip(out.chunks_mut(PANEL)) {
+            out.iter_mut().zip(panel[k]).for_each(|(out, value)| *out = value * scale);
         }
     }
 
     /// The matrix by rows, scaled.
     pub fn to_dense(&self) -> Result<Dense> {
-        let mut matrix = Dense::zeros(self.n_rows, self.n_cols);
-        let mut room = self.room()?;
-        for p in 0..self.panels.len() {
-            matrix.copy_from_panel(self.columns(p), self.panel(p, &mut room));
-        }
-        if let Some(scale) = &self.scale {
-            matrix.rows_mut().zip(scale).for_each(|(row, &scale)| {
-                row.iter_mut().for_each(|value| *value *= scale);
-            });
-        }
+        self.to_dense_in(None)
+    }
+
+    /// The matrix by rows, scaled, in memory or in a scratch file in `folder` where one is given.
+    /// Panels and rows are gone through in order, so either may lie in a file.
+    pub fn to_dense_in(&self, folder: Option<&Path>) -> Result<Dense> {
+        let mut matrix = Dense::placed(self.n_rows, self.n_cols, folder)?;
+        let n_cols = self.n_cols.max(1);
+        matrix.values_mut().par_chunks_mut(BLOCK * n_cols).enumerate().for_each(|(block, out)| {
+            let rows = self.rows_of_block(block);
+            for (k, out) in out.chunks_mut(n_cols).enumerate() {
+                self.scaled_row(&rows, block, k, out);
+            }
+        });
         Ok(matrix)
     }
 
@@ -272,15 +334,43 @@ impl Panels {
         Ok(images)
     }
 
+    /// The images of the rows `which` of `rows`, the same to the bit as [`Panels::images`] makes
+    /// them. Only what these rows meet is read, and no room for a whole panel is needed.
+    pub fn images_of(&self, rows: &Csr, which: &[u32]) -> Result<Dense> {
+        let chosen = || which.iter().map(|&i| rows.row(i as usize));
+        let mut met: Vec<u32> = chosen().flat_map(|row| row.indices).copied().collect();
+        met.sort_unstable();
+        met.dedup();
+        let (mut starts, mut indices, mut values) = (vec![0u64], Vec::new(), Vec::new());
+        for row in chosen() {
+            for (column, value) in row.iter() {
+                indices.push(met.partition_point(|&other| other < column) as u32);
+                let scale = self.scale.as_ref().map(|scale| scale[column as usize]);
+                values.push(scale.map_or(value, |scale| value * scale));
+            }
+            starts.push(indices.len() as u64);
+        }
+        let rows = Tasked::new(Csr::new(met.len(), starts, indices, values)?);
+        let mut images = Dense::zeros(which.len(), self.n_cols);
+        let (mut panel, mut out) = (vec![[0.0; PANEL]; met.len()], vec![0.0; which.len() * PANEL]);
+        for p in 0..self.panels.len() {
+            panel.iter_mut().zip(&met).for_each(|(row, &i)| *row = self.lane(p, i as usize));
+            times_panel(&rows, rows.matrix().values(), panel.as_flattened(), &mut out);
+            images.copy_from_panel(self.columns(p), &out);
+        }
+        Ok(images)
+    }
+
     /// How many numbers are not zero.
     pub fn filled(&self) -> u64 {
         let dense = |values: &[f32]| values.par_iter().filter(|&&v| v != 0.0).count() as u64;
         self.panels
             .iter()
-            .map(|panel| match panel {
+            .enumerate()
+            .map(|(p, panel)| match panel {
                 Panel::Dense(values) => dense(values),
                 Panel::Packed(packed) => packed.filled(),
-                Panel::Random(_) => 0,
+                Panel::Random(_) => (self.n_rows * self.columns(p).len()) as u64,
             })
             .sum::<u64>()
     }
@@ -306,16 +396,7 @@ impl Panels {
         let mut panels = Vec::with_capacity(self.panels.len());
         for panel in &self.panels {
             panels.push(match panel {
-                Panel::Dense(values) => {
-                    let mut copy = match folder {
-                        Some(folder) => Buffer::scratch(values.len(), folder)?,
-                        None => Buffer::zeros(values.len())?,
-                    };
-                    copy.par_chunks_mut(1 << 16)
-                        .zip(values.par_chunks(1 << 16))
-                        .for_each(|(to, from)| to.copy_from_slice(from));
-                    Panel::Dense(copy)
-                }
+                Panel::Dense(values) => Panel::Dense(values.copy(folder)?),
                 Panel::Packed(packed) => Panel::Packed(packed.copy(folder)?),
                 Panel::Random(field) => Panel::Random(field.clone()),
             });
@@ -355,7 +436,7 @@ mod tests {
         Naive::of_dense(&matrix).assert_close_sparse(&panels.to_csr().unwrap(), 1e-9);
         let folder = tempfile::tempdir().unwrap();
         for place in [None, Some(folder.path())] {
-            assert_eq!(panels.copy(place).unwrap().to_dense().unwrap(), matrix);
+            assert_eq!(panels.copy(place).unwrap().to_dense_in(place).unwrap(), matrix);
         }
     }
 
@@ -369,6 +450,7 @@ mod tests {
             Panels::random(3000, 45, 7, 2.0).row_into(i, &mut row);
             assert_eq!(row, drawn.row(i));
         }
+        assert_eq!(Panels::random(3000, 45, 7, 2.0).filled(), 135_000);
         assert_ne!(drawn, Panels::random(3000, 45, 8, 2.0).to_dense().unwrap());
         let sum: f64 = drawn.values().iter().map(|&v| f64::from(v)).sum();
         assert!((sum / 135_000.0).abs() < 0.01, "{sum}");
@@ -390,6 +472,22 @@ mod tests {
         assert_eq!(panels.to_csr().unwrap(), csr);
         assert_eq!(panels.filled(), csr.nnz() as u64);
         assert!(panels.bytes() < 4 * 2500 * 40);
+        assert_eq!(panels.map_rows(<[f32]>::to_vec).concat(), dense.values());
+    }
+
+    #[test]
+    fn a_sparse_matrix_has_the_panels_of_the_same_matrix_in_full() {
+        let mut full = Dense::gaussian(2500, 70, 3);
+        full.values_mut().iter_mut().for_each(|v| *v = if *v < 1.0 { 0.0 } else { *v });
+        // The middle panel is not worth packing.
+        full.rows_mut().for_each(|row| row[34..64].fill(1.0));
+        let full = Panels::from_dense(&full).unwrap();
+        let panels = Panels::from_csr(&full.to_csr().unwrap()).unwrap();
+        let (mut room, mut none) = (panels.room().unwrap(), full.room().unwrap());
+        for p in 0..3 {
+            assert_eq!(panels.panel(p, &mut room), full.panel(p, &mut none));
+        }
+        assert!(matches!(panels.panels[..], [Panel::Packed(_), Panel::Dense(_), Panel::Packed(_)]));
     }
 
     #[test]
@@ -400,6 +498,12 @@ mod tests {
         panels.set_scale((0..50).map(|i| 1.0 + i as f32).collect());
         let scaled = panels.to_dense().unwrap();
         let expected = Naive::of(&rows).times(&Naive::of_dense(&scaled));
-        expected.assert_close(&panels.images(&rows).unwrap(), 1e-4);
+        let images = panels.images(&rows).unwrap();
+        expected.assert_close(&images, 1e-4);
+        let some = panels.images_of(&rows, &[7, 3, 29, 7]).unwrap();
+        for (k, i) in [7, 3, 29, 7].into_iter().enumerate() {
+            assert_eq!(some.row(k), images.row(i));
+        }
+        assert_eq!(panels.images_of(&rows, &[]).unwrap(), Dense::zeros(0, 40));
     }
 }

@@ -5,6 +5,7 @@
 //! Σ_u Σ_v x_u·y_v·⟨l_xu, l_yv⟩, which is what an explanation shows.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use super::map::Map;
 use super::{Line, Matcher};
@@ -46,6 +47,16 @@ impl Maps {
 impl Bilinear {
     /// Puts learnt maps together with the counts they were learnt from.
     pub fn new(counts: &Counts, features: &Features, maps: Maps) -> Result<Self> {
+        Bilinear::placed(counts, features, maps, None)
+    }
+
+    /// The same with the images of the documents in a scratch file in `folder`, if it is given.
+    pub(super) fn placed(
+        counts: &Counts,
+        features: &Features,
+        maps: Maps,
+        folder: Option<&Path>,
+    ) -> Result<Self> {
         let featurizer = Featurizer::new(counts, features)?;
         let fits = (maps.l_x.n_rows(), maps.l_y.n_rows()) == (featurizer.d_x(), featurizer.d_y());
         if !fits || maps.l_x.n_cols() != maps.l_y.n_cols() {
@@ -62,7 +73,10 @@ impl Bilinear {
             });
         }
         let y = featurizer.docs(counts)?;
-        let images = matches!(maps.l_y, Map::Dense(_)).then(|| maps.l_y.images(&y));
+        let images = match &maps.l_y {
+            Map::Dense(_) => Some(maps.l_y.images_in(&y, folder)?),
+            Map::Sparse(_) => None,
+        };
         Ok(Bilinear { featurizer, maps, y, images, cosine: false })
     }
 

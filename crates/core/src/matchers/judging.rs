@@ -1,10 +1,16 @@
 //! What validation says of maps while they are learnt.
 
+use std::sync::OnceLock;
+
 use super::bilinear::image_of;
 use super::{Judge, Maps};
-use crate::linalg::{Panels, dot};
+use crate::linalg::{Dense, Panels, dot};
 use crate::sparse::{Csr, Row};
 use crate::{Result, Run};
+
+/// Documents whose images are made together, and the most entries they have unless it is one.
+const BLOCK_DOCS: usize = 256;
+const BLOCK_ENTRIES: usize = 1 << 15;
 
 /// What `judge` says of a pair of maps.
 pub(super) fn judge_maps(judge: &Judge<'_>, x: &Csr, y: &Csr, maps: &Maps) -> f64 {
@@ -17,7 +23,7 @@ pub(super) fn judge_maps(judge: &Judge<'_>, x: &Csr, y: &Csr, maps: &Maps) -> f6
 }
 
 /// What `judge` says of a pair of maps while they are made. Where there is no room for the
-/// images of all documents, each is made when it is asked for.
+/// images of all documents, those that are asked for are made block by block, to the same bits.
 pub(super) fn judge_panels(
     judge: &Judge<'_>,
     x: &Csr,
@@ -26,25 +32,65 @@ pub(super) fn judge_panels(
     l_y: &Panels,
     run: &Run<'_>,
 ) -> Result<f64> {
-    let dim = l_x.n_cols();
-    let image = |row: Row<'_>, map: &Panels| {
-        let (mut image, mut feature) = (vec![0.0f32; dim], vec![0.0f32; dim]);
+    let bytes = 4 * (y.n_rows() * l_y.n_cols()) as u64;
+    let docs = if 2 * bytes <= run.memory_left() { Some(l_y.images(y)?) } else { None };
+    judge_images(judge, (x, l_x), (y, l_y), docs.as_ref())
+}
+
+/// The same with the images of all documents, or without.
+fn judge_images(
+    judge: &Judge<'_>,
+    (x, l_x): (&Csr, &Panels),
+    (y, l_y): (&Csr, &Panels),
+    docs: Option<&Dense>,
+) -> Result<f64> {
+    let image = |row: Row<'_>| {
+        let (mut image, mut feature) = (vec![0.0f32; l_x.n_cols()], vec![0.0f32; l_x.n_cols()]);
         for (v, value) in row.iter() {
-            map.row_into(v as usize, &mut feature);
+            l_x.row_into(v as usize, &mut feature);
             image.iter_mut().zip(&feature).for_each(|(sum, &entry)| *sum += value * entry);
         }
         image
     };
-    let bytes = 4 * (y.n_rows() * dim) as u64;
-    let docs = if 2 * bytes <= run.memory_left() { Some(l_y.images(y)?) } else { None };
-    Ok(judge(&|query, candidates| {
-        let query = image(x.row(query as usize), l_x);
-        let score = |doc: usize| match &docs {
-            Some(docs) => dot(&query, docs.row(doc)),
-            None => dot(&query, &image(y.row(doc), l_y)),
+    let all: Vec<u32> = if docs.is_some() { Vec::new() } else { (0..y.n_rows() as u32).collect() };
+    // A judge wants scores; what goes wrong meanwhile waits until it has done.
+    let failed = OnceLock::new();
+    let value = judge(&|query, candidates| {
+        let query = image(x.row(query as usize));
+        match docs {
+            Some(docs) => {
+                scores_of(candidates, y.n_rows(), |doc: usize| dot(&query, docs.row(doc)))
+            }
+            None => {
+                let candidates = candidates.unwrap_or(&all);
+                in_blocks(&query, y, l_y, candidates).unwrap_or_else(|error| {
+                    failed.get_or_init(|| error);
+                    vec![0.0; candidates.len()]
+                })
+            }
+        }
+    });
+    match failed.into_inner() {
+        Some(error) => Err(error),
+        None => Ok(value),
+    }
+}
+
+/// The score of every candidate, whose images are made and forgotten block by block.
+fn in_blocks(query: &[f32], y: &Csr, l_y: &Panels, candidates: &[u32]) -> Result<Vec<f32>> {
+    let mut scores = Vec::with_capacity(candidates.len());
+    while scores.len() < candidates.len() {
+        let rest = &candidates[scores.len()..];
+        let mut entries = 0;
+        let fits = |&&doc: &&u32| {
+            entries += y.row(doc as usize).len();
+            entries <= BLOCK_ENTRIES
         };
-        scores_of(candidates, y.n_rows(), score)
-    }))
+        let n = rest.iter().take(BLOCK_DOCS).take_while(fits).count().max(1);
+        let images = l_y.images_of(y, &rest[..n])?;
+        scores.extend((0..n).map(|k| dot(query, images.row(k))));
+    }
+    Ok(scores)
 }
 
 /// The score of every candidate: of all `n_docs` documents for `None`.
@@ -52,5 +98,64 @@ fn scores_of(candidates: Option<&[u32]>, n_docs: usize, score: impl Fn(usize) ->
     match candidates {
         Some(candidates) => candidates.iter().map(|&doc| score(doc as usize)).collect(),
         None => (0..n_docs).map(score).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::linalg::oracle::random_csr;
+
+    /// Documents of some entries, of some thousands, and of more than a product sums in one go.
+    fn documents() -> Csr {
+        let of = |doc: u32| match doc {
+            5 => 20_000,
+            9 => 3000,
+            _ => doc % 40,
+        };
+        let entries = |doc: u32| (0..of(doc)).map(move |k| (doc, k, 1.0 / (1 + doc + k) as f32));
+        Csr::from_triplets(700, 20_000, (0..700).flat_map(entries).collect()).unwrap()
+    }
+
+    #[test]
+    fn scores_are_the_same_with_and_without_images_of_all_documents() {
+        let (x, y) = (random_csr(6, 50, 5, 1), documents());
+        let drawn = Panels::random(20_000, 40, 2, 1.5);
+        let mut sparse = drawn.to_dense().unwrap();
+        sparse.values_mut().iter_mut().for_each(|v| *v = if *v < 0.2 { 0.0 } else { *v });
+        let packed = Panels::from_dense(&sparse).unwrap().to_csr().unwrap();
+        let mut packed = Panels::from_csr(&packed).unwrap();
+        assert!(packed.bytes() < 4 * 20_000 * 40);
+        packed.set_scale((0..20_000).map(|i| 0.3 + i as f32).collect());
+        let dense = Panels::from_dense(&sparse).unwrap();
+        let l_x = Panels::random(50, 40, 3, 1.0);
+        for l_y in [drawn, packed, dense] {
+            let scores = |docs: Option<&Dense>| {
+                let found = Mutex::new(Vec::new());
+                let judge: &Judge<'_> = &|score| {
+                    for query in 0..6 {
+                        let mut found = found.lock().unwrap();
+                        found.push(score(query, None));
+                        found.push(score(query, Some(&[9, 3, 5, 699, 5])));
+                    }
+                    0.5
+                };
+                assert_eq!(judge_images(judge, (&x, &l_x), (&y, &l_y), docs).unwrap(), 0.5);
+                found.into_inner().unwrap()
+            };
+            assert_eq!(scores(None), scores(Some(&l_y.images(&y).unwrap())));
+        }
+    }
+
+    #[test]
+    fn what_goes_wrong_while_images_are_made_is_said() {
+        let (x, y) = (random_csr(2, 50, 5, 1), documents());
+        let l_x = Panels::random(50, 40, 3, 1.0);
+        let mut l_y = Panels::random(20_000, 40, 2, 1.5);
+        l_y.set_scale(vec![f32::NAN; 20_000]);
+        let judge: &Judge<'_> = &|score| f64::from(score(0, None)[0]);
+        assert!(judge_images(judge, (&x, &l_x), (&y, &l_y), None).is_err());
     }
 }

@@ -2,6 +2,7 @@
 //! left less than half of it.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use crate::file::{Tensors, TensorsWriter};
 use crate::linalg::{Dense, Panels, dot};
@@ -25,13 +26,13 @@ impl From<Dense> for Map {
 
 impl Map {
     /// The map that a trainer made panel by panel. An entry of a sparse row takes eight bytes, one
-    /// of a dense row four.
-    pub fn of(panels: &Panels) -> Result<Self> {
+    /// of a dense row four; dense rows lie in a scratch file in `folder` where one is given.
+    pub fn of(panels: &Panels, folder: Option<&Path>) -> Result<Self> {
         let all = (panels.n_rows() * panels.n_cols()) as u64;
         Ok(if 2 * panels.filled() < all {
             Map::Sparse(panels.to_csr()?)
         } else {
-            Map::Dense(panels.to_dense()?)
+            Map::Dense(panels.to_dense_in(folder)?)
         })
     }
 
@@ -120,6 +121,18 @@ impl Map {
     /// The images of sparse rows of features.
     pub fn images(&self, rows: &Csr) -> Dense {
         let mut images = Dense::zeros(rows.n_rows(), self.n_cols());
+        self.images_into(rows, &mut images);
+        images
+    }
+
+    /// The same in memory, or in a scratch file in `folder` where one is given.
+    pub fn images_in(&self, rows: &Csr, folder: Option<&Path>) -> Result<Dense> {
+        let mut images = Dense::placed(rows.n_rows(), self.n_cols(), folder)?;
+        self.images_into(rows, &mut images);
+        Ok(images)
+    }
+
+    fn images_into(&self, rows: &Csr, images: &mut Dense) {
         match self {
             Map::Dense(map) => {
                 let all = 0..map.n_cols();
@@ -132,7 +145,14 @@ impl Map {
                 });
             }
         }
-        images
+    }
+
+    /// The map panel by panel, for a trainer that goes on from it.
+    pub fn into_panels(self) -> Result<Panels> {
+        match self {
+            Map::Dense(map) => Panels::from_dense(&map),
+            Map::Sparse(map) => Panels::from_csr(&map),
+        }
     }
 
     /// Every number of it.
@@ -188,6 +208,14 @@ mod tests {
         assert_eq!(sparse.filled(), dense.filled());
         let rows = random_csr(7, 40, 5, 2);
         Naive::of_dense(&dense.images(&rows)).assert_close(&sparse.images(&rows), 1e-5);
+        let folder = tempfile::tempdir().unwrap();
+        for map in [&sparse, &dense] {
+            let images = map.images_in(&rows, Some(folder.path())).unwrap();
+            assert!(images.is_on_disk());
+            assert_eq!(images, map.images(&rows));
+            let panels = map.clone().into_panels().unwrap();
+            assert_eq!(panels.to_dense().unwrap(), map.clone().into_dense());
+        }
         let (sparse, dense) = (sparse.with_zero_rows(3).unwrap(), dense.with_zero_rows(3).unwrap());
         assert_eq!((sparse.n_rows(), dense.n_rows()), (43, 43));
         assert_eq!(sparse.row(42), dense.row(42));
@@ -197,11 +225,13 @@ mod tests {
     fn a_map_is_sparse_where_less_than_half_is_left() {
         let full = Dense::gaussian(30, 8, 1);
         let panels = Panels::from_dense(&full).unwrap();
-        assert_eq!(Map::of(&panels).unwrap(), Map::Dense(full));
+        assert_eq!(Map::of(&panels, None).unwrap(), Map::Dense(full));
+        let drawn = Panels::random(30, 8, 1, 1.0);
+        assert_eq!(Map::of(&drawn, None).unwrap(), Map::Dense(drawn.to_dense().unwrap()));
         let few = full_csr(&Naive::from_fn(30, 8, |i, j| f64::from(u8::from(i % 8 == j))));
         let few = Dense::from_fn(30, 8, |i, j| few.row(i).get(j as u32));
         let panels = Panels::from_dense(&few).unwrap();
-        let Map::Sparse(map) = Map::of(&panels).unwrap() else { panic!("it is dense") };
+        let Map::Sparse(map) = Map::of(&panels, None).unwrap() else { panic!("it is dense") };
         assert_eq!(map.nnz(), 30);
     }
 }

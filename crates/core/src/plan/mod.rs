@@ -280,10 +280,28 @@ impl Shape {
         // An entry of a sparse row takes eight bytes, one of a dense row four.
         let rows = |d: u64| (d * self.dim) as f64 * share.map_or(4.0, |share| 8.0 * share);
         let larger = rows(self.d_x.max(self.d_y)) as u64;
-        let panels = if on_disk { 0 } else { maps };
-        phases.push(vec![("maps L_x and L_y", panels), ("the rows of one of them", larger)]);
         let kept = rows(self.d_x + self.d_y) as u64;
-        phases.push(if share.is_some() { vec![("maps", kept)] } else { self.fitted(kept) });
+        // Maps in scratch files stay there until they are written to the model; so do the images
+        // of the documents, if memory cannot hold them.
+        if on_disk {
+            scratch = scratch.max(maps + larger);
+        } else {
+            phases.push(vec![("maps L_x and L_y", maps), ("the rows of one of them", larger)]);
+        }
+        if share.is_some() {
+            phases.push(vec![("maps", kept)]);
+        } else {
+            let mut fitted = self.fitted(kept);
+            if on_disk {
+                fitted.remove(0);
+                let (images, (_, bytes)) = (self.n_docs * self.dim * 4, fitted[0]);
+                if PROGRAM + self.counts() + bytes > limit {
+                    fitted[0] = ("features of the documents", bytes - images);
+                    scratch = scratch.max(kept + images);
+                }
+            }
+            phases.push(fitted);
+        }
         let disk = self.counts() + kept;
         let sweeps = rmls.sweeps as u64;
         let seconds = rates.map(|rates| {

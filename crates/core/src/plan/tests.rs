@@ -92,6 +92,11 @@ fn scratch_files_are_planned_where_memory_ends() {
     let (tight, small) = (plan(ample.total / 2), plan(1 << 30));
     assert_eq!((tight.scratch, small.scratch), (maps, 2 * maps));
     assert!(tight.total < ample.total && small.total < tight.total);
+    small.check(1 << 30).unwrap();
+    assert!(small.lines.iter().any(|(what, _)| what.contains("images")), "{small}");
+    let least = plan(400 << 20);
+    least.check(400 << 20).unwrap();
+    assert!(!least.lines.iter().any(|(what, _)| what.contains("images")), "{least}");
     assert!(tight.to_string().contains("of scratch files while it runs"), "{tight}");
 }
 

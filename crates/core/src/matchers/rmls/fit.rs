@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use rayon::prelude::*;
-
 use super::half::{Sums, Workshop};
 use super::{INIT, Penalty, Rmls, RmlsReport, RmlsStep, START, Start, Validate};
 use crate::linalg::{
@@ -102,10 +100,12 @@ pub(super) fn fit_in(
     drop(workshop);
     drop(operator);
     let Pair { x, y } = kept.unwrap_or(pair);
-    // One side after the other, so that only one is there twice.
-    let l_x = Map::of(&x)?;
+    // One side after the other, so that only one is there twice. What did not fit into memory
+    // stays out of it until it is written to the model.
+    let folder = room.maps_on_disk.then_some(scratch.as_path());
+    let l_x = Map::of(&x, folder)?;
     drop(x);
-    let l_y = Map::of(&y)?;
+    let l_y = Map::of(&y, folder)?;
     Ok((Maps { l_x, l_y }, report))
 }
 
@@ -214,10 +214,9 @@ impl Fit<'_, '_> {
 
     /// Earlier maps are the first step, as they are.
     fn describe_init(&mut self, maps: Maps) -> Result<Pair> {
-        let x = Panels::from_dense(&maps.l_x.into_dense())?;
-        let y = Panels::from_dense(&maps.l_y.into_dense())?;
+        let (x, y) = (maps.l_x.into_panels()?, maps.l_y.into_panels()?);
         if self.params.penalty == Penalty::Absolute {
-            self.penalties = (self.params.beta * l1(&x), self.params.gamma * l1(&y));
+            self.penalties = self.absolute_penalties(&x, &y);
         }
         self.sample(Side::X, &x, share(x.filled(), &x));
         self.sample(Side::Y, &y, share(y.filled(), &y));
@@ -239,7 +238,11 @@ impl Fit<'_, '_> {
         drop(svd.u);
         let (x, sums_x) = self.workshop.scale_start(Side::X, x)?;
         let (y, sums_y) = self.workshop.scale_start(Side::Y, y)?;
-        self.penalties = (sums_x.penalty, sums_y.penalty);
+        // An absolute penalty has not shaped the start, and counts all the same.
+        self.penalties = match params.penalty {
+            Penalty::Absolute => self.absolute_penalties(&x, &y),
+            _ => (sums_x.penalty, sums_y.penalty),
+        };
         self.sample(Side::X, &x, share(sums_x.filled, &x));
         self.sample(Side::Y, &y, share(sums_y.filled, &y));
         let pair = Pair { x, y };
@@ -256,6 +259,11 @@ impl Fit<'_, '_> {
         let panels = Panels::from_dense(&from)?;
         drop(from);
         self.sweep_on(pair, Some(panels), run)
+    }
+
+    /// β Σ|l_xu|₁ and γ Σ|l_yv|₁ of maps that no half-sweep has summed up.
+    fn absolute_penalties(&self, x: &Panels, y: &Panels) -> (f64, f64) {
+        (self.params.beta * l1(x), self.params.gamma * l1(y))
     }
 
     /// Sweeps on from `pair`; the very first L_x is made from `from`, if given, instead of L_y.
@@ -461,13 +469,7 @@ impl Fit<'_, '_> {
 
 /// Σ_i |l_i|₁, the rows in order.
 fn l1(map: &Panels) -> f64 {
-    let of_row = |row: &mut Vec<f32>, i: usize| {
-        map.row_into(i, row);
-        super::row::l1(row)
-    };
-    let rows: Vec<f64> =
-        (0..map.n_rows()).into_par_iter().map_init(|| vec![0.0; map.n_cols()], of_row).collect();
-    rows.into_iter().sum()
+    map.map_rows(super::row::l1).into_iter().sum()
 }
 
 fn share(filled: u64, map: &Panels) -> f64 {

@@ -82,7 +82,7 @@ impl Workshop<'_> {
             let b = source.panel(p, &mut room);
             let mut out = match (old.next(), spare.take()) {
                 (Some(Panel::Dense(buffer)), _) | (_, Some(buffer)) => buffer,
-                _ => self.fresh(n_rows * PANEL)?,
+                _ => Buffer::placed(n_rows * PANEL, self.on_disk)?,
             };
             let scratch = &mut self.scratch;
             // Without a penalty a row has little to say, and the loop is bound by how little it does.
@@ -99,14 +99,9 @@ impl Workshop<'_> {
                 };
                 self.operator.times_panel(&first, b, scratch, &mut out, &mut rows, thresholded);
             }
-            let filled = if rule.sparse { count(&out) } else { u64::MAX };
-            made.push(if rule.sparse && Panel::packs(n_rows, filled) {
-                let packed = Packed::of(&out)?;
-                spare = Some(out);
-                Panel::Packed(packed)
-            } else {
-                Panel::Dense(out)
-            });
+            let panel;
+            (panel, spare) = if rule.sparse { Panel::of(out)? } else { (Panel::Dense(out), None) };
+            made.push(panel);
             self.check_room(&made, source, p + 1)?;
         }
         // The norm is at least the largest entry, and all of a row is filled or none.
@@ -157,13 +152,6 @@ impl Workshop<'_> {
         }
         let scale = |u: usize| l_x.scale().map_or(1.0, |scale| f64::from(scale[u]));
         Ok(sums.iter().enumerate().map(|(u, sum)| sum * scale(u)).sum())
-    }
-
-    fn fresh(&self, len: usize) -> Result<Buffer> {
-        match self.on_disk {
-            Some(folder) => Buffer::scratch(len, folder),
-            None => Buffer::zeros(len),
-        }
     }
 
     /// Stops a fit whose penalty leaves more than memory holds, before the system does.
@@ -309,7 +297,6 @@ fn prune(made: &mut Panels, rule: &Rule, rows: &mut [RowSums]) -> Result<()> {
         row::threshold(values, rule.share * row.largest);
         rule.add(values, row);
     };
-    let n_rows = made.n_rows();
     for panel in made.panels_mut() {
         match panel {
             Panel::Packed(packed) => packed.update(rows, prune)?,
@@ -320,8 +307,8 @@ fn prune(made: &mut Panels, rule: &Rule, rows: &mut [RowSums]) -> Result<()> {
                     .zip(&mut *rows)
                     .with_min_len(BLOCK)
                     .for_each(|(lane, row)| prune(lane, row));
-                if Panel::packs(n_rows, count(values)) {
-                    *panel = Panel::Packed(Packed::of(values)?);
+                if let Some(packed) = Packed::if_smaller(values)? {
+                    *panel = Panel::Packed(packed);
                 }
             }
             Panel::Random(_) => {}
@@ -361,9 +348,4 @@ fn bound(made: &mut Panels, rule: &Rule, rows: &mut [RowSums]) {
             }
         }
     });
-}
-
-fn count(values: &[f32]) -> u64 {
-    let filled = |values: &[f32]| values.iter().filter(|&&value| value != 0.0).count() as u64;
-    values.par_chunks(1 << 15).map(filled).sum()
 }

@@ -272,7 +272,13 @@ impl Method for Rmls {
             }
             None => self.fit_from(data, init, run, None)?,
         };
-        Ok((Box::new(Bilinear::new(counts, &self.features, maps)?), FitReport::Rmls(report)))
+        // The maps may lie in scratch files by now; the images of the documents follow them there
+        // if memory has no room for them.
+        let images = 4 * (counts.n_docs() * self.dim) as u64;
+        let scratch = run.scratch();
+        let folder = (images > run.memory_left()).then_some(scratch.as_path());
+        let matcher = Bilinear::placed(counts, &self.features, maps, folder)?;
+        Ok((Box::new(matcher), FitReport::Rmls(report)))
     }
 
     fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {

@@ -1,5 +1,7 @@
 //! The sweeps against the formula in plain loops, however the maps are kept.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::bytes::{dense_bytes, scratch_bytes};
 use super::fit::{Room, fit_in};
 use super::*;
@@ -141,7 +143,11 @@ fn where_the_maps_lie_does_not_change_a_bit() {
         let expected = fit(IN_MEMORY);
         assert_eq!(expected.1.best, 2);
         let maps_on_disk = penalty == Penalty::None;
-        assert_eq!(fit(Room { maps_on_disk, best_on_disk: true, ..IN_MEMORY }), expected);
+        let found = fit(Room { maps_on_disk, best_on_disk: true, ..IN_MEMORY });
+        assert_eq!(found, expected);
+        for map in [found.0.l_x, found.0.l_y] {
+            assert_eq!(matches!(&map, Map::Dense(map) if map.is_on_disk()), maps_on_disk);
+        }
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "scratch files are left");
 }
@@ -176,5 +182,73 @@ fn the_place_of_the_maps_follows_from_the_memory() {
             message.contains("not enough memory") && message.contains("--max-memory"),
             "{message}"
         );
+    }
+}
+
+#[test]
+fn a_fit_stopped_in_a_half_sweep_leaves_no_scratch_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let params = Rmls { sweeps: 4, patience: 9, ..params(Penalty::None) };
+    let room = Room { maps_on_disk: true, best_on_disk: true, ..IN_MEMORY };
+    // A half-sweep asks before it begins and at each of its three panels; this is inside the
+    // first of the second sweep, when maps and a copy of the best lie in files.
+    let asked = AtomicUsize::new(0);
+    let cancelled = || asked.fetch_add(1, Ordering::Relaxed) >= 2 * 4 + 2;
+    let run = Run::new(&|_| {}, &cancelled).with_scratch(folder.path());
+    let mut calls = 0;
+    let mut validate = |_: &Panels, _: &Panels| {
+        calls += 1;
+        Ok(0.5)
+    };
+    let error = fit_in(room, &params, operator(), None, Some(&mut validate), &run).err().unwrap();
+    assert!(matches!(error, Error::Cancelled), "{error}");
+    assert_eq!((calls, asked.into_inner()), (2, 11));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "scratch files are left");
+}
+
+#[test]
+fn the_objective_of_a_spectral_start_counts_an_absolute_penalty() {
+    let (x, r, y) = matrices();
+    let c = Naive::of(&explicit_c(&x, &r, &y).unwrap());
+    let params = Rmls {
+        dim: 5,
+        sweeps: 1,
+        start: Start::Spectral,
+        beta: 0.03,
+        gamma: 3.0,
+        ..params(Penalty::Absolute)
+    };
+    let mut seen = Vec::new();
+    let mut validate = |l_x: &Panels, l_y: &Panels| {
+        seen.push([l_x.to_dense()?, l_y.to_dense()?].map(|map| Naive::of_dense(&map)));
+        Ok(seen.len() as f64)
+    };
+    let run = Run::silent();
+    let (_, report) =
+        fit_in(IN_MEMORY, &params, operator(), None, Some(&mut validate), &run).unwrap();
+    assert_eq!(report.steps.len(), 3);
+    for (step, [l_x, l_y]) in report.steps.iter().zip(&seen) {
+        let omega = c.times(l_y);
+        let trace: f64 = omega.values.iter().zip(&l_x.values).map(|(w, l)| w * l).sum();
+        let l1 = |map: &Naive| map.values.iter().map(|l| l.abs()).sum::<f64>();
+        let (beta, gamma) = (params.beta * l1(l_x), params.gamma * l1(l_y));
+        let (found, expected) = (step.objective, trace - beta - gamma);
+        assert!((found - expected).abs() < 1e-5 * trace, "{}: {found} {expected}", step.step);
+        assert!(beta.min(gamma) > 1e-4 * trace, "penalties that cannot be seen: {beta} {gamma}");
+    }
+}
+
+#[test]
+fn going_on_from_a_sparse_model_does_as_from_the_same_numbers_in_full() {
+    let absolute = Rmls { beta: 1.5, gamma: 3.0, ..params(Penalty::Absolute) };
+    for params in [params(Penalty::Relative), absolute] {
+        let fit = |init: Option<Maps>| {
+            fit_in(IN_MEMORY, &params, operator(), init, None, &Run::silent()).unwrap()
+        };
+        let (maps, _) = fit(None);
+        assert!(matches!((&maps.l_x, &maps.l_y), (Map::Sparse(_), Map::Sparse(_))));
+        let full = |map: &Map| Map::Dense(map.clone().into_dense());
+        let dense = Maps { l_x: full(&maps.l_x), l_y: full(&maps.l_y) };
+        assert_eq!(fit(Some(maps)), fit(Some(dense)));
     }
 }
