@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Buffer, Dense};
 use crate::sparse::{
-    Csr, Lane, PANEL, Tasked, check_shapes, explicit_c, nnz_of_product3_up_to, times_panel,
+    Csr, Lane, PANEL, Tasked, check_shapes, finite_c, nnz_of_product3_up_to, times_panel,
 };
 use crate::{Error, Result};
 
@@ -183,7 +183,7 @@ impl Operator {
             nnz_r: r.nnz(),
         };
         // An entry of C may overflow: then the products say so, and where.
-        let c = if way.explicit { explicit_c(&x, &r, &y).ok() } else { None };
+        let c = if way.explicit { finite_c(&x_t, &r, &y)? } else { None };
         let way = Way { explicit: c.is_some(), ..way };
         let form = match c {
             Some(c) => {
@@ -481,6 +481,12 @@ mod tests {
         let ((a, b), (c, d)) = (products(&chosen, 40), products(&factors, 40));
         Naive::of_dense(&a).assert_close(&c, 1e-4);
         Naive::of_dense(&b).assert_close(&d, 1e-4);
+        // Where an entry of C is too large, the products go through its factors.
+        let big = |csr: Csr| csr.map(|_, _, _| 1e20).unwrap();
+        let (x, r, y) =
+            (random_csr(300, 40, 12, 1), random_csr(300, 5, 1, 2), random_csr(5, 3, 1, 3));
+        let way = Operator::new(big(x), big(r), big(y), Centring::None).unwrap().way();
+        assert!(!way.explicit && way.c.is_some(), "{way}");
         let wide = Operator::new(
             random_csr(50, 200, 9, 4),
             random_csr(50, 60, 3, 5),

@@ -11,5 +11,5 @@ const SEGMENT: usize = 512;
 
 pub use csr::{Csr, Row};
 pub(crate) use panel::{Lane, PANEL, Tasked, times_panel};
-pub(crate) use product::check_shapes;
+pub(crate) use product::{check_shapes, finite_c};
 pub use product::{csr_times_dense, explicit_c, nnz_of_product3, nnz_of_product3_up_to};

@@ -138,9 +138,23 @@ pub fn nnz_of_product3_up_to(x_t: &Csr, r: &Csr, y: &Csr, most: u64) -> Option<u
 pub fn explicit_c(x: &Csr, r: &Csr, y: &Csr) -> Result<Csr> {
     check_shapes(x, r, y)?;
     let x_t = x.transpose();
+    join(y.n_cols(), x_t.n_rows(), rows_of_c(&x_t, r, y))
+}
+
+/// The same from Xᵀ, for matrices that belong together; nothing if an entry is too large for its
+/// 32 bits.
+pub(crate) fn finite_c(x_t: &Csr, r: &Csr, y: &Csr) -> Result<Option<Csr>> {
+    let rows = rows_of_c(x_t, r, y);
+    if rows.iter().any(|block| block.values.iter().any(|value| !value.is_finite())) {
+        return Ok(None);
+    }
+    join(y.n_cols(), x_t.n_rows(), rows).map(Some)
+}
+
+fn rows_of_c(x_t: &Csr, r: &Csr, y: &Csr) -> Vec<RowBlock> {
     let rows_per_block = x_t.n_rows().div_ceil(256).max(16);
     let n_blocks = x_t.n_rows().div_ceil(rows_per_block);
-    let blocks: Vec<RowBlock> = (0..n_blocks)
+    (0..n_blocks)
         .into_par_iter()
         .map_init(
             || (Sums::new(r.n_cols()), Sums::new(y.n_cols())),
@@ -155,8 +169,7 @@ pub fn explicit_c(x: &Csr, r: &Csr, y: &Csr) -> Result<Csr> {
                 rows
             },
         )
-        .collect();
-    join(y.n_cols(), x_t.n_rows(), blocks)
+        .collect()
 }
 
 /// Refuses matrices that do not belong together, and says which axis is which.
