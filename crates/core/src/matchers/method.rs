@@ -43,6 +43,11 @@ pub trait Method:
         None
     }
 
+    /// Whether a fit chooses by what validation says ([`Fitting::judge`]), where there is any.
+    fn validated(&self) -> bool {
+        false
+    }
+
     /// Sets the seed, where there is one.
     fn set_seed(&mut self, _seed: u64) {}
 }

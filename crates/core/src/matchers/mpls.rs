@@ -132,6 +132,16 @@ pub type Validate<'a> = dyn Fn(&Maps) -> f64 + 'a;
 
 impl Method for Mpls {
     fn check(&self) -> Result<()> {
+        let com = self.kinds == Kinds::Com;
+        if self.alpha == Alpha::Tuned && !com {
+            return Err(Error::parameter("alpha", "tuned", "sigma, or kinds = \"com\""));
+        }
+        // The fitted model has rows whose kinds have norm one each; those that it learns from
+        // must be the same.
+        if com && !self.features.unit_kinds && !self.features.unit_rows {
+            let expected = "true, or kinds other than \"com\", whose rows have norm one";
+            return Err(Error::parameter("features.unit_kinds", false, expected));
+        }
         self.pls(self.kinds).check()
     }
 
@@ -162,9 +172,13 @@ impl Method for Mpls {
     fn dim(&self) -> Option<usize> {
         Some(match self.kinds {
             // The maps of both kinds, side by side.
-            Kinds::Com => 2 * self.dim,
+            Kinds::Com => self.dim.saturating_mul(2),
             _ => self.dim,
         })
+    }
+
+    fn validated(&self) -> bool {
+        self.alpha == Alpha::Tuned
     }
 
     fn set_seed(&mut self, seed: u64) {

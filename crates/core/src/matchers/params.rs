@@ -63,6 +63,11 @@ macro_rules! methods {
                 match self { $(Params::$method(params) => params.dim(),)* }
             }
 
+            /// Whether a fit chooses by what validation says.
+            pub fn validated(&self) -> bool {
+                match self { $(Params::$method(params) => params.validated(),)* }
+            }
+
             /// Sets the seed, where the method has one.
             pub fn seed(&mut self, seed: u64) {
                 match self { $(Params::$method(params) => params.set_seed(seed),)* }

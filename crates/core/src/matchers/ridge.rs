@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::FitReport;
 use super::direct::Direct;
+use super::solver::{MOST, check_range};
 use super::method::{Fitting, Kept, Matcher, Method};
 use super::square::{check_lambda, scaled_lambda};
 use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};
@@ -23,6 +24,8 @@ use crate::linalg::{Buffer, RidgeSolver, Room, Solved, Steps};
 use crate::sparse::{Csr, Lane, PANEL};
 use crate::{Error, Result, Run};
 
+/// The most weights that a document keeps: there are no more features.
+const MOST_KEPT: usize = u32::MAX as usize;
 /// Most pairs of a query feature and a document: beyond it the time is days.
 const MOST_PAIRS: u64 = 200_000_000_000;
 
@@ -158,11 +161,8 @@ impl RidgeReport {
 impl Method for Ridge {
     fn check(&self) -> Result<()> {
         check_lambda("lambda", self.lambda)?;
-        for (name, value) in [("keep", self.keep), ("steps", self.steps)] {
-            if value == 0 {
-                return Err(Error::parameter(name, value, "1 or more"));
-            }
-        }
+        check_range("keep", self.keep, 1, MOST_KEPT)?;
+        check_range("steps", self.steps, 1, MOST)?;
         if !(self.mass > 0.0 && self.mass <= 1.0) {
             return Err(Error::parameter("mass", self.mass, "a share above 0, at most 1"));
         }
@@ -196,10 +196,16 @@ impl Ridge {
     /// while they are collected and turned, and the solve of a panel over `queries` queries and
     /// `features` features.
     pub fn bytes(&self, queries: usize, features: usize, documents: usize) -> u64 {
-        let per_document = self.keep.min(features) as u64;
         // The clicks of a panel of documents, and their weights by column.
         let beside = 4 * PANEL as u64 * (queries as u64 + features as u64);
-        2 * 8 * per_document * documents as u64 + Room::bytes(queries, features) + beside
+        let solve = Room::bytes(queries, features) + beside;
+        self.kept_bytes(features, documents).saturating_mul(2).saturating_add(solve)
+    }
+
+    /// Bytes of the weights of `documents` documents at most.
+    pub fn kept_bytes(&self, features: usize, documents: usize) -> u64 {
+        let per_document = 8 * self.keep.min(features) as u64;
+        per_document.saturating_mul(documents as u64)
     }
 
     /// Learns the weights (query features × documents) from `data`.
@@ -275,13 +281,16 @@ impl Ridge {
             });
         }
         if bytes > most {
-            return Err(Error::Empty {
+            return Err(Error::Memory {
                 what: format!(
                     "the weights of {documents} documents may take {} MiB, but only {} MiB are free",
                     bytes >> 20,
                     most >> 20
                 ),
-                advice: format!("lower `keep` (now {}), or {advice}", self.keep),
+                advice: format!(
+                    "lower `keep` (now {}), {advice}, or allow more (--max-memory SIZE)",
+                    self.keep
+                ),
             });
         }
         Ok(())

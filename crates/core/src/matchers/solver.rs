@@ -3,6 +3,22 @@
 use crate::linalg::{Dense, Operator, Svd, SvdParams, randomised_svd_from};
 use crate::{Error, Result, Run};
 
+/// The most dimensions, spare dimensions, iterations and steps: beyond it nothing fits anywhere,
+/// and nobody waits.
+pub(super) const MOST: usize = 1_000_000;
+
+/// Refuses a number that is not from `least` to `most`.
+pub(super) fn check_range(name: &str, value: usize, least: usize, most: usize) -> Result<()> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    let expected = match least {
+        0 => format!("at most {most}"),
+        _ => format!("{least} or more, at most {most}"),
+    };
+    Err(Error::parameter(name, value, &expected))
+}
+
 /// What the solver needs of the parameters that PLS and its relatives share.
 pub(super) struct Solver {
     pub dim: usize,
@@ -15,16 +31,12 @@ pub(super) struct Solver {
 impl Solver {
     /// Refuses values that make no sense.
     pub fn check(&self) -> Result<()> {
-        if self.dim == 0 {
-            return Err(Error::parameter("dim", self.dim, "1 or more"));
-        }
+        check_range("dim", self.dim, 1, MOST)?;
+        check_range("oversample", self.oversample.unwrap_or(0), 0, MOST)?;
         if !(self.tolerance.is_finite() && self.tolerance > 0.0) {
             return Err(Error::parameter("tolerance", self.tolerance, "a finite number above 0"));
         }
-        if self.iterations == 0 {
-            return Err(Error::parameter("iterations", self.iterations, "1 or more"));
-        }
-        Ok(())
+        check_range("iterations", self.iterations, 1, MOST)
     }
 
     /// The leading singular triplets of an operator.

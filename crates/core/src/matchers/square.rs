@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::FitReport;
 use super::bilinear::{Bilinear, Maps};
+use super::solver::{MOST, check_range};
 use super::method::{Fitting, Kept, Matcher, Method};
 use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};
 use crate::linalg::{Centring, Operator, SquareParams, scale_columns, square_fit};
@@ -144,10 +145,12 @@ pub(super) fn check_lambda(name: &str, lambda: f64) -> Result<()> {
 
 impl Method for Square {
     fn check(&self) -> Result<()> {
-        if self.dim == 0 {
-            let expected = "1 or more; for no bottleneck at all, train ridge";
-            return Err(Error::parameter("dim", self.dim, expected));
+        if self.dim == 0 || self.dim > MOST {
+            let expected =
+                format!("1 or more, at most {MOST}; for no bottleneck at all, train ridge");
+            return Err(Error::parameter("dim", self.dim, &expected));
         }
+        check_range("oversample", self.oversample.unwrap_or(0), 0, MOST)?;
         check_lambda("lambda_x", self.lambda_x)?;
         check_lambda("lambda_y", self.lambda_y)?;
         if !(self.sigma.is_finite() && self.sigma >= 0.0) {
@@ -157,9 +160,7 @@ impl Method for Square {
             return Err(Error::parameter("tolerance", self.tolerance, "a finite number above 0"));
         }
         for (name, value) in [("iterations", self.iterations), ("steps", self.steps)] {
-            if value == 0 {
-                return Err(Error::parameter(name, value, "1 or more"));
-            }
+            check_range(name, value, 1, MOST)?;
         }
         self.features.check()
     }

@@ -242,3 +242,55 @@ fn features_are_weighted_as_the_papers_say() {
         (-(4.0f32.ln()), -1.0, -3.0)
     );
 }
+
+#[test]
+fn numbers_beyond_all_use_are_refused_with_their_range() {
+    let large = usize::MAX.to_string();
+    for (name, _) in methods() {
+        let params = Params::named(name).unwrap();
+        for key in ["dim", "oversample", "iterations", "sweeps", "steps", "keep"] {
+            if params.docs().iter().any(|doc| doc.key == key) {
+                let mut wrong = params.clone();
+                // What TOML cannot read as a number is a number all the same.
+                let number: serde_json::Number = large.parse().unwrap();
+                wrong.merge(&serde_json::Map::from_iter([(key.into(), number.into())])).unwrap();
+                let message = wrong.check().unwrap_err().to_string();
+                let words = [&format!("{key} = {large}"), "at most"];
+                assert!(words.iter().all(|word| message.contains(*word)), "{name}: {message}");
+            }
+        }
+    }
+}
+
+#[test]
+fn parameters_that_would_be_ignored_are_refused() {
+    for (method, settings, words) in [
+        ("rmls", &[("rho_x", "0.3")][..], "rho_x = 0.3: expected 0.1, or penalty = \"relative\""),
+        ("rmls", &[("penalty", "bound"), ("rho_y", "0")], "penalty = \"relative\""),
+        ("rmls", &[("lambda_x", "2")], "lambda_x = 2: expected 3, or penalty = \"bound\""),
+        ("rmls", &[("penalty", "relative"), ("lambda_y", "2")], "penalty = \"bound\""),
+        ("rmls", &[("start", "random"), ("tolerance", "-1")], "tolerance = -1"),
+        ("mpls", &[("kinds", "word"), ("alpha", "tuned")], "kinds = \"com\""),
+        ("mpls", &[("kinds", "conca"), ("alpha", "tuned")], "kinds = \"com\""),
+        (
+            "mpls",
+            &[("features.unit_kinds", "false"), ("features.unit_rows", "false")],
+            "features.unit_kinds = false",
+        ),
+    ] {
+        let mut params = Params::named(method).unwrap();
+        settings.iter().for_each(|(key, value)| params.set(key, value).unwrap());
+        let message = params.check().unwrap_err().to_string();
+        assert!(message.contains(words), "{message}");
+    }
+    for (method, settings) in [
+        ("rmls", &[("penalty", "relative"), ("rho_x", "0.3")][..]),
+        ("rmls", &[("penalty", "bound"), ("lambda_y", "2")]),
+        ("mpls", &[("alpha", "tuned"), ("features.unit_kinds", "false")]),
+        ("mpls", &[("kinds", "word"), ("features.unit_kinds", "false")]),
+    ] {
+        let mut params = Params::named(method).unwrap();
+        settings.iter().for_each(|(key, value)| params.set(key, value).unwrap());
+        params.check().unwrap();
+    }
+}

@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::FitReport;
 use super::bilinear::{Bilinear, Maps};
 use super::judging::judge_panels;
+use super::solver::{MOST, check_range};
 use super::method::{Fitting, Kept, Matcher, Method};
 use super::pls::PlsReport;
 use crate::features::{Counts, Features, Featurizer, Negatives, Response, Weighted, Weighting};
@@ -208,9 +209,8 @@ pub type Validate<'a> = dyn FnMut(&Panels, &Panels) -> Result<f64> + 'a;
 
 impl Method for Rmls {
     fn check(&self) -> Result<()> {
-        if self.dim == 0 {
-            return Err(Error::parameter("dim", self.dim, "1 or more"));
-        }
+        check_range("dim", self.dim, 1, MOST)?;
+        check_range("sweeps", self.sweeps, 0, u32::MAX as usize)?;
         if self.sweeps == 0 && self.start == Start::Random {
             return Err(Error::parameter("sweeps", 0, "1 or more when the start is random"));
         }
@@ -219,6 +219,9 @@ impl Method for Rmls {
             if value != 0.0 && !absolute {
                 return Err(Error::parameter(name, value, "0, or penalty = \"absolute\""));
             }
+        }
+        if !(self.tolerance.is_finite() && self.tolerance > 0.0) {
+            return Err(Error::parameter("tolerance", self.tolerance, "a finite number above 0"));
         }
         if absolute && self.beta == 0.0 && self.gamma == 0.0 {
             return Err(Error::parameter(
@@ -252,6 +255,18 @@ impl Method for Rmls {
         ] {
             if !(value.is_finite() && value > 0.0) {
                 return Err(Error::parameter(name, value, "a finite number above 0"));
+            }
+        }
+        let defaults = Rmls::default();
+        for (name, value, default, penalty, chosen) in [
+            ("rho_x", self.rho_x, defaults.rho_x, "relative", Penalty::Relative),
+            ("rho_y", self.rho_y, defaults.rho_y, "relative", Penalty::Relative),
+            ("lambda_x", self.lambda_x, defaults.lambda_x, "bound", Penalty::Bound),
+            ("lambda_y", self.lambda_y, defaults.lambda_y, "bound", Penalty::Bound),
+        ] {
+            if value != default && self.penalty != chosen {
+                let expected = format!("{default}, or penalty = \"{penalty}\"");
+                return Err(Error::parameter(name, value, &expected));
             }
         }
         self.negatives.check()?;
@@ -292,6 +307,10 @@ impl Method for Rmls {
 
     fn dim(&self) -> Option<usize> {
         Some(self.dim)
+    }
+
+    fn validated(&self) -> bool {
+        true
     }
 
     fn set_seed(&mut self, seed: u64) {

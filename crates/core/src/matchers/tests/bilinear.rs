@@ -96,6 +96,7 @@ pub(super) fn two_groups() -> Weighted {
 fn every_half_sweep_of_rmls_raises_the_objective() {
     for penalty in [Penalty::None, Penalty::Absolute, Penalty::Bound] {
         let threshold = if penalty == Penalty::Absolute { 0.05 } else { 0.0 };
+        let (lambda_x, lambda_y) = if penalty == Penalty::Bound { (1.2, 1.3) } else { (3.0, 3.0) };
         let rmls = Rmls {
             dim: 3,
             start: Start::Random,
@@ -103,8 +104,8 @@ fn every_half_sweep_of_rmls_raises_the_objective() {
             penalty,
             beta: threshold,
             gamma: threshold,
-            lambda_x: 1.2,
-            lambda_y: 1.3,
+            lambda_x,
+            lambda_y,
             ..Rmls::default()
         };
         let (maps, report) = rmls.fit(two_groups(), &Run::silent(), None).unwrap();
