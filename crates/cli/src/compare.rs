@@ -11,7 +11,7 @@ use liken::matchers::{FitReport, Mixture, Params};
 
 use crate::console::{Console, Usage};
 use crate::output::{Grid, TableFormat, counted, json, remark};
-use crate::settings::{ParamArgs, TextArgs, named, resolve};
+use crate::settings::{MemoryArgs, ParamArgs, TextArgs, named, resolve};
 use crate::tables::{NOTHING, Table};
 use crate::variant::VariantArgs;
 
@@ -70,6 +70,9 @@ pub struct CompareArgs {
     #[command(flatten)]
     text: TextArgs,
 
+    #[command(flatten)]
+    memory: MemoryArgs,
+
     /// How to print it.
     #[arg(long, value_enum, default_value_t)]
     format: TableFormat,
@@ -110,6 +113,7 @@ pub fn run(args: &CompareArgs, console: &Console) -> anyhow::Result<()> {
     };
     let (comparison, fits) = console.run(|run| {
         let dataset = Dataset::open(&args.dataset)?;
+        let run = &args.memory.within(run);
         fit_and_compare(&dataset, &settings.preparation, &settings.models, &params, run)
     })?;
     warn_about(&comparison, &fits, console);

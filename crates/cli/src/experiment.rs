@@ -10,6 +10,7 @@ use liken::experiment::Experiment;
 use crate::compare;
 use crate::console::Console;
 use crate::output::{TableFormat, json, remark};
+use crate::settings::MemoryArgs;
 
 /// Replay an experiment file; exit code 1 if a score moved.
 #[derive(Args)]
@@ -28,6 +29,9 @@ pub struct ExperimentArgs {
     #[arg(long, value_name = "DIR", env = "LIKEN_DATA")]
     data: Option<PathBuf>,
 
+    #[command(flatten)]
+    memory: MemoryArgs,
+
     /// How to print it.
     #[arg(long, value_enum, default_value_t)]
     format: TableFormat,
@@ -38,7 +42,10 @@ pub fn run(args: &ExperimentArgs, console: &Console) -> anyhow::Result<()> {
     let beside = args.file.parent().unwrap_or(std::path::Path::new("."));
     let data = args.data.as_deref().unwrap_or(beside);
     let work = tempfile::tempdir()?;
-    let outcome = console.run(|run| experiment.run(data, work.path(), run))?;
+    let outcome = console.run(|run| {
+        let run = args.memory.within(run).with_scratch(work.path());
+        experiment.run(data, work.path(), &run)
+    })?;
     compare::warn_about(&outcome.comparison, &outcome.fits, console);
     let mut out = console.out();
     if args.format == TableFormat::Json {

@@ -5,17 +5,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use liken::Run;
 use liken::data::Dataset;
 use liken::features::Counts;
 use liken::file::NewFile;
-use liken::matchers::{Mixture, Params};
+use liken::matchers::{Mixture, Params, methods};
 use liken::memory;
-use liken::plan::{Bytes, Machine, Plan, Rates, Shape};
+use liken::plan::{Bytes, Machine, Plan, Rates, Shape, plan_all, plan_parts};
 use liken::training::scores_judged;
 
 use crate::console::{Console, Usage};
 use crate::output::{Format, Grid, TableFormat, grouped, json};
 use crate::settings::{ParamArgs, TextArgs, resolve};
+use crate::tables::NOTHING;
 
 /// Seconds that a calibration takes, and those of a quick look.
 const THOROUGH: f64 = 8.0;
@@ -69,9 +71,14 @@ pub struct PlanArgs {
     #[arg(long, value_name = "N", requires = "queries")]
     nnz_r: Option<u64>,
 
-    /// Methods to plan for.
-    #[arg(long, value_name = "M,M", value_delimiter = ',', default_value = "bm25,pls,rmls")]
-    methods: Vec<String>,
+    /// Scores that validation computes each time it is asked: its queries (1000 at most) times the
+    /// documents ranked for each [default: 0, no validation].
+    #[arg(long, value_name = "N", requires = "queries")]
+    validation_scores: Option<u64>,
+
+    /// Methods and mixes to plan for, line by line [default: every method, a row each].
+    #[arg(long, value_name = "M,M", value_delimiter = ',')]
+    methods: Option<Vec<String>>,
 
     /// Sweeps of rmls, as --set rmls.sweeps=N.
     #[arg(long, value_name = "N")]
@@ -94,8 +101,8 @@ pub struct PlanArgs {
 
 pub fn run(args: &PlanArgs, console: &Console) -> anyhow::Result<()> {
     let mut models = Vec::new();
-    let mixtures =
-        args.methods.iter().map(|name| Mixture::parse(name)).collect::<Result<Vec<_>, _>>()?;
+    let names = args.methods.clone().unwrap_or_else(every_method);
+    let mixtures = names.iter().map(|name| Mixture::parse(name)).collect::<Result<Vec<_>, _>>()?;
     let settings = resolve(&args.text, &args.params, &mixtures)?;
     for (name, mut params) in settings.models {
         if let (Params::Rmls(rmls), Some(sweeps)) = (&mut params, args.sweeps) {
@@ -110,17 +117,13 @@ pub fn run(args: &PlanArgs, console: &Console) -> anyhow::Result<()> {
             let dataset = Dataset::open(path)?;
             let counts = Counts::of(&dataset, &settings.preparation, run)?;
             let judged = scores_judged(&dataset, &counts);
-            Ok(plans_of(&counts, &models, judged, Some(machine.rates())))
+            plans_of(&mixtures, &models, &machine, |params| Ok(Shape::of(&counts, params, judged)))
         })?,
-        (None, Some(shape)) => {
-            let plan = |(_, params): &(String, Params)| {
-                let dim = params.dim().unwrap_or(1) as u64;
-                let shape = Shape { dim, ..shape };
-                shape.check()?;
-                Ok(shape.plan(params, Some(machine.rates()), memory::allowed()))
-            };
-            models.iter().map(plan).collect::<liken::Result<_>>()?
-        }
+        (None, Some(shape)) => plans_of(&mixtures, &models, &machine, |params| {
+            let shape = Shape { dim: params.dim().unwrap_or(1) as u64, ..shape };
+            shape.check()?;
+            Ok(shape)
+        })?,
         (None, None) => Vec::new(),
     };
     let mut out = console.out();
@@ -131,9 +134,12 @@ pub fn run(args: &PlanArgs, console: &Console) -> anyhow::Result<()> {
         )?,
         Format::Table => {
             machine.print(&mut out)?;
-            for plan in &plans {
-                writeln!(out)?;
-                print(&mut out, plan)?;
+            match args.methods {
+                None if !plans.is_empty() => {
+                    writeln!(out)?;
+                    print_rows(&mut out, &plans)?;
+                }
+                _ => plans.iter().try_for_each(|plan| write!(out, "\n{plan}"))?,
             }
         }
     }
@@ -151,41 +157,73 @@ impl PlanArgs {
             nnz_y: self.nnz_y?,
             nnz_r: self.nnz_r?,
             dim: 1,
-            judged: 0,
+            judged: self.validation_scores.unwrap_or(0),
         })
     }
 }
 
-fn plans_of(
-    counts: &Counts,
-    models: &[(String, Params)],
-    judged: u64,
-    rates: Option<&Rates>,
-) -> Vec<Plan> {
-    let learnt = |params: &Params| Shape::of(counts, params, judged);
-    // What learns nothing has the words of the shape, whatever their weights.
-    let words = Shape::of(counts, &Params::Pls(Default::default()), 0);
-    let plan = |(_, params): &(String, Params)| {
-        learnt(params).or(words).map(|shape| shape.plan(params, rates, memory::allowed()))
-    };
-    models.iter().filter_map(plan).collect()
+/// Every method once: some have a second name.
+fn every_method() -> Vec<String> {
+    let mut all: Vec<(&str, Params)> = Vec::new();
+    for (name, _) in methods() {
+        if let Ok(params) = Params::named(name)
+            && !all.iter().any(|(_, known)| *known == params)
+        {
+            all.push((name, params));
+        }
+    }
+    all.into_iter().map(|(name, _)| name.to_owned()).collect()
 }
 
-fn print(out: &mut impl Write, plan: &Plan) -> anyhow::Result<()> {
-    let seconds = plan.total_seconds().map_or(String::new(), |s| format!(", {s:.1} s"));
-    writeln!(
-        out,
-        "{}: {} of memory, {} on disk{seconds}",
-        plan.method,
-        Bytes(plan.total),
-        Bytes(plan.disk)
-    )?;
-    let mut grid = Grid::new(["", "for"]).left(&[1]);
-    for (what, bytes) in &plan.lines {
-        grid.row([Bytes(*bytes).to_string(), what.clone()]);
+/// A plan for each method, and one for each part of a mix.
+fn plans_of(
+    mixtures: &[Mixture],
+    models: &[(String, Params)],
+    machine: &Known,
+    shape: impl Fn(&Params) -> liken::Result<Shape>,
+) -> liken::Result<Vec<Plan>> {
+    let mut plans = Vec::new();
+    for mixture in mixtures {
+        let names = mixture.parts.iter().map(|(_, name)| name);
+        let params: Vec<&Params> = names
+            .filter_map(|name| models.iter().find(|(known, _)| known == name))
+            .map(|(_, params)| params)
+            .collect();
+        let shapes =
+            params.iter().map(|params| shape(params)).collect::<liken::Result<Vec<_>>>()?;
+        let parts = shapes.into_iter().zip(params.iter().copied());
+        let mut of_mix = plan_parts(parts, Some(machine.rates()), memory::allowed());
+        if of_mix.len() > 1 {
+            of_mix
+                .iter_mut()
+                .for_each(|plan| plan.method = format!("{} in {mixture}", plan.method));
+        }
+        plans.extend(of_mix);
     }
-    for (what, seconds) in plan.seconds.iter().flatten() {
-        grid.row([format!("{seconds:.1} s"), what.clone()]);
+    Ok(plans)
+}
+
+/// One row a method.
+fn print_rows(out: &mut impl Write, plans: &[Plan]) -> anyhow::Result<()> {
+    let mut grid =
+        Grid::new(["method", "memory", "scratch files", "on disk", "seconds", "most memory for"])
+            .left(&[5]);
+    for plan in plans {
+        let bytes = |bytes: u64| match bytes {
+            0 => NOTHING.to_owned(),
+            bytes => Bytes(bytes).to_string(),
+        };
+        let seconds = plan.total_seconds().map_or(NOTHING.to_owned(), |s| format!("{s:.1}"));
+        let most = plan.lines.iter().max_by_key(|(_, bytes)| *bytes);
+        let most = most.map_or(NOTHING, |(what, _)| what.as_str());
+        grid.row([
+            plan.method.clone(),
+            bytes(plan.total),
+            bytes(plan.scratch),
+            bytes(plan.disk),
+            seconds,
+            most.to_owned(),
+        ]);
     }
     Ok(grid.write(out, TableFormat::Table)?)
 }
@@ -274,20 +312,20 @@ fn kept() -> Option<Machine> {
 const LARGE: u64 = 256 << 20;
 
 /// Says what the fits will take before they start, if it is much, and refuses what does not fit
-/// into `limit` bytes, or four fifths of what is free.
+/// into the memory that `run` allows.
 pub fn announce(
     counts: &Counts,
     params: &[Params],
     judged: u64,
-    limit: Option<u64>,
+    run: &Run<'_>,
     console: &Console,
 ) -> liken::Result<()> {
     give_back();
-    let limit = limit.unwrap_or_else(memory::allowed);
+    let limit = run.memory();
     let machine = kept();
-    for params in params.iter().filter(|params| params.learns()) {
-        let Some(shape) = Shape::of(counts, params, judged) else { continue };
-        let plan = shape.plan(params, machine.as_ref().map(|machine| &machine.rates), limit);
+    let params: Vec<&Params> = params.iter().collect();
+    let rates = machine.as_ref().map(|machine| &machine.rates);
+    for plan in plan_all(counts, &params, judged, rates, limit) {
         if plan.total >= LARGE || plan.total > limit / 10 {
             console.note(plan.to_string().trim_end());
         }

@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use liken::Run;
 use liken::features::Preparation;
 use liken::matchers::{Mixture, Params, merge, methods, set_key};
 use liken::text::Language;
 use serde_json::{Map, Value};
 
 use crate::console::Usage;
+use crate::size::parse_size;
 
 /// How text is read.
 #[derive(Args)]
@@ -35,10 +37,19 @@ pub struct TextArgs {
     char_ngrams: Option<String>,
 }
 
+/// How much memory fits may take.
+#[derive(Args, Default, Clone, Copy)]
+pub struct MemoryArgs {
+    /// Memory that the program may take, as in 500MiB or 20GiB; a fit that would not fit is
+    /// refused before it starts [default: four fifths of what is free].
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    max_memory: Option<u64>,
+}
+
 /// Parameters of methods.
 #[derive(Args, Default)]
 pub struct ParamArgs {
-    /// Latent dimensions of every learnt model [default: 300].
+    /// Latent dimensions of every learnt model [default: the method's].
     #[arg(long, value_name = "N")]
     dim: Option<usize>,
 
@@ -61,6 +72,13 @@ pub struct Settings {
     pub preparation: Preparation,
     /// The models, by name, in order of first appearance.
     pub models: Vec<(String, Params)>,
+}
+
+impl MemoryArgs {
+    /// The same run within the memory given.
+    pub fn within<'a>(&self, run: &Run<'a>) -> Run<'a> {
+        self.max_memory.map_or(*run, |memory| run.within(memory))
+    }
 }
 
 impl ParamArgs {

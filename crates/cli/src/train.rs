@@ -16,8 +16,7 @@ use liken::training::{self, Begin};
 use crate::console::{Console, Usage};
 use crate::output::{Format, Grid, TableFormat, grouped, json, typed};
 use crate::plan::announce;
-use crate::settings::{ParamArgs, TextArgs, resolve};
-use crate::size::parse_size;
+use crate::settings::{MemoryArgs, ParamArgs, TextArgs, resolve};
 
 /// Learn a model from a dataset.
 #[derive(Args)]
@@ -55,10 +54,8 @@ pub struct TrainArgs {
     #[arg(long, value_name = "MODEL")]
     init: Option<PathBuf>,
 
-    /// Memory that training may take, as in 500MiB or 20GiB; what would not fit is refused
-    /// before it starts [default: four fifths of what is free].
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    max_memory: Option<u64>,
+    #[command(flatten)]
+    memory: MemoryArgs,
 
     #[command(flatten)]
     params: ParamArgs,
@@ -95,8 +92,6 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
         );
         return Err(Usage(message).into());
     }
-    let before =
-        |counts: &Counts, judged: u64| announce(counts, &params, judged, args.max_memory, console);
     let started = Instant::now();
     let trained = console.run(|run| {
         let dataset = Dataset::open(path)?;
@@ -104,8 +99,8 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
         let folder = NewFolder::create(FolderKind::Model, output, args.force)?;
         let init = args.init.as_deref().map(Model::open).transpose()?;
         let scratch = folder.path("");
-        let run = run.with_scratch(&scratch);
-        let run = &args.max_memory.map_or(run, |memory| run.within(memory));
+        let run = &args.memory.within(run).with_scratch(&scratch);
+        let before = |counts: &Counts, judged: u64| announce(counts, &params, judged, run, console);
         let trained = training::train_from(
             &dataset,
             &settings.preparation,

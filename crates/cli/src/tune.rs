@@ -12,7 +12,7 @@ use liken::tuning::{Journal, Plan, Setting, Space, Tuned, Tuning, tune};
 
 use crate::console::{Console, Stopped};
 use crate::output::{Format, counted, json, typed};
-use crate::settings::{ParamArgs, TextArgs, named, resolve};
+use crate::settings::{MemoryArgs, ParamArgs, TextArgs, named, resolve};
 use crate::tune_report::Report;
 use crate::variant::VariantArgs;
 
@@ -95,6 +95,9 @@ pub struct TuneArgs {
     #[command(flatten)]
     text: TextArgs,
 
+    #[command(flatten)]
+    memory: MemoryArgs,
+
     /// How to print the result.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -122,7 +125,10 @@ pub fn run(args: &TuneArgs, console: &Console) -> anyhow::Result<()> {
     tuning.check(&dataset)?;
     prepare(&args.output, args.force)?;
     let mut journal = Journal::open(&args.output.join(JOURNAL), &tuning.about(&dataset)?)?;
-    let found = console.run(|run| tune(&dataset, &tuning, &mut journal, run));
+    let found = console.run(|run| {
+        let run = args.memory.within(run).with_scratch(&args.output);
+        tune(&dataset, &tuning, &mut journal, &run)
+    });
     let tuned = match found {
         Err(liken::Error::Cancelled) => {
             let tries = counted(journal.len(), "try is kept", "tries are kept");

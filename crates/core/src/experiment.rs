@@ -9,11 +9,12 @@ use serde_json::{Map, Value};
 
 use crate::data::{Dataset, Import};
 use crate::eval::{
-    Candidates, CompareParams, Comparison, HeldOut, Measure, Variant, check_comparable, compare,
+    Candidates, CompareParams, Comparison, HeldOut, Measure, Variant, check_comparable,
+    check_tunable, compare,
 };
 use crate::features::{Counts, Preparation};
 use crate::matchers::{FitReport, Mixture, Params};
-use crate::training::fit_all;
+use crate::training::{check_validation, fit_all};
 use crate::{Error, Result, Run};
 
 /// An experiment file.
@@ -251,6 +252,8 @@ pub fn fit_and_compare(
     run: &Run<'_>,
 ) -> Result<(Comparison, Vec<(String, FitReport)>)> {
     check_comparable(dataset, params.rows, Some(params.on))?;
+    check_tunable(dataset, params.rows, params.tune_on, &params.variant)?;
+    check_validation(dataset, models.iter().map(|(_, params)| params), &params.variant)?;
     let counts = Counts::of(dataset, preparation, run)?;
     let (contenders, reports) =
         fit_all(dataset, &counts, models, params.candidates, params.variant, run)?;

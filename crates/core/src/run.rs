@@ -40,6 +40,19 @@ impl<'a> Run<'a> {
         Run::new(&|_| {}, &|| false)
     }
 
+    /// A run with the memory and the scratch folder of this one that reports to `progress` and
+    /// stops when `cancelled` says so.
+    pub fn heard_by<'b>(
+        &self,
+        progress: &'b (dyn Fn(Progress<'_>) + Sync),
+        cancelled: &'b (dyn Fn() -> bool + Sync),
+    ) -> Run<'b>
+    where
+        'a: 'b,
+    {
+        Run { progress, cancelled, memory: self.memory, scratch: self.scratch }
+    }
+
     /// The same, but the process may not take more than `memory` bytes in all.
     pub fn within(self, memory: u64) -> Self {
         Run { memory: Some(memory), ..self }

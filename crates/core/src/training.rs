@@ -3,11 +3,12 @@
 
 use crate::data::Dataset;
 use crate::eval::{
-    Candidates, CompareParams, Contender, HeldOut, Measure, Task, Variant, check_comparable,
-    tune_weights,
+    Candidates, CompareParams, Contender, HeldOut, Measure, Task, Variant, check_choice,
+    check_comparable, check_tunable, tune_weights,
 };
 use crate::features::{Counts, Preparation};
 use crate::matchers::{FitReport, Fitting, Judge, Maps, Mixture, Model, Params, Part, Trained};
+use crate::plan::plan_all;
 use crate::{Result, Run};
 
 /// The measure that decides when to stop and how to weigh a mix.
@@ -43,6 +44,22 @@ pub fn scores_judged(dataset: &Dataset, counts: &Counts) -> u64 {
     validation(dataset, counts, Candidates::Auto, Variant::default()).judged_scores()
 }
 
+/// Refuses models that choose by validation while they are fitted, where validation is there but
+/// has no relevant document to choose by.
+pub fn check_validation<'a>(
+    dataset: &Dataset,
+    models: impl IntoIterator<Item = &'a Params>,
+    variant: &Variant,
+) -> Result<()> {
+    let Some(params) = models.into_iter().find(|params| params.validated()) else { return Ok(()) };
+    if dataset.validation.nnz() == 0 {
+        return Ok(());
+    }
+    let what_for = format!(" for {} to choose by while it is fitted", params.name());
+    let advice = "import again with judgments that hold relevant documents, or without validation (--validation 0)";
+    check_choice(dataset, MEASURE, variant, &what_for, advice)
+}
+
 fn validation<'a>(
     dataset: &'a Dataset,
     counts: &Counts,
@@ -62,6 +79,8 @@ pub fn train_from(
     run: &Run<'_>,
 ) -> Result<Trained> {
     check_comparable(dataset, std::slice::from_ref(mixture), None)?;
+    check_tunable(dataset, std::slice::from_ref(mixture), MEASURE, &Variant::default())?;
+    check_validation(dataset, params, &Variant::default())?;
     // How many parts before this one have its method.
     let nth = |p: usize| params[..p].iter().filter(|q| q.name() == params[p].name()).count();
     let init = begin.init;
@@ -112,7 +131,8 @@ pub fn train_from(
     Ok(Trained { model, reports, validation: tuned.validation, known })
 }
 
-/// Fits every model, with the validation queries of `dataset` as judge.
+/// Fits every model, with the validation queries of `dataset` as judge. Refuses what would take
+/// more memory than `run` allows.
 pub fn fit_all(
     dataset: &Dataset,
     counts: &Counts,
@@ -121,7 +141,13 @@ pub fn fit_all(
     variant: Variant,
     run: &Run<'_>,
 ) -> Result<(Vec<Contender>, Vec<FitReport>)> {
+    check_validation(dataset, models.iter().map(|(_, params)| params), &variant)?;
     let task = validation(dataset, counts, candidates, variant);
+    let params: Vec<&Params> = models.iter().map(|(_, params)| params).collect();
+    let limit = run.memory();
+    for plan in plan_all(counts, &params, task.judged_scores(), None, limit) {
+        plan.check(limit)?;
+    }
     fit_each(&task, counts, models, models.iter().map(|_| None).collect(), run)
 }
 
@@ -146,4 +172,109 @@ fn fit_each(
         reports.push(report);
     }
     Ok((contenders, reports))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::Error;
+    use crate::data::fixture::Fixture;
+    use crate::experiment::fit_and_compare;
+
+    fn data(path: &std::path::Path) -> Dataset {
+        let documents = [
+            ("a", json!({ "title": "red apple" })),
+            ("b", json!({ "title": "green pear" })),
+            ("c", json!({ "title": "blue plum" })),
+        ];
+        let queries = ["red fruit", "green fruit", "blue fruit"];
+        let clicks = [(0, 0, 3.0), (1, 1, 2.0), (2, 2, 1.0), (0, 1, 1.0)];
+        Fixture { documents: &documents, queries: &queries, clicks: &clicks, held_out: &[] }
+            .open(path)
+    }
+
+    fn models(method: &str, settings: &[(&str, &str)]) -> (Mixture, Vec<(String, Params)>) {
+        let mixture = Mixture::parse(method).unwrap();
+        let models = mixture.parts.iter().map(|(_, name)| {
+            let mut params = Params::named(name).unwrap();
+            if params.has_dim() {
+                params.set("dim", "2").unwrap();
+                settings.iter().for_each(|(key, value)| params.set(key, value).unwrap());
+            }
+            (name.clone(), params)
+        });
+        let models = models.collect();
+        (mixture, models)
+    }
+
+    #[test]
+    fn validation_without_a_relevant_document_chooses_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut data = data(&dir.path().join("d"));
+        let good = data.validation.clone();
+        let outcomes = |data: &Dataset, method: &str, settings: &[(&str, &str)]| {
+            let (mixture, models) = models(method, settings);
+            let params: Vec<Params> = models.iter().map(|(_, params)| params.clone()).collect();
+            let (prepared, run) = (Preparation::default(), Run::silent());
+            let trained = train(data, &prepared, &mixture, &params, &run).map(|_| ());
+            let compare = CompareParams {
+                rows: std::slice::from_ref(&mixture),
+                measures: &[MEASURE],
+                tune_on: MEASURE,
+                baseline: 0,
+                on: HeldOut::Test,
+                candidates: Candidates::Auto,
+                variant: Variant::default(),
+                seed: 1,
+            };
+            let compared = fit_and_compare(data, &prepared, &models, &compare, &run).map(|_| ());
+            [trained, compared]
+        };
+        let needing = [
+            ("rmls", &[("start", "random")][..], "for rmls to choose by"),
+            ("rmls", &[], "for rmls to choose by"),
+            ("mpls", &[("alpha", "tuned")], "for mpls to choose by"),
+            ("pls+bm25", &[], "to tune the weights of a mix by"),
+        ];
+        let needless = ["bm25", "pls", "mpls", "0.5*pls+0.5*bm25"];
+        for (method, settings, _) in needing {
+            outcomes(&data, method, settings).into_iter().for_each(|outcome| outcome.unwrap());
+        }
+        data.validation = good.map(|_, _, _| 0.0).unwrap();
+        for (method, settings, words) in needing {
+            for outcome in outcomes(&data, method, settings) {
+                let message = outcome.unwrap_err().to_string();
+                assert!(message.contains("no validation query of "), "{message}");
+                assert!(
+                    message.contains("a grade above 0") && message.contains(words),
+                    "{message}"
+                );
+                assert!(message.contains("judgments that hold relevant documents"), "{message}");
+            }
+        }
+        for method in needless {
+            outcomes(&data, method, &[]).into_iter().for_each(|outcome| outcome.unwrap());
+        }
+        // Without validation RMLS keeps its last sweep.
+        data.validation = crate::sparse::Csr::empty(good.n_rows(), good.n_cols());
+        outcomes(&data, "rmls", &[]).into_iter().for_each(|outcome| outcome.unwrap());
+    }
+
+    #[test]
+    fn fits_that_are_compared_keep_within_the_memory_of_the_run() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = data(&dir.path().join("d"));
+        let counts = Counts::of(&data, &Preparation::default(), &Run::silent()).unwrap();
+        let fit = |method: &str, run: &Run<'_>| {
+            let (_, models) = models(method, &[]);
+            let (candidates, variant) = (Candidates::Auto, Variant::default());
+            fit_all(&data, &counts, &models, candidates, variant, run).map(|_| ())
+        };
+        let tight = Run::silent().within(1 << 20);
+        assert!(matches!(fit("pls", &tight), Err(Error::Memory { .. })));
+        fit("bm25", &tight).unwrap();
+        fit("pls", &Run::silent().within(1 << 30)).unwrap();
+    }
 }

@@ -19,7 +19,29 @@ const NUMBERS: &str = "--queries 1000 --documents 2000 --query-features 3000 --d
 fn numbers_alone_are_enough() {
     let place = Place::new();
     let said = run(&place, &format!("plan {NUMBERS} --dim 100")).silent();
-    said.shows(&["bm25: ", "pls: ", "rmls: ", "X, Y, R and their transposes", "just now"]);
+    said.shows(&["most memory for", "singular vectors while they are sought", "just now"]);
+    let said = run(&place, &format!("plan {NUMBERS} --dim 100 --format json")).silent().json();
+    let planned: Vec<&str> =
+        said["plans"].as_array().unwrap().iter().map(|p| p["method"].as_str().unwrap()).collect();
+    // Every method, and no second name of one.
+    for (name, _) in liken::matchers::methods().filter(|(name, _)| *name != "lm-dirichlet") {
+        assert_eq!(planned.iter().filter(|method| **method == name).count(), 1, "{planned:?}");
+    }
+    assert!(!planned.contains(&"lm-dirichlet"), "{planned:?}");
+    let said = run(&place, &format!("plan {NUMBERS} --methods rmls,pls+bm25")).silent();
+    said.shows(&[
+        "\nrmls: ",
+        "\npls in pls+bm25: ",
+        "\nbm25 in pls+bm25: ",
+        "models fitted before",
+    ]);
+    let total = |more: &str| {
+        let line = format!("plan {NUMBERS} --dim 100 --methods rmls --format json --set {more}");
+        run(&place, &line).silent().json()["plans"][0]["total"].as_u64().unwrap()
+    };
+    let random = total("start=random");
+    assert!(total("start=random --validation-scores 9000") > random);
+    assert!(total("start=random --set negatives.per_click=5") > random);
     let json = run(
         &place,
         &format!(
@@ -38,6 +60,17 @@ fn numbers_alone_are_enough() {
     run(&place, "plan --queries 3").refused(2, &["--documents", "--nnz-r"]);
     run(&place, "plan").refused(2, &["DATASET"]);
     run(&place, &format!("plan data {NUMBERS}")).refused(2, &["cannot be used with"]);
+    let large = u64::MAX;
+    for (more, word) in [
+        (format!("--methods mpls --dim {large}"), "dim = 18446744073709551615"),
+        (format!("--methods ridge --set keep={large}"), "keep"),
+    ] {
+        run(&place, &format!("plan {NUMBERS} {more}")).refused(2, &[word]);
+    }
+    let wide = "--queries 4000000000 --documents 4000000000 --query-features 4000000000 \
+                --doc-features 4000000000 --nnz-x 200000000000000 --nnz-y 200000000000000 \
+                --nnz-r 200000000000000 --dim 1000000";
+    run(&place, &format!("plan {wide}")).silent().shows(&["ridge", "TiB"]);
     run(&place, &format!("plan {NUMBERS} --methods rml")).refused(2, &["no method is called"]);
     let many = NUMBERS.replace("--nnz-r 3000", "--nnz-r 2000001");
     run(&place, &format!("plan {many}")).refused(2, &["nnz_r = 2000001", "at most 2000000"]);
@@ -85,6 +118,10 @@ fn training_refuses_what_does_not_fit_and_leaves_nothing() {
             .run(&format!("train {method} {} -o model --max-memory 20MiB", at("data")))
             .refused(1, &["would take", "may take 20.0 MiB", "--dim", "--max-memory SIZE"]);
     }
+    // Whoever fits keeps to it.
+    place
+        .run(&format!("compare {} --models bm25,pls --max-memory 20MiB", at("data")))
+        .refused(1, &["not enough memory", "may take 20.0 MiB", "--max-memory SIZE"]);
     place.run(&format!("train pls {} -o x --max-memory lots", at("data"))).refused(2, &["lots"]);
     assert!(place.names().is_empty(), "{:?}", place.names());
     // Lexical models have no plan, and what fits says nothing as long as it is small.

@@ -63,6 +63,9 @@ fn wrong_usage_names_the_culprit_and_what_is_allowed() {
         ("--set rho_x=1.5", ["rho_x = 1.5", "below 1"]),
         ("--set theta_x=nan", ["--set theta_x=nan: ", "train METHOD --help"]),
         ("--set theta_x=0", ["theta_x = 0", "a finite number above 0"]),
+        ("--set rho_x=0.3", ["rho_x = 0.3", "penalty = \"relative\""]),
+        ("--set tolerance=-1 --set start=random", ["tolerance = -1", "above 0"]),
+        ("--dim 18446744073709551615", ["dim = 18446744073709551615", "at most 1000000"]),
         ("--set pls.dim=3", ["--set pls.dim=3: unknown field `pls`", "`dim`"]),
         ("--set preparation.x=1", ["--set preparation.x=1: unknown field", "`min_df`"]),
         ("--set preparation.min_df=x", ["--set preparation.min_df=x: ", "train METHOD --help"]),
@@ -305,6 +308,45 @@ fn a_mix_without_validation_needs_its_weights() {
     place.run("train 0.5*pls+0.5*bm25 data -o model --dim 5").silent();
     assert_eq!(place.names(), ["data", "model"]);
     assert!(shared().path("raw/clicks.tsv").exists());
+}
+
+#[test]
+fn validation_without_relevant_documents_is_refused_where_it_would_choose() {
+    let place = Place::with(&[
+        ("clicks.tsv", "query\tdoc\tclicks\nred fruit\ta\t5\ngreen fruit\tb\t4\n"),
+        (
+            "documents.jsonl",
+            "{\"id\": \"a\", \"title\": \"red apple\"}\n{\"id\": \"b\", \"title\": \"green pear\"}\n",
+        ),
+        (
+            "judgments.tsv",
+            "query\tdoc\tgrade\tsplit\nred fruit\tb\t0\tvalidation\ngreen fruit\tb\t1\ttest\n",
+        ),
+    ]);
+    let tables = "--clicks clicks.tsv --documents documents.jsonl --judgments judgments.tsv";
+    place.run(&format!("import {tables} -o data")).fine();
+    for (method, what) in [
+        ("rmls --set start=random", "for rmls to choose by"),
+        ("mpls --set alpha=tuned", "for mpls to choose by"),
+        ("pls+bm25", "to tune the weights of a mix by"),
+    ] {
+        place.run(&format!("train {method} data -o model --dim 1")).refused(
+            1,
+            &["no validation query of data has a relevant document", what, "import again with"],
+        );
+    }
+    place
+        .run("compare data --models bm25,pls+bm25 --dim 1")
+        .refused(1, &["no validation query", "0.5*pls+0.5*bm25"]);
+    place
+        .run("tune pls data --budget 3 -o tuning")
+        .refused(1, &["no validation query of data", "every try would score the same"]);
+    let models = "[compare]\nrows = [\"rmls\"]\nmeasures = [\"AP\"]\n";
+    let tables = ["clicks.tsv", "documents.jsonl", "judgments.tsv"]
+        .map(|file| format!("{} = {{ path = \"{file}\" }}\n", file.split_once('.').unwrap().0));
+    place.file("exp.toml", format!("name = \"x\"\n[data]\n{}{models}", tables.concat()));
+    place.run("experiment exp.toml").refused(1, &["no validation query", "for rmls to choose by"]);
+    place.run("train bm25 data -o model").silent();
 }
 
 #[test]

@@ -176,6 +176,8 @@ fn wrong_usage_is_refused_before_any_work() {
         ("tune rmls DATA -o t --grid ok.toml --space ok.toml", 2, ["--space", "cannot be used"]),
         ("tune rmls DATA -o t --budget few", 2, ["--budget", "few"]),
         ("tune rmls DATA -o t --budget 1", 2, ["budget = 1", "2 or more"]),
+        ("tune pls DATA -o t --budget 4000000000000000000", 2, ["budget = 4", "at most 10000"]),
+        ("tune bm25 DATA -o t --budget 18446744073709551615", 2, ["budget = 1", "at most 10000"]),
         ("tune magic DATA -o t --budget 5", 2, ["no method is called \"magic\"", "bm25"]),
         ("tune rmls DATA -o t --budget 5 --measure magic", 2, ["no measure is called", "nDCG@k"]),
         ("tune rmls DATA -o t --grid none.toml", 1, ["none.toml: cannot read", "check the path"]),
@@ -188,7 +190,7 @@ fn wrong_usage_is_refused_before_any_work() {
         ("tune rmls nowhere -o t --budget 5", 1, ["nowhere", "cannot read"]),
         ("tune rmls DATA -o ok.toml --budget 5", 1, ["ok.toml: is not a folder", "another"]),
         (
-            "tune rmls DATA -o t --budget 5 --relevant-from 99",
+            "tune rmls DATA -o t --budget 5 --measure AP --relevant-from 99",
             1,
             ["no validation query of ", "a grade of 99 or more"],
         ),
@@ -202,6 +204,15 @@ fn wrong_usage_is_refused_before_any_work() {
     place
         .run("tune rmls untuned --budget 5 -o t")
         .refused(1, &["untuned has no validation queries to measure on", "--validation 0.1"]);
+}
+
+#[test]
+fn too_little_memory_stops_and_more_goes_on() {
+    let place = Place::with(&[("grid.toml", "dim = [4]\n")]);
+    let line = format!("tune pls {} --grid grid.toml --dim 5 -o t", at("data"));
+    place.run(&format!("{line} --max-memory 10MiB")).refused(1, &["not enough memory"]);
+    place.run(&format!("{line} --max-memory 2GiB")).fine();
+    assert_eq!(table(&place, "t")["tries"].as_array().unwrap().len(), 2);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cells::{Cell, cells};
 use super::significance::mean;
-use super::{Candidates, HeldOut, Measure, Task, Variant};
+use super::{Candidates, HeldOut, Measure, Task, Variant, check_choice};
 use crate::data::Dataset;
 use crate::features::{Counts, Unread};
 use crate::matchers::{Matcher, Mixture, standardise, weight_grid};
@@ -98,6 +98,7 @@ pub fn compare(
     params.variant.check()?;
     let task = Task::new(dataset, params.on, &counts.doc_ids, params.candidates, params.variant);
     check_comparable(dataset, params.rows, Some(params.on))?;
+    check_tunable(dataset, params.rows, params.tune_on, &params.variant)?;
     let rows: Vec<Row> =
         params.rows.iter().map(|mix| Row::new(mix, contenders)).collect::<Result<_>>()?;
     let tuned = tune(dataset, counts, contenders, &rows, params, run)?;
@@ -183,6 +184,20 @@ pub fn check_comparable(dataset: &Dataset, rows: &[Mixture], on: Option<HeldOut>
     Ok(())
 }
 
+/// Refuses to tune the weights of a mix by `measure` where validation cannot tell one from another.
+pub fn check_tunable(
+    dataset: &Dataset,
+    rows: &[Mixture],
+    measure: Measure,
+    variant: &Variant,
+) -> Result<()> {
+    if rows.iter().all(|row| row.weights().is_some()) {
+        return Ok(());
+    }
+    let advice = "give the weights (0.5*pls+0.5*bm25), or import again with judgments that hold relevant documents";
+    check_choice(dataset, measure, variant, " to tune the weights of a mix by", advice)
+}
+
 /// Weights of a mix.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weights {
@@ -202,6 +217,7 @@ pub fn tune_weights(
     run: &Run<'_>,
 ) -> Result<Weights> {
     check_comparable(dataset, std::slice::from_ref(mixture), None)?;
+    check_tunable(dataset, std::slice::from_ref(mixture), params.tune_on, &params.variant)?;
     let row = Row::new(mixture, contenders)?;
     Ok(tune(dataset, counts, contenders, &[row], params, run)?.swap_remove(0))
 }

@@ -34,9 +34,9 @@ pub use bound::{Bound, Constants, Gap, RowNorms, Sample, bounds};
 pub use cells::{Against, Cell, cells};
 pub use compare::{
     CLICK_BINS, CompareParams, Comparison, ComparisonRow, Contender, Weights, check_comparable,
-    compare, tune_weights,
+    check_tunable, compare, tune_weights,
 };
 pub use measure::Measure;
 pub use runs::{Doubts, LOOKED_AT, RunComparison, RunRow, compare_runs};
-pub use task::{Candidates, HeldOut, Task};
+pub use task::{Candidates, HeldOut, Task, check_choice};
 pub use variant::{Discount, Empty, Gain, GainTable, Ideal, Ties, Variant};

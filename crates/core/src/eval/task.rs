@@ -10,6 +10,7 @@ use crate::data::{Dataset, SplitBy};
 use crate::matchers::Score;
 use crate::ranking::{Hit, top_k};
 use crate::sparse::{Csr, Row};
+use crate::{Error, Result};
 
 /// Most queries that a judge looks at: enough to choose a sweep by, and the choice must not
 /// cost more than the sweep.
@@ -49,6 +50,32 @@ pub enum HeldOut {
     /// For reporting, once everything is chosen.
     #[default]
     Test,
+}
+
+/// Refuses validation that cannot choose by `measure`: no query has a document that counts, so
+/// every choice would score the same. `what_for` ends the sentence that says so.
+pub fn check_choice(
+    dataset: &Dataset,
+    measure: Measure,
+    variant: &Variant,
+    what_for: &str,
+    advice: &str,
+) -> Result<()> {
+    let from = variant.relevant_from;
+    let (counts, grade): (&dyn Fn(f32) -> bool, String) = match measure {
+        // These two look at no relevance.
+        Measure::Judged { .. } | Measure::RankLoss => return Ok(()),
+        Measure::Ndcg { .. } | Measure::Err { .. } => (&|g| g > 0.0, "a grade above 0".into()),
+        _ => (&|g| g >= from, format!("a grade of {from} or more")),
+    };
+    if dataset.validation.values().iter().any(|&grade| counts(grade)) {
+        return Ok(());
+    }
+    let path = dataset.folder.path.display();
+    Err(Error::Empty {
+        what: format!("no validation query of {path} has a relevant document ({grade}){what_for}"),
+        advice: advice.to_owned(),
+    })
 }
 
 /// A held-out part of a dataset, ready to be ranked and measured.

@@ -117,7 +117,7 @@ impl Machine {
 }
 
 fn one_thread() -> Result<rayon::ThreadPool> {
-    rayon::ThreadPoolBuilder::new().num_threads(1).build().map_err(|error| Error::Empty {
+    rayon::ThreadPoolBuilder::new().num_threads(1).build().map_err(|error| Error::Memory {
         what: format!("no thread can be started: {error}"),
         advice: "end other programs and try again".into(),
     })

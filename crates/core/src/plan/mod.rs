@@ -7,6 +7,7 @@
 mod machine;
 
 use std::fmt;
+use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +15,7 @@ pub use machine::{Machine, Rates};
 
 use crate::features::{Counts, Features};
 use crate::linalg::{SvdParams, packed_bytes, svd_bytes};
-use crate::matchers::{Kinds, Params, Penalty, Rmls, Start, rmls_bytes};
+use crate::matchers::{Alpha, Kinds, Mpls, Params, Penalty, Rmls, Square, Start, rmls_bytes};
 use crate::sparse::PANEL;
 use crate::{Error, Result};
 
@@ -37,8 +38,13 @@ const LARGE_FILES: f64 = 1.5;
 const FRESH: f64 = 1.5e9;
 /// Counts while they are read take this many times what they take afterwards.
 const READING: f64 = 2.0;
-/// Dimensions beyond which nothing fits anywhere.
+/// Dimensions, rows and non-zeros beyond which nothing fits anywhere.
 const MOST: u64 = 1 << 24;
+const MOST_ROWS: u64 = 1 << 32;
+const MOST_PAIRS: u64 = 1 << 52;
+/// Lines that several plans have.
+const SOUGHT: &str = "singular vectors while they are sought";
+const MAPS: &str = "maps L_x and L_y";
 /// What the program itself takes.
 const PROGRAM: u64 = 16 << 20;
 
@@ -74,21 +80,83 @@ pub struct Plan {
     pub lines: Vec<(String, u64)>,
     /// The sum of the lines.
     pub total: u64,
+    /// Bytes that the fitted model holds beside the counts.
+    pub held: u64,
     /// Bytes of scratch files while it runs.
     pub scratch: u64,
     /// Bytes of the model folder.
     pub disk: u64,
     /// Seconds, where the machine's rates are known: what is done, and for how long.
     pub seconds: Option<Vec<(String, f64)>>,
+    /// What would make it smaller.
+    #[serde(skip)]
+    advice: String,
+}
+
+/// Lines of one moment.
+type Phase = Vec<(&'static str, u64)>;
+
+/// A shape with what the parameters add to it.
+struct Fit {
+    shape: Shape,
+    /// Pairs of R̃: those of the log, and the negatives drawn beside them.
+    pairs: u64,
+    advice: String,
+}
+
+impl Deref for Fit {
+    type Target = Shape;
+
+    fn deref(&self) -> &Shape {
+        &self.shape
+    }
+}
+
+/// What the fits of `params` to `counts` will take one after the other, as in a mix or a
+/// comparison: what is fitted stays while the next is sought. `judged` as in [`Shape::judged`];
+/// methods that learn nothing are left out, but not what they hold.
+pub fn plan_all(
+    counts: &Counts,
+    params: &[&Params],
+    judged: u64,
+    rates: Option<&Rates>,
+    limit: u64,
+) -> Vec<Plan> {
+    let shapes: Vec<Shape> =
+        params.iter().map(|params| Shape::of(counts, params, judged)).collect();
+    let plans = plan_parts(shapes.into_iter().zip(params.iter().copied()), rates, limit);
+    let learns = plans.into_iter().zip(params).filter(|(_, params)| params.learns());
+    learns.map(|(plan, _)| plan).collect()
+}
+
+/// The same for `parts` of any shape, all of them.
+pub fn plan_parts<'a>(
+    parts: impl IntoIterator<Item = (Shape, &'a Params)>,
+    rates: Option<&Rates>,
+    limit: u64,
+) -> Vec<Plan> {
+    let mut held = 0u64;
+    let mut plans = Vec::new();
+    for (shape, params) in parts {
+        let mut plan = shape.plan(params, rates, limit.saturating_sub(held));
+        if held > 0 {
+            plan.lines.push(("models fitted before it".to_owned(), held));
+            plan.total = plan.total.saturating_add(held);
+        }
+        held = held.saturating_add(plan.held);
+        plans.push(plan);
+    }
+    plans
 }
 
 impl Shape {
-    /// The shape of a fit of `params` to `counts`; `judged` as in [`Shape::judged`]. `None` for
-    /// methods that learn nothing.
-    pub fn of(counts: &Counts, params: &Params, judged: u64) -> Option<Shape> {
-        let features = params.features()?;
+    /// The shape of a fit of `params` to `counts`; `judged` as in [`Shape::judged`]. Methods that
+    /// learn nothing have words alone.
+    pub fn of(counts: &Counts, params: &Params, judged: u64) -> Shape {
+        let words = Features { query_clicks: 0.0, doc_clicks: 0.0, ..Features::default() };
+        let features = params.features().unwrap_or(words);
         let dim = params.dim().unwrap_or(1) as u64;
-        Some(Shape { dim, judged, ..Shape::of_features(counts, &features) })
+        Shape { dim, judged, ..Shape::of_features(counts, &features) }
     }
 
     fn of_features(counts: &Counts, features: &Features) -> Shape {
@@ -141,39 +209,87 @@ impl Shape {
     /// What a fit of `params` to this shape will take, if it may take `limit` bytes of memory: some
     /// methods use scratch files where that is too little.
     pub fn plan(&self, params: &Params, rates: Option<&Rates>, limit: u64) -> Plan {
-        // Beyond this nothing fits anywhere, and bytes would no longer fit into a number.
-        Shape { dim: self.dim.min(MOST), ..*self }.of_method(params, rates, limit)
+        let shape = self.clamped();
+        let per_click = match params {
+            Params::Pls(pls) => pls.negatives.per_click,
+            Params::Rmls(rmls) => rmls.negatives.per_click,
+            _ => 0,
+        };
+        let drawn = shape.nnz_r.saturating_mul(per_click as u64);
+        let cells = shape.n_queries.saturating_mul(shape.n_docs).min(MOST_PAIRS);
+        let pairs = shape.nnz_r.max(shape.nnz_r.saturating_add(drawn).min(cells));
+        Fit { shape, pairs, advice: advice(params) }.of_method(params, rates, limit)
     }
 
+    /// The same, or what is far beyond all that fits anywhere: bytes must fit into a number.
+    fn clamped(&self) -> Shape {
+        let (rows, nnz) = (|n: u64| n.min(MOST_ROWS), |nnz: u64| nnz.min(MOST_PAIRS));
+        Shape {
+            n_queries: rows(self.n_queries),
+            n_docs: rows(self.n_docs),
+            d_x: rows(self.d_x),
+            d_y: rows(self.d_y),
+            nnz_x: nnz(self.nnz_x),
+            nnz_y: nnz(self.nnz_y),
+            nnz_r: nnz(self.nnz_r),
+            dim: self.dim.clamp(1, MOST),
+            judged: nnz(self.judged),
+        }
+    }
+
+    /// (d_x + d_y)·d·4.
+    fn maps(&self) -> u64 {
+        (self.d_x + self.d_y) * self.dim * 4
+    }
+
+    fn factor_shape(&self) -> crate::linalg::Shape {
+        crate::linalg::Shape {
+            n_queries: self.n_queries as usize,
+            n_docs: self.n_docs as usize,
+            d_x: self.d_x as usize,
+            d_y: self.d_y as usize,
+            nnz_x: self.nnz_x as usize,
+            nnz_y: self.nnz_y as usize,
+            nnz_r: self.nnz_r as usize,
+        }
+    }
+}
+
+impl Fit {
     fn of_method(&self, params: &Params, rates: Option<&Rates>, limit: u64) -> Plan {
         match params {
-            Params::Pls(pls) => self.svd_fit("pls", self.dim, pls.oversample, rates),
-            Params::LsiDt(lsi) => self.svd_fit("lsi_dt", self.dim, lsi.oversample, rates),
-            Params::LsiQd(lsi) => self.svd_fit("lsi_qd", self.dim, lsi.oversample, rates),
-            // `com` has the maps of both kinds side by side, and seeks them one after the other.
-            Params::Mpls(mpls) => {
-                let once = if mpls.kinds == Kinds::Com { self.dim / 2 } else { self.dim };
-                self.svd_fit("mpls", once.max(1), mpls.oversample, rates)
-            }
+            Params::Pls(pls) => self.svd_fit("pls", pls.oversample, rates),
+            Params::LsiDt(lsi) => self.svd_fit("lsi_dt", lsi.oversample, rates),
+            Params::LsiQd(lsi) => self.svd_fit("lsi_qd", lsi.oversample, rates),
+            Params::Mpls(mpls) if mpls.kinds == Kinds::Com => self.com(mpls, rates),
+            Params::Mpls(mpls) => self.svd_fit("mpls", mpls.oversample, rates),
             Params::Rmls(rmls) => self.rmls(rmls, rates, limit),
             Params::Square(square) => {
                 let pair = |x: u64, y: u64| (x as usize, y as usize);
                 let (n, d) = (pair(self.n_queries, self.n_docs), pair(self.d_x, self.d_y));
+                let oversample = square.oversample.map(|spare| spare.min(MOST as usize));
+                let square = Square { dim: self.dim as usize, oversample, ..square.clone() };
                 let bytes = square.bytes(n, d, pair(self.nnz_x, self.nnz_y));
                 // Solves take some ten times as many products as the solver of PLS.
                 let seconds = rates.map(|r| 10.0 * self.svd_seconds(self.dim * 5 / 4, r));
-                self.solved("square", ("the square loss", bytes), seconds, rates)
+                let sought = vec![self.factors(), self.between(), ("the square loss", bytes)];
+                self.solved("square", vec![sought], self.maps(), seconds, rates)
             }
             Params::Ridge(ridge) => {
-                let (n, d) = (self.n_queries as usize, self.d_x as usize);
-                let bytes = ridge.bytes(n, d, self.n_docs as usize);
-                let steps = 2.0 * 50.0 * (self.nnz_x * self.n_docs) as f64 * 4.0;
+                let (n, d, docs) =
+                    (self.n_queries as usize, self.d_x as usize, self.n_docs as usize);
+                let name = "weights while they are sought";
+                let sought = vec![self.factors(), (name, ridge.bytes(n, d, docs))];
+                let steps = 2.0 * 50.0 * numbers(self.nnz_x, self.n_docs);
                 let seconds = rates.map(|r| steps / r.gather(self.d_x * WIDTH * 4));
-                self.solved("ridge", ("weights while they are sought", bytes), seconds, rates)
+                let held = vec![("weights", ridge.kept_bytes(d, docs))];
+                self.found("ridge", (name, seconds), vec![sought], held, rates)
             }
             // Features and maps of the usual kinds, sought in a time that nobody has measured.
             other if other.dim().is_some() && other.features().is_some() => {
-                self.solved(other.name(), ("maps while they are sought", self.maps()), None, rates)
+                let maps = ("maps while they are sought", self.maps());
+                let sought = vec![self.factors(), self.between(), maps];
+                self.solved(other.name(), vec![sought], self.maps(), None, rates)
             }
             other => self.lexical(other.name(), rates),
         }
@@ -181,60 +297,109 @@ impl Shape {
 
     /// Counts and one matrix of weights: nothing is learnt.
     fn lexical(&self, method: &str, rates: Option<&Rates>) -> Plan {
-        let weights = csr(self.nnz_y, self.n_docs);
-        let phases = vec![vec![("weights of the documents", weights)]];
+        let weights = vec![("weights of the documents", csr(self.nnz_y, self.n_docs))];
         let seconds =
             rates.map(|rates| vec![self.reading(rates), self.writing(self.counts(), rates)]);
-        self.worst(method, phases, self.counts(), seconds)
+        self.worst(method, Vec::new(), weights, self.counts(), seconds)
     }
 
-    /// Singular vectors are sought, `dim` of them at a time, and are the maps.
-    fn svd_fit(
+    /// Singular vectors are sought, and are the maps.
+    fn svd_fit(&self, method: &str, oversample: Option<usize>, rates: Option<&Rates>) -> Plan {
+        let (bytes, seconds) = self.svd(self.dim, oversample, rates);
+        let sought = vec![self.factors(), self.between(), (SOUGHT, bytes)];
+        self.solved(method, vec![sought], self.maps(), seconds, rates)
+    }
+
+    /// Bytes and seconds of the `dim` leading singular vectors.
+    fn svd(
         &self,
-        method: &str,
         dim: u64,
         oversample: Option<usize>,
         rates: Option<&Rates>,
-    ) -> Plan {
+    ) -> (u64, Option<f64>) {
         let mut params = SvdParams::of(dim as usize);
         params.oversample = oversample.unwrap_or(params.oversample).min(MOST as usize);
         let bytes = svd_bytes(self.d_x as usize, self.d_y as usize, &params);
         let width = dim + params.oversample as u64;
-        let seconds = rates.map(|rates| self.svd_seconds(width, rates));
-        self.solved(method, ("singular vectors while they are sought", bytes), seconds, rates)
+        (bytes, rates.map(|rates| self.svd_seconds(width, rates)))
     }
 
-    /// A fit whose maps are found by a solver.
+    /// `com` of MPLS has the maps of both kinds side by side: they are sought one after the
+    /// other, and then put together.
+    fn com(&self, mpls: &Mpls, rates: Option<&Rates>) -> Plan {
+        let (bytes, seconds) = self.svd((self.dim / 2).max(1), mpls.oversample, rates);
+        let first = ("maps of the first kind", self.maps() / 2);
+        let sought = vec![self.factors(), self.between(), (SOUGHT, bytes), first];
+        let mut joined = vec![("maps of each kind", self.maps()), ("both together", self.maps())];
+        if mpls.alpha == Alpha::Tuned && self.judged > 0 {
+            joined.extend(self.for_validation());
+            joined.push(self.images());
+        }
+        let seconds = seconds.map(|once| 2.0 * once);
+        self.solved("mpls", vec![sought, joined], self.maps(), seconds, rates)
+    }
+
+    /// A fit whose dense `maps` are found by a solver, in the first of the `phases`.
     fn solved(
         &self,
         method: &str,
-        sought: (&'static str, u64),
+        phases: Vec<Phase>,
+        maps: u64,
         seconds: Option<f64>,
         rates: Option<&Rates>,
     ) -> Plan {
-        let phases = vec![vec![self.factors(), self.between(), sought], self.fitted(self.maps())];
-        let disk = self.counts() + self.maps();
-        let seconds = rates.zip(seconds).map(|(rates, seconds)| {
-            vec![
-                self.reading(rates),
-                (sought.0.to_owned(), seconds),
-                ("images of the documents".to_owned(), self.images_seconds(rates)),
-                self.writing(disk, rates),
-            ]
-        });
-        self.worst(method, phases, disk, seconds)
+        let sought = phases.first().and_then(|phase| phase.get(2)).map_or("maps", |line| line.0);
+        self.found(method, (sought, seconds), phases, self.fitted(maps), rates)
     }
 
-    /// Three moments may be the worst: the singular vectors of a spectral start being sought, a
-    /// half-sweep, and the rows of a map being put together from its panels.
+    /// A fit that holds `held` in the end, the first line of which goes to disk.
+    fn found(
+        &self,
+        method: &str,
+        (sought, seconds): (&'static str, Option<f64>),
+        phases: Vec<Phase>,
+        held: Phase,
+        rates: Option<&Rates>,
+    ) -> Plan {
+        let disk = held.first().map_or(0, |line| line.1).saturating_add(self.counts());
+        let seconds = rates.zip(seconds).map(|(rates, seconds)| {
+            let mut all = vec![self.reading(rates), (sought.to_owned(), seconds)];
+            if held.len() > 1 {
+                let images = self.images_seconds(rates);
+                all.push(("images of the documents".to_owned(), images));
+            }
+            all.push(self.writing(disk, rates));
+            all
+        });
+        self.worst(method, phases, held, disk, seconds)
+    }
+
+    /// Nothing is known of what an absolute threshold leaves: all of it, where that fits; else a
+    /// tenth, and the fit watches memory while it makes the maps.
     fn rmls(&self, rmls: &Rmls, rates: Option<&Rates>, limit: u64) -> Plan {
+        let plan = self.rmls_left(rmls, share_left(rmls), MAPS, rates, limit);
+        if rmls.penalty == Penalty::Absolute && plan.total > limit {
+            let name = "maps L_x and L_y, if a tenth of them is left";
+            return self.rmls_left(rmls, Some(0.1), name, rates, limit);
+        }
+        plan
+    }
+
+    /// Maps with `share` of their entries left, or dense ones, in a line called `name`. Three
+    /// moments may be the worst: the singular vectors of a spectral start being sought, a
+    /// half-sweep, and the rows of a map being put together from its panels.
+    fn rmls_left(
+        &self,
+        rmls: &Rmls,
+        share: Option<f64>,
+        name: &'static str,
+        rates: Option<&Rates>,
+        limit: u64,
+    ) -> Plan {
         let spectral = rmls.start == Start::Spectral;
         let shape = self.factor_shape();
-        let share = share_left(rmls);
-        let maps = match share {
-            Some(share) => self.packed(share),
-            None => rmls_bytes::dense_bytes(shape, self.dim as usize),
-        };
+        let dense = rmls_bytes::dense_bytes(shape, self.dim as usize);
+        let maps = share.map_or(dense, |share| self.packed(share));
         let mut sweep = vec![self.factors(), ("a half-sweep", rmls_bytes::scratch_bytes(shape))];
         if spectral {
             sweep.push((
@@ -243,31 +408,32 @@ impl Shape {
             ));
         }
         if self.judged > 0 {
-            let again = csr(self.nnz_x + self.nnz_y, self.n_queries + self.n_docs);
-            sweep.push(("queries and documents for validation", again));
+            sweep.extend(self.for_validation());
         }
         // The fit decides in this order, too, what it can keep in memory: the maps, a copy of the
         // best of them, the images of the documents.
-        let base = PROGRAM + self.counts() + sweep.iter().map(|(_, bytes)| bytes).sum::<u64>();
-        let mut left = limit.saturating_sub(base);
+        let base = PROGRAM + self.counts() + sum(&sweep);
+        let room = limit.saturating_sub(base);
+        let mut left = room;
         let mut scratch = 0;
         let on_disk = rmls.penalty == Penalty::None && maps > left;
         if on_disk {
             scratch += maps;
         } else {
             left = left.saturating_sub(maps);
-            sweep.push(("maps L_x and L_y", maps));
+            sweep.push((name, maps));
         }
         if self.judged > 0 {
-            if on_disk || maps > left {
+            // Whatever a penalty leaves: how much that is, the fit does not know beforehand.
+            if dense.saturating_mul(2) > room || maps > left {
                 scratch += maps;
             } else {
                 left -= maps;
                 sweep.push(("the best maps so far", maps));
             }
-            let images = self.n_docs * self.dim * 4;
+            let (what, images) = self.images();
             if 2 * images <= left {
-                sweep.push(("images of the documents for validation", images));
+                sweep.push((what, images));
             }
         }
         let mut phases = vec![sweep];
@@ -286,21 +452,16 @@ impl Shape {
         if on_disk {
             scratch = scratch.max(maps + larger);
         } else {
-            phases.push(vec![("maps L_x and L_y", maps), ("the rows of one of them", larger)]);
+            phases.push(vec![(name, maps), ("the rows of one of them", larger)]);
         }
-        if share.is_some() {
-            phases.push(vec![("maps", kept)]);
-        } else {
-            let mut fitted = self.fitted(kept);
-            if on_disk {
-                fitted.remove(0);
-                let (images, (_, bytes)) = (self.n_docs * self.dim * 4, fitted[0]);
-                if PROGRAM + self.counts() + bytes > limit {
-                    fitted[0] = ("features of the documents", bytes - images);
-                    scratch = scratch.max(kept + images);
-                }
+        let mut held = if share.is_some() { vec![("maps", kept)] } else { self.fitted(kept) };
+        if on_disk {
+            held.remove(0);
+            let (images, (_, bytes)) = (self.n_docs * self.dim * 4, held[0]);
+            if PROGRAM + self.counts() + bytes > limit {
+                held[0] = ("features of the documents", bytes - images);
+                scratch = scratch.max(kept + images);
             }
-            phases.push(fitted);
         }
         let disk = self.counts() + kept;
         let sweeps = rmls.sweeps as u64;
@@ -326,38 +487,49 @@ impl Shape {
             seconds.push(self.writing(disk, rates));
             seconds
         });
-        Plan { scratch, ..self.worst("rmls", phases, disk, seconds) }
+        Plan { scratch, ..self.worst("rmls", phases, held, disk, seconds) }
     }
 
-    /// The lines of the phase that takes most, below what is there all the time.
+    /// The lines of the phase that takes most, below what is there all the time; `held` is what
+    /// is there in the end.
     fn worst(
         &self,
         method: &str,
-        mut phases: Vec<Vec<(&'static str, u64)>>,
+        mut phases: Vec<Phase>,
+        held: Phase,
         disk: u64,
         seconds: Option<Vec<(String, f64)>>,
     ) -> Plan {
         let while_read = (READING * self.counts() as f64) as u64 - self.counts();
         phases.push(vec![("texts while they are counted", while_read)]);
-        let sum = |phase: &Vec<(&str, u64)>| phase.iter().map(|(_, bytes)| bytes).sum::<u64>();
-        let phase = phases.into_iter().max_by_key(sum).unwrap_or_default();
-        let always = [("the program", PROGRAM), ("texts and counts", self.counts())];
-        let lines: Vec<(String, u64)> =
-            always.into_iter().chain(phase).map(|(what, bytes)| (what.to_owned(), bytes)).collect();
-        let total: u64 = lines.iter().map(|(_, bytes)| bytes).sum();
+        let bytes_held = sum(&held);
+        phases.push(held);
+        let phase = phases.into_iter().max_by_key(|phase| sum(phase)).unwrap_or_default();
+        let mut lines = vec![("the program", PROGRAM), ("texts and counts", self.counts())];
+        lines.extend(phase);
+        let total = sum(&lines);
         let seconds = seconds.map(|mut seconds| {
             seconds.push(("taking memory from the system".to_owned(), total as f64 / FRESH));
             seconds
         });
-        Plan { method: method.to_owned(), lines, total, scratch: 0, disk, seconds }
+        Plan {
+            method: method.to_owned(),
+            lines: lines.into_iter().map(|(what, bytes)| (what.to_owned(), bytes)).collect(),
+            total,
+            held: bytes_held,
+            scratch: 0,
+            disk,
+            seconds,
+            advice: self.advice.clone(),
+        }
     }
 
     /// The three factors and their transposes.
     fn factors(&self) -> (&'static str, u64) {
         let bytes = csr(self.nnz_x, self.n_queries)
             + csr(self.nnz_x, self.d_x)
-            + csr(self.nnz_r, self.n_queries)
-            + csr(self.nnz_r, self.n_docs)
+            + csr(self.pairs, self.n_queries)
+            + csr(self.pairs, self.n_docs)
             + csr(self.nnz_y, self.n_docs)
             + csr(self.nnz_y, self.d_y);
         ("X, Y, R and their transposes", bytes)
@@ -370,9 +542,19 @@ impl Shape {
     }
 
     /// What a fitted model holds beside the counts.
-    fn fitted(&self, maps: u64) -> Vec<(&'static str, u64)> {
+    fn fitted(&self, maps: u64) -> Phase {
         let images = csr(self.nnz_y, self.n_docs) + self.n_docs * self.dim * 4;
         vec![("maps", maps), ("images of the documents", images)]
+    }
+
+    /// The rows of queries and documents that a judge scores by.
+    fn for_validation(&self) -> [(&'static str, u64); 1] {
+        let again = csr(self.nnz_x + self.nnz_y, self.n_queries + self.n_docs);
+        [("queries and documents for validation", again)]
+    }
+
+    fn images(&self) -> (&'static str, u64) {
+        ("images of the documents for validation", self.n_docs * self.dim * 4)
     }
 
     /// Both maps with `share` of their entries left.
@@ -385,18 +567,6 @@ impl Shape {
         side(self.d_x) + side(self.d_y)
     }
 
-    fn factor_shape(&self) -> crate::linalg::Shape {
-        crate::linalg::Shape {
-            n_queries: self.n_queries as usize,
-            n_docs: self.n_docs as usize,
-            d_x: self.d_x as usize,
-            d_y: self.d_y as usize,
-            nnz_x: self.nnz_x as usize,
-            nnz_y: self.nnz_y as usize,
-            nnz_r: self.nnz_r as usize,
-        }
-    }
-
     /// Counts: documents twice (by field and together), queries and clicks; ids and texts, and
     /// the terms with their places.
     fn counts(&self) -> u64 {
@@ -404,11 +574,6 @@ impl Shape {
         csr(2 * self.nnz_y, 2 * self.n_docs)
             + csr(self.nnz_x + self.nnz_r, 2 * self.n_queries)
             + NAME * (2 * self.n_queries + self.n_docs + terms)
-    }
-
-    /// (d_x + d_y)·d·4.
-    fn maps(&self) -> u64 {
-        (self.d_x + self.d_y) * self.dim * 4
     }
 
     /// Per iteration a filter of some products with CᵀC, two Gram matrices and a rotation of
@@ -431,10 +596,10 @@ impl Shape {
         };
         // The two directions meet the same factors from either end; their mean.
         (factor(self.nnz_y, self.d_y, self.n_docs)
-            + factor(self.nnz_r, self.n_docs, self.n_queries)
+            + factor(self.pairs, self.n_docs, self.n_queries)
             + factor(self.nnz_x, self.n_queries, self.d_x)
             + factor(self.nnz_x, self.d_x, self.n_queries)
-            + factor(self.nnz_r, self.n_queries, self.n_docs)
+            + factor(self.pairs, self.n_queries, self.n_docs)
             + factor(self.nnz_y, self.n_docs, self.d_y))
             / 2.0
     }
@@ -461,13 +626,51 @@ fn numbers(n: u64, k: u64) -> f64 {
     4.0 * n as f64 * k as f64
 }
 
+/// The bytes of all lines.
+fn sum(lines: &[(&str, u64)]) -> u64 {
+    lines.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
+}
+
+/// What makes a fit of `params` smaller, for people.
+fn advice(params: &Params) -> String {
+    let mut ways = Vec::new();
+    if params.has_dim() {
+        ways.push("take fewer dimensions (--dim)".to_owned());
+    }
+    if matches!(params, Params::Ridge(_)) {
+        ways.push("keep fewer weights of a document (--set keep=N)".to_owned());
+        ways.push("train square instead".to_owned());
+    }
+    ways.push("leave out rare words (--min-df)".to_owned());
+    let chosen = match params {
+        Params::Mpls(mpls) => mpls.kinds == Kinds::Conca,
+        Params::LsiDt(_) | Params::LsiQd(_) => false,
+        _ => true,
+    };
+    if let Some(features) = params.features().filter(|_| chosen) {
+        for (key, weight) in
+            [("query_clicks", features.query_clicks), ("doc_clicks", features.doc_clicks)]
+        {
+            if weight > 0.0 {
+                ways.push(format!("leave out click features (--set features.{key}=0)"));
+            }
+        }
+    }
+    if matches!(params, Params::Rmls(Rmls { start: Start::Spectral, .. })) {
+        ways.push(
+            "start from random rows instead of singular vectors (--set start=random)".to_owned(),
+        );
+    }
+    ways.join(", ") + ", or allow more (--max-memory SIZE)"
+}
+
 fn csr(nnz: u64, n_rows: u64) -> u64 {
     nnz * ENTRY + n_rows * 8
 }
 
 /// The share of entries that a relative penalty leaves, if the entries of a row are spread like
 /// normals, the largest of d of which is about √(2 ln d): P(|z| > ρ·√(2 ln d)). Nothing is
-/// known of an absolute threshold; the maps are then watched while they are made.
+/// known of other penalties.
 fn share_left(rmls: &Rmls) -> Option<f64> {
     let largest = (2.0 * (rmls.dim.max(2) as f64).ln()).sqrt();
     let share = |rho: f64| two_tails(rho * largest);
@@ -495,37 +698,29 @@ impl Plan {
         }
         let largest = self.lines.iter().max_by_key(|(_, bytes)| *bytes);
         let largest = largest.map_or("", |(what, _)| what.as_str());
-        let penalty = match self.method.as_str() {
-            "rmls" => ", start from random rows instead of singular vectors (--set start=random)",
-            _ => "",
-        };
-        Err(Error::Empty {
+        Err(Error::Memory {
             what: format!(
                 "{} would take {} of memory, and may take {}; most of it for: {largest}",
                 self.method,
                 Bytes(self.total),
                 Bytes(limit)
             ),
-            advice: format!(
-                "take fewer dimensions (--dim), leave out rare words (--min-df) or click features (--set features.query_clicks=0){penalty}, or allow more (--max-memory SIZE)"
-            ),
+            advice: self.advice.clone(),
         })
     }
 }
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "{}: {} of memory, {} on disk{}",
-            self.method,
-            Bytes(self.total),
-            Bytes(self.disk),
-            match self.scratch {
-                0 => String::new(),
-                scratch => format!(", {} of scratch files while it runs", Bytes(scratch)),
-            }
-        )?;
+        let (total, disk) = (Bytes(self.total), Bytes(self.disk));
+        write!(f, "{}: {total} of memory, {disk} on disk", self.method)?;
+        if self.scratch > 0 {
+            write!(f, ", {} of scratch files while it runs", Bytes(self.scratch))?;
+        }
+        if let Some(seconds) = self.total_seconds() {
+            write!(f, ", {seconds:.1} s")?;
+        }
+        writeln!(f)?;
         for (what, bytes) in &self.lines {
             writeln!(f, "  {:>10}  {what}", Bytes(*bytes).to_string())?;
         }

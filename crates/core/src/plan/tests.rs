@@ -1,5 +1,5 @@
 use super::*;
-use crate::matchers::Pls;
+use crate::matchers::{Mpls, Pls, Ridge, Square, methods};
 
 fn one_week() -> Shape {
     Shape {
@@ -49,7 +49,8 @@ fn the_lines_add_up_and_the_maps_are_what_they_are() {
         assert_eq!(plan.total, plan.lines.iter().map(|line| line.1).sum::<u64>());
         assert!(plan.lines.iter().any(|(what, _)| what.contains(word)), "{plan}");
         assert!(plan.total_seconds().unwrap() > 0.0);
-        assert!(plan.to_string().contains(" on disk\n"), "{plan}");
+        assert!(plan.to_string().contains(" on disk, "), "{plan}");
+        assert!(plan.held > 0 && plan.held < plan.total, "{plan}");
     }
     assert_eq!(one_week().maps(), 409_461 * 800);
 }
@@ -101,6 +102,68 @@ fn scratch_files_are_planned_where_memory_ends() {
 }
 
 #[test]
+fn an_absolute_threshold_is_planned_dense_where_that_fits() {
+    let absolute = [("penalty", "absolute"), ("beta", "0.1"), ("start", "random"), ("dim", "1000")];
+    let shape = Shape { dim: 1000, ..one_week() };
+    let plan = |limit| shape.plan(&params("rmls", &absolute), Some(&rates()), limit);
+    let line = |plan: &Plan| {
+        let maps = plan.lines.iter().find(|(what, _)| what.starts_with("maps L_x"));
+        maps.cloned().unwrap()
+    };
+    let ample = plan(u64::MAX);
+    let dense = rmls_bytes::dense_bytes(shape.factor_shape(), 1000);
+    assert_eq!(line(&ample), ("maps L_x and L_y".into(), dense));
+    let tight = plan(ample.total - 1);
+    let (what, bytes) = line(&tight);
+    assert!(what.ends_with("if a tenth of them is left") && bytes < dense / 3, "{tight}");
+    tight.check(ample.total - 1).unwrap();
+    assert!(tight.check(1 << 20).is_err());
+    // A bound needs whole maps, and the fit refuses them where they do not fit.
+    let bound = params("rmls", &[("penalty", "bound"), ("start", "random"), ("dim", "1000")]);
+    let bound = shape.plan(&bound, None, ample.total / 2);
+    assert_eq!(line(&bound).1, dense);
+}
+
+#[test]
+fn what_is_fitted_before_stays_in_memory() {
+    let shape = one_week();
+    let (first, second, lexical) = (params("pls", &[]), params("square", &[]), params("bm25", &[]));
+    let alone = [&first, &second].map(|params| shape.plan(params, None, u64::MAX));
+    let parts = [&lexical, &first, &second].map(|params| (shape, params));
+    let plans = plan_parts(parts, None, u64::MAX);
+    let held = shape.plan(&lexical, None, u64::MAX).held;
+    assert_eq!(plans[1].total, alone[0].total + held);
+    assert_eq!(plans[2].total, alone[1].total + held + alone[0].held);
+    for plan in &plans {
+        assert_eq!(plan.total, plan.lines.iter().map(|line| line.1).sum::<u64>(), "{plan}");
+    }
+    assert_eq!(alone[0].held, shape.maps() + csr(shape.nnz_y, shape.n_docs) + shape.n_docs * 800);
+}
+
+#[test]
+fn negatives_and_validation_are_counted() {
+    for (method, negatives) in [("pls", "3"), ("rmls", "3")] {
+        let plain = one_week().plan(&params(method, &[]), None, u64::MAX);
+        let drawn = params(method, &[("negatives.per_click", negatives)]);
+        let drawn = one_week().plan(&drawn, None, u64::MAX);
+        assert_eq!(drawn.total - plain.total, 2 * 3 * 163_600 * 8, "{method}");
+        assert_eq!(drawn.disk, plain.disk);
+    }
+    // No more than there are cells.
+    let all = params("pls", &[("negatives.per_click", "9000000000000000000")]);
+    let few = Shape { n_queries: 10, n_docs: 20, nnz_x: 9, nnz_r: 30, ..one_week() };
+    let (plain, all) =
+        (few.plan(&params("pls", &[]), None, 1 << 40), few.plan(&all, None, 1 << 40));
+    assert_eq!(all.total - plain.total, 2 * 170 * 8);
+    let tuned = params("mpls", &[("alpha", "tuned")]);
+    for params in [params("rmls", &[("start", "random")]), tuned] {
+        let shape = Shape { dim: 2000, ..one_week() };
+        let of = |judged| Shape { judged, ..shape }.plan(&params, None, u64::MAX).total;
+        assert!(of(1000) > of(0));
+    }
+}
+
+#[test]
 fn what_does_not_fit_is_refused_with_advice() {
     let plan = one_week().plan(&params("rmls", &[]), None, u64::MAX);
     assert_eq!(plan.seconds, None);
@@ -108,6 +171,17 @@ fn what_does_not_fit_is_refused_with_advice() {
     let message = plan.check(1 << 20).unwrap_err().to_string();
     for word in ["rmls would take", "may take 1.0 MiB", "--dim", "--max-memory", "start=random"] {
         assert!(message.contains(word), "{message}");
+    }
+    // Nothing is advised that would change nothing.
+    for (params, word) in [
+        (params("rmls", &[("start", "random")]), "start=random"),
+        (params("ridge", &[]), "--dim"),
+        (params("pls", &[]), "query_clicks"),
+        (params("lsi_dt", &[]), "clicks"),
+    ] {
+        let error = one_week().plan(&params, None, u64::MAX).check(1 << 20).unwrap_err();
+        assert!(matches!(error, Error::Memory { .. }));
+        assert!(!error.to_string().contains(word), "{error}");
     }
 }
 
@@ -143,15 +217,40 @@ fn the_largest_numbers_do_no_harm() {
         judged: 1000 * most,
     };
     shape.check().unwrap();
-    for params in [
-        params("rmls", &[]),
-        Params::Rmls(Rmls { sweeps: usize::MAX, ..Rmls::default() }),
-        Params::Pls(Pls { oversample: Some(usize::MAX), ..Pls::default() }),
-        params("bm25", &[]),
-    ] {
-        let plan = shape.plan(&params, Some(&rates()), u64::MAX);
-        assert!(plan.total > 1 << 40 && plan.total_seconds().unwrap() > 1e6);
-        assert!(plan.check(1 << 40).is_err());
+    let mut all: Vec<Params> = methods().map(|(name, _)| Params::named(name).unwrap()).collect();
+    let most = usize::MAX;
+    all.extend([
+        Params::Rmls(Rmls { sweeps: most, dim: most, ..Rmls::default() }),
+        Params::Pls(Pls { oversample: Some(most), dim: most, ..Pls::default() }),
+        Params::Mpls(Mpls { oversample: Some(most), dim: most, ..Mpls::default() }),
+        Params::Square(Square { oversample: Some(most), dim: most, ..Square::default() }),
+        Params::Ridge(Ridge { keep: most, ..Ridge::default() }),
+        params("pls", &[("negatives.per_click", "9000000000000000000")]),
+        params("rmls", &[("penalty", "relative")]),
+        params("rmls", &[("penalty", "absolute"), ("beta", "1")]),
+    ]);
+    let endless = Shape {
+        n_queries: u64::MAX,
+        n_docs: u64::MAX,
+        d_x: u64::MAX,
+        d_y: u64::MAX,
+        nnz_x: u64::MAX,
+        nnz_y: u64::MAX,
+        nnz_r: u64::MAX,
+        dim: u64::MAX,
+        judged: u64::MAX,
+    };
+    for params in all {
+        for shape in [shape, endless] {
+            assert!(params.dim().is_none_or(|dim| dim > 0));
+            for limit in [1 << 40, u64::MAX] {
+                let plan = shape.plan(&params, Some(&rates()), limit);
+                let name = params.name();
+                assert!(plan.total > 1 << 40 && plan.total_seconds().unwrap() > 1e6, "{name}");
+                assert!(plan.check(1 << 40).is_err(), "{name}");
+                plan_parts([(shape, &params), (shape, &params)], None, limit);
+            }
+        }
     }
     let more = Shape { nnz_x: (1 << 48) + 1, ..shape };
     assert!(more.check().is_err());

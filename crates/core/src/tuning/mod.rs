@@ -27,7 +27,7 @@ mod workshop;
 mod tests;
 
 pub use journal::{About, Journal, Try};
-pub use schedule::{KEEP_ONE_IN, Rung, rungs};
+pub use schedule::{KEEP_ONE_IN, MOST_BUDGET, Rung, rungs};
 pub use setting::Setting;
 pub use space::{Space, Values};
 pub use table::{Row, Tuned};
@@ -36,9 +36,10 @@ use serde_json::{Map, Value, json};
 
 use crate::data::Dataset;
 use crate::eval::HeldOut::Validation;
-use crate::eval::{Candidates, Measure, Variant, check_comparable};
+use crate::eval::{Candidates, Measure, Variant, check_choice, check_comparable};
 use crate::matchers::{Mixture, Params};
 use crate::random::Random;
+use crate::training::check_validation;
 use crate::{Error, Progress, Result, Run};
 use table::{Found, in_order, restored};
 use workshop::Workshop;
@@ -102,15 +103,10 @@ impl Tuning<'_> {
         self.base.check()?;
         check_comparable(dataset, std::slice::from_ref(self.mixture), Some(Validation))?;
         let path = dataset.folder.path.display();
-        let from = self.variant.relevant_from;
-        if !dataset.validation.rows().any(|row| row.values.iter().any(|&grade| grade >= from)) {
-            return Err(Error::Empty {
-                what: format!(
-                    "no validation query of {path} has a relevant document (a grade of {from} or more)"
-                ),
-                advice: "every try would score the same: lower --relevant-from, or import it again with other judgments or --grades".into(),
-            });
-        }
+        let advice = "every try would score the same: lower --relevant-from, or import it again with other judgments or --grades";
+        check_choice(dataset, self.measure, &self.variant, "", advice)?;
+        let models = self.base.models.iter().map(|(_, params)| params);
+        check_validation(dataset, models, &self.variant)?;
         let learns = self.base.models.iter().any(|(_, params)| Params::learns(params));
         if learns && dataset.clicks.nnz() == 0 {
             return Err(Error::Empty {
@@ -127,13 +123,11 @@ impl Tuning<'_> {
             });
         }
         if let Plan::Budget(budget) = self.plan
-            && budget < 2
+            && !(2..=MOST_BUDGET).contains(&budget)
         {
-            return Err(Error::parameter(
-                "budget",
-                budget,
-                "2 or more: one fit is for the defaults",
-            ));
+            let expected =
+                format!("2 or more (one fit is for the defaults), at most {MOST_BUDGET}");
+            return Err(Error::parameter("budget", budget, &expected));
         }
         Ok(())
     }
@@ -161,6 +155,8 @@ impl Tuning<'_> {
     /// The first `n` settings of an endless sequence that depends on the seed alone, without
     /// repetition and without the defaults; fewer if there are no more.
     fn drawn(&self, n: usize, defaults: &Candidate) -> Result<Vec<Candidate>> {
+        let text = |candidate: &Candidate| json!(candidate.values).to_string();
+        let mut seen = std::collections::HashSet::from([text(defaults)]);
         let mut found: Vec<Candidate> = Vec::with_capacity(n);
         let mut stale = 0;
         for stream in 0.. {
@@ -170,9 +166,7 @@ impl Tuning<'_> {
             let values = self.space.draw(&mut Random::new(self.seed, stream));
             let candidate = self.candidate(self.base.with(&values)?)?;
             stale += 1;
-            if candidate.values != defaults.values
-                && !found.iter().any(|known| known.values == candidate.values)
-            {
+            if seen.insert(text(&candidate)) {
                 found.push(candidate);
                 stale = 0;
             }
@@ -255,7 +249,7 @@ impl Maker<'_, '_> {
             let _ = run.step(&format!("{which}: {}", inner.stage), inner.done, inner.total);
         };
         let cancelled = || run.check().is_err();
-        let inner = Run::new(&progress, &cancelled);
+        let inner = run.heard_by(&progress, &cancelled);
         let values = candidate.values.clone();
         let made = self.workshop.make(values, &candidate.setting, one_in, &inner)?;
         Ok(self.journal.push(&made)?.score)

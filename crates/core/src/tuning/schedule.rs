@@ -11,6 +11,9 @@ pub const KEEP_ONE_IN: usize = 3;
 /// The most rungs: the smallest part is a ninth of the data, since less says little.
 const MOST_RUNGS: usize = 3;
 
+/// The largest budget: more fits than anybody waits for.
+pub const MOST_BUDGET: usize = 10_000;
+
 /// One rung of the ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rung {
@@ -20,10 +23,10 @@ pub struct Rung {
     pub one_in: u32,
 }
 
-/// The rungs for `budget` fits, of which the first is the defaults'. Where nothing is learnt
+/// The rungs for `budget` fits ([`MOST_BUDGET`] at most), of which the first is the defaults'. Where nothing is learnt
 /// (`learns`), a part of the training data costs as much as all of it, and there is one rung.
 pub fn rungs(budget: usize, learns: bool) -> Vec<Rung> {
-    let fits = budget.saturating_sub(1);
+    let fits = budget.min(MOST_BUDGET).saturating_sub(1);
     let n_rungs = if learns { fits.min(MOST_RUNGS) } else { 1 };
     if fits == 0 {
         return Vec::new();
@@ -64,6 +67,8 @@ mod tests {
         assert_eq!(plain(4, true), [(9, 9), (3, 3), (1, 1)]);
         assert_eq!(plain(10, true), [(27, 9), (9, 3), (3, 1)]);
         assert_eq!(plain(10, false), [(9, 1)]);
+        assert_eq!(plain(usize::MAX, false), [(MOST_BUDGET - 1, 1)]);
+        assert_eq!(plain(usize::MAX, true), plain(MOST_BUDGET, true));
         for budget in 2..200 {
             let rungs = rungs(budget, true);
             let cost: f64 = rungs.iter().map(|r| r.settings as f64 / f64::from(r.one_in)).sum();

@@ -415,10 +415,16 @@ fn what_cannot_be_tuned_is_refused_before_any_work() {
     let bench = Bench::new("pls", "dim = [2, 3]\n");
     let variant = Variant { relevant_from: 2.0, ..Variant::default() };
     let tuning = Tuning { variant, ..bench.tuning(Plan::Grid) };
+    // nDCG looks at grades alone.
+    tuning.check(&bench.dataset).unwrap();
+    let tuning = Tuning { measure: Measure::Ap { k: None }, ..tuning };
     let error = tuning.check(&bench.dataset).unwrap_err().to_string();
     assert!(error.contains("has a relevant document (a grade of 2"), "{error}");
-    let error = bench.tuning(Plan::Budget(1)).check(&bench.dataset).unwrap_err().to_string();
-    assert!(error.contains("2 or more"), "{error}");
+    for budget in [1, MOST_BUDGET + 1, usize::MAX] {
+        let error = bench.tuning(Plan::Budget(budget)).check(&bench.dataset).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains("2 or more") && error.contains("at most 10000"), "{error}");
+    }
     let none = Space::default();
     let tuning = Tuning { space: &none, ..bench.tuning(Plan::Budget(5)) };
     let error = tuning.check(&bench.dataset).unwrap_err().to_string();
@@ -441,4 +447,18 @@ fn any_number_of_threads_gives_the_same_table() {
         let name = format!("journal-{}", counter.fetch_add(1, Ordering::SeqCst));
         text(&bench.run(&name, Plan::Budget(4)).unwrap())
     });
+}
+
+#[test]
+fn too_little_memory_ends_the_run_and_is_not_written_down() {
+    let bench = Bench::new("pls+bm25", "pls.dim = [2, 3]\n");
+    let tuning = bench.tuning(Plan::Grid);
+    let tight = Run::silent().within(1 << 20);
+    let stopped = bench.run_with("journal", &tuning, &tight);
+    assert!(matches!(stopped, Err(Error::Memory { .. })), "{:?}", stopped.err());
+    let journal = fs::read_to_string(bench.folder.path().join("journal")).unwrap();
+    assert_eq!(journal.lines().count(), 1, "the head alone: {journal}");
+    let roomy = Run::silent().within(1 << 30);
+    let tuned = bench.run_with("journal", &tuning, &roomy).unwrap();
+    assert!(tuned.tries.iter().all(|row| row.score.is_some()));
 }

@@ -78,6 +78,7 @@ impl<'a> Workshop<'a> {
             Err(
                 error @ (Error::Cancelled
                 | Error::Io { .. }
+                | Error::Memory { .. }
                 | Error::Damaged { .. }
                 | Error::Unusable { .. }
                 | Error::Newer { .. }),
