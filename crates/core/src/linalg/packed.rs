@@ -32,12 +32,13 @@ pub fn packed_bytes(n_rows: usize, filled: u64) -> u64 {
 
 impl Packed {
     /// Packs what is not zero in `panel`.
+    #[cfg(test)]
     pub fn of(panel: &[f32]) -> Result<Self> {
         let (masks, starts) = masks_of(panel)?;
         Packed::with_masks(panel, masks, starts)
     }
 
-    /// The same if it saves at least a quarter of the room.
+    /// Packs what is not zero in `panel`, if that saves at least a quarter of the room.
     pub fn if_smaller(panel: &[f32]) -> Result<Option<Self>> {
         let (masks, starts) = masks_of(panel)?;
         if packed_bytes(masks.len(), starts[starts.len() - 1]) > 3 * panel.len() as u64 {

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use super::FitReport;
 use super::direct::Direct;
-use super::solver::{MOST, check_range};
 use super::method::{Fitting, Kept, Matcher, Method};
+use super::solver::{MOST, check_range};
 use super::square::{check_lambda, scaled_lambda};
 use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};
 use crate::linalg::{Buffer, RidgeSolver, Room, Solved, Steps};

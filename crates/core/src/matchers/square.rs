@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use super::FitReport;
 use super::bilinear::{Bilinear, Maps};
-use super::solver::{MOST, check_range};
 use super::method::{Fitting, Kept, Matcher, Method};
+use super::solver::{MOST, check_range};
 use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};
 use crate::linalg::{Centring, Operator, SquareParams, scale_columns, square_fit};
 use crate::sparse::Csr;
