@@ -16,6 +16,7 @@ mod newcomers;
 mod output;
 mod plan;
 mod presets;
+mod reports;
 mod rerank;
 mod run;
 mod runs;

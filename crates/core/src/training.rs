@@ -9,7 +9,7 @@ use crate::eval::{
 use crate::features::{Counts, Preparation};
 use crate::matchers::{FitReport, Fitting, Judge, Maps, Mixture, Model, Params, Part, Trained};
 use crate::plan::plan_all;
-use crate::{Result, Run};
+use crate::{Error, Result, Run};
 
 /// The measure that decides when to stop and how to weigh a mix.
 const MEASURE: Measure = Measure::Ndcg { k: Some(10) };
@@ -85,6 +85,13 @@ pub fn train_from(
     let nth = |p: usize| params[..p].iter().filter(|q| q.name() == params[p].name()).count();
     let init = begin.init;
     if let Some(init) = init {
+        if !params.iter().any(Params::learns) {
+            return Err(Error::parameter(
+                "init",
+                &init.about.name,
+                "a method that learns, such as pls or rmls: this one has nothing to begin with",
+            ));
+        }
         for (p, params) in params.iter().enumerate() {
             init.check_begin(params, nth(p), preparation)?;
         }

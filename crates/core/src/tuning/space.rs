@@ -45,13 +45,18 @@ pub struct Space {
 const MOST_SETTINGS: usize = 100_000;
 
 /// What varies if nobody says otherwise: for a method, or for every method that has the key.
-const BUILT_IN: [(Option<&str>, &str, &str); 10] = [
+const BUILT_IN: [(Option<&str>, &str, &str); 15] = [
     (None, "features.query_clicks", "[0.0, 0.1, 0.3, 1.0]"),
     (None, "features.doc_clicks", "[0.0, 0.1, 0.3, 1.0]"),
     (None, "weighting", "[\"sum\", \"mean\"]"),
     (None, "response", "[\"log\", \"raw\", \"binary\"]"),
     (None, "dim", "{ min = 100, max = 600, log = true, int = true }"),
     (Some("pls"), "sigma", "[0.0, 0.5, 1.0]"),
+    (Some("lsi_qd"), "sigma", "[0.0, 0.5, 1.0]"),
+    (Some("mpls"), "kinds", "[\"com\", \"conca\"]"),
+    (Some("square"), "lambda_x", "{ min = 0.1, max = 30.0, log = true }"),
+    (Some("square"), "lambda_y", "{ min = 0.1, max = 30.0, log = true }"),
+    (Some("ridge"), "lambda", "{ min = 0.1, max = 30.0, log = true }"),
     (Some("bm25"), "k1", "{ min = 0.4, max = 3.0 }"),
     (Some("bm25"), "b", "{ min = 0.0, max = 1.0 }"),
     (Some("lm"), "mu", "{ min = 50, max = 5000, log = true }"),
@@ -81,7 +86,9 @@ impl Space {
         for (name, params) in &base.models {
             let docs = params.docs();
             for (method, key, values) in BUILT_IN {
-                let meant = method.is_none_or(|method| method == params.name());
+                // The kinds of mpls have weights of their own unless they stand side by side.
+                let idle = params.name() == "mpls" && key.starts_with("features.");
+                let meant = method.is_none_or(|method| method == params.name()) && !idle;
                 if meant && docs.iter().any(|doc| doc.key == key) {
                     let key =
                         if base.models.len() > 1 { format!("{name}.{key}") } else { key.into() };

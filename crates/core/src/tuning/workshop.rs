@@ -201,6 +201,9 @@ impl<'a> Workshop<'a> {
 /// the root of `one_in`.
 fn smaller(setting: &Setting, one_in: u32) -> Result<Setting> {
     let mut smaller = setting.clone();
+    if one_in == 1 {
+        return Ok(smaller);
+    }
     for (_, params) in smaller.models.iter_mut().filter(|(_, params)| params.learns()) {
         let json = serde_json::to_value(&*params);
         let dim = json.ok().and_then(|json| json["params"]["dim"].as_u64());

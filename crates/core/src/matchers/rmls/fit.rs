@@ -17,6 +17,8 @@ use crate::{Error, Result, Run};
 const SAMPLE: usize = 4096;
 /// The fewest.
 const LEAST_SAMPLE: usize = 256;
+/// Multiply-adds of dense products that nobody notices.
+const FEW_MILLISECONDS: f64 = 2e8;
 
 /// The map of a side, for people.
 fn name_of(side: Side) -> &'static str {
@@ -53,6 +55,7 @@ pub(super) fn fit_in(
         best: 0,
         collapsed: None,
         spectral: None,
+        sampled: sampled(&operator, params.dim),
     };
     let scratch = run.scratch();
     let mut fit = Fit {
@@ -147,16 +150,25 @@ impl Room {
     }
 }
 
-/// As many rows as cost no more than a twentieth of a sweep: their Gram matrix and its
-/// eigenvalues, one multiply-add of which is worth about eight of the sparse products'.
+/// As many rows as cost no more than a twentieth of a sweep, or than a few milliseconds: their
+/// Gram matrix and its eigenvalues, one multiply-add of which is worth about eight of the sparse
+/// products'.
 fn sample_rows(operator: &Operator, dim: usize) -> usize {
-    let budget = 2.0 * operator.way().factors as f64 * dim as f64 / 20.0 * 8.0;
+    let sweep = 2.0 * operator.way().factors as f64 * dim as f64;
+    let budget = (sweep / 20.0 * 8.0).max(FEW_MILLISECONDS);
     let cost = |m: f64| {
         let small = m.min(dim as f64);
         m * small * dim as f64 + 10.0 * small.powi(3)
     };
     let affordable = |m: &usize| cost(*m as f64) <= budget;
     [SAMPLE, 2048, 1024, 768, 512, 384].into_iter().find(affordable).unwrap_or(LEAST_SAMPLE)
+}
+
+/// The rows that are looked at where not all are.
+fn sampled(operator: &Operator, dim: usize) -> usize {
+    let rows = sample_rows(operator, dim);
+    let most = operator.d_x().max(operator.d_y());
+    if rows < most { rows } else { 0 }
 }
 
 /// Both maps while they are made.

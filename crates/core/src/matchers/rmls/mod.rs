@@ -170,6 +170,9 @@ pub struct RmlsReport {
     pub collapsed: Option<usize>,
     /// The singular vectors of a spectral start.
     pub spectral: Option<PlsReport>,
+    /// The rows of each map that change and effective rank were taken from; 0 if all were.
+    #[serde(default)]
+    pub sampled: usize,
 }
 
 impl RmlsReport {
@@ -193,6 +196,11 @@ impl RmlsReport {
             warnings.push(
                 "no sweep is better than the earlier maps: they are kept, and features that they did not know count nothing".into(),
             );
+        }
+        if self.best == 0 && self.spectral.is_none() && kept != INIT && kept != START {
+            warnings.push(format!(
+                "kept is {kept}: L_y is the random start, and L_x has learnt to fit it"
+            ));
         }
         if kept == START && self.steps.len() > 1 {
             warnings.push(
