@@ -1,5 +1,7 @@
+use super::fit::csr;
+use super::rmls::two_tails;
 use super::*;
-use crate::matchers::{Mpls, Pls, Ridge, Square, methods};
+use crate::matchers::{Mpls, Pls, Ridge, Square, methods, rmls_bytes};
 
 fn one_week() -> Shape {
     Shape {
