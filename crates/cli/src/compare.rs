@@ -7,7 +7,7 @@ use clap::Args;
 use liken::data::Dataset;
 use liken::eval::{Candidates, CompareParams, Comparison, HeldOut, Measure};
 use liken::experiment::fit_and_compare;
-use liken::matchers::{FitReport, Mixture, Params};
+use liken::matchers::{FitReport, Mixture, Params, methods};
 
 use crate::console::{Console, Usage};
 use crate::output::{Grid, TableFormat, counted, json, remark};
@@ -15,24 +15,28 @@ use crate::settings::{MemoryArgs, ParamArgs, TextArgs, named, resolve};
 use crate::tables::{NOTHING, Table};
 use crate::variant::VariantArgs;
 
+const EXAMPLES: &str = "\
+Examples:
+  liken compare DATASET
+  liken compare DATASET --models all,pls+bm25,ridge+bm25     every method, and two mixes
+  liken compare DATASET --models bm25,vsm,lm,pls,rmls,pls+bm25 --measures nDCG@10,AP
+  liken compare DATASET --models bm25,rmls,rmls+bm25 --set rmls.dim=100 --format latex
+  liken compare DATASET --preset letor --measures nDCG@5,AP --relevant-from 2
+  liken compare DATASET --models bm25,0.7*pls+0.3*bm25 --baseline bm25 --format json";
+
 /// What is compared where no models are named.
 const MODELS: [&str; 7] = ["bm25", "vsm", "lm", "pls", "rmls", "pls+bm25", "rmls+bm25"];
 
 /// Compare models on a dataset's test queries, with intervals and tests of significance.
 #[derive(Args)]
-#[command(after_help = "\
-Examples:
-  liken compare DATASET
-  liken compare DATASET --models bm25,vsm,lm,pls,rmls,pls+bm25 --measures nDCG@10,AP
-  liken compare DATASET --models bm25,rmls,rmls+bm25 --set rmls.dim=100 --format latex
-  liken compare DATASET --preset letor --measures nDCG@5,AP --relevant-from 2
-  liken compare DATASET --models bm25,0.7*pls+0.3*bm25 --baseline bm25 --format json")]
+#[command(after_help = after_help())]
 pub struct CompareArgs {
     /// Dataset folder with test judgments or held-out clicks.
     dataset: PathBuf,
 
-    /// Models and mixes, separated by commas [default: bm25,vsm,lm,pls,rmls,pls+bm25,rmls+bm25;
-    /// of these, where there is nothing to learn from, those that do not learn].
+    /// Models and mixes, separated by commas; `all` stands for every method
+    /// [default: bm25,vsm,lm,pls,rmls,pls+bm25,rmls+bm25; of these, where there is nothing to learn
+    /// from, those that do not learn].
     #[arg(long, value_name = "M,M", value_delimiter = ',')]
     models: Option<Vec<String>>,
 
@@ -80,7 +84,7 @@ pub struct CompareArgs {
 
 pub fn run(args: &CompareArgs, console: &Console) -> anyhow::Result<()> {
     let names = match &args.models {
-        Some(names) => names.clone(),
+        Some(names) => names.iter().flat_map(|name| expanded(name)).collect(),
         None => default_models(&args.dataset, console)?,
     };
     let rows: Vec<Mixture> =
@@ -120,6 +124,29 @@ pub fn run(args: &CompareArgs, console: &Console) -> anyhow::Result<()> {
     let mut out = console.out();
     write(&mut out, &comparison, args.format)?;
     Ok(out.flush()?)
+}
+
+/// Examples, and every method in a line.
+fn after_help() -> String {
+    let mut text =
+        format!("{EXAMPLES}\n\nMethods (`liken train METHOD --help` lists parameters):\n");
+    for (name, about) in methods() {
+        text.push_str(&format!("  {name:<13} {about}\n"));
+    }
+    text
+}
+
+/// Every method for `all`, each once; another name is what it says.
+fn expanded(name: &str) -> Vec<String> {
+    if name != "all" {
+        return vec![name.to_owned()];
+    }
+    let mut seen: Vec<Params> = Vec::new();
+    let new = |(name, _): &(&str, &str)| {
+        let params = Params::named(name).ok().filter(|params| !seen.contains(params));
+        params.map(|params| seen.push(params)).is_some()
+    };
+    methods().filter(new).map(|(name, _)| name.to_owned()).collect()
 }
 
 /// The models to compare where none are named: those that can be made from the dataset.

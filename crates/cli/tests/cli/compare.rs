@@ -32,6 +32,18 @@ fn the_table_has_intervals_tests_weights_and_bins() {
 }
 
 #[test]
+fn all_is_every_method_once_and_help_names_them() {
+    let said = shared().run(&format!("{SMALL} --models all,pls+bm25")).fine();
+    let help = shared().run("compare --help").silent();
+    for (name, _) in liken::matchers::methods() {
+        let rows = said.out.lines().filter(|line| line.starts_with(&format!("{name} "))).count();
+        // lm-dirichlet is lm under another name.
+        assert_eq!(rows > 0, name != "lm-dirichlet", "{name}");
+        assert!(help.out.contains(&format!("\n  {name} ")), "{name} in:\n{}", help.out);
+    }
+}
+
+#[test]
 fn json_holds_every_number() {
     let json = json("--models bm25,pls,pls+bm25");
     assert_eq!((&json["on"], &json["baseline"]), (&"test".into(), &"bm25".into()));
