@@ -80,6 +80,14 @@ pub fn print(out: &mut impl Write, explanation: &Explanation) -> anyhow::Result<
                 "{} adds {:.4} = {} · ({:.4} − {mean:.4}) / {deviation:.4}: weight · (score − mean) / deviation of all documents{ends}",
                 part.method, part.adds, part.weight, part.score
             )?,
+            None if explanation.parts.len() > 1 => writeln!(
+                out,
+                "{} adds {:.6} = 1 / (60 + {:.0}), its rank among all documents; it scores {:.4}{ends}",
+                part.method,
+                part.adds,
+                1.0 / part.adds - 60.0,
+                part.score
+            )?,
             None => writeln!(out, "{} scores {:.4}{ends}", part.method, part.score)?,
         }
         if nothing {

@@ -134,7 +134,7 @@ pub fn train_from(
             matcher: contender.matcher,
         })
         .collect();
-    let model = Model::assemble(mixture.to_string(), dataset, counts, parts);
+    let model = Model::assemble(mixture, dataset, counts, parts);
     Ok(Trained { model, reports, validation: tuned.validation, known })
 }
 

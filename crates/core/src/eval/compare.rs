@@ -9,7 +9,7 @@ use super::significance::mean;
 use super::{Candidates, HeldOut, Measure, Task, Variant, check_choice};
 use crate::data::Dataset;
 use crate::features::{Counts, Unread};
-use crate::matchers::{Matcher, Mixture, standardise, weight_grid};
+use crate::matchers::{Fusion, Matcher, Mixture, reciprocal_ranks, standardise, weight_grid};
 use crate::{Error, Result, Run};
 
 /// Queries are binned by their clicks in the whole log: up to each bound, and more.
@@ -224,6 +224,7 @@ pub fn tune_weights(
 
 struct Row {
     name: String,
+    fusion: Fusion,
     parts: Vec<usize>,
     weights: Option<Vec<f64>>,
 }
@@ -244,7 +245,7 @@ impl Row {
         if parts.len() > 10 {
             return Err(Error::parameter("models", name, "a mix of at most ten models"));
         }
-        Ok(Row { name, parts, weights: mixture.weights() })
+        Ok(Row { name, fusion: mixture.fusion, parts, weights: mixture.weights() })
     }
 }
 
@@ -302,6 +303,10 @@ fn measure_all(
     let mixed: Vec<bool> = (0..contenders.len())
         .map(|c| rows.iter().any(|row| row.parts.len() > 1 && row.parts.contains(&c)))
         .collect();
+    let fused = |row: &&Row| row.fusion == Fusion::Rrf;
+    let by_ranks: Vec<bool> = (0..contenders.len())
+        .map(|c| rows.iter().filter(fused).any(|row| row.parts.contains(&c)))
+        .collect();
     (0..task.queries().len())
         .into_par_iter()
         .map(|place| {
@@ -312,10 +317,16 @@ fn measure_all(
             // which candidates happen to be asked for; single models need the candidates only.
             let mut plain: Vec<Vec<f32>> = vec![Vec::new(); contenders.len()];
             let mut standard: Vec<Vec<f32>> = vec![Vec::new(); contenders.len()];
+            let mut ranks: Vec<Vec<f32>> = vec![Vec::new(); contenders.len()];
             for (c, contender) in contenders.iter().enumerate().filter(|&(c, _)| used[c]) {
                 if mixed[c] {
                     let mut all = contender.matcher.scores(counts, &query, None);
                     plain[c] = pick(&all, docs);
+                    if by_ranks[c] {
+                        let mut all = all.clone();
+                        reciprocal_ranks(&mut all, counts.n_docs());
+                        ranks[c] = pick(&all, docs);
+                    }
                     standardise(&mut all);
                     standard[c] = pick(&all, docs);
                 } else {
@@ -331,9 +342,13 @@ fn measure_all(
                         .map(|weights| match row.parts[..] {
                             [only] => task.measure(measures, place, &plain[only]),
                             _ => {
-                                let mut sum = vec![0.0f32; standard[row.parts[0]].len()];
+                                let scores = match row.fusion {
+                                    Fusion::Linear => &standard,
+                                    Fusion::Rrf => &ranks,
+                                };
+                                let mut sum = vec![0.0f32; scores[row.parts[0]].len()];
                                 for (&part, &weight) in row.parts.iter().zip(weights) {
-                                    add(&mut sum, weight as f32, &standard[part]);
+                                    add(&mut sum, weight as f32, &scores[part]);
                                 }
                                 task.measure(measures, place, &sum)
                             }

@@ -19,8 +19,8 @@ pub struct Explanation {
     pub parts: Vec<PartExplanation>,
 }
 
-/// What one matcher adds. Its own score is Σ lines + rest; in a mix it counts for
-/// weight·(score − mean)/deviation, otherwise as it is.
+/// What one matcher adds. Its own score is Σ lines + rest; in a linear mix it counts for
+/// weight·(score − mean)/deviation, in one by ranks for 1/(60 + rank), alone as it is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PartExplanation {
     /// The method.
@@ -29,7 +29,7 @@ pub struct PartExplanation {
     pub weight: f64,
     /// Its own score.
     pub score: f64,
-    /// Mean and standard deviation of its scores over all documents, in a mix.
+    /// Mean and standard deviation of its scores over all documents, in a linear mix.
     pub standard: Option<(f64, f64)>,
     /// What it adds to the whole.
     pub adds: f64,

@@ -1,5 +1,6 @@
-//! Linear mixes of matchers: a·A + (1 − a)·B over scores standardised per query, with the
-//! weights given or tuned on validation.
+//! Mixes of matchers. Linear: a·A + (1 − a)·B over scores standardised per query, with the
+//! weights given or tuned on validation. By ranks (reciprocal rank fusion, Cormack et al., 2009):
+//! Σ 1/(60 + rank), which has nothing to tune.
 
 use std::fmt;
 
@@ -7,9 +8,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
-/// A mix as a user writes it: `pls+bm25`, `0.8*pls+0.2*bm25`, or just `bm25`.
+/// How the scores of a mix come together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fusion {
+    /// Standardised and added with weights.
+    #[default]
+    Linear,
+    /// 1/(60 + rank), added.
+    Rrf,
+}
+
+/// What a mix by ranks begins with, as a user writes it.
+const RRF: &str = "rrf:";
+/// Damps the first ranks.
+const RRF_K: f32 = 60.0;
+
+/// A mix as a user writes it: `pls+bm25`, `0.8*pls+0.2*bm25`, `rrf:pls+bm25`, or just `bm25`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Mixture {
+    /// How the scores come together.
+    #[serde(default)]
+    pub fusion: Fusion,
     /// The names mixed, each with its weight where one was given.
     pub parts: Vec<(Option<f64>, String)>,
 }
@@ -21,11 +41,15 @@ impl Mixture {
             Error::parameter(
                 "models",
                 text,
-                "names joined by +, with weights before all of them or none: pls+bm25, 0.8*pls+0.2*bm25",
+                "names joined by +, with weights before all of them or none: pls+bm25, 0.8*pls+0.2*bm25; or by ranks, without weights: rrf:pls+bm25",
             )
         };
         let mut parts = Vec::new();
-        for part in text.split('+') {
+        let (fusion, names) = match text.trim().strip_prefix(RRF) {
+            Some(names) => (Fusion::Rrf, names),
+            None => (Fusion::Linear, text),
+        };
+        for part in names.split('+') {
             let (weight, name) = match part.split_once('*') {
                 Some((weight, name)) => {
                     let weight: f64 = weight.trim().parse().map_err(|_| wrong())?;
@@ -45,6 +69,10 @@ impl Mixture {
         if weighted != 0 && weighted != parts.len() {
             return Err(wrong());
         }
+        // Ranks have no weights, and of one model alone they are its own.
+        if fusion == Fusion::Rrf && (weighted > 0 || parts.len() < 2) {
+            return Err(wrong());
+        }
         // A weight of one model alone would change nothing, and weights of zero everything.
         let idle = match &parts[..] {
             [(weight, _)] => weight.is_some(),
@@ -57,11 +85,14 @@ impl Mixture {
                 "weights for a mix of several models, not all 0",
             ));
         }
-        Ok(Mixture { parts })
+        Ok(Mixture { fusion, parts })
     }
 
     /// The weights, if they need no tuning.
     pub fn weights(&self) -> Option<Vec<f64>> {
+        if self.fusion == Fusion::Rrf {
+            return Some(vec![1.0; self.parts.len()]);
+        }
         if self.parts.len() == 1 {
             return Some(vec![self.parts[0].0.unwrap_or(1.0)]);
         }
@@ -71,6 +102,9 @@ impl Mixture {
 
 impl fmt::Display for Mixture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.fusion == Fusion::Rrf {
+            write!(f, "{RRF}")?;
+        }
         for (i, (weight, name)) in self.parts.iter().enumerate() {
             let plus = if i == 0 { "" } else { "+" };
             match weight {
@@ -94,6 +128,17 @@ pub fn standardise(scores: &mut [f32]) -> (f64, f64) {
         if deviation > mean.abs() * 1e-6 && deviation > 0.0 { 1.0 / deviation } else { 0.0 };
     scores.iter_mut().for_each(|s| *s = ((f64::from(*s) - mean) * scale) as f32);
     (mean, if scale > 0.0 { deviation } else { 0.0 })
+}
+
+/// Puts 1/(60 + rank) in the place of every score: rank 1 for the best, and equal scores share the
+/// best of their ranks. Ranks are those among the first `n_own` scores.
+pub fn reciprocal_ranks(scores: &mut [f32], n_own: usize) {
+    let mut order = scores[..n_own].to_vec();
+    order.sort_unstable_by(|a, b| b.total_cmp(a));
+    for score in scores.iter_mut() {
+        let better = order.partition_point(|other| other > score);
+        *score = 1.0 / (RRF_K + 1.0 + better as f32);
+    }
 }
 
 /// Every way to share 1 among `n` parts in tenths, each part at least one tenth.
@@ -135,9 +180,21 @@ mod tests {
             "inf*pls+0.1*bm25",
             "2*bm25",
             "0*pls+0*bm25",
+            "rrf:pls",
+            "rrf:0.5*pls+0.5*bm25",
+            "rrf:",
         ] {
             assert!(Mixture::parse(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn ranks_are_fused_without_weights_and_ties_share_the_best() {
+        let mix = Mixture::parse("rrf:pls+bm25").unwrap();
+        assert_eq!((mix.weights(), mix.to_string()), (Some(vec![1.0; 2]), "rrf:pls+bm25".into()));
+        let mut scores = [0.5, 2.0, 0.5, -1.0, 0.7];
+        reciprocal_ranks(&mut scores, 4);
+        assert_eq!(scores, [1.0 / 62.0, 1.0 / 61.0, 1.0 / 62.0, 1.0 / 64.0, 1.0 / 62.0]);
     }
 
     #[test]

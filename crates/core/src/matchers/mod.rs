@@ -37,7 +37,7 @@ pub use lm::{Lm, Smoothing};
 pub use lsi::{LsiDt, LsiQd, Similarity};
 pub use map::Map;
 pub use method::{Fitting, Judge, Kept, Matcher, Method, Score};
-pub use mix::{Mixture, standardise, weight_grid};
+pub use mix::{Fusion, Mixture, reciprocal_ranks, standardise, weight_grid};
 pub use model::{Model, ModelAbout, Part, Trained};
 pub use mpls::{Alpha, KindReport, Kinds, Mpls, MplsReport, Validate};
 pub use neighbours::{Neighbour, Neighbours};

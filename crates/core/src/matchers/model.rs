@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::mix::standardise;
+use super::mix::{Fusion, Mixture, reciprocal_ranks, standardise};
 use super::{Explanation, FitReport, Kept, Known, Matcher, Params, PartExplanation};
 use crate::data::{Dataset, Document};
 use crate::features::{Counts, Field, Preparation, QueryTerms, Unread};
@@ -72,6 +72,9 @@ pub struct Trained {
 pub struct ModelAbout {
     /// `rmls`, or a mix such as `pls+bm25`.
     pub name: String,
+    /// How the parts of a mix come together.
+    #[serde(default)]
+    pub fusion: Fusion,
     /// Weight and parameters of every part.
     pub parts: Vec<PartAbout>,
     /// The dataset it was trained on.
@@ -127,13 +130,13 @@ struct QueryName {
 }
 
 impl Model {
-    /// Puts fitted parts together with the counts they were fitted to. `name` is the mix as the
-    /// user wrote it.
-    pub fn assemble(name: String, dataset: &Dataset, counts: Counts, parts: Vec<Part>) -> Self {
+    /// Puts fitted parts of a mix together with the counts they were fitted to.
+    pub fn assemble(mix: &Mixture, dataset: &Dataset, counts: Counts, parts: Vec<Part>) -> Self {
         let path = std::path::absolute(&dataset.folder.path)
             .unwrap_or_else(|_| dataset.folder.path.clone());
         let about = ModelAbout {
-            name,
+            name: mix.to_string(),
+            fusion: mix.fusion,
             parts: parts
                 .iter()
                 .map(|part| PartAbout { weight: part.weight, params: part.params.clone() })
@@ -178,7 +181,8 @@ impl Model {
         Ok(Model { n_own, ..Model::new(self.about, counts, parts) })
     }
 
-    /// Scores every document. A mix adds its parts' scores, standardised over all documents.
+    /// Scores every document. A mix adds its parts' scores, standardised over all documents, or
+    /// their reciprocal ranks.
     pub fn scores(&self, query: &QueryTerms) -> Vec<f32> {
         if let [only] = &self.parts[..] {
             return only.matcher.scores(&self.counts, query, None);
@@ -186,7 +190,7 @@ impl Model {
         let mut sum = vec![0.0f32; self.counts.n_docs()];
         for part in &self.parts {
             let mut scores = part.matcher.scores(&self.counts, query, None);
-            self.standardise(&mut scores);
+            self.make_comparable(&mut scores);
             sum.iter_mut()
                 .zip(&scores)
                 .for_each(|(sum, &score)| *sum += part.weight as f32 * score);
@@ -201,6 +205,18 @@ impl Model {
         }
         let all = self.scores(query);
         docs.iter().map(|&doc| all[doc as usize]).collect()
+    }
+
+    /// Makes the scores of one part what a mix adds up; returns mean and deviation where they
+    /// were standardised.
+    fn make_comparable(&self, scores: &mut [f32]) -> Option<(f64, f64)> {
+        match self.about.fusion {
+            Fusion::Linear => Some(self.standardise(scores)),
+            Fusion::Rrf => {
+                reciprocal_ranks(scores, self.n_own);
+                None
+            }
+        }
     }
 
     /// Standardises by the documents of training, whatever came later.
@@ -280,8 +296,8 @@ impl Model {
             let mut scores = part.matcher.scores(&self.counts, &query, None);
             let score = f64::from(scores[doc as usize]);
             let (standard, adds) = if self.parts.len() > 1 {
-                let standard = self.standardise(&mut scores);
-                (Some(standard), part.weight * f64::from(scores[doc as usize]))
+                let standard = self.make_comparable(&mut scores);
+                (standard, part.weight * f64::from(scores[doc as usize]))
             } else {
                 (None, score)
             };

@@ -85,7 +85,8 @@ fn train(dataset: &Dataset, mix: &str) -> Trained {
 
 /// Every method, and some mixes.
 fn every() -> Vec<String> {
-    let mixes = ["pls+bm25", "0.3*rmls+0.7*bm25", "lsi_qd+lsi_dt", "0.5*ridge+0.5*bm25"];
+    let mixes =
+        ["pls+bm25", "0.3*rmls+0.7*bm25", "lsi_qd+lsi_dt", "0.5*ridge+0.5*bm25", "rrf:pls+bm25"];
     methods().map(|(name, _)| name).chain(mixes).map(str::to_owned).collect()
 }
 
