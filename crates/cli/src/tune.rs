@@ -43,7 +43,10 @@ were dealt out) with a third of their dimensions, which takes about a ninth of t
 third of them to a third; the best third of these to all.
 Without --space these vary:
   learnt models  dim 100 to 600, features.query_clicks and features.doc_clicks 0, 0.1, 0.3 or 1,
-                 weighting sum or mean, response log, raw or binary; of pls also sigma 0, 0.5, 1
+                 weighting sum or mean, response log, raw or binary
+  pls, lsi_qd    also sigma 0, 0.5, 1
+  square, ridge  also lambda_x and lambda_y, lambda 0.1 to 30
+  mpls           kinds com or conca instead of the weights of features
   bm25           k1 0.4 to 3, b 0 to 1
   lm, lm-jm      mu 50 to 5000; lambda 0.05 to 0.95
 
