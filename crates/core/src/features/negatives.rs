@@ -20,9 +20,9 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::weighted::{Weighted, rows};
+use super::weighted::Weighted;
 use crate::random::Random;
-use crate::sparse::Row;
+use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
 
 /// Streams of random numbers from here on belong to the draw of negatives.
@@ -68,10 +68,10 @@ impl Weighted {
             return Ok(self);
         }
         let Weighted { x, y, r } = self;
-        let r = rows(r.n_cols(), r.n_rows(), |i| {
+        let r = Csr::by_rows(r.n_cols(), r.n_rows(), |i| {
             let row = r.row(i);
             let mut random = Random::new(seed, FIRST_STREAM + i as u64);
-            with_drawn(row, r.n_cols() as u32, negatives, held_out, &mut random)
+            Ok(with_drawn(row, r.n_cols() as u32, negatives, held_out, &mut random))
         })?;
         Ok(Weighted { x, y, r })
     }

@@ -188,15 +188,17 @@ impl Featurizer {
 
     /// The features of every query of `counts`.
     pub fn queries(&self, counts: &Counts) -> Result<Csr> {
-        rows(self.d_x(), counts.n_queries(), |i| {
-            self.query(counts.queries.row(i), Some(counts.clicks.row(i)))
+        Csr::by_rows(self.d_x(), counts.n_queries(), |i| {
+            Ok(self.query(counts.queries.row(i), Some(counts.clicks.row(i))))
         })
     }
 
     /// The features of every document of `counts`.
     pub fn docs(&self, counts: &Counts) -> Result<Csr> {
         let clicked_by = counts.clicks.transpose();
-        rows(self.d_y(), counts.n_docs(), |j| self.doc(counts.docs.row(j), Some(clicked_by.row(j))))
+        Csr::by_rows(self.d_y(), counts.n_docs(), |j| {
+            Ok(self.doc(counts.docs.row(j), Some(clicked_by.row(j))))
+        })
     }
 
     /// What feature `u` of a query means, for people.
@@ -288,18 +290,18 @@ impl Weighted {
             return Err(no_training_clicks());
         }
         let n_x = training.len() as f32;
-        let x = rows(featurizer.d_x(), training.len(), |t| {
+        let x = Csr::by_rows(featurizer.d_x(), training.len(), |t| {
             let i = training[t];
-            featurizer.query(counts.queries.row(i), Some(counts.clicks.row(i)))
+            Ok(featurizer.query(counts.queries.row(i), Some(counts.clicks.row(i))))
         })?;
         let y = featurizer.docs(counts)?;
-        let r = rows(counts.n_docs(), training.len(), |t| {
+        let r = Csr::by_rows(counts.n_docs(), training.len(), |t| {
             let row = counts.clicks.row(training[t]);
             let scale = match weighting {
                 Weighting::Mean => 1.0 / (n_x * row.len() as f32),
                 Weighting::Sum => 1.0,
             };
-            (row.indices.to_vec(), row.values.iter().map(|&c| response.of(c) * scale).collect())
+            Ok((row.indices.to_vec(), row.values.iter().map(|&c| response.of(c) * scale).collect()))
         })?;
         Ok(Weighted { x, y, r })
     }
@@ -319,37 +321,4 @@ fn scale_to(values: &mut [f32], norm: f64) {
         let scale = (norm / old) as f32;
         values.iter_mut().for_each(|value| *value *= scale);
     }
-}
-
-/// A matrix made row by row, in parallel over fixed blocks.
-pub(super) fn rows(
-    n_cols: usize,
-    n_rows: usize,
-    row: impl Fn(usize) -> (Vec<u32>, Vec<f32>) + Sync + Send,
-) -> Result<Csr> {
-    use rayon::prelude::*;
-    const BLOCK: usize = 4096;
-    let block = |block: usize| {
-        let (mut lengths, mut indices, mut values) = (Vec::new(), Vec::new(), Vec::new());
-        for i in block * BLOCK..((block + 1) * BLOCK).min(n_rows) {
-            let (row_indices, row_values) = row(i);
-            lengths.push(row_indices.len() as u64);
-            indices.extend(row_indices);
-            values.extend(row_values);
-        }
-        (lengths, indices, values)
-    };
-    let blocks: Vec<(Vec<u64>, Vec<u32>, Vec<f32>)> =
-        (0..n_rows.div_ceil(BLOCK)).into_par_iter().map(block).collect();
-    let total = blocks.iter().map(|(_, indices, _)| indices.len()).sum();
-    let mut starts = Vec::with_capacity(n_rows + 1);
-    starts.push(0u64);
-    let (mut indices, mut values) = (Vec::with_capacity(total), Vec::with_capacity(total));
-    // Each block is given back as soon as it is copied.
-    for (lengths, block_indices, block_values) in blocks {
-        lengths.iter().for_each(|length| starts.push(starts[starts.len() - 1] + length));
-        indices.extend(block_indices);
-        values.extend(block_values);
-    }
-    Csr::new(n_cols, starts, indices, values)
 }

@@ -23,6 +23,7 @@ mod rmls;
 mod solver;
 mod square;
 mod vsm;
+mod walk;
 
 #[cfg(test)]
 mod tests;
@@ -48,6 +49,7 @@ pub(crate) use rmls::bytes as rmls_bytes;
 pub use rmls::{Penalty, Rmls, RmlsReport, RmlsStep, Start};
 pub use square::{Square, SquareReport};
 pub use vsm::Vsm;
+pub use walk::Walk;
 
 use serde::{Deserialize, Serialize};
 

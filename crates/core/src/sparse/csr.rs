@@ -116,6 +116,55 @@ impl Csr {
         Csr::new(n_cols, starts, indices, values)
     }
 
+    /// A matrix made row by row, in parallel over fixed blocks; `row` gives sorted columns and
+    /// their values.
+    pub fn by_rows(
+        n_cols: usize,
+        n_rows: usize,
+        row: impl Fn(usize) -> Result<(Vec<u32>, Vec<f32>)> + Sync + Send,
+    ) -> Result<Self> {
+        const BLOCK: usize = 4096;
+        let block = |block: usize| {
+            let (mut lengths, mut indices, mut values) = (Vec::new(), Vec::new(), Vec::new());
+            for i in block * BLOCK..((block + 1) * BLOCK).min(n_rows) {
+                let (row_indices, row_values) = row(i)?;
+                lengths.push(row_indices.len() as u64);
+                indices.extend(row_indices);
+                values.extend(row_values);
+            }
+            Ok((lengths, indices, values))
+        };
+        let blocks: Vec<(Vec<u64>, Vec<u32>, Vec<f32>)> =
+            (0..n_rows.div_ceil(BLOCK)).into_par_iter().map(block).collect::<Result<_>>()?;
+        let total = blocks.iter().map(|(_, indices, _)| indices.len()).sum();
+        let mut starts = Vec::with_capacity(n_rows + 1);
+        starts.push(0u64);
+        let (mut indices, mut values) = (Vec::with_capacity(total), Vec::with_capacity(total));
+        let mut end = 0;
+        for (lengths, block_indices, block_values) in blocks {
+            for length in lengths {
+                end += length;
+                starts.push(end);
+            }
+            indices.extend(block_indices);
+            values.extend(block_values);
+        }
+        Csr::new(n_cols, starts, indices, values)
+    }
+
+    /// The entries above zero alone.
+    pub fn positive(&self) -> Result<Self> {
+        Csr::by_rows(self.n_cols, self.n_rows(), |i| {
+            Ok(self.row(i).iter().filter(|&(_, value)| value > 0.0).unzip())
+        })
+    }
+
+    /// The same entries with more columns.
+    pub fn widened(&self, n_cols: usize) -> Result<Self> {
+        let (indices, values) = (self.indices.clone(), self.values.clone());
+        Csr::new(n_cols, self.starts.clone(), indices, values)
+    }
+
     /// The number of rows.
     pub fn n_rows(&self) -> usize {
         self.starts.len() - 1

@@ -8,7 +8,7 @@ use crate::features::QueryTerms;
 pub(super) const DOCUMENTS_ALONE: &[&str] =
     &["bm25", "vsm", "lm", "lm-dirichlet", "lm-jm", "lsi_dt"];
 /// Methods that know queries by their clicks, not by their words.
-const KNOWN_QUERIES_ALONE: &[&str] = &["lsi_qd"];
+const KNOWN_QUERIES_ALONE: &[&str] = &["lsi_qd", "walk"];
 /// Methods whose random numbers go to documents in their order.
 const DRAWS_BY_DOCUMENT: &[&str] = &[];
 
