@@ -72,7 +72,11 @@ fn print_steps(out: &mut impl Write, name: &str, report: &StepsReport) -> anyhow
         let rest = figures.iter().map(|figure| format!("{figure:.5}"));
         grid.row(std::iter::once(first).chain(rest));
     }
-    Ok(grid.write(out, TableFormat::Table)?)
+    grid.write(out, TableFormat::Table)?;
+    for time in &report.times {
+        writeln!(out, "{name}: {time}")?;
+    }
+    Ok(())
 }
 
 fn print_solved(out: &mut impl Write, name: &str, pls: &PlsReport) -> anyhow::Result<()> {

@@ -22,6 +22,7 @@ mod ridge;
 mod rmls;
 mod solver;
 mod square;
+mod ssi;
 mod vsm;
 mod walk;
 
@@ -48,6 +49,7 @@ pub use ridge::{QueryFeatures, Ridge, RidgeReport};
 pub(crate) use rmls::bytes as rmls_bytes;
 pub use rmls::{Penalty, Rmls, RmlsReport, RmlsStep, Start};
 pub use square::{Square, SquareReport};
+pub use ssi::{Form, Negative, Ssi};
 pub use vsm::Vsm;
 pub use walk::Walk;
 
@@ -88,6 +90,9 @@ pub struct StepsReport {
     pub notes: Vec<String>,
     /// What a user should be warned of.
     pub warnings: Vec<String>,
+    /// What took how long. Never stored: a model's files do not depend on times.
+    #[serde(skip)]
+    pub times: Vec<String>,
 }
 
 impl FitReport {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Bm25, FitReport, Fitting, Judge, Kept, Lm, LsiDt, LsiQd, Matcher, Method, Mpls, Pls, Ridge,
-    Rmls, Smoothing, Square, Vsm, Walk,
+    Rmls, Smoothing, Square, Ssi, Vsm, Walk,
 };
 use crate::features::{Counts, Features, Preparation};
 use crate::{Error, Result, Run};
@@ -108,6 +108,7 @@ methods! {
     "mpls" Mpls "PLS with a model for words and one for clicks, or other ways to join the two"
     "rmls" Rmls "regularised mapping to latent structures: maps with rows of unit norm, sparse if asked"
     "square" Square "square loss over all pairs: from PLS towards canonical correlation by one knob"
+    "ssi" Ssi "supervised semantic indexing: pairs of words weighted by a margin between clicked and other documents"
     "walk" Walk "backward random walk on the click graph: only knows queries that have clicks"
     "ridge" Ridge "square loss without a bottleneck: weights from query words to documents"
 }

@@ -1,0 +1,311 @@
+//! Supervised semantic indexing (Bai, Weston, Grangier, Collobert and others, 2009):
+//!
+//! ```text
+//! f(q, d) = qᵀ W d,   minimise Σ max(0, 1 − f(q, d⁺) + f(q, d⁻)) over (q, d⁺, d⁻)
+//! ```
+//! over tf-idf vectors of norm one. A triple is a query, a document that was clicked for it and
+//! one that was not. Triples are drawn, and those within the margin move W against the gradient
+//! by a fixed rate. W = I is the cosine of the vector space model; the forms say what is learnt
+//! beside it:
+//!
+//! ```text
+//! low_rank   W = UᵀV + I        u_s += λ·q_s·V(d⁺ − d⁻),  v_t += λ·(d⁺ − d⁻)_t·Uq
+//! symmetric  W = UᵀU + I        u_s += λ·(q_s·U(d⁺ − d⁻) + (d⁺ − d⁻)_s·Uq)
+//! diagonal   W = D + I          D_ss += λ·q_s·(d⁺ − d⁻)_s
+//! full       W = M + I          M_st += λ·q_s·(d⁺ − d⁻)_t, only touched cells are stored
+//! hash       W_st = w_h(s,t) + I_st,   h(s, t) = (s·P + t) mod H
+//! ```
+//! The paper draws U and V from N(0, 1), which drowns the identity; `init_scale` says how large
+//! they are, and √dim is the paper's.
+//!
+//! With `bins = k` every word is replaced by the k of the `frequent` most frequent words that it
+//! occurs with most, by DICE, each with weight 1/k (correlated feature hashing). For k > 1 this
+//! is not the paper's eq. (6), which keeps the terms with the same place on both sides alone.
+
+mod bins;
+mod diagonal;
+mod draws;
+mod fitted;
+mod full;
+mod hashed;
+mod low_rank;
+mod rows;
+mod sgd;
+mod symmetric;
+#[cfg(test)]
+mod tests;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use self::bins::Bins;
+use self::draws::Draws;
+use self::fitted::{Indexed, Learnt};
+use self::sgd::Data;
+use super::method::{Fitting, Kept, Matcher, Method};
+use super::solver::{MOST, check_range};
+use super::{FitReport, Maps};
+use crate::features::{Counts, Features, Featurizer};
+use crate::linalg::Dense;
+use crate::{Error, Result};
+
+/// Parameters of supervised semantic indexing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Ssi {
+    /// What is learnt of W.
+    pub form: Form,
+    /// Add the identity to W, so that shared words count from the start.
+    pub identity: bool,
+    /// Latent dimensions of `low_rank` and `symmetric`.
+    pub dim: usize,
+    /// Learn about this many words alone, the most frequent ones; the others count through the identity. 0 means all.
+    pub frequent: usize,
+    /// Replace every word by this many of the `frequent` words that it occurs with most; 0 leaves words as they are.
+    pub bins: usize,
+    /// `hash`: the number of weights.
+    pub weights: usize,
+    /// The rate of the steps.
+    pub rate: f64,
+    /// `low_rank` and `symmetric`: how large the maps are at the start, their entries being N(0, 1) times this over √dim.
+    pub init_scale: f64,
+    /// Triples whose gradients are taken together, before any of them moves W; 1 is the paper's.
+    pub batch: usize,
+    /// Most epochs.
+    pub epochs: usize,
+    /// Triples of an epoch; 0 means one a clicked pair, but 4096 or more.
+    pub steps: usize,
+    /// Stop after this many epochs without a better validation score.
+    pub patience: usize,
+    /// Which documents are drawn as not clicked.
+    pub negative: Negative,
+    /// `popularity`: the power of a document's clicks.
+    pub alpha: f64,
+    /// `bm25`: among how many of the best documents is drawn.
+    pub hard: usize,
+    /// Seed of the start and of the triples.
+    pub seed: u64,
+}
+
+/// What is learnt of W.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// UᵀV: queries and documents have maps of their own.
+    #[default]
+    LowRank,
+    /// UᵀU: one map for both.
+    Symmetric,
+    /// A weight for every word.
+    Diagonal,
+    /// A weight for every pair of words that a step has touched.
+    Full,
+    /// A weight for every pair of words, shared among those with the same hash.
+    Hash,
+}
+
+/// Which documents are drawn as not clicked. Those clicked for the query and held-out ones never are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Negative {
+    /// Any, all alike.
+    #[default]
+    Uniform,
+    /// By clicks to the power `alpha`: documents without clicks are not drawn unless it is 0.
+    Popularity,
+    /// Any of the best by BM25 for the query; where BM25 finds none, any, all alike.
+    Bm25,
+}
+
+impl Default for Ssi {
+    fn default() -> Self {
+        Ssi {
+            form: Form::default(),
+            identity: true,
+            dim: 100,
+            frequent: 0,
+            bins: 0,
+            weights: 1 << 20,
+            rate: 0.05,
+            init_scale: 0.3,
+            batch: 64,
+            epochs: 20,
+            steps: 0,
+            patience: 3,
+            negative: Negative::default(),
+            alpha: 0.5,
+            hard: 100,
+            seed: 1,
+        }
+    }
+}
+
+impl Form {
+    fn has_maps(self) -> bool {
+        matches!(self, Form::LowRank | Form::Symmetric)
+    }
+}
+
+impl Method for Ssi {
+    fn check(&self) -> Result<()> {
+        check_range("dim", self.dim, 1, MOST)?;
+        check_range("frequent", self.frequent, 0, u32::MAX as usize)?;
+        check_range("bins", self.bins, 0, 1000)?;
+        check_range("weights", self.weights, 1, 1 << 31)?;
+        check_range("batch", self.batch, 1, MOST)?;
+        check_range("epochs", self.epochs, 0, MOST)?;
+        check_range("steps", self.steps, 0, u32::MAX as usize)?;
+        check_range("patience", self.patience, 1, MOST)?;
+        check_range("hard", self.hard, 1, MOST)?;
+        if !(self.rate.is_finite() && self.rate > 0.0) {
+            return Err(Error::parameter("rate", self.rate, "a finite number above 0"));
+        }
+        if !(self.init_scale.is_finite() && self.init_scale > 0.0) {
+            return Err(Error::parameter("init_scale", self.init_scale, "a finite number above 0"));
+        }
+        if !(self.alpha.is_finite() && self.alpha >= 0.0) {
+            return Err(Error::parameter("alpha", self.alpha, "a finite number, 0 or more"));
+        }
+        self.check_idle()
+    }
+
+    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
+        self.check()?;
+        let counts = fitting.counts;
+        let featurizer = Featurizer::new(counts, &words())?;
+        let (x, y) = (featurizer.queries(counts)?, featurizer.docs(counts)?);
+        let bins = Bins::of(self, counts, fitting.run)?;
+        let draws = Draws::of(self, counts, &x, &y, fitting.run)?;
+        let data = Data::new(x, y, bins, self.identity)?;
+        let n = data.n_features();
+        let map = |salt: u64| {
+            let mut map = Dense::gaussian(n, self.dim, self.seed ^ salt);
+            let scale = (self.init_scale / (self.dim as f64).sqrt()) as f32;
+            map.values_mut().iter_mut().for_each(|value| *value *= scale);
+            map
+        };
+        if self.form.has_maps() {
+            self.check_memory(n, counts, fitting.run.memory_left())?;
+        }
+        match self.form {
+            Form::LowRank => sgd::fit(
+                self,
+                low_rank::LowRank { u: map(0), v: map(V_SALT) },
+                &data,
+                &draws,
+                fitting,
+            ),
+            Form::Symmetric => {
+                sgd::fit(self, symmetric::Symmetric { u: map(0) }, &data, &draws, fitting)
+            }
+            Form::Diagonal => {
+                sgd::fit(self, diagonal::Diagonal { weights: vec![0.0; n] }, &data, &draws, fitting)
+            }
+            Form::Full => {
+                let most = fitting.run.memory_left() / 2;
+                sgd::fit(self, full::Full::new(n, most), &data, &draws, fitting)
+            }
+            Form::Hash => sgd::fit(self, hashed::Hashed::new(self.weights), &data, &draws, fitting),
+        }
+    }
+
+    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+        let tensors = kept.tensors()?;
+        let learnt = match self.form {
+            Form::LowRank | Form::Symmetric => Learnt::Maps(Maps::read(tensors)?),
+            Form::Diagonal => Learnt::Diagonal(tensors.array::<f32>("diagonal")?.1),
+            Form::Full => Learnt::Full(tensors.csr("cells")?),
+            Form::Hash => Learnt::Hashed(tensors.array::<f32>("hashed")?.1),
+        };
+        Ok(Box::new(Indexed::new(counts, self.identity, learnt)?))
+    }
+
+    fn features(&self) -> Option<Features> {
+        Some(words())
+    }
+
+    fn dim(&self) -> Option<usize> {
+        self.form.has_maps().then_some(self.dim)
+    }
+
+    fn validated(&self) -> bool {
+        true
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+}
+
+/// Turns the seed of U into that of V.
+const V_SALT: u64 = 0x5eed_0000_0000_0001;
+
+/// Words alone, as unit vectors of tf-idf.
+fn words() -> Features {
+    Features { query_clicks: 0.0, doc_clicks: 0.0, ..Features::default() }
+}
+
+impl Ssi {
+    /// Refuses what would be ignored.
+    fn check_idle(&self) -> Result<()> {
+        let default = Ssi::default();
+        let idle = |name: &str, value: String, default: String, unless: &str| {
+            let expected = format!("{default}, or {unless}");
+            Err(Error::parameter(name, value, &expected))
+        };
+        if self.alpha != default.alpha && self.negative != Negative::Popularity {
+            let unless = "negative = \"popularity\"";
+            return idle("alpha", self.alpha.to_string(), default.alpha.to_string(), unless);
+        }
+        if self.hard != default.hard && self.negative != Negative::Bm25 {
+            let unless = "negative = \"bm25\"";
+            return idle("hard", self.hard.to_string(), default.hard.to_string(), unless);
+        }
+        let maps = "form = \"low_rank\" or \"symmetric\"";
+        if self.init_scale != default.init_scale && !self.form.has_maps() {
+            let (value, default) = (self.init_scale.to_string(), default.init_scale.to_string());
+            return idle("init_scale", value, default, maps);
+        }
+        if self.dim != default.dim && !self.form.has_maps() {
+            return idle("dim", self.dim.to_string(), default.dim.to_string(), maps);
+        }
+        if self.weights != default.weights && self.form != Form::Hash {
+            let (value, default) = (self.weights.to_string(), default.weights.to_string());
+            return idle("weights", value, default, "form = \"hash\"");
+        }
+        if self.frequent > 0 && self.form == Form::Hash {
+            return idle("frequent", self.frequent.to_string(), "0".into(), "another form");
+        }
+        if self.bins > 0 && !self.form.has_maps() {
+            return idle("bins", self.bins.to_string(), "0".into(), maps);
+        }
+        if self.bins > 0 && self.frequent == 0 {
+            return Err(Error::parameter("frequent", 0, "1 or more where there are bins"));
+        }
+        if self.bins > self.frequent {
+            return Err(Error::parameter("bins", self.bins, "at most `frequent`"));
+        }
+        Ok(())
+    }
+
+    /// Refuses maps for which there is no room: those that are learnt, those of the best epoch
+    /// and of the last, and the images of the documents.
+    fn check_memory(&self, features: usize, counts: &Counts, most: u64) -> Result<()> {
+        let row = 4 * self.dim as u64;
+        let maps = 2 * features as u64 + 4 * counts.n_terms() as u64;
+        let bytes = row.saturating_mul(maps + 2 * counts.n_docs() as u64);
+        if bytes <= most {
+            return Ok(());
+        }
+        Err(Error::Memory {
+            what: format!(
+                "maps of {features} words in {} dimensions and the images of {} documents take {} MiB, but only {} MiB are free",
+                self.dim,
+                counts.n_docs(),
+                bytes >> 20,
+                most >> 20
+            ),
+            advice: "lower `dim` or set `frequent`, or allow more (--max-memory SIZE)".into(),
+        })
+    }
+}
