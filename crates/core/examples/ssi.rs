@@ -8,6 +8,8 @@
 
 // The seconds are this program's result.
 #![allow(clippy::print_stdout)]
+// The plain loop is written the plain way.
+#![allow(clippy::needless_range_loop)]
 
 use std::path::Path;
 use std::process::ExitCode;

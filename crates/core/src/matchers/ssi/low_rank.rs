@@ -3,9 +3,9 @@
 use super::fitted::Learnt;
 use super::rows::{Move, add_image, add_moves};
 use super::sgd::{Data, Shape, Slot, Triple, violating};
+use crate::Result;
 use crate::linalg::{Dense, dot};
-use crate::matchers::Maps;
-use crate::{Result, matchers};
+use crate::matchers::{Map, Maps};
 
 /// Both maps, features × dimensions.
 pub(super) struct LowRank {
@@ -62,7 +62,7 @@ impl Shape for LowRank {
     }
 
     fn learnt(&self, data: &Data) -> Result<Learnt> {
-        let of = |map: &Dense| matchers::Map::from(data.of_words(map));
+        let of = |map: &Dense| Map::from(data.of_words(map));
         Ok(Learnt::Maps(Maps { l_x: of(&self.u), l_y: of(&self.v) }))
     }
 

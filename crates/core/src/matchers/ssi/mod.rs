@@ -73,7 +73,7 @@ pub struct Ssi {
     pub batch: usize,
     /// Most epochs.
     pub epochs: usize,
-    /// Triples of an epoch; 0 means one a clicked pair, but 4096 or more.
+    /// Triples of an epoch; 0 means one a clicked pair.
     pub steps: usize,
     /// Stop after this many epochs without a better validation score.
     pub patience: usize,
@@ -127,11 +127,11 @@ impl Default for Ssi {
             bins: 0,
             weights: 1 << 20,
             rate: 0.05,
-            init_scale: 0.3,
+            init_scale: 0.5,
             batch: 64,
-            epochs: 20,
+            epochs: 30,
             steps: 0,
-            patience: 3,
+            patience: 5,
             negative: Negative::default(),
             alpha: 0.5,
             hard: 100,

@@ -1,6 +1,9 @@
 //! Gradients against finite differences, the loop against a plain one, and the identities
 //! between forms and models.
 
+// Formulas by their indices.
+#![allow(clippy::needless_range_loop)]
+
 use super::sgd::one_epoch;
 use super::*;
 use crate::data::Dataset;
