@@ -17,6 +17,8 @@ use crate::matchers::{FitReport, StepsReport};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result, Run};
 
+/// Fewest triples of an epoch, unless they are said.
+const FEWEST: usize = 32;
 /// Fewest triples that a thread takes at once.
 const FEWEST_A_THREAD: usize = 4;
 /// How often progress is said.
@@ -141,7 +143,7 @@ pub(super) fn fit<S: Shape>(
     fitting: Fitting<'_>,
 ) -> Result<(Box<dyn Matcher>, FitReport)> {
     let Fitting { counts, judge, run, .. } = fitting;
-    let steps = if params.steps > 0 { params.steps } else { draws.n_pairs() };
+    let steps = if params.steps > 0 { params.steps } else { draws.n_pairs().max(FEWEST) };
     let indexed = |shape: &S, epoch: usize| {
         let learnt = shape.learnt(data)?;
         if !learnt.is_finite() {
