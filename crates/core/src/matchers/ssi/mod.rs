@@ -73,7 +73,7 @@ pub struct Ssi {
     pub batch: usize,
     /// Most epochs.
     pub epochs: usize,
-    /// Triples of an epoch; 0 means one a clicked pair, but 32 or more.
+    /// Triples of an epoch; 0 means one a clicked pair, but 16 or more.
     pub steps: usize,
     /// Stop after this many epochs without a better validation score.
     pub patience: usize,

@@ -18,7 +18,7 @@ use crate::sparse::{Csr, Row};
 use crate::{Error, Result, Run};
 
 /// Fewest triples of an epoch, unless they are said.
-const FEWEST: usize = 32;
+const FEWEST: usize = 16;
 /// Fewest triples that a thread takes at once.
 const FEWEST_A_THREAD: usize = 4;
 /// How often progress is said.
