@@ -28,6 +28,7 @@ mod stats;
 mod synth;
 mod tables;
 mod train;
+mod translate;
 mod tune;
 mod tune_report;
 mod variant;
@@ -97,6 +98,7 @@ enum Verb {
     Search(search::SearchArgs),
     Similar(similar::SimilarArgs),
     Explain(explain::ExplainArgs),
+    Translate(translate::TranslateArgs),
     Run(run::RunArgs),
     Fuse(Box<fuse::FuseArgs>),
     Rerank(rerank::RerankArgs),
@@ -134,6 +136,7 @@ fn main() -> ExitCode {
         Verb::Search(args) => search::run(args, &console),
         Verb::Similar(args) => similar::run(args, &console),
         Verb::Explain(args) => explain::run(args, &console),
+        Verb::Translate(args) => translate::run(args, &console),
         Verb::Run(args) => run::run(args, &console),
         Verb::Fuse(args) => fuse::run(args, &console),
         Verb::Rerank(args) => rerank::run(args, &console),

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use crate::place::{Place, Said};
 use crate::shared::{at, shared};
 
-const VERBS: [&str; 15] = [
+const VERBS: [&str; 16] = [
     "demo",
     "import",
     "stats",
@@ -16,6 +16,7 @@ const VERBS: [&str; 15] = [
     "search",
     "similar",
     "explain",
+    "translate",
     "run",
     "fuse",
     "rerank",

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Bilinear, FitReport, Line, Maps};
+use super::{Bilinear, FitReport, Line, Maps, Translator};
 use crate::features::{Counts, Features, QueryTerms};
 use crate::file::{Tensors, TensorsWriter};
 use crate::{Error, Result, Run};
@@ -119,6 +119,11 @@ pub trait Matcher: Send + Sync {
 
     /// The latent space whose dot products are the scores, if that is what it is.
     fn bilinear(&self) -> Option<&Bilinear> {
+        None
+    }
+
+    /// The table of translations that it learnt, if that is what it is.
+    fn translator(&self) -> Option<&Translator> {
         None
     }
 

@@ -2,7 +2,10 @@
 //! fitted form that scores, and an explanation.
 
 mod bilinear;
+mod bltm;
 mod bm25;
+mod clicked;
+mod dictionary;
 mod direct;
 mod explain;
 mod init;
@@ -23,6 +26,7 @@ mod rmls;
 mod solver;
 mod square;
 mod ssi;
+mod translation;
 mod vsm;
 mod walk;
 
@@ -30,7 +34,9 @@ mod walk;
 mod tests;
 
 pub use bilinear::{Bilinear, Maps};
+pub use bltm::Bltm;
 pub use bm25::{Bm25, Bm25Field};
+pub use dictionary::{Dictionary, Entry};
 pub use direct::Direct;
 pub use explain::{Explanation, Line, PartExplanation};
 pub use init::{Begun, Known};
@@ -50,6 +56,7 @@ pub(crate) use rmls::bytes as rmls_bytes;
 pub use rmls::{Penalty, Rmls, RmlsReport, RmlsStep, Start};
 pub use square::{Square, SquareReport};
 pub use ssi::{Form, Negative, Ssi};
+pub use translation::{Translation, Translator};
 pub use vsm::Vsm;
 pub use walk::Walk;
 

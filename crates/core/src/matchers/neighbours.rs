@@ -60,31 +60,12 @@ impl<'a> Neighbours<'a> {
     /// The `k` words of queries and the `k` words of documents that queries with `word` are
     /// nearest to. `word` is analysed like any text and must be one term.
     pub fn words(&self, word: &str, k: usize) -> Result<(Vec<Neighbour>, Vec<Neighbour>)> {
-        let unknown = |advice: &str| Error::Empty {
-            what: format!("nothing is known of the word {word:?}"),
-            advice: advice.into(),
-        };
-        // The word itself, without the n-grams that the model may have beside it.
-        let plain = AnalyzerParams {
-            word_ngrams: 1,
-            char_ngrams: None,
-            ..self.counts.preparation.analyzer.clone()
-        };
-        let terms = Analyzer::new(&plain)?.terms(word);
-        let [term] = &terms[..] else {
-            return Err(unknown(
-                "expected one word that is not a stop word; for several, use --query",
-            ));
-        };
-        let id = self
-            .counts
-            .vocabulary
-            .id(term)
-            .ok_or_else(|| unknown("it does not occur in the training data"))?;
+        let id = find_word(self.counts, word, "use --query")?;
         let maps = self.bilinear.maps();
         let image = maps.l_x.row(id as usize);
         if image.iter().all(|&value| value == 0.0) {
             return Err(unknown(
+                word,
                 "no training query uses it, or the model looks at clicks alone: it has learnt nothing about it",
             ));
         }
@@ -95,6 +76,28 @@ impl<'a> Neighbours<'a> {
         let in_docs = nearest(&image, maps.l_y.n_rows(), |v| maps.l_y.row(v), k, |v| v >= n);
         Ok((in_queries.into_iter().map(name).collect(), in_docs.into_iter().map(name).collect()))
     }
+}
+
+fn unknown(word: &str, advice: impl Into<String>) -> Error {
+    Error::Empty { what: format!("nothing is known of the word {word:?}"), advice: advice.into() }
+}
+
+/// The number of `word`, which is analysed like any text and must be one term; `several` says
+/// what to do with more.
+pub(super) fn find_word(counts: &Counts, word: &str, several: &str) -> Result<u32> {
+    // The word itself, without the n-grams that the model may have beside it.
+    let plain = AnalyzerParams {
+        word_ngrams: 1,
+        char_ngrams: None,
+        ..counts.preparation.analyzer.clone()
+    };
+    let terms = Analyzer::new(&plain)?.terms(word);
+    let [term] = &terms[..] else {
+        let advice = format!("expected one word that is not a stop word; for several, {several}");
+        return Err(unknown(word, advice));
+    };
+    let id = counts.vocabulary.id(term);
+    id.ok_or_else(|| unknown(word, "it does not occur in the training data"))
 }
 
 /// The rows with the largest cosine to `image`; rows of zeros are never near.

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    Bm25, FitReport, Fitting, Judge, Kept, Lm, LsiDt, LsiQd, Matcher, Method, Mpls, Pls, Ridge,
-    Rmls, Smoothing, Square, Ssi, Vsm, Walk,
+    Bltm, Bm25, FitReport, Fitting, Judge, Kept, Lm, LsiDt, LsiQd, Matcher, Method, Mpls, Pls, Ridge, Rmls, Smoothing, Square, Ssi, Translation, Vsm, Walk,
 };
 use crate::features::{Counts, Features, Preparation};
 use crate::{Error, Result, Run};
@@ -110,6 +109,8 @@ methods! {
     "square" Square "square loss over all pairs: from PLS towards canonical correlation by one knob"
     "ssi" Ssi "supervised semantic indexing: pairs of words weighted by a margin between clicked and other documents"
     "walk" Walk "backward random walk on the click graph: only knows queries that have clicks"
+    "translation" Translation "word translation: IBM model 1 from the words of documents to those of queries"
+    "bltm" Bltm "bilingual topic model: topics with words of queries and words of documents"
     "ridge" Ridge "square loss without a bottleneck: weights from query words to documents"
 }
 

@@ -1,0 +1,100 @@
+//! `liken translate`: what a translation model takes words of documents for in queries.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use liken::matchers::{Dictionary, Entry, Model};
+use serde::Serialize;
+
+use crate::console::Console;
+use crate::output::{Format, Grid, TableFormat, json};
+
+/// Show the translations of words that a model has learnt from clicks.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  liken train translation data -o model
+  liken translate model automobile                  the query words it stands for, t(q|w)
+  liken translate model automobile hypertension -k 5
+  liken translate model car --from-query            the document words that it comes from")]
+pub struct TranslateArgs {
+    /// Model folder; a method or a mix with `translation`.
+    model: PathBuf,
+
+    /// Words of documents.
+    #[arg(required = true, value_name = "WORD")]
+    words: Vec<String>,
+
+    /// The words are of queries: show the document words that they come from, P(w|q).
+    #[arg(long)]
+    from_query: bool,
+
+    /// How many translations to show of each word.
+    #[arg(short, default_value_t = 10, value_name = "N")]
+    k: usize,
+
+    /// How to print it.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub fn run(args: &TranslateArgs, console: &Console) -> anyhow::Result<()> {
+    let model = Model::open(&args.model)?;
+    let dictionary = Dictionary::of(&model)?;
+    let mut found = Vec::with_capacity(args.words.len());
+    for word in &args.words {
+        let entry = if args.from_query {
+            dictionary.from_query(word, args.k)?
+        } else {
+            dictionary.from_document(word, args.k)?
+        };
+        found.push(Shown::new(word, entry));
+    }
+    let mut out = console.out();
+    match args.format {
+        Format::Json => json(&mut out, &found)?,
+        Format::Table => {
+            for (at, shown) in found.iter().enumerate() {
+                if at > 0 {
+                    writeln!(out)?;
+                }
+                let (name, heading) = if args.from_query {
+                    ("q", ["w", "P(w|q)"])
+                } else {
+                    ("w", ["q", "t(q|w)"])
+                };
+                writeln!(out, "{name} = {}", shown.term)?;
+                let mut grid = Grid::new(heading);
+                for Probable { word, probability } in &shown.translations {
+                    grid.row([word.clone(), format!("{probability:.3}")]);
+                }
+                grid.write(&mut out, TableFormat::Table)?;
+            }
+        }
+    }
+    Ok(out.flush()?)
+}
+
+/// A word and its translations.
+#[derive(Serialize)]
+struct Shown {
+    word: String,
+    /// The word as the model reads it.
+    term: String,
+    translations: Vec<Probable>,
+}
+
+#[derive(Serialize)]
+struct Probable {
+    word: String,
+    probability: f64,
+}
+
+impl Shown {
+    fn new(word: &str, entry: Entry) -> Self {
+        let probable = |(word, probability)| Probable { word, probability };
+        let translations = entry.translations.into_iter().map(probable).collect();
+        Shown { word: word.to_owned(), term: entry.term, translations }
+    }
+}

@@ -1,0 +1,322 @@
+//! Word translation: IBM model 1 (Brown et al., 1993) between documents and the queries they
+//! were clicked for (Berger and Lafferty, 1999; Gao et al., 2010), with self-translation.
+//!
+//! ```text
+//! P(q|d)    = Π_j [ n/(n+1)·P'(q_j|d) + 1/(n+1)·P(q_j|null) ],   n = |d|
+//! P'(q_j|d) = b·P_ml(q_j|d) + (1 − b)·Σ_w t(q_j|w)·P_ml(w|d)
+//! P(q|null) = (1 − c)·t(q|null) + c·P(q|C)
+//! score     = ln P(q|d)
+//! ```
+//! t(q|w) leads from a word w of a document to a word q of a query and is learnt by EM from
+//! clicked pairs, each weighing its clicks, without self-translation (b = 0) and with one null
+//! word in every document. P(q|C) is the share of q in all text of training; a word that it
+//! does not have is dropped from the query.
+//!
+//! What the E-step says of a query word depends on the document alone, not on the rest of the
+//! query, so all queries with the word q that led to a document are one cell of XᵀR (query
+//! words × documents). A row of it touches only the row q of the table: rows are learnt
+//! independently, and the sums over q that normalise t(·|w) run in order.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::clicked::{check_share, clicked_pairs, collection, text_of};
+use super::lexical::lengths;
+use super::method::{Fitting, Kept, Matcher, Method};
+use super::solver::{MOST, check_range};
+use super::{FitReport, Line, StepsReport};
+use crate::features::{Counts, QueryTerms, Response};
+use crate::file::TensorsWriter;
+use crate::plan::Bytes;
+use crate::sparse::Csr;
+use crate::{Error, Result};
+
+mod em;
+
+/// Parameters of word translation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Translation {
+    /// Iterations of EM.
+    pub iterations: usize,
+    /// Share of self-translation: how much a word of the query that the document has counts for itself; 0 switches it off.
+    pub b: f64,
+    /// Entries t(q|w) of the table below this are dropped after training, and what is left of each w is scaled to 1.
+    pub prune: f64,
+    /// Weight of the collection in the null word, above 0.
+    pub collection: f64,
+    /// How many null words stand beside a document's words in scoring; 1 is the papers', more smooth like `mu` of lm.
+    pub null_words: f64,
+    /// What a number of clicks counts for.
+    pub response: Response,
+    /// The one field of the documents that is read, such as title; all that were counted if not set.
+    pub field: Option<String>,
+}
+
+impl Default for Translation {
+    fn default() -> Self {
+        Translation {
+            iterations: 10,
+            b: 0.5,
+            prune: 1e-4,
+            collection: 0.5,
+            null_words: 1.0,
+            response: Response::Raw,
+            field: None,
+        }
+    }
+}
+
+impl Method for Translation {
+    fn check(&self) -> Result<()> {
+        check_range("iterations", self.iterations, 1, MOST)?;
+        check_share("b", self.b, false)?;
+        check_share("collection", self.collection, true)?;
+        if !(0.0..1.0).contains(&self.prune) {
+            return Err(Error::parameter("prune", self.prune, "0 or more, below 1"));
+        }
+        if !(self.null_words.is_finite() && self.null_words > 0.0) {
+            return Err(Error::parameter("null_words", self.null_words, "a finite number above 0"));
+        }
+        Ok(())
+    }
+
+    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
+        self.check()?;
+        let Fitting { counts, run, .. } = fitting;
+        let text = text_of(counts, self.field.as_deref())?;
+        let pairs = clicked_pairs(counts, self.response)?;
+        let cells = em::cells(&counts.queries, &pairs)?;
+        let mut trainer = em::Trainer::new(&cells, text, run.memory_left())?;
+        let mut steps = Vec::with_capacity(self.iterations);
+        for iteration in 0..self.iterations {
+            run.step("learning translations", iteration as u64, Some(self.iterations as u64))?;
+            steps.push(vec![trainer.iterate(run)?]);
+        }
+        let entries = trainer.entries();
+        let learnt = trainer.pruned(self.prune, counts.n_terms())?;
+        let what = self.field.as_ref().map_or("all fields".to_owned(), |f| format!("field {f}"));
+        let notes = vec![
+            format!(
+                "{} pairs of a query and a document ({what}); {entries} entries of the table took {} in training",
+                pairs.nnz(),
+                Bytes(em::BYTES_PER_ENTRY * entries as u64),
+            ),
+            format!(
+                "{} entries of at least {} kept, {:.2} % of the probability; {} words of documents have no translation left",
+                learnt.table.nnz(),
+                self.prune,
+                100.0 * learnt.mass,
+                learnt.emptied,
+            ),
+        ];
+        let report = StepsReport {
+            step: "iteration".into(),
+            figures: vec!["log likelihood a query word before it".into()],
+            steps,
+            notes,
+            ..StepsReport::default()
+        };
+        let translator = Translator::new(counts, self, learnt.table, learnt.null)?;
+        Ok((Box::new(translator), FitReport::Steps(report)))
+    }
+
+    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+        let tensors = kept.tensors()?;
+        let (_, null) = tensors.array::<f64>("null")?;
+        Ok(Box::new(Translator::new(counts, self, tensors.csr("table")?, null)?))
+    }
+}
+
+/// A fitted translation model: the table t(q|w), ready to score.
+pub struct Translator {
+    params: Translation,
+    /// Query words × document words: t(q|w).
+    table: Csr,
+    /// t(q|null) as it was learnt.
+    null: Vec<f64>,
+    /// P(q|C).
+    collection: Vec<f64>,
+    /// Terms × documents.
+    postings: Csr,
+    /// The length of every document.
+    lengths: Vec<f64>,
+}
+
+impl Translator {
+    fn new(counts: &Counts, params: &Translation, table: Csr, null: Vec<f64>) -> Result<Self> {
+        let n = counts.n_terms();
+        if (table.n_rows(), table.n_cols(), null.len()) != (n, n, n) {
+            return Err(Error::Structure {
+                problem: format!(
+                    "the table is {} × {} and the null word has {} entries, but there are {n} terms",
+                    table.n_rows(),
+                    table.n_cols(),
+                    null.len()
+                ),
+            });
+        }
+        let text = text_of(counts, params.field.as_deref())?;
+        Ok(Translator {
+            params: params.clone(),
+            table,
+            null,
+            collection: collection(counts, text),
+            postings: text.transpose(),
+            lengths: lengths(text),
+        })
+    }
+
+    /// The table t(q|w): query words × document words.
+    pub fn table(&self) -> &Csr {
+        &self.table
+    }
+
+    /// The `k` most probable query words of the document word `word`, with t(q|w).
+    pub fn of_document_word(&self, word: u32, k: usize) -> Vec<(u32, f64)> {
+        let found = (0u32..).zip(self.table.rows()).filter_map(|(query_word, row)| {
+            let at = row.indices.binary_search(&word).ok()?;
+            Some((query_word, f64::from(row.values[at])))
+        });
+        best(found.collect(), k)
+    }
+
+    /// The `k` document words that the query word `word` most probably comes from, with
+    /// P(w|q) ∝ t(q|w)·P(w|C).
+    pub fn of_query_word(&self, word: u32, k: usize) -> Vec<(u32, f64)> {
+        let joint: Vec<(u32, f64)> = self
+            .table
+            .row(word as usize)
+            .iter()
+            .map(|(from, t)| (from, f64::from(t) * self.collection[from as usize]))
+            .collect();
+        let total: f64 = joint.iter().map(|&(_, p)| p).sum();
+        best(joint.into_iter().map(|(from, p)| (from, p / total)).collect(), k)
+    }
+
+    /// The query words that training knows.
+    fn known<'a>(&'a self, query: &'a QueryTerms) -> impl Iterator<Item = (u32, f64)> + 'a {
+        let known = |&(term, _): &(u32, f32)| self.collection[term as usize] > 0.0;
+        query.row().iter().filter(known).map(|(term, count)| (term, f64::from(count)))
+    }
+
+    /// The null word's part: as if so many words q stood in the document.
+    fn null_part(&self, word: u32) -> f64 {
+        let c = self.params.collection;
+        let p = (1.0 - c) * self.null[word as usize] + c * self.collection[word as usize];
+        self.params.null_words * p
+    }
+
+    /// ln P(q_j|d) from the number of times d has the word itself and from Σ_w t(q_j|w)·f(w).
+    fn log(&self, null: f64, itself: f64, translated: f64, length: f64) -> f64 {
+        let b = self.params.b;
+        ((b * itself + (1.0 - b) * translated + null) / (length + self.params.null_words)).ln()
+    }
+
+    fn text<'a>(&self, counts: &'a Counts) -> &'a Csr {
+        text_of(counts, self.params.field.as_deref()).unwrap_or(&counts.docs)
+    }
+}
+
+/// The `k` most probable, ties by number.
+fn best(mut found: Vec<(u32, f64)>, k: usize) -> Vec<(u32, f64)> {
+    found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    found.truncate(k);
+    found
+}
+
+impl Matcher for Translator {
+    /// Word by word of the query, through the postings of the words it is translated from.
+    fn score_all(&self, _: &Counts, query: &QueryTerms, out: &mut [f32]) {
+        let mut sums = vec![0.0f64; out.len()];
+        let (mut itself, mut translated) = (vec![0.0f64; out.len()], vec![0.0f64; out.len()]);
+        for (word, count) in self.known(query) {
+            itself.fill(0.0);
+            translated.fill(0.0);
+            for (doc, f) in self.postings.row(word as usize).iter() {
+                itself[doc as usize] = f64::from(f);
+            }
+            for (from, t) in self.table.row(word as usize).iter() {
+                for (doc, f) in self.postings.row(from as usize).iter() {
+                    translated[doc as usize] += f64::from(t) * f64::from(f);
+                }
+            }
+            let null = self.null_part(word);
+            for (doc, sum) in sums.iter_mut().enumerate() {
+                *sum += count * self.log(null, itself[doc], translated[doc], self.lengths[doc]);
+            }
+        }
+        out.iter_mut().zip(sums).for_each(|(score, sum)| *score = sum as f32);
+    }
+
+    /// The same sums in the same order, so the same bits.
+    fn score_some(&self, counts: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]) {
+        let text = self.text(counts);
+        for (score, &doc) in out.iter_mut().zip(docs) {
+            let (row, length) = (text.row(doc as usize), self.lengths[doc as usize]);
+            let mut sum = 0.0f64;
+            for (word, count) in self.known(query) {
+                let translations = self.table.row(word as usize);
+                let mut translated = 0.0f64;
+                for (from, f) in row.iter() {
+                    if let Ok(at) = translations.indices.binary_search(&from) {
+                        translated += f64::from(translations.values[at]) * f64::from(f);
+                    }
+                }
+                let (null, itself) = (self.null_part(word), f64::from(row.get(word)));
+                sum += count * self.log(null, itself, translated, length);
+            }
+            *score = sum as f32;
+        }
+    }
+
+    /// What every query word adds, with the word of the document that explains it best.
+    fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line> {
+        let (row, length) = (self.text(counts).row(doc as usize), self.lengths[doc as usize]);
+        let b = self.params.b;
+        let line = |(word, count): (u32, f64)| {
+            let (null, itself) = (self.null_part(word), f64::from(row.get(word)));
+            let translations = self.table.row(word as usize);
+            let (mut translated, mut largest) = (0.0, null.max(b * itself));
+            let mut name = if b * itself >= null { "itself" } else { "the null word" }.to_owned();
+            for (from, f) in row.iter() {
+                let t = f64::from(translations.get(from));
+                let part = t * f64::from(f);
+                translated += part;
+                if (1.0 - b) * part > largest {
+                    largest = (1.0 - b) * part;
+                    name = format!("{} (t = {t:.3})", counts.vocabulary.term(from));
+                }
+            }
+            let value = count * self.log(null, itself, translated, length);
+            Line { query: counts.vocabulary.term(word).to_owned(), doc: name, value }
+        };
+        self.known(query).map(line).collect()
+    }
+
+    fn keep<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
+        tensors.csr("table", &self.table).array("null", &[self.null.len()], &self.null);
+    }
+
+    /// The table leads to the words of any document.
+    fn with_documents(&self, counts: &Counts, _: usize) -> Result<Option<Box<dyn Matcher>>> {
+        let (table, null) = (self.table.clone(), self.null.clone());
+        Ok(Some(Box::new(Translator::new(counts, &self.params, table, null)?)))
+    }
+
+    fn nothing(&self) -> &'static str {
+        "training knows no word of the query"
+    }
+
+    /// Scores are logarithms: 0 is the best there is.
+    fn zero_is_none(&self) -> bool {
+        false
+    }
+
+    fn translator(&self) -> Option<&Translator> {
+        Some(self)
+    }
+}
+
+#[cfg(test)]
+mod tests;
