@@ -59,11 +59,8 @@ pub fn run(args: &TranslateArgs, console: &Console) -> anyhow::Result<()> {
                 if at > 0 {
                     writeln!(out)?;
                 }
-                let (name, heading) = if args.from_query {
-                    ("q", ["w", "P(w|q)"])
-                } else {
-                    ("w", ["q", "t(q|w)"])
-                };
+                let (name, heading) =
+                    if args.from_query { ("q", ["w", "P(w|q)"]) } else { ("w", ["q", "t(q|w)"]) };
                 writeln!(out, "{name} = {}", shown.term)?;
                 let mut grid = Grid::new(heading);
                 for Probable { word, probability } in &shown.translations {

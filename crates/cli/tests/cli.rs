@@ -57,5 +57,7 @@ mod square;
 mod synth;
 #[path = "cli/train.rs"]
 mod train;
+#[path = "cli/translate.rs"]
+mod translate;
 #[path = "cli/tune.rs"]
 mod tune;

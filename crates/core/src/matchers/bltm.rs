@@ -65,12 +65,12 @@ pub struct Bltm {
 impl Default for Bltm {
     fn default() -> Self {
         Bltm {
-            dim: 100,
-            iterations: 30,
+            dim: 50,
+            iterations: 20,
             alpha: 0.1,
             beta: 0.01,
-            document: 0.3,
-            collection: 0.1,
+            document: 0.6,
+            collection: 0.2,
             fold_in: 20,
             response: Response::Raw,
             field: None,
@@ -261,10 +261,8 @@ impl Topics {
     /// θ of a document from its words alone; even where training knows none of them.
     fn fold_in(&self, words: Row<'_>, out: &mut [f32]) {
         let (dim, alpha) = (self.params.dim, self.params.alpha);
-        let known: Vec<(&[f32], f64)> = words
-            .iter()
-            .filter_map(|(term, f)| Some((self.doc.of(term)?, f64::from(f))))
-            .collect();
+        let known: Vec<(&[f32], f64)> =
+            words.iter().filter_map(|(term, f)| Some((self.doc.of(term)?, f64::from(f)))).collect();
         let mut theta = vec![1.0 / dim as f64; dim];
         let mut next = vec![0.0f64; dim];
         for _ in 0..self.params.fold_in {

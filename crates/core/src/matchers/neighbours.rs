@@ -86,11 +86,8 @@ fn unknown(word: &str, advice: impl Into<String>) -> Error {
 /// what to do with more.
 pub(super) fn find_word(counts: &Counts, word: &str, several: &str) -> Result<u32> {
     // The word itself, without the n-grams that the model may have beside it.
-    let plain = AnalyzerParams {
-        word_ngrams: 1,
-        char_ngrams: None,
-        ..counts.preparation.analyzer.clone()
-    };
+    let plain =
+        AnalyzerParams { word_ngrams: 1, char_ngrams: None, ..counts.preparation.analyzer.clone() };
     let terms = Analyzer::new(&plain)?.terms(word);
     let [term] = &terms[..] else {
         let advice = format!("expected one word that is not a stop word; for several, {several}");

@@ -10,7 +10,8 @@
 //! t(q|w) leads from a word w of a document to a word q of a query and is learnt by EM from
 //! clicked pairs, each weighing its clicks, without self-translation (b = 0) and with one null
 //! word in every document. P(q|C) is the share of q in all text of training; a word that it
-//! does not have is dropped from the query.
+//! does not have is dropped from the query. A document without a word explains nothing and
+//! counts as one of average length: by the formula it would be all null word and come first.
 //!
 //! What the E-step says of a query word depends on the document alone, not on the rest of the
 //! query, so all queries with the word q that led to a document are one cell of XᵀR (query
@@ -57,7 +58,7 @@ impl Default for Translation {
     fn default() -> Self {
         Translation {
             iterations: 10,
-            b: 0.5,
+            b: 0.3,
             prune: 1e-4,
             collection: 0.5,
             null_words: 1.0,
@@ -139,7 +140,7 @@ pub struct Translator {
     collection: Vec<f64>,
     /// Terms × documents.
     postings: Csr,
-    /// The length of every document.
+    /// The length of every document, in scoring.
     lengths: Vec<f64>,
 }
 
@@ -163,7 +164,7 @@ impl Translator {
             null,
             collection: collection(counts, text),
             postings: text.transpose(),
-            lengths: lengths(text),
+            lengths: scored_lengths(counts, text),
         })
     }
 
@@ -216,6 +217,21 @@ impl Translator {
     fn text<'a>(&self, counts: &'a Counts) -> &'a Csr {
         text_of(counts, self.params.field.as_deref()).unwrap_or(&counts.docs)
     }
+}
+
+/// The lengths of the documents; those without a word have the average of training.
+fn scored_lengths(counts: &Counts, text: &Csr) -> Vec<f64> {
+    let mut lengths = lengths(text);
+    let (mut sum, mut n) = (0.0, 0.0);
+    for (j, &length) in lengths.iter().enumerate() {
+        if length > 0.0 && counts.held_out_documents.binary_search(&(j as u32)).is_err() {
+            sum += length;
+            n += 1.0;
+        }
+    }
+    let average = if n > 0.0 { sum / n } else { 1.0 };
+    lengths.iter_mut().filter(|length| **length == 0.0).for_each(|length| *length = average);
+    lengths
 }
 
 /// The `k` most probable, ties by number.

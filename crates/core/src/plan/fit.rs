@@ -80,6 +80,7 @@ impl Fit {
                 let held = vec![("weights", ridge.kept_bytes(d, docs))];
                 self.found("ridge", (name, seconds), vec![sought], held, rates)
             }
+            Params::Bltm(bltm) => self.bltm(bltm.iterations, rates),
             // Features and maps of the usual kinds, sought in a time that nobody has measured.
             other if other.dim().is_some() && other.features().is_some() => {
                 let maps = ("maps while they are sought", self.maps());
@@ -172,6 +173,23 @@ impl Fit {
             all
         });
         self.worst(method, phases, held, disk, seconds)
+    }
+
+    /// Topics of every pair and of every word while they are learnt; in the end those of words
+    /// and documents.
+    fn bltm(&self, iterations: usize, rates: Option<&Rates>) -> Plan {
+        let times = |n: u64, bytes: u64| n.saturating_mul(self.dim).saturating_mul(bytes);
+        let words = self.d_x + self.d_y;
+        let name = "topics of the pairs while they are learnt";
+        let mut sought = vec![(name, times(self.pairs, 8))];
+        sought.push(("topics of the words while they are learnt", times(words, 8)));
+        // Twice a dot product and a sum for every word of every pair.
+        let in_pair = self.nnz_x as f64 / self.n_queries.max(1) as f64
+            + self.nnz_y as f64 / self.n_docs.max(1) as f64;
+        let moved = 8.0 * numbers(self.pairs, self.dim) * in_pair * iterations as f64;
+        let seconds = rates.map(|rates| moved / rates.gather(times(words, 8)));
+        let held = vec![("topics of words and documents", times(words + self.n_docs, 4))];
+        self.found("bltm", (name, seconds), vec![sought], held, rates)
     }
 
     /// The lines of the phase that takes most, below what is there all the time; `held` is what

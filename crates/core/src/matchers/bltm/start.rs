@@ -18,12 +18,7 @@ const MOST_DOCS: usize = 20_000;
 const OWN: f64 = 0.5;
 
 /// First topics over the words of queries and of documents.
-pub(super) fn topics(
-    params: &Bltm,
-    counts: &Counts,
-    pairs: &Csr,
-    text: &Csr,
-) -> Result<[Side; 2]> {
+pub(super) fn topics(params: &Bltm, counts: &Counts, pairs: &Csr, text: &Csr) -> Result<[Side; 2]> {
     let by_doc = pairs.transpose();
     let clicked: Vec<u32> =
         (0..by_doc.n_rows() as u32).filter(|&j| !by_doc.row(j as usize).is_empty()).collect();

@@ -76,7 +76,9 @@ impl<'a> Trainer<'a> {
             (0..cells.n_rows() as u32).filter(|&u| !cells.row(u as usize).is_empty()).collect();
         if words.is_empty() {
             return Err(Error::Empty {
-                what: "there is nothing to learn translations from: no query with a click has a word".into(),
+                what:
+                    "there is nothing to learn translations from: no query with a click has a word"
+                        .into(),
                 advice: "check that queries have text and that clicks were imported".into(),
             });
         }
