@@ -65,12 +65,12 @@ pub struct Bltm {
 impl Default for Bltm {
     fn default() -> Self {
         Bltm {
-            dim: 50,
+            dim: 100,
             iterations: 20,
-            alpha: 0.1,
+            alpha: 0.01,
             beta: 0.01,
-            document: 0.6,
-            collection: 0.2,
+            document: 0.4,
+            collection: 0.1,
             fold_in: 20,
             response: Response::Raw,
             field: None,

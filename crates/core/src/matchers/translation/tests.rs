@@ -102,14 +102,14 @@ proptest! {
             })
             .collect();
         let expected = brute_force(&pairs, N, iterations);
-        for u in 0..N {
+        for (u, row) in learnt.table.rows().enumerate() {
             // Words that no pair has keep what they began with in the brute force.
             if !cells.row(u).is_empty() {
                 prop_assert!((learnt.null[u] - expected[N][u]).abs() < 1e-6);
             }
             for w in 0..N as u32 {
                 if pairs.iter().any(|(_, doc, _)| doc.contains(&w)) {
-                    let found = f64::from(learnt.table.row(u).get(w));
+                    let found = f64::from(row.get(w));
                     prop_assert!((found - expected[w as usize][u]).abs() < 1e-6);
                 }
             }
