@@ -4,7 +4,7 @@
 mod bilinear;
 mod bltm;
 mod bm25;
-mod clicked;
+mod pairs;
 mod dictionary;
 mod direct;
 mod explain;

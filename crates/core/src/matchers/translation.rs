@@ -21,7 +21,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::clicked::{check_share, clicked_pairs, collection, text_of};
+use super::pairs::{check_share, clicked_pairs, collection, text_of};
 use super::lexical::lengths;
 use super::method::{Fitting, Kept, Matcher, Method};
 use super::solver::{MOST, check_range};
