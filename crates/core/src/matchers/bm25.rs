@@ -123,7 +123,7 @@ impl Bm25 {
     }
 }
 
-fn vectors(counts: &Counts, field: &Csr, k1: f64, b: f64, weight: f64) -> Result<Csr> {
+pub(super) fn vectors(counts: &Counts, field: &Csr, k1: f64, b: f64, weight: f64) -> Result<Csr> {
     let lengths = lengths(field);
     let mut df = vec![0u32; field.n_cols()];
     let (mut n, mut total) = (0usize, 0.0);

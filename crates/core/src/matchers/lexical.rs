@@ -2,6 +2,7 @@
 //! same terms, and their dot product is the score. BM25, VSM and the language models differ
 //! only in how they fill the vectors.
 
+use super::dots::DocRows;
 use super::{Line, Matcher};
 use crate::Result;
 use crate::features::{Counts, QueryTerms};
@@ -25,16 +26,17 @@ pub(crate) enum QuerySide {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lexical {
     query_side: QuerySide,
-    /// Documents × terms.
-    docs: Csr,
-    /// Terms × documents, the same numbers.
-    postings: Csr,
+    rows: DocRows,
 }
 
 impl Lexical {
     pub(crate) fn new(query_side: QuerySide, docs: Csr) -> Self {
-        let postings = docs.transpose();
-        Lexical { query_side, docs, postings }
+        Lexical { query_side, rows: DocRows::new(docs) }
+    }
+
+    /// The documents' vectors.
+    pub(super) fn rows(&self) -> &DocRows {
+        &self.rows
     }
 
     /// The query's vector.
@@ -46,10 +48,10 @@ impl Lexical {
             QuerySide::CountsAndLength => {
                 // Words that no document has are dropped from the query's length.
                 let known =
-                    |&(&term, _): &(&u32, &f32)| !self.postings.row(term as usize).is_empty();
+                    |&(&term, _): &(&u32, &f32)| !self.rows.postings.row(term as usize).is_empty();
                 let length =
                     query.indices.iter().zip(&query.counts).filter(known).map(|(_, &n)| n).sum();
-                indices.push(self.docs.n_cols() as u32 - 1);
+                indices.push(self.rows.docs.n_cols() as u32 - 1);
                 values.push(length);
             }
             QuerySide::TfIdf { idf } => {
@@ -67,49 +69,27 @@ impl Lexical {
 }
 
 impl Matcher for Lexical {
-    /// Term by term through the postings.
     fn score_all(&self, _: &Counts, query: &QueryTerms, out: &mut [f32]) {
-        out.fill(0.0);
         let (indices, values) = self.query(query);
-        for (&term, &weight) in indices.iter().zip(&values) {
-            for (doc, value) in self.postings.row(term as usize).iter() {
-                out[doc as usize] += weight * value;
-            }
-        }
+        self.rows.score_all(Row { indices: &indices, values: &values }, out);
     }
 
-    /// The same sums in the same order, so the same bits.
     fn score_some(&self, _: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]) {
         let (indices, values) = self.query(query);
-        for (score, &doc) in out.iter_mut().zip(docs) {
-            let row = self.docs.row(doc as usize);
-            *score = 0.0;
-            for (&term, &weight) in indices.iter().zip(&values) {
-                if let Ok(at) = row.indices.binary_search(&term) {
-                    *score += weight * row.values[at];
-                }
-            }
-        }
+        self.rows.score_some(Row { indices: &indices, values: &values }, docs, out);
     }
 
     /// The terms that query and document share.
     fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line> {
-        let row = self.docs.row(doc as usize);
         let (indices, values) = self.query(query);
-        indices
-            .iter()
-            .zip(&values)
-            .filter(|&(&term, _)| row.contains(term))
-            .map(|(&term, &weight)| {
-                let name = if (term as usize) < counts.n_terms() {
-                    counts.vocabulary.term(term).to_owned()
-                } else {
-                    "the document's length".to_owned()
-                };
-                let value = f64::from(weight) * f64::from(row.get(term));
-                Line { query: name.clone(), doc: name, value }
-            })
-            .collect()
+        let mut lines = Vec::new();
+        let row = Row { indices: &indices, values: &values };
+        self.rows.shared(row, doc, |term, weight, value| {
+            let name = term_name(counts, term);
+            let value = f64::from(weight) * f64::from(value);
+            lines.push(Line { query: name.clone(), doc: name, value });
+        });
+        lines
     }
 
     fn nothing(&self) -> &'static str {
@@ -118,6 +98,15 @@ impl Matcher for Lexical {
 
     fn is_lexical(&self) -> bool {
         true
+    }
+}
+
+/// A term for people; the coordinate after the last is the length.
+pub(super) fn term_name(counts: &Counts, term: u32) -> String {
+    if (term as usize) < counts.n_terms() {
+        counts.vocabulary.term(term).to_owned()
+    } else {
+        "the document's length".to_owned()
     }
 }
 

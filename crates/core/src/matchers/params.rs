@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    Bltm, Bm25, FitReport, Fitting, Judge, Kept, Lm, LsiDt, LsiQd, Matcher, Method, Mpls, Pls, Ridge, Rmls, Smoothing, Square, Ssi, Translation, Vsm, Walk,
+    Bltm, Bm25, Clicked, Expansion, Feedback, FitReport, Fitting, Judge, Kept, Knn, Lm, LsiDt, LsiQd, Matcher, Method, Mpls, Pls, Ridge, Rm3, Rmls, Smoothing, Square, Ssi, Translation, Vpcg, Vsm, Walk,
 };
 use crate::features::{Counts, Features, Preparation};
 use crate::{Error, Result, Run};
@@ -111,6 +111,12 @@ methods! {
     "walk" Walk "backward random walk on the click graph: only knows queries that have clicks"
     "translation" Translation "word translation: IBM model 1 from the words of documents to those of queries"
     "bltm" Bltm "bilingual topic model: topics with words of queries and words of documents"
+    "vpcg" Vpcg "vector propagation on the click graph: vectors of query words, passed along clicks"
+    "knn" Knn "nearest neighbours among the queries: queries with the same words pass on their clicks"
+    "clicked" Clicked "BM25 over the text and the queries that a document was clicked for"
+    "feedback" Feedback "feedback from the best documents, in the joint space of words and clicks"
+    "expansion" Expansion "tf-idf cosine with the mean of the best documents added to the query"
+    "rm3" Rm3 "relevance model: query likelihood with words of the best documents added"
     "ridge" Ridge "square loss without a bottleneck: weights from query words to documents"
 }
 

@@ -45,7 +45,7 @@ impl Default for Walk {
 impl Method for Walk {
     fn check(&self) -> Result<()> {
         if !(1..=1000).contains(&self.steps) {
-            return Err(Error::parameter("steps", self.steps, "1 to 1000"));
+            return Err(Error::parameter("steps", self.steps, "1 or more, at most 1000"));
         }
         if !(0.0..1.0).contains(&self.stay) {
             return Err(Error::parameter("stay", self.stay, "0 or more, below 1"));

@@ -1,0 +1,92 @@
+//! Query expansion in the vector space model, a baseline of the SSI paper (Bai et al.): the mean
+//! of the best documents is added to the query, and the search is made again.
+//!
+//! ```text
+//! q' = q + weight·(1/|E|)·Σ_{d in E} d,    score(q, d) = q' · d
+//! ```
+//! q and d are tf-idf rows of unit norm ([`Vsm`]); E are the best `documents` by q · d, as far as
+//! that is above 0, without those that were held out of training.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::dots::{DocRows, Dots, SparseVector, Vectors, single, weighted_sum};
+use super::first::{Ranking, check_number, check_weight, rows_of};
+use super::lexical::term_name;
+use super::method::{Fitting, Kept, Matcher, Method};
+use super::{FitReport, Vsm};
+use crate::Result;
+use crate::features::{Counts, QueryTerms};
+use crate::sparse::Row;
+
+/// Parameters of query expansion.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Expansion {
+    /// How many of the best documents are looked at.
+    pub documents: usize,
+    /// Weight of their mean beside the query.
+    pub weight: f64,
+}
+
+impl Default for Expansion {
+    fn default() -> Self {
+        Expansion { documents: 10, weight: 1.0 }
+    }
+}
+
+impl Method for Expansion {
+    fn check(&self) -> Result<()> {
+        check_number("documents", self.documents)?;
+        check_weight("weight", self.weight)
+    }
+
+    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
+        Ok((self.fit(fitting.counts)?, FitReport::Lexical))
+    }
+
+    fn restore(&self, counts: &Counts, _: Kept<'_>) -> Result<Box<dyn Matcher>> {
+        self.fit(counts)
+    }
+
+    fn learns(&self) -> bool {
+        false
+    }
+}
+
+impl Expansion {
+    fn fit(&self, counts: &Counts) -> Result<Box<dyn Matcher>> {
+        self.check()?;
+        let first = Ranking::new(Vsm::default().fit(counts)?, counts);
+        Ok(Box::new(Dots(Expanded { params: self.clone(), first })))
+    }
+}
+
+struct Expanded {
+    params: Expansion,
+    first: Ranking,
+}
+
+impl Vectors for Expanded {
+    fn rows(&self) -> &DocRows {
+        self.first.lexical.rows()
+    }
+
+    fn vector(&self, counts: &Counts, query: &QueryTerms) -> SparseVector {
+        let hits = self.first.top(counts, query, self.params.documents);
+        let (indices, values) = self.first.lexical.query(query);
+        let own = (1.0, Row { indices: &indices, values: &values });
+        let weight = self.params.weight / hits.len() as f64;
+        let top = rows_of(self.rows(), &hits, move |_| weight);
+        single(weighted_sum(std::iter::once(own).chain(top)))
+    }
+
+    fn feature(&self, counts: &Counts, feature: u32) -> (String, String) {
+        let name = term_name(counts, feature);
+        (name.clone(), name)
+    }
+
+    fn nothing(&self) -> &'static str {
+        "no document has a word of the query"
+    }
+}

@@ -1,0 +1,150 @@
+//! Feedback in the joint space of words and clicks: what the best documents of a first ranking
+//! are like, in their words and in the queries they were clicked for, says what to look for.
+//!
+//! ```text
+//! y_d = (tf-idf words of d, unit norm | doc_clicks · clicked queries of d, unit norm), unit norm
+//! c_q = Σ_{d in top k of the first ranking} w_d·y_d + query_weight·x_q,   Σ w_d = 1
+//! score(q, d) = c_q · y_d
+//! ```
+//! x_q is the query's own tf-idf row over the same words. Only documents that score above 0 in
+//! the first ranking count, and none that was held out of training. This is Rocchio's feedback
+//! without judgments, in a space where two documents are alike if users clicked them for the
+//! same queries: so a test query reaches documents that share no word with it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::FitReport;
+use super::dots::{DocRows, Dots, SparseVector, Vectors, single, weighted_sum};
+use super::first::{First, Ranking, check_number, check_weight, rows_of};
+use super::method::{Fitting, Kept, Matcher, Method};
+use crate::Result;
+use crate::features::{Counts, Features, Featurizer, QueryTerms, Response, no_training_clicks};
+use crate::ranking::Hit;
+use crate::sparse::Row;
+
+/// Parameters of feedback.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Feedback {
+    /// Who ranks first.
+    pub first: First,
+    /// How many of the best documents are looked at.
+    pub k: usize,
+    /// How much each of them counts.
+    pub weighting: FeedbackWeighting,
+    /// Weight of the query's own words.
+    pub query_weight: f64,
+    /// Weight of the queries a document was clicked for, as features of the document; 0 leaves them out.
+    pub doc_clicks: f64,
+    /// How a number of clicks becomes the value of a click feature.
+    pub click_value: Response,
+}
+
+impl Default for Feedback {
+    fn default() -> Self {
+        Feedback {
+            first: First::default(),
+            k: 20,
+            weighting: FeedbackWeighting::Score,
+            query_weight: 0.3,
+            doc_clicks: 1.0,
+            click_value: Response::Log,
+        }
+    }
+}
+
+/// How much each document of the first ranking counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FeedbackWeighting {
+    /// All the same.
+    Even,
+    /// By its score in the first ranking.
+    #[default]
+    Score,
+}
+
+impl FeedbackWeighting {
+    /// The weight of one of `hits`, such that all add up to 1.
+    fn of(self, hits: &[Hit]) -> impl Fn(&Hit) -> f64 + use<> {
+        let value = move |hit: &Hit| match self {
+            FeedbackWeighting::Even => 1.0,
+            FeedbackWeighting::Score => f64::from(hit.score),
+        };
+        let sum: f64 = hits.iter().map(value).sum();
+        move |hit| value(hit) / sum
+    }
+}
+
+impl Method for Feedback {
+    fn check(&self) -> Result<()> {
+        check_number("k", self.k)?;
+        check_weight("query_weight", self.query_weight)?;
+        check_weight("doc_clicks", self.doc_clicks)
+    }
+
+    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
+        self.check()?;
+        if fitting.counts.clicks.values().iter().all(|&clicks| clicks <= 0.0) {
+            return Err(no_training_clicks());
+        }
+        Ok((Box::new(Dots(self.joint(fitting.counts)?)), FitReport::Lexical))
+    }
+
+    fn restore(&self, counts: &Counts, _: Kept<'_>) -> Result<Box<dyn Matcher>> {
+        Ok(Box::new(Dots(self.joint(counts)?)))
+    }
+
+    fn learns(&self) -> bool {
+        false
+    }
+}
+
+impl Feedback {
+    fn joint(&self, counts: &Counts) -> Result<Joint> {
+        let features = Features {
+            query_clicks: 0.0,
+            doc_clicks: self.doc_clicks,
+            click_value: self.click_value,
+            ..Features::default()
+        };
+        let featurizer = Featurizer::new(counts, &features)?;
+        let rows = DocRows::new(featurizer.docs(counts)?);
+        Ok(Joint { params: self.clone(), first: self.first.fit(counts)?, featurizer, rows })
+    }
+}
+
+struct Joint {
+    params: Feedback,
+    first: Ranking,
+    featurizer: Featurizer,
+    /// Documents × words and queries.
+    rows: DocRows,
+}
+
+impl Vectors for Joint {
+    fn rows(&self) -> &DocRows {
+        &self.rows
+    }
+
+    fn vector(&self, counts: &Counts, query: &QueryTerms) -> SparseVector {
+        let hits = self.first.top(counts, query, self.params.k);
+        let (indices, values) = self.featurizer.query(query.row(), None);
+        let own = (self.params.query_weight, Row { indices: &indices, values: &values });
+        let top = rows_of(&self.rows, &hits, self.params.weighting.of(&hits));
+        single(weighted_sum(top.chain(Some(own).filter(|(weight, _)| *weight > 0.0))))
+    }
+
+    fn feature(&self, counts: &Counts, feature: u32) -> (String, String) {
+        let name = self.featurizer.doc_feature(counts, feature);
+        (format!("top documents: {name}"), name)
+    }
+
+    fn nothing(&self) -> &'static str {
+        "no training document has a word of the query, in its text or in a query it was clicked for"
+    }
+}
+
+#[cfg(test)]
+mod tests;

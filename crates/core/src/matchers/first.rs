@@ -1,0 +1,109 @@
+//! The first ranking of matchers that look at its best documents and search again.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::dots::DocRows;
+use super::{Bm25, Clicked, Lexical, Matcher, Vsm};
+use crate::features::{Counts, QueryTerms};
+use crate::ranking::{Hit, tie_rank, top_k};
+use crate::sparse::Row;
+use crate::{Error, Result};
+
+/// Who ranks first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum First {
+    /// BM25.
+    Bm25,
+    /// The vector space model.
+    Vsm,
+    /// BM25 over text and clicked queries.
+    #[default]
+    Clicked,
+}
+
+impl First {
+    /// The ranking for `counts`, with the method's defaults.
+    pub(super) fn fit(self, counts: &Counts) -> Result<Ranking> {
+        let lexical = match self {
+            First::Bm25 => Bm25::default().fit(counts)?,
+            First::Vsm => Vsm::default().fit(counts)?,
+            First::Clicked => Clicked::default().fit(counts)?,
+        };
+        Ok(Ranking::new(lexical, counts))
+    }
+}
+
+/// A lexical matcher that names its best documents.
+pub(super) struct Ranking {
+    pub lexical: Lexical,
+    tie_rank: Vec<u32>,
+}
+
+impl Ranking {
+    pub fn new(lexical: Lexical, counts: &Counts) -> Self {
+        Ranking { lexical, tie_rank: tie_rank(&counts.doc_ids) }
+    }
+
+    /// The `k` best documents that score above 0. Those that training must not learn from are
+    /// left out: no query may learn from them either, and no new one changes the scores of others.
+    pub fn top(&self, counts: &Counts, query: &QueryTerms, k: usize) -> Vec<Hit> {
+        let scores = self.lexical.scores(counts, query, None);
+        let mut hits = top_k(&scores, k, &self.tie_rank, &counts.held_out_documents);
+        hits.retain(|hit| hit.score > 0.0);
+        hits
+    }
+
+    /// The `k` best documents with a word of the query, whatever their scores.
+    pub fn top_with_words(
+        &self,
+        counts: &Counts,
+        rows: &DocRows,
+        query: &QueryTerms,
+        k: usize,
+    ) -> Vec<Hit> {
+        let mut scores = self.lexical.scores(counts, query, None);
+        let mut has_word = vec![false; scores.len()];
+        for &term in &query.indices {
+            for &doc in rows.postings.row(term as usize).indices {
+                has_word[doc as usize] = true;
+            }
+        }
+        for (score, has_word) in scores.iter_mut().zip(has_word) {
+            if !has_word {
+                *score = f32::NEG_INFINITY;
+            }
+        }
+        let mut hits = top_k(&scores, k, &self.tie_rank, &counts.held_out_documents);
+        hits.retain(|hit| hit.score > f32::NEG_INFINITY);
+        hits
+    }
+}
+
+/// The rows of `docs` that `hits` name, each with its weight.
+pub(super) fn rows_of<'a>(
+    rows: &'a DocRows,
+    hits: &'a [Hit],
+    weight: impl Fn(&Hit) -> f64 + 'a,
+) -> impl Iterator<Item = (f64, Row<'a>)> + 'a {
+    hits.iter().map(move |hit| (weight(hit), rows.docs.row(hit.doc as usize)))
+}
+
+/// Refuses a number of documents or words beyond all use.
+pub(super) fn check_number(name: &str, number: usize) -> Result<()> {
+    if (1..=MOST).contains(&number) {
+        return Ok(());
+    }
+    Err(Error::parameter(name, number, &format!("1 or more, at most {MOST}")))
+}
+
+/// Refuses a weight that is no number, or below 0.
+pub(super) fn check_weight(name: &str, weight: f64) -> Result<()> {
+    if weight.is_finite() && weight >= 0.0 {
+        return Ok(());
+    }
+    Err(Error::parameter(name, weight, "a finite number, 0 or more"))
+}
+
+const MOST: usize = 100_000;
