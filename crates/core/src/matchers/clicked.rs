@@ -45,9 +45,9 @@ impl Default for Clicked {
         Clicked {
             k1: 1.2,
             b: 0.75,
-            weight: 1.0,
+            weight: 2.0,
             clicked_k1: 1.2,
-            clicked_b: 0.75,
+            clicked_b: 0.4,
             response: Response::Log,
         }
     }

@@ -31,7 +31,7 @@ pub struct Expansion {
 
 impl Default for Expansion {
     fn default() -> Self {
-        Expansion { documents: 10, weight: 1.0 }
+        Expansion { documents: 3, weight: 1.0 }
     }
 }
 

@@ -45,10 +45,10 @@ impl Default for Feedback {
     fn default() -> Self {
         Feedback {
             first: First::default(),
-            k: 20,
+            k: 5,
             weighting: FeedbackWeighting::Score,
             query_weight: 0.3,
-            doc_clicks: 1.0,
+            doc_clicks: 2.0,
             click_value: Response::Log,
         }
     }

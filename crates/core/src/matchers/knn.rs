@@ -34,7 +34,7 @@ pub struct Knn {
 
 impl Default for Knn {
     fn default() -> Self {
-        Knn { power: 3.0, neighbours: 0, response: Response::Log, unit_clicks: false }
+        Knn { power: 2.0, neighbours: 0, response: Response::Log, unit_clicks: false }
     }
 }
 

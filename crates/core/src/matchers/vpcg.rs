@@ -43,7 +43,7 @@ pub struct Vpcg {
 
 impl Default for Vpcg {
     fn default() -> Self {
-        Vpcg { iterations: 2, terms: 50, response: Response::Log }
+        Vpcg { iterations: 1, terms: 20, response: Response::Raw }
     }
 }
 
@@ -358,9 +358,9 @@ mod tests {
                 .filter(|&j| clicked_doc(j))
                 .map(|j| (counts.docs.row(j), d[j].clone()))
                 .collect();
-            for j in 0..n_docs {
+            for (j, vector) in d.iter_mut().enumerate() {
                 if !clicked_doc(j) {
-                    d[j] = compose(counts.docs.row(j), &doc_members);
+                    *vector = compose(counts.docs.row(j), &doc_members);
                 }
             }
             let (matcher, report) = params.propagate(&counts, &Run::silent()).unwrap();

@@ -269,7 +269,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::Run;
+    use crate::data::fixture::Fixture;
+    use crate::features::Preparation;
     use crate::linalg::oracle::{Naive, sparse_triple};
+    use crate::matchers::Params;
 
     fn walker(clicks: &Csr, params: Walk) -> Walker {
         Walker { params, graph: ClickGraph::of(clicks).unwrap(), scores: None }
@@ -318,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn pruning_drops_little_and_walking_in_training_changes_no_bit() {
+    fn pruning_drops_little() {
         let clicks = crate::linalg::oracle::random_csr(60, 40, 4, 1);
         let exact = walker(&clicks, Walk { prune: 0.0, ..Walk::default() });
         let pruned = walker(&clicks, Walk { prune: 1e-3, ..Walk::default() });
@@ -336,5 +340,34 @@ mod tests {
             assert!(lost < 0.05, "{lost}");
         }
         assert!(kept < all, "{kept} {all}");
+    }
+
+    #[test]
+    fn walking_in_training_changes_no_bit() {
+        let documents = ["a", "b", "c"].map(|id| (id, serde_json::json!({ "title": id })));
+        let queries = ["red", "green", "blue", "grey"];
+        let clicks =
+            [(0, 0, 5.0), (0, 1, 2.0), (1, 1, 4.0), (1, 2, 1.0), (2, 2, 3.0), (2, 0, -1.0)];
+        let dir = tempfile::tempdir().unwrap();
+        let fixture =
+            Fixture { documents: &documents, queries: &queries, clicks: &clicks, held_out: &[] };
+        let data = fixture.open(&dir.path().join("d"));
+        let counts = Counts::of(&data, &Preparation::default(), &Run::silent()).unwrap();
+        let fit = |precompute: bool| {
+            let params = Params::Walk(Walk { precompute, ..Walk::default() });
+            params.fit(&counts, None, &Run::silent()).unwrap().0
+        };
+        let (asked, kept) = (fit(false), fit(true));
+        for text in queries {
+            let query = counts.read_query(text);
+            let scores = asked.scores(&counts, &query, None);
+            assert_eq!(scores, kept.scores(&counts, &query, None));
+            assert_eq!(text == "grey", scores.iter().all(|&score| score == 0.0));
+            for (doc, &score) in (0..).zip(&scores) {
+                let lines = kept.lines(&counts, &query, doc);
+                let sum: f64 = lines.iter().map(|line| line.value).sum();
+                assert!((sum - f64::from(score)).abs() < 1e-6, "{text}: {lines:?} {score}");
+            }
+        }
     }
 }

@@ -45,7 +45,7 @@ pub struct Space {
 const MOST_SETTINGS: usize = 100_000;
 
 /// What varies if nobody says otherwise: for a method, or for every method that has the key.
-const BUILT_IN: [(Option<&str>, &str, &str); 15] = [
+const BUILT_IN: &[(Option<&str>, &str, &str)] = &[
     (None, "features.query_clicks", "[0.0, 0.1, 0.3, 1.0]"),
     (None, "features.doc_clicks", "[0.0, 0.1, 0.3, 1.0]"),
     (None, "weighting", "[\"sum\", \"mean\"]"),
@@ -61,6 +61,22 @@ const BUILT_IN: [(Option<&str>, &str, &str); 15] = [
     (Some("bm25"), "b", "{ min = 0.0, max = 1.0 }"),
     (Some("lm"), "mu", "{ min = 50, max = 5000, log = true }"),
     (Some("lm-jm"), "lambda", "{ min = 0.05, max = 0.95 }"),
+    (Some("walk"), "steps", "{ min = 1, max = 10, int = true }"),
+    (Some("vpcg"), "iterations", "{ min = 1, max = 5, int = true }"),
+    (Some("vpcg"), "terms", "{ min = 10, max = 300, log = true, int = true }"),
+    (Some("knn"), "power", "{ min = 0.5, max = 6.0 }"),
+    (Some("knn"), "unit_clicks", "[false, true]"),
+    (Some("clicked"), "weight", "{ min = 0.1, max = 4.0, log = true }"),
+    (Some("clicked"), "clicked_b", "{ min = 0.0, max = 1.0 }"),
+    (Some("feedback"), "first", "[\"clicked\", \"bm25\", \"vsm\"]"),
+    (Some("feedback"), "k", "{ min = 3, max = 100, log = true, int = true }"),
+    (Some("feedback"), "query_weight", "{ min = 0.0, max = 2.0 }"),
+    (Some("feedback"), "doc_clicks", "{ min = 0.1, max = 3.0, log = true }"),
+    (Some("expansion"), "documents", "{ min = 1, max = 50, log = true, int = true }"),
+    (Some("expansion"), "weight", "{ min = 0.1, max = 5.0, log = true }"),
+    (Some("rm3"), "documents", "{ min = 3, max = 50, log = true, int = true }"),
+    (Some("rm3"), "terms", "{ min = 5, max = 100, log = true, int = true }"),
+    (Some("rm3"), "original", "{ min = 0.1, max = 0.9 }"),
 ];
 
 impl Space {
@@ -85,7 +101,7 @@ impl Space {
         let mut keys = Vec::new();
         for (name, params) in &base.models {
             let docs = params.docs();
-            for (method, key, values) in BUILT_IN {
+            for &(method, key, values) in BUILT_IN {
                 // The kinds of mpls have weights of their own unless they stand side by side.
                 let idle = params.name() == "mpls" && key.starts_with("features.");
                 let meant = method.is_none_or(|method| method == params.name()) && !idle;

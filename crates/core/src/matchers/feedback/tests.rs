@@ -39,7 +39,7 @@ fn it_is_the_mean_of_the_best_documents_by_dense_loops() {
             let text = "apple tree";
             let found = scores(&counts, &Params::Feedback(params), text);
             let bm25 = scores(&counts, &Params::named("bm25").unwrap(), text);
-            let features = Features { query_clicks: 0.0, ..Features::default() };
+            let features = Features { query_clicks: 0.0, doc_clicks: 2.0, ..Features::default() };
             let featurizer = Featurizer::new(&counts, &features).unwrap();
             let y = featurizer.docs(&counts).unwrap();
             let mut best: Vec<usize> = (0..5).filter(|&j| bm25[j] > 0.0).collect();
