@@ -18,18 +18,21 @@ pub enum First {
     Bm25,
     /// The vector space model.
     Vsm,
-    /// BM25 over text and clicked queries.
+    /// BM25 over text and clicked queries, both alike: weight 1, b 0.75.
     #[default]
     Clicked,
 }
 
 impl First {
-    /// The ranking for `counts`, with the method's defaults.
+    /// The ranking for `counts`.
     pub(super) fn fit(self, counts: &Counts) -> Result<Ranking> {
         let lexical = match self {
             First::Bm25 => Bm25::default().fit(counts)?,
             First::Vsm => Vsm::default().fit(counts)?,
-            First::Clicked => Clicked::default().fit(counts)?,
+            // Best on validation of nfcorpus where text and clicked queries weigh the same.
+            First::Clicked => {
+                Clicked { weight: 1.0, clicked_b: 0.75, ..Clicked::default() }.fit(counts)?
+            }
         };
         Ok(Ranking::new(lexical, counts))
     }
