@@ -32,7 +32,7 @@ pub struct Feedback {
     /// How many of the best documents are looked at.
     pub k: usize,
     /// How much each of them counts.
-    pub weighting: FeedbackWeighting,
+    pub weights: FeedbackWeighting,
     /// Weight of the query's own words.
     pub query_weight: f64,
     /// Weight of the queries a document was clicked for, as features of the document; 0 leaves them out.
@@ -46,7 +46,7 @@ impl Default for Feedback {
         Feedback {
             first: First::default(),
             k: 5,
-            weighting: FeedbackWeighting::Score,
+            weights: FeedbackWeighting::Score,
             query_weight: 0.3,
             doc_clicks: 2.0,
             click_value: Response::Log,
@@ -132,7 +132,7 @@ impl Vectors for Joint {
         let hits = self.first.top(counts, query, self.params.k);
         let (indices, values) = self.featurizer.query(query.row(), None);
         let own = (self.params.query_weight, Row { indices: &indices, values: &values });
-        let top = rows_of(&self.rows, &hits, self.params.weighting.of(&hits));
+        let top = rows_of(&self.rows, &hits, self.params.weights.of(&hits));
         single(weighted_sum(top.chain(Some(own).filter(|(weight, _)| *weight > 0.0))))
     }
 

@@ -28,11 +28,11 @@ fn scores(counts: &Counts, params: &Params, text: &str) -> Vec<f32> {
 fn it_is_the_mean_of_the_best_documents_by_dense_loops() {
     for (held_out, k) in [(&[][..], 2), (&[], 20), (&[1], 2)] {
         let counts = counts(held_out);
-        for weighting in [FeedbackWeighting::Even, FeedbackWeighting::Score] {
+        for weights in [FeedbackWeighting::Even, FeedbackWeighting::Score] {
             let params = Feedback {
                 first: First::Bm25,
                 k,
-                weighting,
+                weights,
                 query_weight: 0.7,
                 ..Feedback::default()
             };
@@ -46,7 +46,7 @@ fn it_is_the_mean_of_the_best_documents_by_dense_loops() {
             best.retain(|&j| !held_out.contains(&(j as u32)));
             best.sort_by(|&a, &b| bm25[b].total_cmp(&bm25[a]).then(b.cmp(&a)));
             best.truncate(k);
-            let weight = |j: usize| match weighting {
+            let weight = |j: usize| match weights {
                 FeedbackWeighting::Even => 1.0,
                 FeedbackWeighting::Score => f64::from(bm25[j]),
             };
@@ -75,7 +75,7 @@ fn without_clicks_and_from_the_vector_space_it_is_query_expansion() {
     let feedback = Feedback {
         first: First::Vsm,
         k: 3,
-        weighting: FeedbackWeighting::Even,
+        weights: FeedbackWeighting::Even,
         query_weight: 2.0,
         doc_clicks: 0.0,
         ..Feedback::default()
