@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    Bltm, Bm25, Clicked, Expansion, Feedback, FitReport, Fitting, Judge, Kept, Knn, Lm, LsiDt, LsiQd, Matcher, Method, Mpls, Pls, Ridge, Rm3, Rmls, Smoothing, Square, Ssi, Translation, Vpcg, Vsm, Walk,
+    Bltm, Bm25, Clicked, Expansion, Feedback, FitReport, Fitting, Judge, Kept, Knn, Lm, LsiDt,
+    LsiQd, Matcher, Method, Mpls, Pls, Ridge, Rm3, Rmls, Smoothing, Square, Ssi, Translation, Vpcg,
+    Vsm, Walk,
 };
 use crate::features::{Counts, Features, Preparation};
 use crate::{Error, Result, Run};

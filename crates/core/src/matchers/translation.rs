@@ -21,9 +21,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::pairs::{check_share, clicked_pairs, collection, text_of};
 use super::lexical::lengths;
 use super::method::{Fitting, Kept, Matcher, Method};
+use super::pairs::{check_share, clicked_pairs, collection, text_of};
 use super::solver::{MOST, check_range};
 use super::{FitReport, Line, StepsReport};
 use crate::features::{Counts, QueryTerms, Response};
