@@ -8,7 +8,7 @@ use clap::{ArgGroup, Args};
 use liken::data::Dataset;
 use liken::eval::Measure;
 use liken::matchers::Mixture;
-use liken::tuning::{Journal, Plan, Setting, Space, Tuned, Tuning, tune};
+use liken::tuning::{BUILT_IN, Journal, Plan, Setting, Space, Tuned, Tuning, tune};
 
 use crate::console::{Console, Stopped};
 use crate::output::{Format, counted, json, typed};
@@ -19,11 +19,7 @@ use crate::variant::VariantArgs;
 /// Every try, one line each; what makes a tuning go on.
 const JOURNAL: &str = "journal.jsonl";
 
-/// Find the best parameters of a method on a dataset's validation queries.
-#[derive(Args)]
-#[command(
-    group(ArgGroup::new("plan").required(true).args(["grid", "budget"])),
-    after_help = "\
+const EXAMPLES: &str = "\
 Examples:
   liken tune rmls DATASET --budget 20 -o tuning            the price of 20 fits
   liken tune pls+bm25 DATASET --grid grid.toml -o tuning   every combination of a file
@@ -41,18 +37,28 @@ In a mix a key begins with the model's name: rmls.dim.
 Settings drawn at random are fitted to a ninth of the training queries (of the pairs, where pairs
 were dealt out) with a third of their dimensions, which takes about a ninth of the time; the best
 third of them to a third; the best third of these to all.
-Without --space these vary:
-  learnt models  dim 100 to 600, features.query_clicks and features.doc_clicks 0, 0.1, 0.3 or 1,
-                 weighting sum or mean, response log, raw or binary
-  pls, lsi_qd    also sigma 0, 0.5, 1
-  square, ridge  also lambda_x and lambda_y, lambda 0.1 to 30
-  mpls           kinds com or conca instead of the weights of features
-  bm25           k1 0.4 to 3, b 0 to 1
-  lm, lm-jm      mu 50 to 5000; lambda 0.05 to 0.95
+Without --space these vary (mpls: kinds instead of the weights of features):";
 
+const FOLDER: &str = "\
 The folder holds journal.jsonl (every try), table.md, table.tsv, table.json, plot.svg, index.html and
 best.toml. The same command again goes on where it stopped; a larger --budget uses what is there.
-Test queries are never looked at."
+Test queries are never looked at.";
+
+/// Examples, and what varies by itself.
+fn after_help() -> String {
+    let mut text = format!("{EXAMPLES}\n");
+    for (method, key, values) in BUILT_IN {
+        let method = method.unwrap_or("every method");
+        text.push_str(&format!("  {method:<13} {key} = {values}\n"));
+    }
+    format!("{text}\n{FOLDER}")
+}
+
+/// Find the best parameters of a method on a dataset's validation queries.
+#[derive(Args)]
+#[command(
+    group(ArgGroup::new("plan").required(true).args(["grid", "budget"])),
+    after_help = after_help()
 )]
 pub struct TuneArgs {
     /// Method or mix: rmls, pls+bm25 …

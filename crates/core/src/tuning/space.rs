@@ -45,7 +45,7 @@ pub struct Space {
 const MOST_SETTINGS: usize = 100_000;
 
 /// What varies if nobody says otherwise: for a method, or for every method that has the key.
-const BUILT_IN: &[(Option<&str>, &str, &str)] = &[
+pub const BUILT_IN: &[(Option<&str>, &str, &str)] = &[
     (None, "features.query_clicks", "[0.0, 0.1, 0.3, 1.0]"),
     (None, "features.doc_clicks", "[0.0, 0.1, 0.3, 1.0]"),
     (None, "weighting", "[\"sum\", \"mean\"]"),
