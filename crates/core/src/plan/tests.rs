@@ -248,7 +248,9 @@ fn the_largest_numbers_do_no_harm() {
             for limit in [1 << 40, u64::MAX] {
                 let plan = shape.plan(&params, Some(&rates()), limit);
                 let name = params.name();
-                assert!(plan.total > 1 << 40 && plan.total_seconds().unwrap() > 1e6, "{name}");
+                assert!(plan.total > 1 << 40, "{name}");
+                // Of some methods nobody has measured the time.
+                assert!(plan.total_seconds().is_none_or(|seconds| seconds > 1e6), "{name}");
                 assert!(plan.check(1 << 40).is_err(), "{name}");
                 plan_parts([(shape, &params), (shape, &params)], None, limit);
             }
