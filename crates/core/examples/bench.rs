@@ -191,15 +191,11 @@ fn svd(input: &Tensors, output: &Path) -> Result<()> {
 fn sweeps(input: &Tensors, output: &Path) -> Result<()> {
     let (_, dim) = input.array::<u64>("dim")?;
     let (_, share) = input.array::<f64>("share")?;
-    let rmls = Rmls {
-        dim: dim[0] as usize,
-        start: Start::Random,
-        sweeps: 3,
-        penalty: if share[0] > 0.0 { Penalty::Relative } else { Penalty::None },
-        rho_x: share[0],
-        rho_y: share[0],
-        ..Rmls::default()
-    };
+    let mut rmls =
+        Rmls { dim: dim[0] as usize, start: Start::Random, sweeps: 3, ..Rmls::default() };
+    if share[0] > 0.0 {
+        rmls = Rmls { penalty: Penalty::Relative, rho_x: share[0], rho_y: share[0], ..rmls };
+    }
     let mut last = None;
     for _ in std::io::stdin().lines() {
         let data = Weighted { x: input.csr("x")?, r: input.csr("r")?, y: input.csr("y")? };
