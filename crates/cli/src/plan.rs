@@ -11,7 +11,8 @@ use liken::features::Counts;
 use liken::file::NewFile;
 use liken::matchers::{Mixture, Params, methods};
 use liken::memory;
-use liken::plan::{Bytes, Machine, Plan, Rates, Shape, plan_all, plan_parts};
+use liken::memory::Bytes;
+use liken::plan::{Machine, Plan, Rates, Shape, plan_all, plan_parts};
 use liken::training::scores_judged;
 
 use crate::console::{Console, Usage};

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use liken::matchers::{FitReport, PlsReport, RmlsReport, StepsReport, Trained};
-use liken::plan::Bytes;
+use liken::memory::Bytes;
 
 use crate::output::{Grid, TableFormat, counted, grouped};
 

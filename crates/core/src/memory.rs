@@ -1,5 +1,7 @@
 //! How much memory there is.
 
+use std::fmt;
+
 /// Bytes that the system can give without swapping; 2 GiB where it does not say.
 pub fn available() -> u64 {
     std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| parse(&text)).unwrap_or(2 << 30)
@@ -26,6 +28,27 @@ fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kib.checked_mul(1024)
+}
+
+/// A number of bytes for people: 1.5 GiB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bytes(pub u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+        let mut size = self.0 as f64;
+        let mut unit = 0;
+        while size >= 1024.0 && unit + 1 < units.len() {
+            size /= 1024.0;
+            unit += 1;
+        }
+        if unit == 0 {
+            write!(f, "{} bytes", self.0)
+        } else {
+            write!(f, "{size:.1} {}", units[unit])
+        }
+    }
 }
 
 #[cfg(test)]

@@ -127,6 +127,19 @@ impl QueryTerms {
 }
 
 impl Counts {
+    /// Documents × terms of the field `name`.
+    pub fn field(&self, name: &str) -> Result<&Csr> {
+        let found = self.fields.iter().find(|field| field.name == name);
+        found.map(|field| &field.docs).ok_or_else(|| Error::Unknown {
+            kind: "field",
+            name: name.to_owned(),
+            advice: format!(
+                "the documents were read with the fields {}",
+                self.preparation.fields.join(", ")
+            ),
+        })
+    }
+
     /// Analyses all text of `dataset`.
     pub fn of(dataset: &Dataset, preparation: &Preparation, run: &Run<'_>) -> Result<Self> {
         preparation.check()?;

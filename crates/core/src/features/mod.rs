@@ -15,5 +15,5 @@ pub(crate) use counts::Parts;
 pub use counts::{Counts, Field, Preparation, QueryTerms, Unread};
 pub use negatives::Negatives;
 pub use stats::{ClickHistogram, TableOne};
-pub(crate) use weighted::no_training_clicks;
 pub use weighted::{Features, Featurizer, Response, Weighted, Weighting, idf};
+pub(crate) use weighted::{check_clicks, no_training_clicks};

@@ -52,6 +52,11 @@ impl Default for Features {
 }
 
 impl Features {
+    /// Words alone, on both sides.
+    pub fn words() -> Self {
+        Features { query_clicks: 0.0, doc_clicks: 0.0, ..Features::default() }
+    }
+
     /// Refuses weights that make no sense.
     pub fn check(&self) -> Result<()> {
         for (name, weight) in [
@@ -305,6 +310,14 @@ impl Weighted {
         })?;
         Ok(Weighted { x, y, r })
     }
+}
+
+/// Refuses counts without a training click above zero.
+pub(crate) fn check_clicks(counts: &Counts) -> Result<()> {
+    if counts.clicks.values().iter().any(|&clicks| clicks > 0.0) {
+        return Ok(());
+    }
+    Err(no_training_clicks())
 }
 
 /// The error of a method that learns from clicks and finds none.

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::map::Map;
-use super::{Line, Matcher};
+use super::{Kept, Line, Matcher};
 use crate::features::{Counts, Features, Featurizer, QueryTerms};
 use crate::file::{Tensors, TensorsWriter};
 use crate::linalg::{Dense, dot, dot_f64, scale_to};
@@ -45,6 +45,16 @@ impl Maps {
 }
 
 impl Bilinear {
+    /// Puts the maps that a model folder keeps together with the counts they were learnt from.
+    pub(super) fn restored(
+        counts: &Counts,
+        features: &Features,
+        kept: Kept<'_>,
+    ) -> Result<Box<dyn Matcher>> {
+        let maps = Maps::read(kept.tensors()?)?;
+        Ok(Box::new(Bilinear::new(counts, features, maps)?))
+    }
+
     /// Puts learnt maps together with the counts they were learnt from.
     pub fn new(counts: &Counts, features: &Features, maps: Maps) -> Result<Self> {
         Bilinear::placed(counts, features, maps, None)

@@ -22,10 +22,10 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::check::{MOST, check_range, check_share, check_share_above_zero, check_weight};
 use super::lexical::lengths;
 use super::method::{Fitting, Kept, Matcher, Method};
-use super::pairs::{check_share, clicked_pairs, collection, text_of};
-use super::solver::{MOST, check_range};
+use super::pairs::{clicked_pairs, collection, text_of};
 use super::{FitReport, Line, StepsReport};
 use crate::features::{Counts, QueryTerms, Response};
 use crate::file::{Tensors, TensorsWriter};
@@ -85,12 +85,10 @@ impl Method for Bltm {
         check_range("iterations", self.iterations, 1, MOST)?;
         check_range("fold_in", self.fold_in, 1, MOST)?;
         for (name, value) in [("alpha", self.alpha), ("beta", self.beta)] {
-            if !(value.is_finite() && value >= 0.0) {
-                return Err(Error::parameter(name, value, "a finite number, 0 or more"));
-            }
+            check_weight(name, value)?;
         }
-        check_share("document", self.document, false)?;
-        check_share("collection", self.collection, true)?;
+        check_share("document", self.document)?;
+        check_share_above_zero("collection", self.collection)?;
         if self.document + self.collection > 1.0 {
             let sum = self.document + self.collection;
             return Err(Error::parameter("document + collection", sum, "at most 1"));

@@ -12,9 +12,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::FitReport;
 use super::lexical::{Lexical, QuerySide, lengths, weigh};
-use super::method::{Fitting, Kept, Matcher, Method};
+use super::method::{Kept, Matcher, Method};
 use crate::features::Counts;
 use crate::sparse::Csr;
 use crate::{Error, Result};
@@ -79,10 +78,6 @@ impl Method for Bm25 {
         Ok(())
     }
 
-    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
-        Ok((Box::new(self.fit(fitting.counts)?), FitReport::Lexical))
-    }
-
     fn restore(&self, counts: &Counts, _kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
         Ok(Box::new(self.fit(counts)?))
     }
@@ -102,19 +97,10 @@ impl Bm25 {
         }
         let mut triplets = Vec::new();
         for (name, field) in &self.fields {
-            let Some(found) = counts.fields.iter().find(|field| &field.name == name) else {
-                return Err(Error::Unknown {
-                    kind: "field",
-                    name: name.clone(),
-                    advice: format!(
-                        "the documents were read with the fields {}",
-                        counts.preparation.fields.join(", ")
-                    ),
-                });
-            };
+            let found = counts.field(name)?;
             let weight = field.weight.unwrap_or(1.0);
             let (k1, b) = (field.k1.unwrap_or(self.k1), field.b.unwrap_or(self.b));
-            for (j, row) in vectors(counts, &found.docs, k1, b, weight)?.rows().enumerate() {
+            for (j, row) in vectors(counts, found, k1, b, weight)?.rows().enumerate() {
                 triplets.extend(row.iter().map(|(term, value)| (j as u32, term, value)));
             }
         }

@@ -13,14 +13,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::FitReport;
 use super::bm25::vectors;
-use super::first::check_weight;
+use super::check::{check_share, check_weight};
 use super::lexical::{Lexical, QuerySide};
-use super::method::{Fitting, Kept, Matcher, Method};
-use crate::features::{Counts, Response, no_training_clicks};
+use super::method::{Kept, Matcher, Method};
+use crate::Result;
+use crate::features::{Counts, Response, check_clicks};
 use crate::sparse::Csr;
-use crate::{Error, Result};
 
 /// Parameters of BM25 over text and clicked queries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -58,21 +57,13 @@ impl Method for Clicked {
         for (name, k1, b) in [("", self.k1, self.b), ("clicked_", self.clicked_k1, self.clicked_b)]
         {
             check_weight(&format!("{name}k1"), k1)?;
-            if !(0.0..=1.0).contains(&b) {
-                return Err(Error::parameter(&format!("{name}b"), b, "a number from 0 to 1"));
-            }
+            check_share(&format!("{name}b"), b)?;
         }
         check_weight("weight", self.weight)
     }
 
-    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
-        if fitting.counts.clicks.values().iter().all(|&clicks| clicks <= 0.0) {
-            return Err(no_training_clicks());
-        }
-        Ok((Box::new(self.fit(fitting.counts)?), FitReport::Lexical))
-    }
-
     fn restore(&self, counts: &Counts, _: Kept<'_>) -> Result<Box<dyn Matcher>> {
+        check_clicks(counts)?;
         Ok(Box::new(self.fit(counts)?))
     }
 

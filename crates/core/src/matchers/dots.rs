@@ -2,6 +2,8 @@
 //! that the documents have, and the dot product is the score. They differ only in what the
 //! features are and in how the query's vector is made.
 
+use std::ops::AddAssign;
+
 use super::{Line, Matcher};
 use crate::Result;
 use crate::features::{Counts, QueryTerms};
@@ -26,6 +28,11 @@ impl DocRows {
     /// Scores every document, feature by feature through the postings.
     pub fn score_all(&self, query: Row<'_>, out: &mut [f32]) {
         out.fill(0.0);
+        self.add_all(query, out);
+    }
+
+    /// Adds the scores of every document to `out`.
+    pub fn add_all(&self, query: Row<'_>, out: &mut [f32]) {
         for (feature, weight) in query.iter() {
             for (doc, value) in self.postings.row(feature as usize).iter() {
                 out[doc as usize] += weight * value;
@@ -35,8 +42,13 @@ impl DocRows {
 
     /// Scores the documents `docs`: the same sums in the same order, so the same bits.
     pub fn score_some(&self, query: Row<'_>, docs: &[u32], out: &mut [f32]) {
+        out.fill(0.0);
+        self.add_some(query, docs, out);
+    }
+
+    /// Adds the scores of the documents `docs` to `out`, in the same order.
+    pub fn add_some(&self, query: Row<'_>, docs: &[u32], out: &mut [f32]) {
         for (score, &doc) in out.iter_mut().zip(docs) {
-            *score = 0.0;
             self.shared(query, doc, |_, weight, value| *score += weight * value);
         }
     }
@@ -133,6 +145,11 @@ pub(super) fn weighted_sum<'a>(rows: impl Iterator<Item = (f64, Row<'a>)>) -> Ve
     for (weight, row) in rows {
         parts.extend(row.iter().map(|(feature, value)| (feature, weight * f64::from(value))));
     }
+    summed(parts)
+}
+
+/// Sorted by feature, the values of each added in the order given.
+pub(super) fn summed<V: Copy + AddAssign>(mut parts: Vec<(u32, V)>) -> Vec<(u32, V)> {
     // A stable sort, so that parts are added in one order.
     parts.sort_by_key(|&(feature, _)| feature);
     parts.dedup_by(|part, sum| {

@@ -10,11 +10,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Vsm;
+use super::check::{check_range, check_weight};
 use super::dots::{DocRows, Dots, SparseVector, Vectors, single, weighted_sum};
-use super::first::{Ranking, check_number, check_weight, rows_of};
+use super::first::{MOST_LOOKED_AT, Ranking, rows_of};
 use super::lexical::term_name;
-use super::method::{Fitting, Kept, Matcher, Method};
-use super::{FitReport, Vsm};
+use super::method::{Kept, Matcher, Method};
 use crate::Result;
 use crate::features::{Counts, QueryTerms};
 use crate::sparse::Row;
@@ -37,12 +38,8 @@ impl Default for Expansion {
 
 impl Method for Expansion {
     fn check(&self) -> Result<()> {
-        check_number("documents", self.documents)?;
+        check_range("documents", self.documents, 1, MOST_LOOKED_AT)?;
         check_weight("weight", self.weight)
-    }
-
-    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
-        Ok((self.fit(fitting.counts)?, FitReport::Lexical))
     }
 
     fn restore(&self, counts: &Counts, _: Kept<'_>) -> Result<Box<dyn Matcher>> {

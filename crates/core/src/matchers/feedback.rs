@@ -14,12 +14,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::FitReport;
+use super::check::{check_range, check_weight};
 use super::dots::{DocRows, Dots, SparseVector, Vectors, single, weighted_sum};
-use super::first::{First, Ranking, check_number, check_weight, rows_of};
-use super::method::{Fitting, Kept, Matcher, Method};
+use super::first::{First, MOST_LOOKED_AT, Ranking, rows_of};
+use super::method::{Kept, Matcher, Method};
 use crate::Result;
-use crate::features::{Counts, Features, Featurizer, QueryTerms, Response, no_training_clicks};
+use crate::features::{Counts, Features, Featurizer, QueryTerms, Response, check_clicks};
 use crate::ranking::Hit;
 use crate::sparse::Row;
 
@@ -79,20 +79,13 @@ impl FeedbackWeighting {
 
 impl Method for Feedback {
     fn check(&self) -> Result<()> {
-        check_number("k", self.k)?;
+        check_range("k", self.k, 1, MOST_LOOKED_AT)?;
         check_weight("query_weight", self.query_weight)?;
         check_weight("doc_clicks", self.doc_clicks)
     }
 
-    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
-        self.check()?;
-        if fitting.counts.clicks.values().iter().all(|&clicks| clicks <= 0.0) {
-            return Err(no_training_clicks());
-        }
-        Ok((Box::new(Dots(self.joint(fitting.counts)?)), FitReport::Lexical))
-    }
-
     fn restore(&self, counts: &Counts, _: Kept<'_>) -> Result<Box<dyn Matcher>> {
+        check_clicks(counts)?;
         Ok(Box::new(Dots(self.joint(counts)?)))
     }
 

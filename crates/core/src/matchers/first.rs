@@ -5,10 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use super::dots::DocRows;
 use super::{Bm25, Clicked, Lexical, Matcher, Vsm};
+use crate::Result;
 use crate::features::{Counts, QueryTerms};
 use crate::ranking::{Hit, tie_rank, top_k};
 use crate::sparse::Row;
-use crate::{Error, Result};
+
+/// The most documents or words that are looked at.
+pub(super) const MOST_LOOKED_AT: usize = 100_000;
 
 /// Who ranks first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -92,21 +95,3 @@ pub(super) fn rows_of<'a>(
 ) -> impl Iterator<Item = (f64, Row<'a>)> + 'a {
     hits.iter().map(move |hit| (weight(hit), rows.docs.row(hit.doc as usize)))
 }
-
-/// Refuses a number of documents or words beyond all use.
-pub(super) fn check_number(name: &str, number: usize) -> Result<()> {
-    if (1..=MOST).contains(&number) {
-        return Ok(());
-    }
-    Err(Error::parameter(name, number, &format!("1 or more, at most {MOST}")))
-}
-
-/// Refuses a weight that is no number, or below 0.
-pub(super) fn check_weight(name: &str, weight: f64) -> Result<()> {
-    if weight.is_finite() && weight >= 0.0 {
-        return Ok(());
-    }
-    Err(Error::parameter(name, weight, "a finite number, 0 or more"))
-}
-
-const MOST: usize = 100_000;

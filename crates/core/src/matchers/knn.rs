@@ -11,10 +11,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::FitReport;
 use super::dots::{DocRows, Dots, SparseVector, Vectors};
-use super::method::{Fitting, Kept, Matcher, Method};
-use crate::features::{Counts, Features, Featurizer, QueryTerms, Response, no_training_clicks};
+use super::method::{Kept, Matcher, Method};
+use crate::features::{Counts, Features, Featurizer, QueryTerms, Response, check_clicks};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
 
@@ -46,15 +45,8 @@ impl Method for Knn {
         Ok(())
     }
 
-    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
-        self.check()?;
-        if fitting.counts.clicks.nnz() == 0 {
-            return Err(no_training_clicks());
-        }
-        Ok((self.fit(fitting.counts)?, FitReport::Lexical))
-    }
-
     fn restore(&self, counts: &Counts, _: Kept<'_>) -> Result<Box<dyn Matcher>> {
+        check_clicks(counts)?;
         self.fit(counts)
     }
 
@@ -65,8 +57,7 @@ impl Method for Knn {
 
 impl Knn {
     fn fit(&self, counts: &Counts) -> Result<Box<dyn Matcher>> {
-        let featurizer =
-            Featurizer::new(counts, &Features { query_clicks: 0.0, ..Features::default() })?;
+        let featurizer = Featurizer::new(counts, &Features::words())?;
         let queries = Csr::by_rows(counts.n_terms(), counts.n_queries(), |i| {
             if counts.clicks.row(i).is_empty() {
                 return Ok((Vec::new(), Vec::new()));

@@ -101,6 +101,17 @@ impl Matcher for Lexical {
     }
 }
 
+/// How often every term occurs in the `text` of the training documents.
+pub(super) fn occurrences(counts: &Counts, text: &Csr) -> Vec<f64> {
+    let mut found = vec![0.0f64; counts.n_terms()];
+    for (j, row) in text.rows().enumerate() {
+        if counts.held_out_documents.binary_search(&(j as u32)).is_err() {
+            row.iter().for_each(|(term, f)| found[term as usize] += f64::from(f));
+        }
+    }
+    found
+}
+
 /// A term for people; the coordinate after the last is the length.
 pub(super) fn term_name(counts: &Counts, term: u32) -> String {
     if (term as usize) < counts.n_terms() {

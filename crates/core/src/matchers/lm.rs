@@ -11,11 +11,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::FitReport;
-use super::lexical::{Lexical, QuerySide, lengths, weigh};
-use super::method::{Fitting, Kept, Matcher, Method};
+use super::check::{check_positive, check_share_above_zero};
+use super::lexical::{Lexical, QuerySide, lengths, occurrences, weigh};
+use super::method::{Kept, Matcher, Method};
+use crate::Result;
 use crate::features::Counts;
-use crate::{Error, Result};
 
 /// Parameters of the language model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -48,17 +48,8 @@ impl Default for Lm {
 
 impl Method for Lm {
     fn check(&self) -> Result<()> {
-        if !(self.mu.is_finite() && self.mu > 0.0) {
-            return Err(Error::parameter("mu", self.mu, "a finite number above 0"));
-        }
-        if !(self.lambda > 0.0 && self.lambda <= 1.0) {
-            return Err(Error::parameter("lambda", self.lambda, "a number above 0, at most 1"));
-        }
-        Ok(())
-    }
-
-    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
-        Ok((Box::new(self.fit(fitting.counts)?), FitReport::Lexical))
+        check_positive("mu", self.mu)?;
+        check_share_above_zero("lambda", self.lambda)
     }
 
     fn restore(&self, counts: &Counts, _kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
@@ -75,12 +66,7 @@ impl Lm {
     pub fn fit(&self, counts: &Counts) -> Result<Lexical> {
         self.check()?;
         let lengths = lengths(&counts.docs);
-        let mut collection = vec![0.0f64; counts.n_terms()];
-        for (j, row) in counts.docs.rows().enumerate() {
-            if counts.held_out_documents.binary_search(&(j as u32)).is_err() {
-                row.iter().for_each(|(term, f)| collection[term as usize] += f64::from(f));
-            }
-        }
+        let collection = occurrences(counts, &counts.docs);
         let total: f64 = collection.iter().sum();
         // A term that only held-out documents have is unknown to the collection: dropped.
         let known = |term: u32| collection[term as usize] > 0.0;

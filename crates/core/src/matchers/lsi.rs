@@ -20,10 +20,11 @@ use serde::{Deserialize, Serialize};
 
 use super::FitReport;
 use super::bilinear::{Bilinear, Maps};
+use super::check::check_weight;
 use super::map::Map;
 use super::method::{Fitting, Kept, Matcher, Method};
 use super::pls::PlsReport;
-use super::solver::{Solver, check_sigma};
+use super::solver::Solver;
 use crate::features::{Counts, Features, Featurizer, Response, no_training_clicks};
 use crate::linalg::{Centring, Dense, Operator, scale_columns};
 use crate::sparse::Csr;
@@ -148,7 +149,7 @@ impl LsiDt {
 
     /// Words alone, on both sides.
     pub(super) fn features(&self) -> Features {
-        Features { query_clicks: 0.0, doc_clicks: 0.0, ..Features::default() }
+        Features::words()
     }
 
     /// Learns the map of terms from the training documents.
@@ -171,7 +172,7 @@ impl LsiDt {
 
 impl Method for LsiQd {
     fn check(&self) -> Result<()> {
-        check_sigma(self.sigma)?;
+        check_weight("sigma", self.sigma)?;
         self.solver().check()
     }
 
@@ -182,8 +183,7 @@ impl Method for LsiQd {
     }
 
     fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
-        let maps = Maps::read(kept.tensors()?)?;
-        Ok(Box::new(Bilinear::new(counts, &self.features(), maps)?))
+        Bilinear::restored(counts, &self.features(), kept)
     }
 
     fn features(&self) -> Option<Features> {
@@ -224,7 +224,7 @@ impl LsiQd {
         if counts.clicks.nnz() == 0 {
             return Err(no_training_clicks());
         }
-        let r = positive(&counts.clicks, self.response)?;
+        let r = counts.clicks.positive()?.map(|_, _, clicks| self.response.of(clicks))?;
         if r.nnz() == 0 {
             return Err(Error::Empty {
                 what:
@@ -247,19 +247,6 @@ impl LsiQd {
             Maps { l_x: below(counts.n_terms(), &svd.v), l_y: below(counts.n_terms(), &svd.u) };
         Ok((maps, report))
     }
-}
-
-/// The responses to the clicks above zero.
-fn positive(clicks: &Csr, response: Response) -> Result<Csr> {
-    let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
-    for row in clicks.rows() {
-        for (doc, clicks) in row.iter().filter(|&(_, clicks)| clicks > 0.0) {
-            indices.push(doc);
-            values.push(response.of(clicks));
-        }
-        starts.push(indices.len() as u64);
-    }
-    Csr::new(clicks.n_cols(), starts, indices, values)
 }
 
 /// The n × n identity.

@@ -22,8 +22,11 @@ pub trait Method:
         Ok(())
     }
 
-    /// Fits a matcher.
-    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)>;
+    /// Fits a matcher. What follows from the counts alone is made as it is made again.
+    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
+        self.check()?;
+        Ok((self.restore(fitting.counts, Kept(None))?, FitReport::Lexical))
+    }
 
     /// Puts a matcher together again from what it kept ([`Matcher::keep`]).
     fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>>;

@@ -4,6 +4,7 @@
 mod bilinear;
 mod bltm;
 mod bm25;
+mod check;
 mod clicked;
 mod dictionary;
 mod direct;

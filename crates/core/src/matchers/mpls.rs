@@ -161,8 +161,7 @@ impl Method for Mpls {
     }
 
     fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
-        let maps = Maps::read(kept.tensors()?)?;
-        Ok(Box::new(Bilinear::new(counts, &self.features(), maps)?))
+        Bilinear::restored(counts, &self.features(), kept)
     }
 
     fn features(&self) -> Option<Features> {

@@ -1,22 +1,14 @@
 //! What the probabilistic matchers learn from and lean on: clicked pairs by weight, the text
 //! of the documents, and the share of every word in all of it.
 
+use super::lexical::occurrences;
+use crate::Result;
 use crate::features::{Counts, Response, no_training_clicks};
 use crate::sparse::Csr;
-use crate::{Error, Result};
 
 /// The words of the documents: of one field, or of all.
 pub(super) fn text_of<'a>(counts: &'a Counts, field: Option<&str>) -> Result<&'a Csr> {
-    let Some(name) = field else { return Ok(&counts.docs) };
-    let found = counts.fields.iter().find(|field| field.name == name);
-    found.map(|field| &field.docs).ok_or_else(|| Error::Unknown {
-        kind: "field",
-        name: name.to_owned(),
-        advice: format!(
-            "the documents were read with the fields {}",
-            counts.preparation.fields.join(", ")
-        ),
-    })
+    field.map_or(Ok(&counts.docs), |name| counts.field(name))
 }
 
 /// The training clicks above zero as responses, queries × documents; dislikes and documents
@@ -35,12 +27,7 @@ pub(super) fn clicked_pairs(counts: &Counts, response: Response) -> Result<Csr> 
 /// P(w|C): the share of every word in the documents and the queries of training together. A
 /// word of neither has 0 and is unknown.
 pub(super) fn collection(counts: &Counts, text: &Csr) -> Vec<f64> {
-    let mut shares = vec![0.0f64; counts.n_terms()];
-    for (j, row) in text.rows().enumerate() {
-        if counts.held_out_documents.binary_search(&(j as u32)).is_err() {
-            row.iter().for_each(|(term, f)| shares[term as usize] += f64::from(f));
-        }
-    }
+    let mut shares = occurrences(counts, text);
     for (i, row) in counts.queries.rows().enumerate() {
         if counts.clicks.row(i).values.iter().any(|&value| value > 0.0) {
             row.iter().for_each(|(term, f)| shares[term as usize] += f64::from(f));
@@ -51,14 +38,4 @@ pub(super) fn collection(counts: &Counts, text: &Csr) -> Vec<f64> {
         shares.iter_mut().for_each(|share| *share /= total);
     }
     shares
-}
-
-/// Refuses a share that is not within its bounds.
-pub(super) fn check_share(name: &str, value: f64, above_zero: bool) -> Result<()> {
-    let least = if above_zero { value > 0.0 } else { value >= 0.0 };
-    if least && value <= 1.0 {
-        return Ok(());
-    }
-    let expected = if above_zero { "a number above 0, at most 1" } else { "a number from 0 to 1" };
-    Err(Error::parameter(name, value, expected))
 }

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::FitReport;
 use super::bilinear::{Bilinear, Maps};
+use super::check::check_weight;
 use super::method::{Fitting, Kept, Matcher, Method};
-use super::solver::{Solver, check_sigma};
+use super::solver::Solver;
 use crate::features::{Counts, Features, Featurizer, Negatives, Response, Weighted, Weighting};
 use crate::linalg::{Centring, Dense, Operator, Svd, scale_columns};
 use crate::{Result, Run};
@@ -114,7 +115,7 @@ impl PlsReport {
 
 impl Method for Pls {
     fn check(&self) -> Result<()> {
-        check_sigma(self.sigma)?;
+        check_weight("sigma", self.sigma)?;
         self.solver().check()?;
         self.negatives.check()?;
         self.features.check()
@@ -131,8 +132,7 @@ impl Method for Pls {
     }
 
     fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
-        let maps = Maps::read(kept.tensors()?)?;
-        Ok(Box::new(Bilinear::new(counts, &self.features, maps)?))
+        Bilinear::restored(counts, &self.features, kept)
     }
 
     fn features(&self) -> Option<Features> {

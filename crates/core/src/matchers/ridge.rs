@@ -15,10 +15,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::FitReport;
+use super::check::{MOST, check_range, check_weight};
 use super::direct::Direct;
 use super::method::{Fitting, Kept, Matcher, Method};
-use super::solver::{MOST, check_range};
-use super::square::{check_lambda, scaled_lambda};
+use super::square::scaled_lambda;
 use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};
 use crate::linalg::{Buffer, RidgeSolver, Room, Solved, Steps};
 use crate::sparse::{Csr, Lane, PANEL};
@@ -160,7 +160,7 @@ impl RidgeReport {
 
 impl Method for Ridge {
     fn check(&self) -> Result<()> {
-        check_lambda("lambda", self.lambda)?;
+        check_weight("lambda", self.lambda)?;
         check_range("keep", self.keep, 1, MOST_KEPT)?;
         check_range("steps", self.steps, 1, MOST)?;
         if !(self.mass > 0.0 && self.mass <= 1.0) {

@@ -14,13 +14,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::dots::{DocRows, Dots, SparseVector, Vectors, single, weighted_sum};
-use super::first::{Ranking, check_number};
+use super::Lm;
+use super::check::{check_range, check_share};
+use super::dots::{DocRows, Dots, SparseVector, Vectors, single, summed, weighted_sum};
+use super::first::{MOST_LOOKED_AT, Ranking};
 use super::lexical::{lengths, term_name};
-use super::method::{Fitting, Kept, Matcher, Method};
-use super::{FitReport, Lm};
+use super::method::{Kept, Matcher, Method};
+use crate::Result;
 use crate::features::{Counts, QueryTerms};
-use crate::{Error, Result};
 
 /// Parameters of RM3.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,16 +45,10 @@ impl Default for Rm3 {
 
 impl Method for Rm3 {
     fn check(&self) -> Result<()> {
-        check_number("documents", self.documents)?;
-        check_number("terms", self.terms)?;
-        if !(0.0..=1.0).contains(&self.original) {
-            return Err(Error::parameter("original", self.original, "a number from 0 to 1"));
-        }
+        check_range("documents", self.documents, 1, MOST_LOOKED_AT)?;
+        check_range("terms", self.terms, 1, MOST_LOOKED_AT)?;
+        check_share("original", self.original)?;
         Lm { mu: self.mu, ..Lm::default() }.check()
-    }
-
-    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
-        Ok((self.fit(fitting.counts)?, FitReport::Lexical))
     }
 
     fn restore(&self, counts: &Counts, _: Kept<'_>) -> Result<Box<dyn Matcher>> {
@@ -117,14 +112,7 @@ impl Vectors for Relevance {
         let mut all: Vec<(u32, f64)> =
             own.into_iter().map(|(word, tf)| (word, original * tf / length)).collect();
         all.extend(model.into_iter().map(|(word, p)| (word, (1.0 - original) * p)));
-        all.sort_by_key(|&(word, _)| word);
-        all.dedup_by(|part, sum| {
-            let same = part.0 == sum.0;
-            if same {
-                sum.1 += part.1;
-            }
-            same
-        });
+        let mut all = summed(all);
         let length: f64 = all.iter().map(|&(_, p)| p).sum();
         all.push((self.rows().docs.n_cols() as u32 - 1, length));
         single(all)

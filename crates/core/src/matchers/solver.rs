@@ -1,23 +1,8 @@
 //! The singular vectors behind PLS and LSI, from the parameters that they share.
 
+use super::check::{MOST, check_positive, check_range};
 use crate::linalg::{Dense, Operator, Svd, SvdParams, randomised_svd_from};
-use crate::{Error, Result, Run};
-
-/// The most dimensions, spare dimensions, iterations and steps: beyond it nothing fits anywhere,
-/// and nobody waits.
-pub(super) const MOST: usize = 1_000_000;
-
-/// Refuses a number that is not from `least` to `most`.
-pub(super) fn check_range(name: &str, value: usize, least: usize, most: usize) -> Result<()> {
-    if (least..=most).contains(&value) {
-        return Ok(());
-    }
-    let expected = match least {
-        0 => format!("at most {most}"),
-        _ => format!("{least} or more, at most {most}"),
-    };
-    Err(Error::parameter(name, value, &expected))
-}
+use crate::{Result, Run};
 
 /// What the solver needs of the parameters that PLS and its relatives share.
 pub(super) struct Solver {
@@ -33,9 +18,7 @@ impl Solver {
     pub fn check(&self) -> Result<()> {
         check_range("dim", self.dim, 1, MOST)?;
         check_range("oversample", self.oversample.unwrap_or(0), 0, MOST)?;
-        if !(self.tolerance.is_finite() && self.tolerance > 0.0) {
-            return Err(Error::parameter("tolerance", self.tolerance, "a finite number above 0"));
-        }
+        check_positive("tolerance", self.tolerance)?;
         check_range("iterations", self.iterations, 1, MOST)
     }
 
@@ -61,12 +44,4 @@ impl Solver {
         };
         randomised_svd_from(operator, &params, start, run)
     }
-}
-
-/// Refuses a power of Σ that makes no sense.
-pub(super) fn check_sigma(sigma: f64) -> Result<()> {
-    if !(sigma.is_finite() && sigma >= 0.0) {
-        return Err(Error::parameter("sigma", sigma, "a finite number, 0 or more"));
-    }
-    Ok(())
 }

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use super::FitReport;
 use super::bilinear::{Bilinear, Maps};
+use super::check::{MOST, check_range, check_weight};
 use super::method::{Fitting, Kept, Matcher, Method};
-use super::solver::{MOST, check_range};
 use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};
 use crate::linalg::{Centring, Operator, SquareParams, scale_columns, square_fit};
 use crate::sparse::Csr;
@@ -135,14 +135,6 @@ pub(super) fn scaled_lambda(lambda: f64, matrix: &Csr) -> f64 {
     if rows == 0 { lambda } else { lambda * size / rows as f64 }
 }
 
-/// Refuses a λ that makes no sense.
-pub(super) fn check_lambda(name: &str, lambda: f64) -> Result<()> {
-    if lambda.is_finite() && lambda >= 0.0 {
-        return Ok(());
-    }
-    Err(Error::parameter(name, lambda, "a finite number, 0 or more"))
-}
-
 impl Method for Square {
     fn check(&self) -> Result<()> {
         if self.dim == 0 || self.dim > MOST {
@@ -151,8 +143,8 @@ impl Method for Square {
             return Err(Error::parameter("dim", self.dim, &expected));
         }
         check_range("oversample", self.oversample.unwrap_or(0), 0, MOST)?;
-        check_lambda("lambda_x", self.lambda_x)?;
-        check_lambda("lambda_y", self.lambda_y)?;
+        check_weight("lambda_x", self.lambda_x)?;
+        check_weight("lambda_y", self.lambda_y)?;
         if !(self.sigma.is_finite() && self.sigma >= 0.0) {
             return Err(Error::parameter("sigma", self.sigma, "a finite number, 0 or more"));
         }
@@ -174,8 +166,7 @@ impl Method for Square {
     }
 
     fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
-        let maps = Maps::read(kept.tensors()?)?;
-        Ok(Box::new(Bilinear::new(counts, &self.features, maps)?))
+        Bilinear::restored(counts, &self.features, kept)
     }
 
     fn features(&self) -> Option<Features> {

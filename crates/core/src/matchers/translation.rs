@@ -21,14 +21,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::check::{MOST, check_positive, check_range, check_share, check_share_above_zero};
 use super::lexical::lengths;
 use super::method::{Fitting, Kept, Matcher, Method};
-use super::pairs::{check_share, clicked_pairs, collection, text_of};
-use super::solver::{MOST, check_range};
+use super::pairs::{clicked_pairs, collection, text_of};
 use super::{FitReport, Line, StepsReport};
 use crate::features::{Counts, QueryTerms, Response};
 use crate::file::TensorsWriter;
-use crate::plan::Bytes;
+use crate::memory::Bytes;
 use crate::sparse::Csr;
 use crate::{Error, Result};
 
@@ -71,15 +71,12 @@ impl Default for Translation {
 impl Method for Translation {
     fn check(&self) -> Result<()> {
         check_range("iterations", self.iterations, 1, MOST)?;
-        check_share("b", self.b, false)?;
-        check_share("collection", self.collection, true)?;
+        check_share("b", self.b)?;
+        check_share_above_zero("collection", self.collection)?;
         if !(0.0..1.0).contains(&self.prune) {
             return Err(Error::parameter("prune", self.prune, "0 or more, below 1"));
         }
-        if !(self.null_words.is_finite() && self.null_words > 0.0) {
-            return Err(Error::parameter("null_words", self.null_words, "a finite number above 0"));
-        }
-        Ok(())
+        check_positive("null_words", self.null_words)
     }
 
     fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {

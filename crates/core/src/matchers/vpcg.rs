@@ -19,12 +19,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::check::check_range;
 use super::dots::{DocRows, Dots, SparseVector, Vectors, single, weighted_sum};
-use super::first::check_number;
+use super::first::MOST_LOOKED_AT;
 use super::method::{Fitting, Kept, Matcher, Method};
 use super::walk::ClickGraph;
 use super::{FitReport, StepsReport};
-use crate::features::{Counts, Features, Featurizer, QueryTerms, Response, no_training_clicks};
+use crate::features::{Counts, Features, Featurizer, QueryTerms, Response, check_clicks};
 use crate::file::TensorsWriter;
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result, Run};
@@ -49,10 +50,8 @@ impl Default for Vpcg {
 
 impl Method for Vpcg {
     fn check(&self) -> Result<()> {
-        if !(1..=1000).contains(&self.iterations) {
-            return Err(Error::parameter("iterations", self.iterations, "1 or more, at most 1000"));
-        }
-        check_number("terms", self.terms)
+        check_range("iterations", self.iterations, 1, 1000)?;
+        check_range("terms", self.terms, 1, MOST_LOOKED_AT)
     }
 
     fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
@@ -90,21 +89,18 @@ impl Method for Vpcg {
 
 /// The features that are words alone.
 fn words(counts: &Counts) -> Result<Featurizer> {
-    let features = Features { query_clicks: 0.0, doc_clicks: 0.0, ..Features::default() };
-    Featurizer::new(counts, &features)
+    Featurizer::new(counts, &Features::words())
 }
 
 impl Vpcg {
     fn propagate(&self, counts: &Counts, run: &Run<'_>) -> Result<(Propagated, StepsReport)> {
-        let responses = counts.clicks.positive()?.map(|_, _, clicks| self.response.of(clicks))?;
-        let graph = ClickGraph::of(&responses)?;
+        check_clicks(counts)?;
+        // A response has the sign of its clicks, and dislikes are no edges.
+        let graph = ClickGraph::of(&counts.clicks.map(|_, _, clicks| self.response.of(clicks))?)?;
         let featurizer = words(counts)?;
         let (n_terms, n_queries, n_docs) = (counts.n_terms(), counts.n_queries(), counts.n_docs());
         let clicked = |i: &usize| !graph.clicks.row(*i).is_empty();
         let n_clicked = (0..n_queries).filter(clicked).count();
-        if n_clicked == 0 {
-            return Err(no_training_clicks());
-        }
         // Words of those that have clicks, and of nobody else.
         let query_words = Csr::by_rows(n_terms, n_queries, |i| {
             let has = Some(counts.queries.row(i)).filter(|_| clicked(&i));

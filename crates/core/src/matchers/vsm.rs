@@ -3,9 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::FitReport;
 use super::lexical::{Lexical, QuerySide, weigh};
-use super::method::{Fitting, Kept, Matcher, Method};
+use super::method::{Kept, Matcher, Method};
 use crate::Result;
 use crate::features::{Counts, idf};
 
@@ -15,10 +14,6 @@ use crate::features::{Counts, idf};
 pub struct Vsm {}
 
 impl Method for Vsm {
-    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
-        Ok((Box::new(self.fit(fitting.counts)?), FitReport::Lexical))
-    }
-
     fn restore(&self, counts: &Counts, _kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
         Ok(Box::new(self.fit(counts)?))
     }

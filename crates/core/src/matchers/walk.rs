@@ -15,9 +15,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::dots::summed;
 use super::method::{Fitting, Kept, Matcher, Method};
 use super::{FitReport, Line, StepsReport};
-use crate::features::{Counts, QueryTerms, no_training_clicks};
+use crate::features::{Counts, QueryTerms, check_clicks};
 use crate::file::TensorsWriter;
 use crate::sparse::Csr;
 use crate::{Error, Result};
@@ -59,10 +60,8 @@ impl Method for Walk {
     fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
         self.check()?;
         let Fitting { counts, run, .. } = fitting;
+        check_clicks(counts)?;
         let graph = ClickGraph::of(&counts.clicks)?;
-        if graph.clicks.nnz() == 0 {
-            return Err(no_training_clicks());
-        }
         let mut walker = Walker { params: self.clone(), graph, scores: None };
         let mut notes = vec![format!(
             "{} steps, entries below {} of a column dropped; a query without training clicks scores 0 everywhere",
@@ -171,16 +170,7 @@ impl Walker {
                 parts.push((node, part));
             }
         }
-        // A stable sort, so that parts are added in one order.
-        parts.sort_by_key(|&(node, _)| node);
-        parts.dedup_by(|part, sum| {
-            let same = part.0 == sum.0;
-            if same {
-                sum.1 += part.1;
-            }
-            same
-        });
-        parts
+        summed(parts)
     }
 
     /// The scores of a known query: documents and chances.

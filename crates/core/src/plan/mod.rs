@@ -18,6 +18,7 @@ use fit::Fit;
 
 use crate::features::{Counts, Features};
 use crate::matchers::{Kinds, Params, Rmls, Start};
+use crate::memory::Bytes;
 use crate::{Error, Result};
 /// Dimensions, rows and non-zeros beyond which nothing fits anywhere.
 const MOST: u64 = 1 << 24;
@@ -110,7 +111,7 @@ impl Shape {
     /// The shape of a fit of `params` to `counts`; `judged` as in [`Shape::judged`]. Methods that
     /// learn nothing have words alone.
     pub fn of(counts: &Counts, params: &Params, judged: u64) -> Shape {
-        let words = Features { query_clicks: 0.0, doc_clicks: 0.0, ..Features::default() };
+        let words = Features::words();
         let features = params.features().unwrap_or(words);
         let dim = params.dim().unwrap_or(1) as u64;
         Shape { dim, judged, ..Shape::of_features(counts, &features) }
@@ -288,27 +289,6 @@ impl fmt::Display for Plan {
             writeln!(f, "  {:>10}  {what}", format!("{seconds:.1} s"))?;
         }
         Ok(())
-    }
-}
-
-/// A number of bytes for people: 1.5 GiB.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bytes(pub u64);
-
-impl fmt::Display for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
-        let mut size = self.0 as f64;
-        let mut unit = 0;
-        while size >= 1024.0 && unit + 1 < units.len() {
-            size /= 1024.0;
-            unit += 1;
-        }
-        if unit == 0 {
-            write!(f, "{} bytes", self.0)
-        } else {
-            write!(f, "{size:.1} {}", units[unit])
-        }
     }
 }
 

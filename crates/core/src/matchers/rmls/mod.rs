@@ -23,10 +23,10 @@ use serde::{Deserialize, Serialize};
 
 use super::FitReport;
 use super::bilinear::{Bilinear, Maps};
+use super::check::{MOST, check_positive, check_range, check_weight};
 use super::judging::judge_panels;
 use super::method::{Fitting, Kept, Matcher, Method};
 use super::pls::PlsReport;
-use super::solver::{MOST, check_range};
 use crate::features::{Counts, Features, Featurizer, Negatives, Response, Weighted, Weighting};
 use crate::linalg::{Centring, Operator, Panels};
 use crate::{Error, Result, Run};
@@ -251,9 +251,7 @@ impl Method for Rmls {
             }
         }
         for (name, value) in [("beta", self.beta), ("gamma", self.gamma)] {
-            if !(value.is_finite() && value >= 0.0) {
-                return Err(Error::parameter(name, value, "a finite number, 0 or more"));
-            }
+            check_weight(name, value)?;
         }
         for (name, value) in [
             ("theta_x", self.theta_x),
@@ -261,9 +259,7 @@ impl Method for Rmls {
             ("lambda_x", self.lambda_x),
             ("lambda_y", self.lambda_y),
         ] {
-            if !(value.is_finite() && value > 0.0) {
-                return Err(Error::parameter(name, value, "a finite number above 0"));
-            }
+            check_positive(name, value)?;
         }
         let defaults = Rmls::default();
         for (name, value, default, penalty, chosen) in [
@@ -305,8 +301,7 @@ impl Method for Rmls {
     }
 
     fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
-        let maps = Maps::read(kept.tensors()?)?;
-        Ok(Box::new(Bilinear::new(counts, &self.features, maps)?))
+        Bilinear::restored(counts, &self.features, kept)
     }
 
     fn features(&self) -> Option<Features> {

@@ -10,6 +10,7 @@
 use super::Ssi;
 use crate::features::Counts;
 use crate::linalg::Dense;
+use crate::matchers::dots::summed;
 use crate::sparse::{Csr, csr_times_dense};
 use crate::{Result, Run};
 
@@ -54,7 +55,7 @@ impl Bins {
             let parts = rows.row(i).iter().flat_map(|(word, value)| {
                 self.to.row(word as usize).iter().map(move |(f, share)| (f, share * value))
             });
-            Ok(summed(parts.collect()))
+            Ok(summed(parts.collect()).into_iter().unzip())
         })
     }
 
@@ -65,19 +66,6 @@ impl Bins {
         csr_times_dense(&self.to, map.block(all.clone()), images.block_mut(all));
         images
     }
-}
-
-/// Sorted by feature, the values of each added in the order given.
-fn summed(mut parts: Vec<(u32, f32)>) -> (Vec<u32>, Vec<f32>) {
-    parts.sort_by_key(|&(f, _)| f);
-    parts.dedup_by(|part, sum| {
-        let same = part.0 == sum.0;
-        if same {
-            sum.1 += part.1;
-        }
-        same
-    });
-    parts.into_iter().unzip()
 }
 
 /// The `n` words that most documents have, sorted; of equally frequent ones those that come first.

@@ -2,9 +2,9 @@
 //! learnt beside it.
 
 use super::hashed::hash;
-use super::words;
-use crate::features::{Counts, Featurizer, QueryTerms};
+use crate::features::{Counts, Features, Featurizer, QueryTerms};
 use crate::file::TensorsWriter;
+use crate::matchers::dots::DocRows;
 use crate::matchers::{Bilinear, Line, Map, Maps, Matcher};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
@@ -49,9 +49,7 @@ enum Part {
 pub(super) struct Indexed {
     featurizer: Featurizer,
     /// Documents × words.
-    y: Csr,
-    /// Words × documents.
-    postings: Csr,
+    rows: DocRows,
     identity: bool,
     part: Part,
 }
@@ -73,15 +71,16 @@ impl Indexed {
             });
         }
         let part = match learnt {
-            Learnt::Maps(maps) => Part::Latent(Box::new(Bilinear::new(counts, &words(), maps)?)),
+            Learnt::Maps(maps) => {
+                Part::Latent(Box::new(Bilinear::new(counts, &Features::words(), maps)?))
+            }
             Learnt::Diagonal(weights) => Part::Diagonal(weights),
             Learnt::Full(cells) => Part::Full(cells),
             Learnt::Hashed(weights) => Part::Hashed(weights),
         };
-        let featurizer = Featurizer::new(counts, &words())?;
-        let y = featurizer.docs(counts)?;
-        let postings = y.transpose();
-        Ok(Indexed { featurizer, y, postings, identity, part })
+        let featurizer = Featurizer::new(counts, &Features::words())?;
+        let rows = DocRows::new(featurizer.docs(counts)?);
+        Ok(Indexed { featurizer, rows, identity, part })
     }
 
     fn learnt(&self) -> Learnt {
@@ -93,30 +92,9 @@ impl Indexed {
         }
     }
 
-    /// Adds the dot products of `query` and every document to `out`, word by word.
-    fn add_all(&self, query: Row<'_>, out: &mut [f32]) {
-        for (word, value) in query.iter() {
-            for (doc, weight) in self.postings.row(word as usize).iter() {
-                out[doc as usize] += value * weight;
-            }
-        }
-    }
-
-    /// The same for some documents, in the same order, so the same bits.
-    fn add_some(&self, query: Row<'_>, docs: &[u32], out: &mut [f32]) {
-        for (score, &doc) in out.iter_mut().zip(docs) {
-            let row = self.y.row(doc as usize);
-            for (word, value) in query.iter() {
-                if let Ok(at) = row.indices.binary_search(&word) {
-                    *score += value * row.values[at];
-                }
-            }
-        }
-    }
-
     /// qᵀ(W − I) by word, where W is no map.
     fn spread(&self, query: Row<'_>) -> Vec<f32> {
-        let mut weights = vec![0.0; self.y.n_cols()];
+        let mut weights = vec![0.0; self.rows.docs.n_cols()];
         match &self.part {
             Part::Full(cells) => {
                 for (s, value) in query.iter() {
@@ -159,7 +137,12 @@ impl Indexed {
             (Part::Full(_) | Part::Hashed(_), docs) => {
                 let weights = self.spread(words);
                 let of = |doc: usize| -> f32 {
-                    self.y.row(doc).iter().map(|(t, value)| value * weights[t as usize]).sum()
+                    self.rows
+                        .docs
+                        .row(doc)
+                        .iter()
+                        .map(|(t, value)| value * weights[t as usize])
+                        .sum()
                 };
                 for (k, score) in out.iter_mut().enumerate() {
                     *score = of(docs.map_or(k, |docs| docs[k] as usize));
@@ -172,8 +155,8 @@ impl Indexed {
         self.own(&indices, &mut values);
         let words = Row { indices: &indices, values: &values };
         match docs {
-            None => self.add_all(words, out),
-            Some(docs) => self.add_some(words, docs, out),
+            None => self.rows.add_all(words, out),
+            Some(docs) => self.rows.add_some(words, docs, out),
         }
     }
 }
@@ -190,7 +173,7 @@ impl Matcher for Indexed {
     /// What every pair of words adds; a word adds by itself, too, if the identity is part of W.
     fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line> {
         let (indices, mut values) = self.featurizer.query_terms(counts, query);
-        let row = self.y.row(doc as usize);
+        let row = self.rows.docs.row(doc as usize);
         let word = |word: u32| counts.vocabulary.term(word).to_owned();
         let mut lines = Vec::new();
         let mut pairs = |cell: &dyn Fn(u32, u32) -> f32| {

@@ -42,8 +42,8 @@ use self::bins::Bins;
 use self::draws::Draws;
 use self::fitted::{Indexed, Learnt};
 use self::sgd::Data;
+use super::check::{MOST, check_positive, check_range, check_weight};
 use super::method::{Fitting, Kept, Matcher, Method};
-use super::solver::{MOST, check_range};
 use super::{FitReport, Maps};
 use crate::features::{Counts, Features, Featurizer};
 use crate::linalg::Dense;
@@ -157,22 +157,16 @@ impl Method for Ssi {
         check_range("steps", self.steps, 0, u32::MAX as usize)?;
         check_range("patience", self.patience, 1, MOST)?;
         check_range("hard", self.hard, 1, MOST)?;
-        if !(self.rate.is_finite() && self.rate > 0.0) {
-            return Err(Error::parameter("rate", self.rate, "a finite number above 0"));
-        }
-        if !(self.init_scale.is_finite() && self.init_scale > 0.0) {
-            return Err(Error::parameter("init_scale", self.init_scale, "a finite number above 0"));
-        }
-        if !(self.alpha.is_finite() && self.alpha >= 0.0) {
-            return Err(Error::parameter("alpha", self.alpha, "a finite number, 0 or more"));
-        }
+        check_positive("rate", self.rate)?;
+        check_positive("init_scale", self.init_scale)?;
+        check_weight("alpha", self.alpha)?;
         self.check_idle()
     }
 
     fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
         self.check()?;
         let counts = fitting.counts;
-        let featurizer = Featurizer::new(counts, &words())?;
+        let featurizer = Featurizer::new(counts, &Features::words())?;
         let (x, y) = (featurizer.queries(counts)?, featurizer.docs(counts)?);
         let bins = Bins::of(self, counts, fitting.run)?;
         let draws = Draws::of(self, counts, &x, &y, fitting.run)?;
@@ -221,7 +215,7 @@ impl Method for Ssi {
     }
 
     fn features(&self) -> Option<Features> {
-        Some(words())
+        Some(Features::words())
     }
 
     fn dim(&self) -> Option<usize> {
@@ -239,11 +233,6 @@ impl Method for Ssi {
 
 /// Turns the seed of U into that of V.
 const V_SALT: u64 = 0x5eed_0000_0000_0001;
-
-/// Words alone, as unit vectors of tf-idf.
-fn words() -> Features {
-    Features { query_clicks: 0.0, doc_clicks: 0.0, ..Features::default() }
-}
 
 impl Ssi {
     /// Refuses what would be ignored.

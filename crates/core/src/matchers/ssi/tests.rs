@@ -54,7 +54,7 @@ struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     fn of(params: &Ssi, counts: &'a Counts) -> Self {
-        let featurizer = Featurizer::new(counts, &words()).unwrap();
+        let featurizer = Featurizer::new(counts, &Features::words()).unwrap();
         let (x, y) = (featurizer.queries(counts).unwrap(), featurizer.docs(counts).unwrap());
         let run = Run::silent();
         let draws = Draws::of(params, counts, &x, &y, &run).unwrap();

@@ -4,6 +4,7 @@
 use rayon::prelude::*;
 
 use super::lengths;
+use crate::matchers::dots::{single, weighted_sum};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result, Run};
 
@@ -16,21 +17,9 @@ const ROWS: usize = 32;
 pub(super) fn cells(queries: &Csr, pairs: &Csr) -> Result<Csr> {
     let by_word = queries.transpose();
     Csr::by_rows(pairs.n_cols(), by_word.n_rows(), |word| {
-        let mut parts: Vec<(u32, f64)> = Vec::new();
-        for (query, count) in by_word.row(word).iter() {
-            let row = pairs.row(query as usize).iter();
-            parts.extend(row.map(|(doc, weight)| (doc, f64::from(count) * f64::from(weight))));
-        }
-        // A stable sort, so that parts are added in one order.
-        parts.sort_by_key(|&(doc, _)| doc);
-        parts.dedup_by(|part, sum| {
-            let same = part.0 == sum.0;
-            if same {
-                sum.1 += part.1;
-            }
-            same
-        });
-        Ok(parts.into_iter().map(|(doc, weight)| (doc, weight as f32)).unzip())
+        let asked = by_word.row(word).iter();
+        let rows = asked.map(|(query, count)| (f64::from(count), pairs.row(query as usize)));
+        Ok(single(weighted_sum(rows)))
     })
 }
 
