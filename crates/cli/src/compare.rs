@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use liken::data::Dataset;
-use liken::eval::{Candidates, CompareParams, Comparison, HeldOut, Measure};
+use liken::eval::{Candidates, CompareParams, Comparison, HeldOut, Measure, click_bins};
 use liken::experiment::fit_and_compare;
 use liken::matchers::{FitReport, Mixture, Params, methods};
 
@@ -136,11 +136,13 @@ fn after_help() -> String {
     text
 }
 
-/// Every method for `all`, each once; another name is what it says.
+/// Every method for `all`; another name is what it says.
 fn expanded(name: &str) -> Vec<String> {
-    if name != "all" {
-        return vec![name.to_owned()];
-    }
+    if name == "all" { every_method() } else { vec![name.to_owned()] }
+}
+
+/// Every method, each once.
+pub fn every_method() -> Vec<String> {
     let mut seen: Vec<Params> = Vec::new();
     let new = |(name, _): &(&str, &str)| {
         let params = Params::named(name).ok().filter(|params| !seen.contains(params));
@@ -272,20 +274,10 @@ fn write_bins(
     if filled.len() < 2 {
         return Ok(());
     }
-    let mut above = None;
-    let names: Vec<String> = first
-        .bins
+    let names: Vec<String> = click_bins()
         .iter()
-        .map(|&(bound, queries, _)| {
-            let name = match (above, bound) {
-                (None, Some(bound)) => format!("≤{bound}"),
-                (Some(above), Some(bound)) => format!("{above}–{bound}"),
-                (Some(above), None) => format!(">{above}"),
-                (None, None) => "all".into(),
-            };
-            above = bound.or(above);
-            format!("{name} ({queries})")
-        })
+        .zip(&first.bins)
+        .map(|(name, (_, queries, _))| format!("{name} ({queries})"))
         .collect();
     // With many measures the first will do; JSON has them all.
     let shown = if comparison.measures.len() <= 4 { comparison.measures.len() } else { 1 };

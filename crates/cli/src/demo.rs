@@ -12,16 +12,18 @@ use liken::eval::{Candidates, CompareParams, Comparison, HeldOut, Measure, Varia
 use liken::experiment::fit_and_compare;
 use liken::features::Preparation;
 use liken::matchers::{Explanation, Mixture, Model, Params};
-use liken::synth::demo::Demo;
+use liken::synth::{Log, Synthetic, import_of};
 use liken::training;
 
 use crate::console::Console;
 use crate::output::{Grid, TableFormat, grouped, typed};
 use crate::search::{Shelf, shorten};
-use crate::{compare, explain, synth};
+use crate::{compare, explain};
 
 /// Latent dimensions: enough for a few hundred concepts.
 const DIM: &str = "200";
+/// What `--all` mixes with BM25 beside the mixes of [`ROWS`].
+const MORE_MIXES: [&str; 4] = ["walk+bm25", "lsi_qd+bm25", "ridge+bm25", "clicked+bm25"];
 const ROWS: [&str; 7] = ["bm25", "vsm", "lm", "pls", "rmls", "pls+bm25", "rmls+bm25"];
 
 /// Train, compare and explain on a built-in click log.
@@ -29,8 +31,13 @@ const ROWS: [&str; 7] = ["bm25", "vsm", "lm", "pls", "rmls", "pls+bm25", "rmls+b
 #[command(after_help = "\
 Examples:
   liken demo
+  liken demo --all        every method there is
   liken demo -o demo      keeps the log, the dataset and the model in the folder demo")]
 pub struct DemoArgs {
+    /// Compare every method, not a few.
+    #[arg(long)]
+    all: bool,
+
     /// Keep everything in this folder.
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -57,8 +64,8 @@ pub fn run(args: &DemoArgs, console: &Console) -> anyhow::Result<()> {
     let mut out = console.out();
 
     writeln!(out, "1. A click log: people search, click, and the engine learns nothing from it")?;
-    let params = Demo { seed: args.seed, ..Demo::default() };
-    console.run(|run| synth::write_raw(&params, &raw, args.force, run))?;
+    let log = Synthetic { seed: args.seed, ..Synthetic::new(Log::Demo) };
+    console.run(|run| log.write_raw(&raw, args.force, run))?;
     for line in first_lines(&raw.join("clicks.tsv"), 4)? {
         writeln!(out, "     {}", line.replace('\t', "  |  "))?;
     }
@@ -68,7 +75,7 @@ pub fn run(args: &DemoArgs, console: &Console) -> anyhow::Result<()> {
         "\n2. Import: rare pairs are noise and go, judged queries are dealt into validation and test"
     )?;
     out.flush()?;
-    let report = console.run(|run| synth::import_of(&raw).run(&data, args.force, run))?;
+    let report = console.run(|run| import_of(&raw, false).run(&data, args.force, run))?;
     let counts = &report.about.counts;
     writeln!(
         out,
@@ -87,7 +94,8 @@ pub fn run(args: &DemoArgs, console: &Console) -> anyhow::Result<()> {
     )?;
     out.flush()?;
     let dataset = console.run(|_| Dataset::open(&data))?;
-    let comparison = console.run(|run| compare_all(&dataset, run))?;
+    let rows = if args.all { every_row() } else { ROWS.map(str::to_owned).to_vec() };
+    let comparison = console.run(|run| compare_rows(&dataset, &rows, run))?;
     writeln!(out)?;
     compare::write_means(&mut out, &comparison, TableFormat::Table)?;
     let best = best_mix(&comparison).context("no mix was compared")?;
@@ -138,12 +146,20 @@ fn named(name: &str) -> liken::Result<Params> {
     Ok(params)
 }
 
-fn compare_all(dataset: &Dataset, run: &Run<'_>) -> liken::Result<Comparison> {
+/// Every method, and those that know what words do not together with BM25.
+fn every_row() -> Vec<String> {
+    let mut rows = compare::every_method();
+    rows.extend(ROWS.iter().filter(|row| row.contains('+')).map(|&row| row.to_owned()));
+    rows.extend(MORE_MIXES.map(str::to_owned));
+    rows
+}
+
+fn compare_rows(dataset: &Dataset, names: &[String], run: &Run<'_>) -> liken::Result<Comparison> {
     let rows: Vec<Mixture> =
-        ROWS.iter().map(|row| Mixture::parse(row)).collect::<Result<_, _>>()?;
+        names.iter().map(|row| Mixture::parse(row)).collect::<Result<_, _>>()?;
     let mut models = Vec::new();
-    for name in ROWS.iter().filter(|name| !name.contains('+')) {
-        models.push(((*name).to_owned(), named(name)?));
+    for name in names.iter().filter(|name| !name.contains('+')) {
+        models.push((name.clone(), named(name)?));
     }
     let measures = [1, 3, 5].map(|k| Measure::Ndcg { k: Some(k) });
     let params = CompareParams {

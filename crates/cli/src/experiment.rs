@@ -1,31 +1,58 @@
-//! `liken experiment`: replays an experiment file and says whether a score moved.
+//! `liken experiment`: replays experiment files and says which rows moved.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
-use liken::experiment::Experiment;
+use liken::experiment::{Check, Experiment, Outcome, Setting};
+use serde::Serialize;
 
 use crate::compare;
-use crate::console::Console;
-use crate::output::{TableFormat, json, remark};
+use crate::console::{Console, Usage};
+use crate::output::{Grid, TableFormat, json, remark};
 use crate::settings::MemoryArgs;
 
-/// Replay an experiment file; exit code 1 if a score moved.
+/// The folder of `--all`.
+const ALL: &str = "experiments";
+/// How far a score may move, where `--expected` writes down what was measured.
+const TOLERANCE: f64 = 0.005;
+
+/// Replay experiment files; exit code 1 if a score moved.
 #[derive(Args)]
 #[command(after_help = "\
-Paths in the file are relative to the data folder: --data, or the variable LIKEN_DATA, or
-the folder the file lies in.
+Paths in the files are relative to the data folder: --data, or the variable LIKEN_DATA, or
+the folder the file lies in. With a folder, or --all, files whose data are not there are
+left out and named.
 
 Examples:
   liken experiment experiments/nfcorpus.toml --data path/to/data
-  liken experiment experiments/nfcorpus.toml --format markdown")]
+  liken experiment experiments/nfcorpus.toml --format markdown
+  liken experiment --all --data path/to/data           every file in the folder experiments
+  liken experiment --all --quick --data path/to/data   the small ones, a few minutes
+  liken experiment mine.toml --expected >> mine.toml   writes down what comes out today")]
 pub struct ExperimentArgs {
-    /// Experiment file (TOML).
-    file: PathBuf,
+    /// Experiment files (TOML), or folders of them.
+    #[arg(value_name = "FILE", required_unless_present = "all")]
+    files: Vec<PathBuf>,
 
-    /// Folder that the file's paths are relative to.
+    /// Every file in the folder `experiments`.
+    #[arg(long, conflicts_with = "files")]
+    all: bool,
+
+    /// Only the small ones.
+    #[arg(long)]
+    quick: bool,
+
+    /// Only the setting of this name.
+    #[arg(long, value_name = "NAME")]
+    setting: Option<String>,
+
+    /// Print what came out as `[[expected]]` of an experiment file, instead of the tables.
+    #[arg(long, conflicts_with = "format")]
+    expected: bool,
+
+    /// Folder that the files' paths are relative to.
     #[arg(long, value_name = "DIR", env = "LIKEN_DATA")]
     data: Option<PathBuf>,
 
@@ -37,42 +64,225 @@ pub struct ExperimentArgs {
     format: TableFormat,
 }
 
-pub fn run(args: &ExperimentArgs, console: &Console) -> anyhow::Result<()> {
-    let experiment = Experiment::open(&args.file)?;
-    let beside = args.file.parent().unwrap_or(std::path::Path::new("."));
-    let data = args.data.as_deref().unwrap_or(beside);
-    let work = tempfile::tempdir()?;
-    let outcome = console.run(|run| {
-        let run = args.memory.within(run).with_scratch(work.path());
-        experiment.run(data, work.path(), &run)
-    })?;
-    compare::warn_about(&outcome.comparison, &outcome.fits, console);
-    let mut out = console.out();
-    if args.format == TableFormat::Json {
-        json(&mut out, &outcome)?;
-    } else {
-        compare::write(&mut out, &outcome.comparison, args.format)?;
-        writeln!(out)?;
-        for check in &outcome.checks {
-            let mark = if check.passed { "ok   " } else { "MOVED" };
-            remark(&mut out, args.format, &format!("{mark} {}: {}", check.expected, check.found))?;
+/// One setting of one file, and what came of it.
+#[derive(Serialize)]
+struct Replayed {
+    #[serde(skip)]
+    file: PathBuf,
+    experiment: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    setting: Option<String>,
+    /// What is not there, where the setting was left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<Outcome>,
+}
+
+impl Replayed {
+    fn checks(&self) -> &[Check] {
+        self.outcome.as_ref().map_or(&[], |outcome| &outcome.checks)
+    }
+
+    fn moved(&self) -> impl Iterator<Item = &Check> {
+        self.checks().iter().filter(|check| !check.passed)
+    }
+
+    fn name(&self) -> String {
+        match &self.setting {
+            Some(setting) => format!("{}, {setting}", self.experiment),
+            None => self.experiment.clone(),
         }
     }
+}
+
+pub fn run(args: &ExperimentArgs, console: &Console) -> anyhow::Result<()> {
+    let (files, several) = args.files()?;
+    let mut out = console.out();
+    let mut replayed: Vec<Replayed> = Vec::new();
+    // Everything that is wrong with a file is said before the first of them runs.
+    let experiments: Vec<(PathBuf, Experiment)> = files
+        .into_iter()
+        .map(|file| Experiment::open(&file).map(|experiment| (file, experiment)))
+        .collect::<Result<_, _>>()?;
+    let alone = experiments.len() == 1 && !several;
+    for (file, experiment) in &experiments {
+        let data = args.data.as_deref().unwrap_or(file.parent().unwrap_or(Path::new(".")));
+        for setting in args.settings_of(experiment) {
+            let mut done = Replayed {
+                file: file.clone(),
+                experiment: experiment.name.clone(),
+                setting: (!setting.name.is_empty()).then(|| setting.name.clone()),
+                missing: setting.missing(data).filter(|_| several),
+                outcome: None,
+            };
+            if let Some(missing) = &done.missing {
+                let missing = missing.display();
+                console.warn(format!("{} is left out: there is no {missing}", done.name()));
+            } else {
+                let outcome = args.replay(experiment, &setting, data, console)?;
+                compare::warn_about(&outcome.comparison, &outcome.fits, console);
+                args.show(&mut out, &done, &outcome, alone)?;
+                done.outcome = Some(outcome);
+            }
+            replayed.push(done);
+        }
+    }
+    if replayed.is_empty() {
+        let what = match &args.setting {
+            Some(name) => format!("no setting is called {name:?}"),
+            None => "none of the settings is marked as quick".to_owned(),
+        };
+        return Err(Usage(format!("{what} in the files given")).into());
+    }
+    match args.format {
+        TableFormat::Json => match &replayed[..] {
+            [Replayed { outcome: Some(outcome), .. }] if alone => json(&mut out, outcome)?,
+            all => json(&mut out, &all)?,
+        },
+        format if !alone && !args.expected => summary(&mut out, &replayed, format)?,
+        _ => {}
+    }
     out.flush()?;
-    let moved: Vec<String> = outcome
-        .checks
-        .iter()
-        .filter(|check| !check.passed)
-        .map(|check| format!("\n  expected {}, found {}", check.expected, check.found))
-        .collect();
-    if !moved.is_empty() {
-        bail!(
-            "{}: {} of {} expectations were not met{}",
-            args.file.display(),
-            moved.len(),
-            outcome.checks.len(),
-            moved.concat()
-        );
+    if args.expected {
+        return Ok(());
+    }
+    verdict(&replayed)
+}
+
+impl ExperimentArgs {
+    /// The files, and whether they were named by their folder.
+    fn files(&self) -> anyhow::Result<(Vec<PathBuf>, bool)> {
+        let all = [PathBuf::from(ALL)];
+        let named = if self.all { &all[..] } else { &self.files[..] };
+        if self.all && !all[0].is_dir() {
+            return Err(Usage(format!(
+                "--all replays the folder {ALL}, which is not here: go where it is, or name files"
+            ))
+            .into());
+        }
+        let mut files = Vec::new();
+        let mut several = false;
+        for path in named {
+            if !path.is_dir() {
+                files.push(path.clone());
+                continue;
+            }
+            several = true;
+            let entries = std::fs::read_dir(path).map_err(liken::Error::io("read", path))?;
+            let mut found: Vec<PathBuf> = entries
+                .flatten()
+                .map(|entry| entry.path())
+                .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
+                .collect();
+            if found.is_empty() {
+                return Err(Usage(format!("{}: holds no .toml file", path.display())).into());
+            }
+            found.sort();
+            files.extend(found);
+        }
+        Ok((files, several))
+    }
+
+    fn settings_of(&self, experiment: &Experiment) -> Vec<Setting> {
+        let mut settings = experiment.settings();
+        settings.retain(|setting| !self.quick || setting.is_quick());
+        settings.retain(|setting| self.setting.as_ref().is_none_or(|name| *name == setting.name));
+        settings
+    }
+
+    fn replay(
+        &self,
+        experiment: &Experiment,
+        setting: &Setting,
+        data: &Path,
+        console: &Console,
+    ) -> anyhow::Result<Outcome> {
+        let work = tempfile::tempdir()?;
+        Ok(console.run(|run| {
+            let run = self.memory.within(run).with_scratch(work.path());
+            experiment.run(setting, data, work.path(), &run)
+        })?)
+    }
+
+    fn show(
+        &self,
+        out: &mut impl Write,
+        done: &Replayed,
+        outcome: &Outcome,
+        alone: bool,
+    ) -> anyhow::Result<()> {
+        if self.expected {
+            write_expected(out, outcome)?;
+        } else if self.format != TableFormat::Json {
+            if !alone || outcome.setting.is_some() {
+                remark(out, self.format, &done.name())?;
+            }
+            compare::write(out, &outcome.comparison, self.format)?;
+            writeln!(out)?;
+            for check in &outcome.checks {
+                let mark = if check.passed { "ok   " } else { "MOVED" };
+                let text = format!("{mark} {}: {}", check.expected, check.found);
+                remark(out, self.format, &text)?;
+            }
+            if !alone || outcome.setting.is_some() {
+                writeln!(out)?;
+            }
+        }
+        Ok(out.flush()?)
+    }
+}
+
+/// The means of a table as an experiment file expects them.
+fn write_expected(out: &mut impl Write, outcome: &Outcome) -> std::io::Result<()> {
+    let comparison = &outcome.comparison;
+    for (m, measure) in comparison.measures.iter().enumerate() {
+        writeln!(out, "\n[[expected]]")?;
+        if let Some(setting) = &outcome.setting {
+            writeln!(out, "setting = {setting:?}")?;
+        }
+        writeln!(out, "measure = \"{measure}\"\ntolerance = {TOLERANCE}\n[expected.scores]")?;
+        for row in &comparison.rows {
+            if let Some(mean) = row.cells[m].mean {
+                writeln!(out, "{:?} = {mean:.4}", row.name)?;
+            }
+        }
     }
     Ok(())
+}
+
+/// One line a setting.
+fn summary(out: &mut impl Write, replayed: &[Replayed], format: TableFormat) -> anyhow::Result<()> {
+    let mut grid = Grid::new(["experiment", "as expected", "moved"]).left(&[1, 2]);
+    for done in replayed {
+        let checks = done.checks();
+        let met = checks.len() - done.moved().count();
+        let moved: Vec<&str> = done.moved().map(|check| check.expected.as_str()).collect();
+        let result = match &done.missing {
+            Some(_) => "left out".to_owned(),
+            None => format!("{met} of {}", checks.len()),
+        };
+        grid.row([done.name(), result, moved.join("; ")]);
+    }
+    Ok(grid.write(out, format)?)
+}
+
+/// Exit code 1 and a list of what moved, if anything did.
+fn verdict(replayed: &[Replayed]) -> anyhow::Result<()> {
+    let Some(first) = replayed.iter().find(|done| done.moved().next().is_some()) else {
+        return Ok(());
+    };
+    let alone = replayed.iter().all(|done| done.file == first.file);
+    let checks: usize = replayed.iter().map(|done| done.checks().len()).sum();
+    let moved: Vec<String> = replayed
+        .iter()
+        .flat_map(|done| done.moved().map(move |check| (done, check)))
+        .map(|(done, Check { expected, found, .. })| {
+            let place =
+                if alone && done.setting.is_none() { "" } else { &format!("{}: ", done.name()) };
+            format!("\n  {place}expected {expected}, found {found}")
+        })
+        .collect();
+    let place = if alone { format!("{}: ", first.file.display()) } else { String::new() };
+    bail!("{place}{} of {checks} expectations were not met{}", moved.len(), moved.concat())
 }

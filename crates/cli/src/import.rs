@@ -35,7 +35,7 @@ Other formats (--input-format TABLE:FORMAT, or recognised by their beginning):
   smart  documents and queries (.I .T .W), judgments (query doc code)
   trec   documents (<DOC>), queries (<top>), judgments (qrels: query 0 doc grade)
   ldac   documents (n term:count …, with --vocabulary), links (n doc doc …, line = query)
-  lines  documents or queries, one a line, numbered from 0
+  lines  documents or queries, one a line, numbered from 0; as links: line n of both belong together
 Text is UTF-8, or what it surely is by its bytes; --encoding says it.
 
 Examples:

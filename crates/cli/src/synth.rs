@@ -1,14 +1,10 @@
 //! `liken synth`: click logs made up from a known truth.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use liken::Run;
-use liken::data::{DatasetAbout, Document, Import, Table};
-use liken::synth::demo::{Demo, PAGE};
-use liken::synth::engine::bm25;
-use liken::synth::weblog::Weblog;
+use liken::synth::{Log, Synthetic};
 
 use crate::console::Console;
 use crate::output::{grouped, typed};
@@ -64,10 +60,15 @@ enum Kind {
 }
 
 pub fn run(args: &SynthArgs, console: &Console) -> anyhow::Result<()> {
-    let about = console.run(|run| match args.kind {
-        Kind::Demo => demo(args, run),
-        Kind::OneWeek => weblog(Weblog::one_week(), args, run),
-        Kind::HalfYear => weblog(Weblog::half_year(), args, run),
+    let log = match args.kind {
+        Kind::Demo => Log::Demo,
+        Kind::OneWeek => Log::OneWeek,
+        Kind::HalfYear => Log::HalfYear,
+    };
+    let synthetic = Synthetic { log, scale: args.scale, seed: args.seed, events: args.events };
+    let about = console.run(|run| match args.raw || args.events {
+        true => synthetic.write_raw(&args.output, args.force, run).map(|()| None),
+        false => synthetic.write(&args.output, args.force, run).map(Some),
     })?;
     let mut out = console.out();
     let path = args.output.display();
@@ -99,78 +100,4 @@ pub fn run(args: &SynthArgs, console: &Console) -> anyhow::Result<()> {
         }
     }
     Ok(out.flush()?)
-}
-
-fn weblog(log: Weblog, args: &SynthArgs, run: &Run<'_>) -> liken::Result<Option<DatasetAbout>> {
-    let log = Weblog { scale: args.scale, seed: args.seed, ..log };
-    if args.events {
-        log.write_events(&args.output, args.force, run)?;
-        return Ok(None);
-    }
-    if args.raw {
-        log.write_raw(&args.output, args.force, run)?;
-        return Ok(None);
-    }
-    log.write(&args.output, args.force, run).map(Some)
-}
-
-fn demo(args: &SynthArgs, run: &Run<'_>) -> liken::Result<Option<DatasetAbout>> {
-    // Two queries a concept are the least.
-    if !(args.scale >= 0.17 && args.scale <= 100.0) {
-        return Err(liken::Error::Parameter {
-            name: "scale".into(),
-            value: args.scale.to_string(),
-            expected: "a number from 0.17 to 100 for the demo log".into(),
-        });
-    }
-    let whole = Demo::default();
-    let scaled = |n: usize| ((n as f64 * args.scale).round() as usize).max(1);
-    let params = Demo {
-        // Every concept keeps its two documents.
-        documents: scaled(whole.documents).max(2 * whole.concepts),
-        queries: scaled(whole.queries),
-        unseen: scaled(whole.unseen),
-        searches: scaled(whole.searches),
-        judged: scaled(whole.judged),
-        seed: args.seed,
-        ..whole
-    };
-    if args.events {
-        params.write_events(&engine, &args.output, args.force, run)?;
-        return Ok(None);
-    }
-    if args.raw {
-        write_raw(&params, &args.output, args.force, run)?;
-        return Ok(None);
-    }
-    // Refuse before the work, not after it.
-    if args.output.exists() && !args.force {
-        return Err(liken::Error::Exists { path: args.output.clone() });
-    }
-    let work = tempfile::tempdir().map_err(liken::Error::io("create", &std::env::temp_dir()))?;
-    let raw = work.path().join("demo");
-    write_raw(&params, &raw, false, run)?;
-    let import = import_of(&raw);
-    Ok(Some(import.run(&args.output, args.force, run)?.about))
-}
-
-/// The engine of the demo log.
-fn engine(documents: &[Document], queries: &[String]) -> liken::Result<Vec<Vec<u32>>> {
-    bm25(documents, queries, PAGE)
-}
-
-/// Writes the demo log with these sizes as raw files.
-pub fn write_raw(params: &Demo, path: &Path, force: bool, run: &Run<'_>) -> liken::Result<()> {
-    params.build(&engine, run)?.write_raw(path, force)
-}
-
-/// How raw files of a synthetic log are imported.
-pub fn import_of(raw: &Path) -> Import {
-    let table = |name: &str| Some(Table::new(raw.join(name)));
-    Import {
-        clicks: table("clicks.tsv"),
-        documents: table("documents.jsonl"),
-        judgments: table("judgments.tsv"),
-        ..Import::default()
-    }
 }

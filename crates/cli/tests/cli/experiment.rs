@@ -131,3 +131,91 @@ fn a_broken_experiment_names_the_place() {
             .refused(1, &["exp.toml: the expectation for", "[[expected]]"]);
     }
 }
+
+/// The same table on two logs: the tables beside the file and a synthetic one.
+const SETTINGS: &str = "\
+name = \"two logs\"
+[compare]
+rows = [\"bm25\", \"pls\"]
+measures = [\"nDCG@5\", \"AP\"]
+[[settings]]
+name = \"tables\"
+quick = true
+models = { pls = { dim = 10 } }
+data = { clicks = { path = \"clicks.tsv\" }, documents = { path = \"documents.jsonl\" }, judgments = { path = \"judgments.tsv\" } }
+[[settings]]
+name = \"demo\"
+rows = [\"bm25\"]
+synthetic = { log = \"demo\", scale = 0.2 }
+";
+
+#[test]
+fn settings_are_replayed_one_by_one() {
+    let place = place(SETTINGS);
+    // What came out becomes what is expected.
+    let expected = place.run("experiment here/exp.toml --expected").silent().out;
+    assert!(expected.contains("setting = \"tables\"\nmeasure = \"nDCG@5\""), "{expected}");
+    place.file("here/exp.toml", format!("{SETTINGS}{expected}"));
+    let said = place.run("experiment here/exp.toml").silent();
+    said.shows(&["two logs, tables\n", "ok    pls AP 0.", "two logs, demo\n", "ok    bm25 AP 0."]);
+    let json = place.run("experiment here --format json").silent().json();
+    assert_eq!(json[0]["setting"], "tables");
+    assert_eq!(json[1]["outcome"]["comparison"]["rows"].as_array().unwrap().len(), 1);
+    place
+        .run("experiment here")
+        .silent()
+        .shows(&["two logs, tables  4 of 4", "two logs, demo    2 of 2"]);
+    for only in ["--quick", "--setting tables"] {
+        let said = place.run(&format!("experiment here/exp.toml {only}")).silent();
+        assert!(
+            said.out.contains("pls AP") && !said.out.contains("two logs, demo"),
+            "{}",
+            said.out
+        );
+    }
+    place
+        .run("experiment here/exp.toml --setting none")
+        .refused(2, &["no setting is called \"none\""]);
+
+    let moved = expected.replacen("\"bm25\" = 0.", "\"bm25\" = 1.", 1);
+    place.file("here/exp.toml", format!("{SETTINGS}{moved}"));
+    place.run("experiment here/exp.toml").refused(
+        1,
+        &["here/exp.toml: 1 of 6 expectations", "\n  two logs, tables: expected bm25 nDCG@5 1."],
+    );
+}
+
+#[test]
+fn a_folder_leaves_out_what_has_no_data() {
+    let place = Place::with(&[("experiments/exp.toml", SETTINGS)]);
+    let said = place.run("experiment --all --data nowhere").fine();
+    assert!(
+        said.err.contains("two logs, tables is left out: there is no nowhere/"),
+        "{}",
+        said.err
+    );
+    said.shows(&["two logs, tables  left out", "two logs, demo    0 of 0"]);
+    place.run("experiment --all --data nowhere --quick").fine().shows(&["left out"]);
+    Place::new().run("experiment --all").refused(2, &["experiments, which is not here"]);
+}
+
+#[test]
+fn settings_must_have_names_and_data_of_their_own() {
+    for (from, to, words) in [
+        ("name = \"demo\"", "name = \"tables\"", "two settings are called \"tables\""),
+        ("synthetic = { log = \"demo\", scale = 0.2 }", "", "tables to import, or `synthetic`"),
+        ("rows = [\"bm25\"]\n", "rows = [\"bm26\"]\n", "the row \"bm26\""),
+    ] {
+        let text = SETTINGS.replacen(from, to, 1);
+        place(&text).run("experiment here/exp.toml").refused(1, &["exp.toml: ", words]);
+    }
+    for expected in [
+        "measure = \"AP\"\ntolerance = 0.1\nscores = { bm25 = 0.1 }\n",
+        "setting = \"demo\"\nmeasure = \"AP\"\ntolerance = 0.1\nscores = { pls = 0.1 }\n",
+        "setting = \"demo\"\nmeasure = \"AP\"\nscores = { bm25 = 0.1 }\n",
+        "setting = \"demo\"\nmeasure = \"AP\"\ntolerance = 0.1\nclicks = \"11\"\nscores = { bm25 = 0.1 }\n",
+    ] {
+        let text = format!("{SETTINGS}[[expected]]\n{expected}");
+        place(&text).run("experiment here/exp.toml").refused(1, &["exp.toml: the expectation for"]);
+    }
+}

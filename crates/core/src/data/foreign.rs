@@ -59,7 +59,7 @@ impl<'r> Foreign<'r> {
             (Format::Ldac, Role::Documents | Role::Links) => {
                 Kind::Ldac(Ldac::open(input, role, table, run)?)
             }
-            (Format::Lines, Role::Documents | Role::Queries) => {
+            (Format::Lines, Role::Documents | Role::Queries | Role::Links) => {
                 Kind::Lines(Lines::new(input), role)
             }
             (format, role) => {
@@ -69,7 +69,7 @@ impl<'r> Foreign<'r> {
                     Format::Trec => "documents, queries, judgments or links in TREC's format",
                     Format::Qrels => "judgments or links in TREC's format",
                     Format::Ldac => "documents or links in the format of LDA-C",
-                    _ => "documents or queries as lines",
+                    _ => "documents, queries or links as lines",
                 };
                 return Err(Error::parameter("input_format", value, expected));
             }
@@ -123,16 +123,20 @@ impl<'r> Foreign<'r> {
                 }
             },
             Kind::Lines(lines, role) => {
-                let key = if *role == Role::Queries { "text" } else { "body" };
                 let (number, text) = match lines.advance()? {
                     None => return Ok(None),
                     Some(Err(bad)) => return Ok(Some(Err(bad))),
                     Some(Ok(read)) => read,
                 };
-                let mut object = Map::new();
-                object.insert("id".into(), (number - 1).to_string().into());
-                object.insert(key.into(), text.into());
-                Ok(Some(Ok((number, object))))
+                let id = (number - 1).to_string();
+                let object = match role {
+                    Role::Queries => [("id", id), ("text", text.to_owned())],
+                    // Aligned files: the line is where it stands, whatever it says.
+                    Role::Links => [("query", id.clone()), ("doc", id)],
+                    _ => [("id", id), ("body", text.to_owned())],
+                };
+                let object = object.map(|(key, value)| (key.to_owned(), Value::from(value)));
+                Ok(Some(Ok((number, Map::from_iter(object)))))
             }
         }
     }

@@ -101,8 +101,8 @@ impl Reading {
 }
 
 impl Import {
-    /// Reads relative paths as lying in `folder`.
-    pub fn relative_to(&mut self, folder: &Path) {
+    /// The files and folders it reads.
+    pub fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
         let tables = [
             &mut self.clicks,
             &mut self.documents,
@@ -112,10 +112,13 @@ impl Import {
             &mut self.events,
         ];
         let paths = tables.into_iter().flatten().flat_map(Table::paths);
-        for path in paths.chain(self.beir.as_mut()).chain(self.append.as_mut()) {
-            if !is_stdin(path) {
-                *path = folder.join(&path);
-            }
+        paths.chain(self.beir.as_mut()).chain(self.append.as_mut())
+    }
+
+    /// Reads relative paths as lying in `folder`.
+    pub fn relative_to(&mut self, folder: &Path) {
+        for path in self.paths().filter(|path| !is_stdin(path)) {
+            *path = folder.join(&path);
         }
     }
 

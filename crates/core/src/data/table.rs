@@ -44,7 +44,8 @@ pub enum TableFormat {
     Qrels,
     /// Bags as in LDA-C: `n term:count …`; as links `n item …`, one line a query.
     Ldac,
-    /// One text a line; its id is the number of the line, counted from 0.
+    /// One text a line; its id is the number of the line, counted from 0. As links, the query
+    /// and the document of the same line belong together.
     Lines,
     /// Columns of text, numbers, truth values, dates and times, if liken was built with Parquet.
     Parquet,

@@ -15,6 +15,14 @@ use crate::{Error, Result, Run};
 /// Queries are binned by their clicks in the whole log: up to each bound, and more.
 pub const CLICK_BINS: [f64; 3] = [10.0, 100.0, 1000.0];
 
+/// The names of these bins: `≤10`, `10–100`, `100–1000`, `>1000`.
+pub fn click_bins() -> Vec<String> {
+    let mut names = vec![format!("≤{}", CLICK_BINS[0])];
+    names.extend(CLICK_BINS.windows(2).map(|bounds| format!("{}–{}", bounds[0], bounds[1])));
+    names.push(format!(">{}", CLICK_BINS[CLICK_BINS.len() - 1]));
+    names
+}
+
 /// A matcher that takes part, alone or in mixes.
 pub struct Contender {
     /// The name that mixes refer to.

@@ -5,4 +5,7 @@ pub mod concepts;
 pub mod demo;
 pub mod engine;
 mod raw;
+mod ready;
 pub mod weblog;
+
+pub use ready::{Log, Synthetic, import_of};

@@ -1,0 +1,157 @@
+//! What must come out of an experiment, and whether it did.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Setting;
+use crate::eval::{Comparison, Measure, click_bins};
+use crate::matchers::FitReport;
+
+/// One expectation: a score within a tolerance, a floor, a warning, or several of them; or
+/// the scores of several rows.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expected {
+    /// The setting, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setting: Option<String>,
+    /// The row.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub model: String,
+    /// The column, for scores and `at_least`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measure: Option<Measure>,
+    /// Only queries of so many clicks count: `≤10`, `10–100`, `100–1000` or `>1000`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clicks: Option<String>,
+    /// The score.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// How far it may move.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<f64>,
+    /// A floor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<f64>,
+    /// A word of a warning that the fit must give.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warns: Option<String>,
+    /// The scores of several rows, instead of `model` and `score`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub scores: BTreeMap<String, f64>,
+}
+
+/// One expectation after the run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Check {
+    /// What was expected, in words.
+    pub expected: String,
+    /// What came.
+    pub found: String,
+    /// Whether that is good.
+    pub passed: bool,
+}
+
+impl Expected {
+    /// Whether it is about `setting`.
+    pub(super) fn is_of(&self, setting: &Setting) -> bool {
+        self.setting.as_deref().unwrap_or_default() == setting.name
+    }
+
+    /// Says what is wrong with it in a file of these settings.
+    pub(super) fn sound(&self, settings: &[Setting]) -> Result<(), String> {
+        let whose = match self.scores.keys().next() {
+            Some(row) => row,
+            None => &self.model,
+        };
+        let Some(setting) = settings.iter().find(|setting| self.is_of(setting)) else {
+            let name = self.setting.as_deref().unwrap_or_default();
+            return Err(format!(
+                "the expectation for {whose:?} names no setting of the file: {name:?}"
+            ));
+        };
+        let scored = self.score.is_some() || !self.scores.is_empty();
+        let complete = (scored == self.tolerance.is_some())
+            && (self.measure.is_some() || !(scored || self.at_least.is_some()))
+            && (scored || self.at_least.is_some() || self.warns.is_some())
+            && (self.scores.is_empty()
+                || (self.model.is_empty() && self.at_least.is_none() && self.warns.is_none()));
+        let is_row = |name: &String| setting.rows().contains(name);
+        let rows_exist = match self.scores.is_empty() {
+            false => self.scores.keys().all(is_row),
+            true => is_row(&self.model) || !(scored || self.at_least.is_some()),
+        };
+        let bin_exists = self.clicks.as_ref().is_none_or(|name| click_bins().contains(name));
+        match complete && rows_exist && bin_exists {
+            true => Ok(()),
+            false => Err(format!("the expectation for {whose:?} is not complete")),
+        }
+    }
+
+    pub(super) fn check(
+        &self,
+        comparison: &Comparison,
+        fits: &[(String, FitReport)],
+    ) -> Vec<Check> {
+        let mut checks = Vec::new();
+        if let Some(measure) = self.measure {
+            let one = self.score.map(|score| (&self.model, score));
+            let scores =
+                one.into_iter().chain(self.scores.iter().map(|(row, &score)| (row, score)));
+            for (row, score) in scores {
+                let found = self.found(comparison, row, measure);
+                let tolerance = self.tolerance.unwrap_or(0.0);
+                checks.push(Check {
+                    expected: format!("{} {score} ± {tolerance}", self.what(row, measure)),
+                    found: shown(found),
+                    passed: found.is_some_and(|found| (found - score).abs() <= tolerance),
+                });
+            }
+            if let Some(floor) = self.at_least {
+                let found = self.found(comparison, &self.model, measure);
+                checks.push(Check {
+                    expected: format!("{} at least {floor}", self.what(&self.model, measure)),
+                    found: shown(found),
+                    passed: found.is_some_and(|found| found >= floor),
+                });
+            }
+        }
+        if let Some(word) = &self.warns {
+            let warnings: Vec<String> = fits
+                .iter()
+                .filter(|(name, _)| *name == self.model)
+                .flat_map(|(_, report)| report.warnings())
+                .collect();
+            checks.push(Check {
+                expected: format!("{} warns: …{word}…", self.model),
+                found: if warnings.is_empty() { "no warning".into() } else { warnings.join("; ") },
+                passed: warnings.iter().any(|warning| warning.contains(word.as_str())),
+            });
+        }
+        checks
+    }
+
+    fn what(&self, row: &str, measure: Measure) -> String {
+        match &self.clicks {
+            Some(clicks) => format!("{row} {measure} ({clicks} clicks)"),
+            None => format!("{row} {measure}"),
+        }
+    }
+
+    fn found(&self, comparison: &Comparison, row: &str, measure: Measure) -> Option<f64> {
+        let column = comparison.measures.iter().position(|&m| m == measure)?;
+        let row = comparison.rows.iter().find(|found| found.name == row)?;
+        match &self.clicks {
+            None => row.cells[column].mean,
+            Some(clicks) => {
+                let bin = click_bins().iter().position(|name| name == clicks)?;
+                row.bins[bin].2[column]
+            }
+        }
+    }
+}
+
+fn shown(found: Option<f64>) -> String {
+    found.map_or("not in the table".to_owned(), |score| format!("{score:.4}"))
+}

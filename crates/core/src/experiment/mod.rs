@@ -1,0 +1,259 @@
+//! Experiments as data: a file names the data, how they are prepared, the models, the measures
+//! and the scores expected; running it says whether one moved.
+//!
+//! A table of a paper is often several tables, one for each collection or for each value of
+//! something. Such a file has [`Setting`]s: each says what is different in it, and the rest is
+//! the file's.
+
+mod expected;
+mod setting;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+pub use self::expected::{Check, Expected};
+pub use self::setting::Setting;
+use crate::data::{Dataset, Import};
+use crate::eval::{
+    Candidates, CompareParams, Comparison, HeldOut, Measure, Variant, check_comparable,
+    check_tunable, compare,
+};
+use crate::features::{Counts, Preparation};
+use crate::matchers::{FitReport, Mixture, Params};
+use crate::synth::Synthetic;
+use crate::training::{check_validation, fit_all};
+use crate::{Error, Result, Run};
+
+/// An experiment file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// Its name.
+    pub name: String,
+    /// What it shows, in a sentence or two.
+    #[serde(default)]
+    pub about: String,
+    /// Whether it is one of the small ones, which are replayed where time is short.
+    #[serde(default)]
+    pub quick: bool,
+    /// What to import; paths are relative to the data folder.
+    #[serde(default)]
+    pub data: Option<Import>,
+    /// A synthetic log instead.
+    #[serde(default)]
+    pub synthetic: Option<Synthetic>,
+    /// How text is read.
+    #[serde(default)]
+    pub preparation: Preparation,
+    /// Models by name: a `method`, and the parameters that differ from its defaults. A method
+    /// with defaults needs no entry.
+    #[serde(default)]
+    pub models: Models,
+    /// What is compared.
+    pub compare: CompareTable,
+    /// The settings that the table is made for, each with what is different in it.
+    #[serde(default)]
+    pub settings: Vec<Setting>,
+    /// What must come out.
+    #[serde(default)]
+    pub expected: Vec<Expected>,
+}
+
+/// Models of an experiment by name.
+pub type Models = BTreeMap<String, Map<String, Value>>;
+
+/// The table of an experiment.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CompareTable {
+    /// The rows: models and mixes.
+    pub rows: Vec<String>,
+    /// The columns.
+    pub measures: Vec<Measure>,
+    /// The row that others are tested against; the first if not given.
+    #[serde(default)]
+    pub baseline: Option<String>,
+    /// Tunes the weights of mixes on validation; the first of `measures` if not given.
+    #[serde(default)]
+    pub tune_on: Option<Measure>,
+    /// Which documents are ranked.
+    #[serde(default)]
+    pub candidates: Candidates,
+    /// The variant of the measures.
+    #[serde(default)]
+    pub variant: Variant,
+    /// Seed of the bootstrap and the randomisation test.
+    #[serde(default = "one")]
+    pub seed: u64,
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// What running one setting of an experiment found.
+#[derive(Debug, Serialize)]
+pub struct Outcome {
+    /// The setting, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub setting: Option<String>,
+    /// The table.
+    pub comparison: Comparison,
+    /// Every model's fit.
+    pub fits: Vec<(String, FitReport)>,
+    /// Every expectation, and whether it was met.
+    pub checks: Vec<Check>,
+}
+
+impl Experiment {
+    /// Reads an experiment file.
+    pub fn open(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
+        let experiment: Experiment = toml::from_str(&text).map_err(|error| Error::Unusable {
+            path: path.to_owned(),
+            problem: error.to_string(),
+            advice: "see experiments/nfcorpus.toml for how such a file looks".into(),
+        })?;
+        let settings = experiment.settings();
+        for (s, setting) in settings.iter().enumerate() {
+            if settings[..s].iter().any(|other| other.name == setting.name) {
+                return Err(Error::Unusable {
+                    path: path.to_owned(),
+                    problem: format!("two settings are called {:?}", setting.name),
+                    advice: "give every one of [[settings]] a name of its own".into(),
+                });
+            }
+        }
+        for expected in &experiment.expected {
+            if let Err(problem) = expected.sound(&settings) {
+                return Err(Error::Unusable {
+                    path: path.to_owned(),
+                    problem,
+                    advice: "an [[expected]] names a row as `model`, with `measure`, `score` and `tolerance`, or `measure` and `at_least`, or `warns`; or several rows as `scores`, with `measure` and `tolerance`; and its `setting`, where there are several".into(),
+                });
+            }
+        }
+        experiment.check(path, &settings)?;
+        Ok(experiment)
+    }
+
+    /// The settings, each with what it takes from the file. A file without settings is one.
+    pub fn settings(&self) -> Vec<Setting> {
+        let whole = Setting {
+            name: String::new(),
+            quick: Some(self.quick),
+            data: self.data.clone(),
+            synthetic: self.synthetic.clone(),
+            preparation: Some(self.preparation.clone()),
+            models: self.models.clone(),
+            rows: Some(self.compare.rows.clone()),
+        };
+        match self.settings.is_empty() {
+            true => vec![whole],
+            false => self.settings.iter().map(|setting| setting.within(&whole)).collect(),
+        }
+    }
+
+    /// Finds wrong names before the data are read; `path` is the file that holds them.
+    fn check(&self, path: &Path, settings: &[Setting]) -> Result<()> {
+        let wrong = |place: &str, error: Error| Error::Unusable {
+            path: path.to_owned(),
+            problem: format!("{place}: {error}"),
+            advice: "rows are made of methods and of the file's own [models]".into(),
+        };
+        let table = &self.compare;
+        for setting in settings {
+            setting.check_source().map_err(|error| wrong("[data]", error))?;
+            for name in setting.models.keys() {
+                let place = format!("[models.{name}]");
+                setting.model(name).map_err(|error| wrong(&place, error))?;
+                let uses = |row: &String| {
+                    let parts = Mixture::parse(row).map(|mix| mix.parts).unwrap_or_default();
+                    parts.iter().any(|(_, part)| part == name)
+                };
+                if !settings.iter().any(|setting| setting.rows().iter().any(uses)) {
+                    let expected = "one that some row of the table uses";
+                    return Err(wrong(&place, Error::parameter("model", name, expected)));
+                }
+            }
+            for row in setting.rows() {
+                let models = Mixture::parse(row).and_then(|row| setting.models_of(&[row]));
+                models.map_err(|error| wrong(&format!("the row {row:?}"), error))?;
+            }
+            let missing = |name: &&String| !setting.rows().contains(name);
+            if let Some(name) = table.baseline.as_ref().filter(missing) {
+                let missing = Error::parameter("baseline", format!("{name:?}"), "one of the rows");
+                return Err(wrong("[compare]", missing));
+            }
+        }
+        if table.measures.is_empty() {
+            let none = Error::parameter("measures", "[]", "at least one measure");
+            return Err(wrong("[compare]", none));
+        }
+        for measure in self.expected.iter().filter_map(|expected| expected.measure) {
+            if !table.measures.contains(&measure) {
+                let missing = Error::parameter("measure", measure, "one of the table's measures");
+                return Err(wrong("[[expected]]", missing));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the data of `setting`, imported from below `data_folder`, in `work` and runs everything.
+    pub fn run(
+        &self,
+        setting: &Setting,
+        data_folder: &Path,
+        work: &Path,
+        run: &Run<'_>,
+    ) -> Result<Outcome> {
+        let folder = work.join("data");
+        setting.write_data(data_folder, &folder, run)?;
+        let dataset = Dataset::open(&folder)?;
+        let rows: Vec<Mixture> =
+            setting.rows().iter().map(|row| Mixture::parse(row)).collect::<Result<_>>()?;
+        let models = setting.models_of(&rows)?;
+        let is_baseline = |row: &String| Some(row) == self.compare.baseline.as_ref();
+        let baseline = setting.rows().iter().position(is_baseline).unwrap_or(0);
+        let first = self.compare.measures.first().copied();
+        let params = CompareParams {
+            rows: &rows,
+            measures: &self.compare.measures,
+            tune_on: self.compare.tune_on.or(first).unwrap_or(Measure::Ndcg { k: Some(10) }),
+            baseline,
+            on: HeldOut::Test,
+            candidates: self.compare.candidates,
+            variant: self.compare.variant,
+            seed: self.compare.seed,
+        };
+        let preparation = setting.preparation.clone().unwrap_or_default();
+        let (comparison, fits) = fit_and_compare(&dataset, &preparation, &models, &params, run)?;
+        let of_it = |expected: &&Expected| expected.is_of(setting);
+        let expected = self.expected.iter().filter(of_it);
+        let checks = expected.flat_map(|e| e.check(&comparison, &fits)).collect();
+        let setting = (!setting.name.is_empty()).then(|| setting.name.clone());
+        Ok(Outcome { setting, comparison, fits, checks })
+    }
+}
+
+/// Reads `dataset`, fits every model and compares.
+pub fn fit_and_compare(
+    dataset: &Dataset,
+    preparation: &Preparation,
+    models: &[(String, Params)],
+    params: &CompareParams<'_>,
+    run: &Run<'_>,
+) -> Result<(Comparison, Vec<(String, FitReport)>)> {
+    check_comparable(dataset, params.rows, Some(params.on))?;
+    check_tunable(dataset, params.rows, params.tune_on, &params.variant)?;
+    check_validation(dataset, models.iter().map(|(_, params)| params), &params.variant)?;
+    let counts = Counts::of(dataset, preparation, run)?;
+    let (contenders, reports) =
+        fit_all(dataset, &counts, models, params.candidates, params.variant, run)?;
+    let comparison = compare(dataset, &counts, &contenders, params, run)?;
+    let names = models.iter().map(|(name, _)| name.clone());
+    Ok((comparison, names.zip(reports).collect()))
+}

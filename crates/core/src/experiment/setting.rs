@@ -1,0 +1,122 @@
+//! One setting of an experiment: where the data come from, how they are read, what is compared.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Models;
+use crate::data::Import;
+use crate::features::Preparation;
+use crate::matchers::{Mixture, Params};
+use crate::synth::Synthetic;
+use crate::{Error, Result, Run};
+
+/// A setting, with what is different in it from the rest of the file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Setting {
+    /// Its name.
+    pub name: String,
+    /// Whether it is replayed where time is short; as the file says unless set.
+    pub quick: Option<bool>,
+    /// What to import; paths are relative to the data folder.
+    pub data: Option<Import>,
+    /// A synthetic log instead.
+    pub synthetic: Option<Synthetic>,
+    /// How text is read.
+    pub preparation: Option<Preparation>,
+    /// Models beside those of the file, or in their place.
+    pub models: Models,
+    /// The rows, where they are not those of the file.
+    pub rows: Option<Vec<String>>,
+}
+
+impl Setting {
+    /// This setting, with what `whole` says where it says nothing.
+    pub(super) fn within(&self, whole: &Setting) -> Setting {
+        let has_source = self.data.is_some() || self.synthetic.is_some();
+        let source = if has_source { self } else { whole };
+        let mut models = whole.models.clone();
+        models.extend(self.models.clone());
+        Setting {
+            name: self.name.clone(),
+            quick: self.quick.or(whole.quick),
+            data: source.data.clone(),
+            synthetic: source.synthetic.clone(),
+            preparation: self.preparation.clone().or_else(|| whole.preparation.clone()),
+            models,
+            rows: self.rows.clone().or_else(|| whole.rows.clone()),
+        }
+    }
+
+    /// Whether it is one of the small ones.
+    pub fn is_quick(&self) -> bool {
+        self.quick == Some(true)
+    }
+
+    /// The rows of its table.
+    pub fn rows(&self) -> &[String] {
+        self.rows.as_deref().unwrap_or_default()
+    }
+
+    /// The first file that it would import and that is not there.
+    pub fn missing(&self, data_folder: &Path) -> Option<PathBuf> {
+        let mut data = self.data.clone()?;
+        data.relative_to(data_folder);
+        data.paths().find(|path| !path.exists()).map(|path| path.clone())
+    }
+
+    /// Refuses what has no data, or two kinds of them.
+    pub(super) fn check_source(&self) -> Result<()> {
+        match (&self.data, &self.synthetic) {
+            (Some(_), None) | (None, Some(_)) => Ok(()),
+            (None, None) => {
+                Err(Error::parameter("data", "nothing", "tables to import, or `synthetic`"))
+            }
+            (Some(_), Some(_)) => {
+                Err(Error::parameter("data", "both", "tables to import or `synthetic`"))
+            }
+        }
+    }
+
+    /// Makes its dataset at `target`.
+    pub(super) fn write_data(
+        &self,
+        data_folder: &Path,
+        target: &Path,
+        run: &Run<'_>,
+    ) -> Result<()> {
+        self.check_source()?;
+        if let Some(synthetic) = &self.synthetic {
+            synthetic.write(target, true, run)?;
+        }
+        if let Some(mut data) = self.data.clone() {
+            data.relative_to(data_folder);
+            data.run(target, true, run)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn models_of(&self, rows: &[Mixture]) -> Result<Vec<(String, Params)>> {
+        let mut models: Vec<(String, Params)> = Vec::new();
+        for (_, name) in rows.iter().flat_map(|row| &row.parts) {
+            if models.iter().any(|(known, _)| known == name) {
+                continue;
+            }
+            models.push((name.clone(), self.model(name)?));
+        }
+        Ok(models)
+    }
+
+    pub(super) fn model(&self, name: &str) -> Result<Params> {
+        let Some(table) = self.models.get(name) else { return Params::named(name) };
+        let mut table = table.clone();
+        let method = table.remove("method");
+        let method = method.as_ref().and_then(Value::as_str).unwrap_or(name);
+        let mut params = Params::named(method)?;
+        params.merge(&table)?;
+        params.check()?;
+        Ok(params)
+    }
+}
