@@ -102,6 +102,16 @@ impl Bilinear {
         &self.maps
     }
 
+    /// What makes features of queries and documents.
+    pub(super) fn featurizer(&self) -> &Featurizer {
+        &self.featurizer
+    }
+
+    /// Documents × document features.
+    pub(super) fn docs(&self) -> &Csr {
+        &self.y
+    }
+
     /// The latent dimension.
     pub fn dim(&self) -> usize {
         self.maps.l_x.n_cols()

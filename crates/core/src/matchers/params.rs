@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use super::{
     Bltm, Bm25, Clicked, Expansion, Feedback, FitReport, Fitting, Judge, Kept, Knn, Lm, LsiDt,
-    LsiQd, Matcher, Method, Mpls, Pls, Ridge, Rm3, Rmls, Smoothing, Square, Ssi, Translation, Vpcg,
-    Vsm, Walk,
+    LsiQd, Matcher, Method, Mpls, Pls, Ridge, Rm3, Rmls, Smoothing, Square, Ssi, SvdFeature,
+    Translation, Vpcg, Vsm, Walk,
 };
 use crate::features::{Counts, Features, Preparation};
 use crate::{Error, Result, Run};
@@ -110,6 +110,7 @@ methods! {
     "rmls" Rmls "regularised mapping to latent structures: maps with rows of unit norm, sparse if asked"
     "square" Square "square loss over all pairs: from PLS towards canonical correlation by one knob"
     "ssi" Ssi "supervised semantic indexing: pairs of words weighted by a margin between clicked and other documents"
+    "svdfeature" SvdFeature "feature-based matrix factorisation: biases and maps by stochastic gradient steps"
     "walk" Walk "backward random walk on the click graph: only knows queries that have clicks"
     "translation" Translation "word translation: IBM model 1 from the words of documents to those of queries"
     "bltm" Bltm "bilingual topic model: topics with words of queries and words of documents"

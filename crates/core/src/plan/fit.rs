@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use super::{MOST, Plan, Rates, Shape};
 use crate::linalg::{SvdParams, svd_bytes};
-use crate::matchers::{Alpha, Kinds, Mpls, Params, Square};
+use crate::matchers::{Alpha, Kinds, Mpls, Params, Square, SvdFeature};
 use crate::sparse::PANEL;
 
 /// Latent columns that go through the factors together.
@@ -80,6 +80,7 @@ impl Fit {
                 let held = vec![("weights", ridge.kept_bytes(d, docs))];
                 self.found("ridge", (name, seconds), vec![sought], held, rates)
             }
+            Params::SvdFeature(svd) => self.svdfeature(svd, rates),
             Params::Bltm(bltm) => self.bltm(bltm.iterations, rates),
             // Features and maps of the usual kinds, sought in a time that nobody has measured.
             other if other.dim().is_some() && other.features().is_some() => {
@@ -173,6 +174,27 @@ impl Fit {
             all
         });
         self.worst(method, phases, held, disk, seconds)
+    }
+
+    /// Maps with a bias for every row while they are learnt, and, where there is validation, those
+    /// of the best epoch. A sample gathers the rows of its features twice and writes them once.
+    fn svdfeature(&self, params: &SvdFeature, rates: Option<&Rates>) -> Plan {
+        let rows = self.d_x + self.d_y;
+        let once = rows * (self.dim + 1) * 4;
+        let name = "maps while they are learnt";
+        let mut sought =
+            vec![("X and Y", csr(self.nnz_x + self.nnz_y, self.n_queries + self.n_docs))];
+        sought.push((name, once));
+        if self.judged > 0 {
+            sought.push(("maps of the best epoch and of the last", 2 * once));
+            sought.push(self.images());
+        }
+        let in_sample = self.nnz_x as f64 / self.n_queries.max(1) as f64
+            + 2.0 * self.nnz_y as f64 / self.n_docs.max(1) as f64;
+        let samples = self.nnz_r as f64 * (1 + params.negatives) as f64 * params.epochs as f64;
+        let moved = 3.0 * 4.0 * (self.dim + 1) as f64 * in_sample * samples;
+        let seconds = rates.map(|rates| moved / rates.gather(once));
+        self.found("svdfeature", (name, seconds), vec![sought], self.fitted(self.maps()), rates)
     }
 
     /// Topics of every pair and of every word while they are learnt; in the end those of words

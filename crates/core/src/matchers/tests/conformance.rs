@@ -10,7 +10,7 @@ pub(super) const DOCUMENTS_ALONE: &[&str] =
 /// Methods that know queries by their clicks, not by their words.
 const KNOWN_QUERIES_ALONE: &[&str] = &["lsi_qd", "walk"];
 /// Methods whose random numbers go to documents in their order.
-const DRAWS_BY_DOCUMENT: &[&str] = &["ssi"];
+const DRAWS_BY_DOCUMENT: &[&str] = &["ssi", "svdfeature"];
 
 #[test]
 fn what_learns_from_clicks_solves_the_checkerboard_and_words_alone_cannot() {

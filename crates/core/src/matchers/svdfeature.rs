@@ -1,0 +1,187 @@
+//! Feature-based matrix factorisation (SVDFeature: Chen, Zhang, Lu, Chen, Zheng and Yu, 2012):
+//!
+//! ```text
+//! ŷ(x, y) = μ + g·b_g + Σ_u x_u·b_u + Σ_v y_v·b_v + (Σ_u x_u·p_u)·(Σ_v y_v·q_v)
+//! ```
+//! x and y are the features of a query and a document, the same as those of RMLS and PLS. Where
+//! they are indicators this is matrix factorisation with biases. What is minimised over clicked
+//! pairs and documents drawn beside them:
+//!
+//! ```text
+//! squared    ½(ŷ − r)²                        r = response to the clicks; 0 for a drawn document
+//! logistic   w·(ln(1 + exp(ŷ)) − c·ŷ)         c = 1 if clicked, else 0
+//! pairwise   w·ln(1 + exp(−(ŷ⁺ − ŷ⁻)))        d⁺ clicked, d⁻ drawn
+//! ```
+//! w is the response to the clicks of the pair. Every sample adds λ/2 times the squares of the
+//! rows and biases that it touches. Steps are stochastic: all samples of a batch are looked at
+//! with the values before it, and what they move is added in order.
+//!
+//! μ is no parameter but the mean: of r, or the ln of the odds of c; nothing for `pairwise`,
+//! where it, the biases of the query and so all that documents share falls out. The one global
+//! feature g, if asked for, is ln(1 + clicks of the document) over the largest such.
+
+mod fitted;
+mod samples;
+mod sgd;
+#[cfg(test)]
+mod tests;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use self::fitted::{Biases, Factors};
+use self::samples::Samples;
+use super::check::{MOST, check_positive, check_range, check_share_above_zero, check_weight};
+use super::method::{Fitting, Kept, Matcher, Method};
+use super::{FitReport, Maps};
+use crate::features::{Counts, Features, Featurizer, Response};
+use crate::{Error, Result};
+
+/// Parameters of feature-based matrix factorisation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SvdFeature {
+    /// Latent dimensions.
+    pub dim: usize,
+    /// What is minimised.
+    pub loss: Loss,
+    /// What a number of clicks counts for: the value to be reached of `squared`, the weight of a pair of the others.
+    pub response: Response,
+    /// Documents drawn beside every clicked pair that were not clicked for its query.
+    pub negatives: usize,
+    /// The rate of the steps.
+    pub rate: f64,
+    /// The rate of an epoch is this times that of the one before.
+    pub decay: f64,
+    /// λ: what holds the maps and biases of touched features back.
+    pub lambda: f64,
+    /// How large the maps are at the start, their entries being N(0, 1) times this over √dim.
+    pub init_scale: f64,
+    /// Learn a bias of every feature. Without, the score is the dot product alone, and the model has a latent space to look around in.
+    pub biases: bool,
+    /// Learn a weight of the document's popularity, ln(1 + clicks), as a global feature.
+    pub popularity: bool,
+    /// Samples whose gradients are taken together, before any of them moves anything.
+    pub batch: usize,
+    /// Most epochs; an epoch sees every clicked pair once.
+    pub epochs: usize,
+    /// Stop after this many epochs without a better validation score.
+    pub patience: usize,
+    /// Seed of the start, of the order of the pairs and of the documents drawn.
+    pub seed: u64,
+    /// Which features queries and documents have.
+    pub features: Features,
+}
+
+/// What is minimised.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Loss {
+    /// The square of what the score is away from the response.
+    Squared,
+    /// The log-likelihood of a click.
+    Logistic,
+    /// The log-likelihood of the clicked document standing above the drawn one.
+    #[default]
+    Pairwise,
+}
+
+impl Default for SvdFeature {
+    fn default() -> Self {
+        SvdFeature {
+            dim: 100,
+            loss: Loss::default(),
+            response: Response::Binary,
+            negatives: 2,
+            rate: 0.3,
+            decay: 1.0,
+            lambda: 0.0,
+            init_scale: 0.5,
+            biases: true,
+            popularity: false,
+            batch: 64,
+            epochs: 30,
+            patience: 5,
+            seed: 1,
+            features: Features::default(),
+        }
+    }
+}
+
+impl Method for SvdFeature {
+    fn check(&self) -> Result<()> {
+        check_range("dim", self.dim, 1, MOST)?;
+        let least = usize::from(self.loss == Loss::Pairwise);
+        check_range("negatives", self.negatives, least, 10_000)?;
+        check_range("batch", self.batch, 1, MOST)?;
+        check_range("epochs", self.epochs, 1, MOST)?;
+        check_range("patience", self.patience, 1, MOST)?;
+        check_positive("rate", self.rate)?;
+        check_share_above_zero("decay", self.decay)?;
+        check_weight("lambda", self.lambda)?;
+        check_positive("init_scale", self.init_scale)?;
+        if self.rate * self.lambda * self.batch as f64 >= 1.0 {
+            return Err(Error::parameter(
+                "rate·lambda·batch",
+                self.rate * self.lambda * self.batch as f64,
+                "below 1, or a batch may turn every map round",
+            ));
+        }
+        self.features.check()
+    }
+
+    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
+        self.check()?;
+        let counts = fitting.counts;
+        let featurizer = Featurizer::new(counts, &self.features)?;
+        self.check_memory(&featurizer, counts, fitting.run.memory_left())?;
+        let (x, y) = (featurizer.queries(counts)?, featurizer.docs(counts)?);
+        let samples = Samples::of(self, counts, x, y)?;
+        sgd::fit(self, &samples, fitting)
+    }
+
+    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+        let tensors = kept.tensors()?;
+        let (maps, biases) = (Maps::read(tensors)?, Biases::read(tensors)?);
+        Ok(Box::new(Factors::new(counts, &self.features, maps, biases)?))
+    }
+
+    fn features(&self) -> Option<Features> {
+        Some(self.features.clone())
+    }
+
+    fn dim(&self) -> Option<usize> {
+        Some(self.dim)
+    }
+
+    fn validated(&self) -> bool {
+        true
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+}
+
+impl SvdFeature {
+    /// Refuses maps for which there is no room: those that are learnt, those of the best epoch,
+    /// and the images of the documents.
+    fn check_memory(&self, featurizer: &Featurizer, counts: &Counts, most: u64) -> Result<()> {
+        let (d_x, d_y) = (featurizer.d_x() as u64, featurizer.d_y() as u64);
+        let row = 4 * (self.dim as u64 + 1);
+        let bytes = row.saturating_mul(3 * (d_x + d_y) + 2 * counts.n_docs() as u64);
+        if bytes <= most {
+            return Ok(());
+        }
+        Err(Error::Memory {
+            what: format!(
+                "maps of {d_x} query features and {d_y} document features in {} dimensions and the images of {} documents take {} MiB, but only {} MiB are free",
+                self.dim,
+                counts.n_docs(),
+                bytes >> 20,
+                most >> 20
+            ),
+            advice: "lower `dim`, leave out click features (--set features.doc_clicks=0) or allow more (--max-memory SIZE)".into(),
+        })
+    }
+}

@@ -1,0 +1,202 @@
+//! What the steps are taken on: every clicked pair of training once an epoch, in an order that
+//! is drawn, each with documents that were not clicked for its query. The order of an epoch and
+//! the documents of a pair depend on the seed and on their numbers alone.
+
+use super::{Loss, SvdFeature};
+use crate::Result;
+use crate::features::{Counts, no_training_clicks};
+use crate::random::Random;
+use crate::sparse::{Csr, Row};
+
+/// Streams of random numbers from here on belong to drawn documents, and from the second on to
+/// the orders of epochs.
+const DRAWS: u64 = 1 << 42;
+const ORDERS: u64 = 1 << 43;
+/// Draws before every document is looked at.
+const TRIES: usize = 64;
+/// The share of clicks is kept this far from 0 and 1, so that its odds are finite.
+const LEAST_SHARE: f64 = 1e-3;
+
+/// One sample.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Sample {
+    pub query: u32,
+    pub doc: u32,
+    /// The document that `doc` is to stand above.
+    pub other: Option<u32>,
+    /// The value to be reached; 1 or 0 for `logistic`.
+    pub target: f32,
+    pub weight: f32,
+}
+
+/// Queries, documents and the pairs between them.
+pub(super) struct Samples<'a> {
+    counts: &'a Counts,
+    /// Queries × features, all of them.
+    pub x: Csr,
+    /// Documents × features, all of them.
+    pub y: Csr,
+    /// The global feature of every document, if there is one.
+    pub popularity: Vec<f32>,
+    pairs: Vec<(u32, u32, f32)>,
+    /// Documents that may be drawn: those with features that are not held out.
+    free: Vec<u32>,
+    loss: Loss,
+    negatives: usize,
+    seed: u64,
+}
+
+impl<'a> Samples<'a> {
+    /// Where a query or a document has no features, there is nothing to learn.
+    pub fn of(params: &SvdFeature, counts: &'a Counts, x: Csr, y: Csr) -> Result<Self> {
+        let free: Vec<u32> = (0..counts.n_docs() as u32)
+            .filter(|doc| counts.held_out_documents.binary_search(doc).is_err())
+            .filter(|&doc| !y.row(doc as usize).is_empty())
+            .collect();
+        let response = |clicks: f32| match params.loss {
+            // Dislikes are values like any other, or documents that were not clicked.
+            Loss::Squared | Loss::Logistic => params.response.of(clicks),
+            Loss::Pairwise => params.response.of(clicks.max(0.0)),
+        };
+        let pairs: Vec<(u32, u32, f32)> = (0u32..)
+            .zip(counts.clicks.rows())
+            .filter(|&(query, _)| !x.row(query as usize).is_empty())
+            .flat_map(|(query, row)| row.iter().map(move |(doc, clicks)| (query, doc, clicks)))
+            .filter(|(_, doc, _)| free.binary_search(doc).is_ok())
+            .map(|(query, doc, clicks)| (query, doc, response(clicks)))
+            .filter(|&(.., response)| response != 0.0)
+            .collect();
+        if pairs.iter().all(|&(.., response)| response <= 0.0) {
+            return Err(no_training_clicks());
+        }
+        Ok(Samples {
+            counts,
+            x,
+            y,
+            popularity: if params.popularity { popularity(counts) } else { Vec::new() },
+            pairs,
+            free,
+            loss: params.loss,
+            negatives: params.negatives,
+            seed: params.seed,
+        })
+    }
+
+    pub fn n_pairs(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// Samples of one pair.
+    fn of_pair(&self) -> usize {
+        match self.loss {
+            Loss::Squared | Loss::Logistic => 1 + self.negatives,
+            Loss::Pairwise => self.negatives,
+        }
+    }
+
+    /// Samples of an epoch.
+    pub fn len(&self) -> usize {
+        self.pairs.len() * self.of_pair()
+    }
+
+    /// μ.
+    pub fn base(&self) -> f32 {
+        let of_pair = self.of_pair() as f64;
+        let responses = || self.pairs.iter().map(|&(.., response)| f64::from(response));
+        match self.loss {
+            Loss::Pairwise => 0.0,
+            Loss::Squared => (responses().sum::<f64>() / (of_pair * self.n_pairs() as f64)) as f32,
+            Loss::Logistic => {
+                let clicked: f64 = responses().filter(|&response| response > 0.0).sum();
+                let all: f64 = responses().map(f64::abs).sum::<f64>() * of_pair;
+                let share = (clicked / all).clamp(LEAST_SHARE, 1.0 - LEAST_SHARE);
+                (share / (1.0 - share)).ln() as f32
+            }
+        }
+    }
+
+    /// The order in which epoch `epoch` sees the pairs.
+    pub fn order(&self, epoch: usize) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.pairs.len() as u32).collect();
+        Random::new(self.seed, ORDERS + epoch as u64).shuffle(&mut order);
+        order
+    }
+
+    /// Sample number `number` of an epoch; nothing if every document was clicked for its query.
+    pub fn draw(&self, epoch: usize, order: &[u32], number: usize) -> Option<Sample> {
+        let (query, doc, response) = self.pairs[order[number / self.of_pair()] as usize];
+        let place = number % self.of_pair();
+        let (target, weight) = match self.loss {
+            Loss::Squared => (response, 1.0),
+            Loss::Logistic | Loss::Pairwise => (f32::from(response > 0.0), response.abs()),
+        };
+        if self.loss != Loss::Pairwise && place == 0 {
+            return Some(Sample { query, doc, other: None, target, weight });
+        }
+        let at = (epoch * self.len() + number) as u64;
+        let drawn = self.negative(query, &mut Random::new(self.seed, DRAWS + at))?;
+        Some(match self.loss {
+            Loss::Pairwise => Sample { query, doc, other: Some(drawn), target, weight },
+            _ => Sample { query, doc: drawn, other: None, target: 0.0, weight },
+        })
+    }
+
+    fn negative(&self, query: u32, random: &mut Random) -> Option<u32> {
+        let row = self.counts.clicks.row(query as usize);
+        let clicked = |doc: u32| row.get(doc) > 0.0;
+        let n = self.free.len() as u64;
+        for _ in 0..TRIES {
+            let doc = self.free[random.below(n) as usize];
+            if !clicked(doc) {
+                return Some(doc);
+            }
+        }
+        let first = random.below(n) as usize;
+        let mut all = self.free[first..].iter().chain(&self.free[..first]);
+        all.find(|&&doc| !clicked(doc)).copied()
+    }
+
+    /// The features of the query.
+    pub fn query(&self, sample: Sample) -> Row<'_> {
+        self.x.row(sample.query as usize)
+    }
+
+    /// The features of the document, less those of the other where there is one; and the same of
+    /// the global feature.
+    pub fn doc(&self, sample: Sample, features: &mut (Vec<u32>, Vec<f32>)) -> f32 {
+        let (indices, values) = features;
+        indices.clear();
+        values.clear();
+        let good = self.y.row(sample.doc as usize);
+        let global = |doc: u32| self.popularity.get(doc as usize).copied().unwrap_or(0.0);
+        let Some(other) = sample.other else {
+            indices.extend_from_slice(good.indices);
+            values.extend_from_slice(good.values);
+            return global(sample.doc);
+        };
+        let bad = self.y.row(other as usize);
+        let (mut i, mut j) = (0, 0);
+        while i < good.len() || j < bad.len() {
+            let (a, b) = (good.indices.get(i), bad.indices.get(j));
+            let first = a.is_some_and(|a| b.is_none_or(|b| a <= b));
+            let second = b.is_some_and(|b| a.is_none_or(|a| b <= a));
+            let plus = if first { good.values[i] } else { 0.0 };
+            let minus = if second { bad.values[j] } else { 0.0 };
+            indices.push(if first { good.indices[i] } else { bad.indices[j] });
+            values.push(plus - minus);
+            i += usize::from(first);
+            j += usize::from(second);
+        }
+        global(sample.doc) - global(other)
+    }
+}
+
+/// ln(1 + clicks) of every document over the largest such; 0 for documents without clicks.
+pub(super) fn popularity(counts: &Counts) -> Vec<f32> {
+    let mut clicks = vec![0.0f64; counts.n_docs()];
+    for (doc, n) in counts.clicks.rows().flat_map(|row| row.iter()) {
+        clicks[doc as usize] += f64::from(n.max(0.0));
+    }
+    let most = clicks.iter().fold(0.0f64, |most, &n| most.max(n)).ln_1p();
+    clicks.iter().map(|n| if most > 0.0 { (n.ln_1p() / most) as f32 } else { 0.0 }).collect()
+}

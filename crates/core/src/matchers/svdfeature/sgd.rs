@@ -1,0 +1,335 @@
+//! The loop: samples of a batch are looked at with the values before it, in parallel; then the
+//! rows that they touch are moved, in parallel over the rows. What a row gets is added in the
+//! order of the samples, so the number of threads changes no bit.
+
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+
+use super::fitted::{Biases, Factors, bias_of, doc_biases, score};
+use super::samples::{Sample, Samples};
+use super::{Loss, SvdFeature};
+use crate::linalg::{Dense, dot};
+use crate::matchers::bilinear::image_of;
+use crate::matchers::method::{Fitting, Matcher};
+use crate::matchers::{FitReport, Judge, Maps, StepsReport};
+use crate::sparse::Row;
+use crate::{Error, Result, Run};
+
+/// Parts of a map that are written side by side. Rows do not depend on each other, so the number
+/// changes no bit.
+const PARTS: usize = 16;
+/// Fewest samples that a thread takes at once.
+const FEWEST_A_THREAD: usize = 4;
+/// How often progress is said.
+const OFTEN: Duration = Duration::from_millis(200);
+/// Turns the seed of one map into that of the other.
+const Y_SALT: u64 = 0x5eed_0000_0000_0002;
+
+/// What is learnt while it is learnt. The bias of a feature stands after the last dimension of
+/// its row, so that one step moves both.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Learner {
+    pub p: Dense,
+    pub q: Dense,
+    pub base: f32,
+    pub global: f32,
+}
+
+/// One sample of a batch.
+#[derive(Default)]
+pub(super) struct Slot {
+    sample: Option<Sample>,
+    doc: (Vec<u32>, Vec<f32>),
+    /// The global feature.
+    global: f32,
+    /// The images, with what moves a bias of the other side after the last dimension.
+    query_image: Vec<f32>,
+    doc_image: Vec<f32>,
+    /// The loss and its derivative by the score.
+    pub loss: f32,
+    pub slope: f32,
+}
+
+impl Learner {
+    /// Small random maps, no biases.
+    pub fn new(params: &SvdFeature, samples: &Samples<'_>) -> Self {
+        let dim = params.dim;
+        let scale = (params.init_scale / (dim as f64).sqrt()) as f32;
+        let map = |n: usize, seed: u64| {
+            let drawn = Dense::gaussian(n, dim, seed);
+            Dense::from_fn(n, dim + 1, |i, k| drawn.row(i).get(k).map_or(0.0, |z| scale * z))
+        };
+        Learner {
+            p: map(samples.x.n_cols(), params.seed),
+            q: map(samples.y.n_cols(), params.seed ^ Y_SALT),
+            base: if params.biases { samples.base() } else { 0.0 },
+            global: 0.0,
+        }
+    }
+
+    /// Looks at a sample: its score, its loss and what moves.
+    pub fn look(
+        &self,
+        params: &SvdFeature,
+        samples: &Samples<'_>,
+        sample: Sample,
+        slot: &mut Slot,
+    ) {
+        let dim = params.dim;
+        slot.sample = Some(sample);
+        slot.global = samples.doc(sample, &mut slot.doc);
+        image(&self.p, samples.query(sample), &mut slot.query_image);
+        let doc = Row { indices: &slot.doc.0, values: &slot.doc.1 };
+        image(&self.q, doc, &mut slot.doc_image);
+        let mut score = dot(&slot.query_image[..dim], &slot.doc_image[..dim])
+            + (slot.doc_image[dim] + self.global * slot.global);
+        if params.loss != Loss::Pairwise {
+            score += self.base + slot.query_image[dim];
+        }
+        (slot.loss, slot.slope) = loss(params.loss, score, sample);
+        let has = |has: bool| f32::from(params.biases && has);
+        slot.query_image[dim] = has(true);
+        slot.doc_image[dim] = has(params.loss != Loss::Pairwise);
+    }
+
+    /// Moves what the samples of a batch touch.
+    pub fn step(&mut self, params: &SvdFeature, samples: &Samples<'_>, slots: &[Slot], rate: f32) {
+        let shrink = rate * params.lambda as f32;
+        let seen = || slots.iter().filter_map(|slot| Some((slot, slot.sample?)));
+        let queries = || {
+            seen().map(|(slot, sample)| Move {
+                row: samples.query(sample),
+                factor: -rate * slot.slope,
+                image: &slot.doc_image,
+            })
+        };
+        let docs = || {
+            seen().map(|(slot, _)| Move {
+                row: Row { indices: &slot.doc.0, values: &slot.doc.1 },
+                factor: -rate * slot.slope,
+                image: &slot.query_image,
+            })
+        };
+        move_rows(&mut self.p, queries, shrink);
+        move_rows(&mut self.q, docs, shrink);
+        let before = self.global;
+        for (slot, _) in seen().filter(|(slot, _)| slot.global != 0.0) {
+            self.global -= rate * slot.slope * slot.global + shrink * before;
+        }
+    }
+
+    /// The maps and the biases apart.
+    pub fn learnt(&self) -> (Maps, Biases) {
+        let dim = self.p.n_cols() - 1;
+        let bias = |map: &Dense| (0..map.n_rows()).map(|i| map.row(i)[dim]).collect();
+        let maps =
+            Maps { l_x: self.p.first_columns(dim).into(), l_y: self.q.first_columns(dim).into() };
+        let shared = [self.base, self.global];
+        (maps, Biases { shared, x: bias(&self.p), y: bias(&self.q) })
+    }
+
+    fn is_finite(&self) -> bool {
+        let mut values = self.p.values().iter().chain(self.q.values());
+        values.all(|value| value.is_finite()) && self.global.is_finite()
+    }
+}
+
+/// The loss of a score and its derivative.
+fn loss(loss: Loss, score: f32, sample: Sample) -> (f32, f32) {
+    // ln(1 + exp(z)), without overflow.
+    let softplus = |z: f32| z.max(0.0) + (-z.abs()).exp().ln_1p();
+    let sigmoid = |z: f32| 1.0 / (1.0 + (-z).exp());
+    let Sample { target, weight, .. } = sample;
+    match loss {
+        Loss::Squared => {
+            let away = score - target;
+            (0.5 * away * away, away)
+        }
+        Loss::Logistic => {
+            (weight * (softplus(score) - target * score), weight * (sigmoid(score) - target))
+        }
+        Loss::Pairwise => (weight * softplus(-score), -weight * sigmoid(-score)),
+    }
+}
+
+/// The image of a row of features, the sum of their biases after it.
+fn image(map: &Dense, row: Row<'_>, image: &mut Vec<f32>) {
+    image.clear();
+    image.resize(map.n_cols(), 0.0);
+    for (i, value) in row.iter() {
+        image.iter_mut().zip(map.row(i as usize)).for_each(|(sum, entry)| *sum += value * entry);
+    }
+}
+
+/// One outer product that moves a map: row i gets factor·value_i·image for every entry of `row`.
+struct Move<'a> {
+    row: Row<'a>,
+    factor: f32,
+    image: &'a [f32],
+}
+
+/// Takes `shrink` of every touched row as it was, once for each touch, and adds all moves.
+fn move_rows<'a, I>(map: &mut Dense, moves: impl Fn() -> I + Sync, shrink: f32)
+where
+    I: Iterator<Item = Move<'a>>,
+{
+    let (n_rows, width) = (map.n_rows(), map.n_cols());
+    let rows = n_rows.div_ceil(PARTS).max(1);
+    map.values_mut().par_chunks_mut(rows * width).enumerate().for_each(|(part, values)| {
+        let first = part * rows;
+        let span = first as u32..(first + values.len() / width) as u32;
+        let place = |i: u32| (i as usize - first) * width;
+        if shrink > 0.0 {
+            let mut touched: Vec<u32> = Vec::new();
+            for moved in moves() {
+                touched.extend_from_slice(within(moved.row, &span).indices);
+            }
+            touched.sort_unstable();
+            for same in touched.chunk_by(|a, b| a == b) {
+                let keep = 1.0 - shrink * same.len() as f32;
+                let start = place(same[0]);
+                values[start..start + width].iter_mut().for_each(|entry| *entry *= keep);
+            }
+        }
+        for moved in moves() {
+            for (i, value) in within(moved.row, &span).iter() {
+                let (start, factor) = (place(i), moved.factor * value);
+                let entries = &mut values[start..start + width];
+                entries.iter_mut().zip(moved.image).for_each(|(entry, by)| *entry += factor * by);
+            }
+        }
+    });
+}
+
+/// The entries of `row` in the columns `span`.
+fn within<'a>(row: Row<'a>, span: &std::ops::Range<u32>) -> Row<'a> {
+    let start = row.indices.partition_point(|&i| i < span.start);
+    let end = start + row.indices[start..].partition_point(|&i| i < span.end);
+    Row { indices: &row.indices[start..end], values: &row.values[start..end] }
+}
+
+/// One epoch, counted from 0; its mean loss.
+pub(super) fn one_epoch(
+    params: &SvdFeature,
+    learner: &mut Learner,
+    samples: &Samples<'_>,
+    epoch: usize,
+    run: &Run<'_>,
+) -> Result<f64> {
+    let (stage, n) = (format!("epoch {}", epoch + 1), samples.len());
+    let rate = (params.rate * params.decay.powi(epoch as i32)) as f32;
+    let order = samples.order(epoch);
+    let mut slots: Vec<Slot> = Vec::new();
+    slots.resize_with(params.batch.min(n), Slot::default);
+    let (mut sum, mut seen) = (0.0f64, 0u64);
+    let mut said = Instant::now();
+    run.step(&stage, 0, Some(n as u64))?;
+    for first in (0..n).step_by(params.batch) {
+        if said.elapsed() >= OFTEN {
+            run.step(&stage, first as u64, Some(n as u64))?;
+            said = Instant::now();
+        }
+        let slots = &mut slots[..params.batch.min(n - first)];
+        let now = &*learner;
+        slots.par_iter_mut().with_min_len(FEWEST_A_THREAD).enumerate().for_each(|(k, slot)| {
+            match samples.draw(epoch, &order, first + k) {
+                Some(sample) => now.look(params, samples, sample, slot),
+                None => slot.sample = None,
+            }
+        });
+        for slot in slots.iter().filter(|slot| slot.sample.is_some()) {
+            if !slot.loss.is_finite() {
+                return Err(diverged("the loss of a sample", epoch, params.rate));
+            }
+            sum += f64::from(slot.loss);
+            seen += 1;
+        }
+        learner.step(params, samples, slots, rate);
+    }
+    if !learner.is_finite() {
+        return Err(diverged("a map", epoch, params.rate));
+    }
+    Ok(sum / seen.max(1) as f64)
+}
+
+/// Learns and keeps the best epoch by validation, or the last.
+pub(super) fn fit(
+    params: &SvdFeature,
+    samples: &Samples<'_>,
+    fitting: Fitting<'_>,
+) -> Result<(Box<dyn Matcher>, FitReport)> {
+    let Fitting { counts, judge, run, .. } = fitting;
+    let mut learner = Learner::new(params, samples);
+    let mut report = StepsReport {
+        step: "epoch".into(),
+        figures: vec!["loss".into()],
+        notes: vec![format!(
+            "{} samples an epoch from {} pairs, {} at a time",
+            samples.len(),
+            samples.n_pairs(),
+            params.batch
+        )],
+        ..StepsReport::default()
+    };
+    if judge.is_some() {
+        report.figures.push("validation".into());
+    }
+    let mut best: Option<(usize, f64, Maps, Biases)> = None;
+    for epoch in 0..params.epochs {
+        let start = Instant::now();
+        let loss = one_epoch(params, &mut learner, samples, epoch, run)?;
+        let seconds = start.elapsed().as_secs_f64().max(1e-9);
+        let rate = samples.len() as f64 / seconds;
+        report.times.push(format!("epoch {}: {rate:.0} samples a second", epoch + 1));
+        let mut figures = vec![loss];
+        let Some(judge) = judge else {
+            report.steps.push(figures);
+            continue;
+        };
+        let (maps, biases) = learner.learnt();
+        let value = judged(judge, samples, &maps, &biases);
+        figures.push(value);
+        report.steps.push(figures);
+        if best.as_ref().is_none_or(|&(_, best, ..)| value > best) {
+            best = Some((epoch, value, maps, biases));
+        }
+        if best.as_ref().is_some_and(|&(best, ..)| epoch - best >= params.patience) {
+            break;
+        }
+    }
+    let (maps, biases) = match best {
+        Some((epoch, _, maps, biases)) => {
+            report.kept = (epoch + 1 < report.steps.len()).then_some(epoch);
+            (maps, biases)
+        }
+        None => learner.learnt(),
+    };
+    let fitted = Factors::new(counts, &params.features, maps, biases)?;
+    Ok((Box::new(fitted), FitReport::Steps(report)))
+}
+
+/// What `judge` says, of the scores that the fitted matcher would give.
+fn judged(judge: &Judge<'_>, samples: &Samples<'_>, maps: &Maps, biases: &Biases) -> f64 {
+    let (images, n_docs) = (maps.l_y.images(&samples.y), samples.y.n_rows());
+    let docs = doc_biases(&samples.y, biases, &samples.popularity);
+    judge(&|query, candidates| {
+        let row = samples.x.row(query as usize);
+        let image = image_of(row, &maps.l_x);
+        let bias = biases.shared[0] + bias_of(row, &biases.x);
+        let of = |doc: usize| score(&image, bias, images.row(doc), docs[doc]);
+        match candidates {
+            Some(docs) => docs.iter().map(|&doc| of(doc as usize)).collect(),
+            None => (0..n_docs).map(of).collect(),
+        }
+    })
+}
+
+fn diverged(what: &'static str, epoch: usize, rate: f64) -> Error {
+    let epoch = epoch + 1;
+    Error::NotFinite {
+        what,
+        sweep: epoch,
+        advice: format!("training diverged in epoch {epoch} at rate = {rate}: lower `rate`"),
+    }
+}
