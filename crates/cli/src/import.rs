@@ -102,18 +102,8 @@ pub struct ImportArgs {
     #[arg(long)]
     force: bool,
 
-    /// Which column is which: our name = name in the table, or position from 0. Of the clicks,
-    /// unless another table is named first.
-    #[arg(long, value_name = "[TABLE:]OURS=THEIRS,…", value_parser = parse_columns)]
-    columns: Vec<Columns>,
-
-    /// The first line is already a row; of all tables, or of those named.
-    #[arg(long, value_name = "TABLE,…", value_enum, value_delimiter = ',',
-        num_args = 0.., require_equals = true)]
-    no_header: Option<Vec<Role>>,
-
     #[command(flatten)]
-    formats: FormatArgs,
+    reading: ReadingArgs,
 
     /// What to deal into training, validation and test [default: given, where the source says
     /// it; else judgments, if there are any; else queries].
@@ -147,6 +137,23 @@ pub struct ImportArgs {
     /// How to print the report.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+}
+
+/// How the tables are read.
+#[derive(Args)]
+pub struct ReadingArgs {
+    /// Which column is which: our name = name in the table, or position from 0. Of the clicks,
+    /// unless another table is named first.
+    #[arg(long, value_name = "[TABLE:]OURS=THEIRS,…", value_parser = parse_columns)]
+    columns: Vec<Columns>,
+
+    /// The first line is already a row; of all tables, or of those named.
+    #[arg(long, value_name = "TABLE,…", value_enum, value_delimiter = ',',
+        num_args = 0.., require_equals = true)]
+    no_header: Option<Vec<Role>>,
+
+    #[command(flatten)]
+    formats: FormatArgs,
 }
 
 /// How a raw log is read.
@@ -196,7 +203,7 @@ pub enum Role {
 
 /// One `--columns`.
 #[derive(Clone)]
-struct Columns {
+pub struct Columns {
     role: Role,
     names: BTreeMap<String, String>,
 }
@@ -224,12 +231,12 @@ impl ImportArgs {
     fn import(&self) -> Import {
         let import = Import {
             beir: self.beir(),
-            clicks: self.table(Role::Clicks, &self.clicks),
-            documents: self.table(Role::Documents, &self.documents),
-            queries: self.table(Role::Queries, &self.queries),
-            judgments: self.table(Role::Judgments, &self.judgments),
-            links: self.table(Role::Links, &self.links),
-            events: self.table(Role::Events, &self.events),
+            clicks: self.reading.table(Role::Clicks, &self.clicks),
+            documents: self.reading.table(Role::Documents, &self.documents),
+            queries: self.reading.table(Role::Queries, &self.queries),
+            judgments: self.reading.table(Role::Judgments, &self.judgments),
+            links: self.reading.table(Role::Links, &self.links),
+            events: self.reading.table(Role::Events, &self.events),
             rules: EventRules {
                 min_users: self.events_args.min_users,
                 max_per_user: self.events_args.max_per_user,
@@ -240,7 +247,7 @@ impl ImportArgs {
             validation_from: self.events_args.validation_from.clone(),
             test_from: self.events_args.test_from.clone(),
             max_memory: self.events_args.max_memory,
-            doc_text: self.formats.doc_text.clone(),
+            doc_text: self.reading.doc_text(),
             split: self.split,
             validation: self.validation,
             test: self.test,
@@ -248,30 +255,7 @@ impl ImportArgs {
             min_clicks: self.min_clicks,
             lenient: self.lenient,
         };
-        let tables = [
-            (Role::Clicks, &import.clicks),
-            (Role::Events, &import.events),
-            (Role::Documents, &import.documents),
-            (Role::Queries, &import.queries),
-            (Role::Judgments, &import.judgments),
-            (Role::Links, &import.links),
-        ];
-        let given = |role| tables.iter().any(|(known, table)| *known == role && table.is_some());
-        if let Some((role, flag)) = self.formats.missing(given) {
-            let name = role.to_possible_value().map(|value| value.get_name().to_owned());
-            let name = name.unwrap_or_default();
-            usage(&format!("{flag} is for the {name}, but there is no --{name}"));
-        }
-        for (role, table) in tables {
-            let named = self.columns.iter().any(|columns| columns.role == role);
-            if named && table.is_none() {
-                let name = role.to_possible_value().map(|value| value.get_name().to_owned());
-                let name = name.unwrap_or_default();
-                usage(&format!(
-                    "--columns is for the {name}, but there is no --{name}; say which table it is for: --columns TABLE:OURS=THEIRS"
-                ));
-            }
-        }
+        self.reading.check(&import);
         import
     }
 
@@ -296,7 +280,27 @@ impl ImportArgs {
         }
     }
 
-    fn table(&self, role: Role, path: &Option<PathBuf>) -> Option<Table> {
+    fn print(&self, report: &ImportReport, out: &mut impl Write) -> anyhow::Result<()> {
+        print(report, self.output(), out)?;
+        if report.filter.as_ref().is_some_and(|filter| filter.is_drastic()) {
+            writeln!(
+                out,
+                "to keep all training pairs, type:\n  {}",
+                unfiltered(std::env::args_os())
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl ReadingArgs {
+    /// The field whose text stands for documents.
+    pub fn doc_text(&self) -> Option<String> {
+        self.formats.doc_text.clone()
+    }
+
+    /// The table of `role` in the file at `path`, if there is one.
+    pub fn table(&self, role: Role, path: &Option<PathBuf>) -> Option<Table> {
         let mut table = Table::new(path.as_ref()?);
         self.formats.apply(role, &mut table);
         let no_header = self.no_header.as_ref();
@@ -307,80 +311,102 @@ impl ImportArgs {
         Some(table)
     }
 
-    fn print(&self, report: &ImportReport, out: &mut impl Write) -> anyhow::Result<()> {
-        let mut read = Grid::new(["read", "as", "rows", "kept", "dropped"]).left(&[1]);
-        for table in &report.tables {
-            let numbers = [table.rows, table.kept, table.rows - table.kept].map(grouped);
-            read.row([table.name.clone(), table.role.clone()].into_iter().chain(numbers));
+    /// Ends the program if something is said of a table that `import` does not have.
+    pub fn check(&self, import: &Import) {
+        let tables = [
+            (Role::Clicks, &import.clicks),
+            (Role::Events, &import.events),
+            (Role::Documents, &import.documents),
+            (Role::Queries, &import.queries),
+            (Role::Judgments, &import.judgments),
+            (Role::Links, &import.links),
+        ];
+        let given = |role| tables.iter().any(|(known, table)| *known == role && table.is_some());
+        if let Some((role, flag)) = self.formats.missing(given) {
+            let name = role.to_possible_value().map(|value| value.get_name().to_owned());
+            let name = name.unwrap_or_default();
+            usage(&format!("{flag} is for the {name}, but there is no --{name}"));
         }
-        read.write(out, Style::Table)?;
-        writeln!(out)?;
-
-        let about = &report.about;
-        let evidence = match about.evidence {
-            Evidence::Judgments => "judgments",
-            Evidence::HeldOutClicks => "held-out clicks",
-        };
-        let mut parts = Grid::new(["part", "queries", "pairs", "from"]).left(&[3]);
-        let read = |role: &str| about.sources.iter().any(|source| source.role == role);
-        let learnt = match report.training {
-            (_, 0) => "nothing",
-            _ if read("clicks") || read("events") => "clicks",
-            _ if read("links") || !read("judgments") => "links",
-            _ => "judged pairs",
-        };
-        for (name, (queries, pairs), from) in [
-            ("training", report.training, learnt),
-            ("validation", about.counts.validation, evidence),
-            ("test", about.counts.test, evidence),
-        ] {
-            parts.row([name.to_owned(), grouped(queries), grouped(pairs), from.to_owned()]);
-        }
-        parts.write(out, Style::Table)?;
-        writeln!(out)?;
-
-        for table in &report.tables {
-            for dropped in &table.dropped {
-                writeln!(
-                    out,
-                    "dropped {} rows of {}: {}",
-                    grouped(dropped.count),
-                    table.name,
-                    dropped.why
-                )?;
-                samples(dropped, out)?;
+        for (role, table) in tables {
+            let named = self.columns.iter().any(|columns| columns.role == role);
+            if named && table.is_none() {
+                let name = role.to_possible_value().map(|value| value.get_name().to_owned());
+                let name = name.unwrap_or_default();
+                usage(&format!(
+                    "--columns is for the {name}, but there is no --{name}; say which table it is for: --columns TABLE:OURS=THEIRS"
+                ));
             }
         }
-        for dropped in &report.dropped {
-            writeln!(out, "dropped {} {}", grouped(dropped.count), dropped.why)?;
-        }
-        for note in &report.notes {
-            writeln!(out, "note: {note}")?;
-        }
-        if report.sort_files > 0 {
+    }
+}
+
+/// Prints what was read, kept and dropped, and what was written to `output`.
+pub fn print(report: &ImportReport, output: &Path, out: &mut impl Write) -> anyhow::Result<()> {
+    let mut read = Grid::new(["read", "as", "rows", "kept", "dropped"]).left(&[1]);
+    for table in &report.tables {
+        let numbers = [table.rows, table.kept, table.rows - table.kept].map(grouped);
+        read.row([table.name.clone(), table.role.clone()].into_iter().chain(numbers));
+    }
+    read.write(out, Style::Table)?;
+    writeln!(out)?;
+
+    let about = &report.about;
+    let evidence = match about.evidence {
+        Evidence::Judgments => "judgments",
+        Evidence::HeldOutClicks => "held-out clicks",
+    };
+    let mut parts = Grid::new(["part", "queries", "pairs", "from"]).left(&[3]);
+    let read = |role: &str| about.sources.iter().any(|source| source.role == role);
+    let learnt = match report.training {
+        (_, 0) => "nothing",
+        _ if read("clicks") || read("events") => "clicks",
+        _ if read("links") || !read("judgments") => "links",
+        _ => "judged pairs",
+    };
+    for (name, (queries, pairs), from) in [
+        ("training", report.training, learnt),
+        ("validation", about.counts.validation, evidence),
+        ("test", about.counts.test, evidence),
+    ] {
+        parts.row([name.to_owned(), grouped(queries), grouped(pairs), from.to_owned()]);
+    }
+    parts.write(out, Style::Table)?;
+    writeln!(out)?;
+
+    for table in &report.tables {
+        for dropped in &table.dropped {
             writeln!(
                 out,
-                "the log did not fit into memory and was sorted in {} files",
-                grouped(report.sort_files)
+                "dropped {} rows of {}: {}",
+                grouped(dropped.count),
+                table.name,
+                dropped.why
             )?;
+            samples(dropped, out)?;
         }
+    }
+    for dropped in &report.dropped {
+        writeln!(out, "dropped {} {}", grouped(dropped.count), dropped.why)?;
+    }
+    for note in &report.notes {
+        writeln!(out, "note: {note}")?;
+    }
+    if report.sort_files > 0 {
         writeln!(
             out,
-            "wrote {}: {} queries, {} documents, split by {}",
-            self.output().display(),
-            grouped(about.counts.queries),
-            grouped(about.counts.documents),
-            about.split.by.name(),
+            "the log did not fit into memory and was sorted in {} files",
+            grouped(report.sort_files)
         )?;
-        if report.filter.as_ref().is_some_and(|filter| filter.is_drastic()) {
-            writeln!(
-                out,
-                "to keep all training pairs, type:\n  {}",
-                unfiltered(std::env::args_os())
-            )?;
-        }
-        Ok(())
     }
+    writeln!(
+        out,
+        "wrote {}: {} queries, {} documents, split by {}",
+        output.display(),
+        grouped(about.counts.queries),
+        grouped(about.counts.documents),
+        about.split.by.name(),
+    )?;
+    Ok(())
 }
 
 fn samples(dropped: &Dropped, out: &mut impl Write) -> anyhow::Result<()> {

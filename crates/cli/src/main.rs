@@ -27,6 +27,7 @@ mod size;
 mod stats;
 mod synth;
 mod tables;
+mod task;
 mod train;
 mod translate;
 mod tune;
@@ -87,6 +88,7 @@ fn command() -> clap::Command {
 enum Verb {
     Demo(demo::DemoArgs),
     Import(Box<import::ImportArgs>),
+    Task(Box<task::TaskArgs>),
     Stats(stats::StatsArgs),
     Plan(Box<plan::PlanArgs>),
     Train(train::TrainArgs),
@@ -125,6 +127,7 @@ fn main() -> ExitCode {
     let result: anyhow::Result<()> = match &cli.verb {
         Verb::Demo(args) => demo::run(args, &console),
         Verb::Import(args) => import::run(args, &console),
+        Verb::Task(args) => task::run(args, &console),
         Verb::Plan(args) => plan::run(args, &console),
         Verb::Bound(args) => bound::run(args, &console),
         Verb::Stats(args) => stats::run(args, &console),

@@ -291,6 +291,7 @@ fn read_corpus(docs: &Csr, near: &Path) -> Result<Counts> {
         min_clicks: None,
         evidence: Evidence::Judgments,
         events: None,
+        task: None,
         report: Vec::new(),
     };
     writer.finish(&none, &none, &none, &[], about)?;

@@ -19,6 +19,7 @@ use serde_json::{Map, Value};
 
 use super::events::EventsAbout;
 use super::impressions::{self, Impressions};
+use super::task::TaskParams;
 use crate::file::{
     Folder, FolderKind, LineTable, LineTableWriter, NewFolder, Tensors, TensorsWriter,
 };
@@ -63,6 +64,9 @@ pub struct DatasetAbout {
     /// Of the raw log it was made from, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<EventsAbout>,
+    /// The task it was made for, if it was made for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskParams>,
     /// What was kept and dropped, in sentences.
     pub report: Vec<String>,
 }
@@ -77,6 +81,7 @@ impl DatasetAbout {
             min_clicks: None,
             evidence,
             events: None,
+            task: None,
             report: Vec::new(),
         }
     }
@@ -220,6 +225,11 @@ impl DatasetWriter {
     /// Where the file `name` of the dataset is to be written; also the place for scratch files.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.folder.path(name)
+    }
+
+    /// The documents so far.
+    pub(super) fn documents_so_far(&mut self) -> Result<LineTable<Document>> {
+        self.documents.so_far()
     }
 
     /// Appends a query.

@@ -12,6 +12,7 @@ use super::log::Log;
 use super::names::Queries;
 use super::report::{FilterReport, ImportReport};
 use super::split::{Divided, Part, Split};
+use super::task::TaskParams;
 use crate::sparse::Csr;
 use crate::{Result, Run};
 
@@ -22,6 +23,7 @@ pub(super) struct Prepared {
     pub split: Split,
     pub filter: Option<FilterReport>,
     pub events: Option<Events>,
+    pub task: Option<TaskParams>,
     pub warnings: Vec<String>,
 }
 
@@ -109,6 +111,7 @@ impl Prepared {
                 min_clicks: self.filter.as_ref().map(|filter| f64::from(filter.min_clicks)),
                 evidence: self.divided.evidence,
                 events,
+                task: self.task,
                 report: Vec::new(),
             },
             tables: self.log.tables,

@@ -198,7 +198,7 @@ impl Import {
         }
         let warnings = checks::warnings(&divided, &log, filter.as_ref(), split.by);
         run.step("writing", 0, None)?;
-        Prepared { log, divided, split, filter, events, warnings }.write(writer, run)
+        Prepared { log, divided, split, filter, events, task: None, warnings }.write(writer, run)
     }
 
     /// Aggregates the events that were read, with those of `previous`, and adds their pairs to

@@ -452,6 +452,9 @@ impl Log {
             if !listed {
                 return too_many(row, "queries");
             }
+            if self.queries.are_documents {
+                return self.unknown_document(row, raw);
+            }
             let position = raw.trim().parse::<usize>().unwrap_or_default();
             let like_position = (1..=self.queries.names.len()).contains(&position);
             self.like_positions += u64::from(like_position);

@@ -32,6 +32,7 @@ mod said;
 mod smart;
 mod split;
 mod table;
+mod task;
 mod time;
 mod trec;
 
@@ -49,3 +50,4 @@ pub(crate) use input::{WholeText, whole_text};
 pub use report::{Dropped, FilterReport, ImportReport, TableReport};
 pub(crate) use said::{READ_BY_DEFAULT, Said, visit};
 pub use table::{Table, TableFormat};
+pub use task::{TaskKind, TaskParams, TaskSplit};

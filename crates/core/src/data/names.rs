@@ -98,6 +98,8 @@ pub(super) struct Queries {
     pub given_clicks: Vec<Option<f64>>,
     /// Whether there is a table of queries.
     pub listed: bool,
+    /// Whether they are the documents themselves, under the same numbers.
+    pub are_documents: bool,
     spellings: Spellings,
 }
 

@@ -275,7 +275,12 @@ impl Split {
     }
 
     /// Deals the things in `dealt`; everything else stays in training.
-    fn deal(&self, kind: &[u8], dealt: impl Iterator<Item = u32>, names: &Names) -> Vec<Part> {
+    pub(super) fn deal(
+        &self,
+        kind: &[u8],
+        dealt: impl Iterator<Item = u32>,
+        names: &Names,
+    ) -> Vec<Part> {
         let order = self.order(kind, dealt, names);
         let (validation, test) = self.sizes(order.len());
         let mut parts = vec![Part::Train; names.len()];
@@ -314,7 +319,7 @@ impl Split {
         order.into_iter().map(|(_, thing)| thing).collect()
     }
 
-    fn sizes(&self, n: usize) -> (usize, usize) {
+    pub(super) fn sizes(&self, n: usize) -> (usize, usize) {
         let size = |share: f64| {
             let least = usize::from(share > 0.0);
             ((share * n as f64).round() as usize).max(least)
@@ -322,7 +327,7 @@ impl Split {
         (size(self.shares.0), size(self.shares.1))
     }
 
-    fn keys(&self, kind: &[u8], names: &Names) -> Vec<u64> {
+    pub(super) fn keys(&self, kind: &[u8], names: &Names) -> Vec<u64> {
         (0..names.len() as u32).into_par_iter().map(|i| self.key(kind, names.name(i))).collect()
     }
 
@@ -356,7 +361,7 @@ impl Divided {
 }
 
 /// Spreads the bits of a key (the finaliser of SplitMix64).
-fn mix(key: u64) -> u64 {
+pub(super) fn mix(key: u64) -> u64 {
     let mut z = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

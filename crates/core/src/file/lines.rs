@@ -50,6 +50,12 @@ impl LineTableWriter {
         Ok(())
     }
 
+    /// The lines so far, to be read while more are written.
+    pub fn so_far<T: DeserializeOwned>(&mut self) -> Result<LineTable<T>> {
+        self.writer.flush().map_err(Error::io("write", &self.path))?;
+        LineTable::of(&self.path, self.offsets.clone())
+    }
+
     /// Writes what is left and the offsets.
     pub fn finish(mut self) -> Result<()> {
         self.writer.flush().map_err(Error::io("write", &self.path))?;
@@ -70,6 +76,12 @@ pub struct LineTable<T> {
 impl<T: DeserializeOwned> LineTable<T> {
     /// Opens the table at `path` and its offsets beside it.
     pub fn open(path: &Path) -> Result<Self> {
+        let (_, offsets) = Tensors::open(&offsets_path(path))?.array::<u64>("offsets")?;
+        LineTable::of(path, offsets)
+    }
+
+    /// The table at `path` whose lines start at `offsets`.
+    fn of(path: &Path, offsets: Vec<u64>) -> Result<Self> {
         let file = File::open(path).map_err(Error::io("read", path))?;
         let length = file.metadata().map_err(Error::io("read", path))?.len();
         // SAFETY: as for `Tensors::open`. An empty file cannot be mapped on every system.
@@ -78,7 +90,6 @@ impl<T: DeserializeOwned> LineTable<T> {
         } else {
             Some(unsafe { Mmap::map(&file) }.map_err(Error::io("map", path))?)
         };
-        let (_, offsets) = Tensors::open(&offsets_path(path))?.array::<u64>("offsets")?;
         let sorted = offsets.windows(2).all(|pair| pair[0] < pair[1]);
         if offsets.first() != Some(&0) || offsets.last() != Some(&length) || !sorted {
             return Err(Error::damaged(&offsets_path(path), "the offsets do not fit the lines"));
@@ -126,9 +137,12 @@ mod tests {
         for word in ["one", "zwei\n", "三"] {
             writer.push(&word).unwrap();
         }
+        let so_far: LineTable<String> = writer.so_far().unwrap();
+        writer.push(&"more").unwrap();
         writer.finish().unwrap();
+        assert_eq!((so_far.len(), so_far.get(2).unwrap().as_str()), (3, "三"));
         let table: LineTable<String> = LineTable::open(&path).unwrap();
-        assert_eq!(table.len(), 3);
+        assert_eq!((table.len(), table.get(3).unwrap().as_str()), (4, "more"));
         assert_eq!(table.get(2).unwrap(), "三");
         assert_eq!(table.get(1).unwrap(), "zwei\n");
         File::create(&path).unwrap();

@@ -138,6 +138,7 @@ impl Weblog {
             min_clicks: Some(LEAST_CLICKS),
             evidence: Evidence::Judgments,
             events: None,
+            task: None,
             report: vec![
                 format!(
                     "synthetic log of {} queries, {} documents and {} words with planted \

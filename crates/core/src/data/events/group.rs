@@ -154,20 +154,7 @@ impl Grouping {
     }
 
     fn is_other_page(&self, event: &Event<'_>) -> bool {
-        if self.page != event.page {
-            return true;
-        }
-        if event.of_page {
-            return false;
-        }
-        let known = !event.user.is_empty() || !event.page.is_empty();
-        match (known, self.offers.times) {
-            (true, true) => event.seconds - self.last > PAGE_GAP,
-            (true, false) => false,
-            // Nothing says who saw it: what was shown in one second was one page.
-            (false, true) => event.seconds != self.last,
-            (false, false) => true,
-        }
+        is_other_page(&self.page, self.last, event, self.offers)
     }
 
     /// Ends the page at hand: by rank, each document once. A page belongs to the time of its
@@ -220,6 +207,25 @@ impl Grouping {
         }
         self.pieces.push(self.builder.finish());
         self.pieces.into_iter().try_for_each(sink)
+    }
+}
+
+/// Whether `event` is on another page than the one `page`, whose last event so far was at `last`;
+/// both of one user and query.
+pub(super) fn is_other_page(page: &str, last: i64, event: &Event<'_>, offers: Offers) -> bool {
+    if page != event.page {
+        return true;
+    }
+    if event.of_page {
+        return false;
+    }
+    let known = !event.user.is_empty() || !event.page.is_empty();
+    match (known, offers.times) {
+        (true, true) => event.seconds - last > PAGE_GAP,
+        (true, false) => false,
+        // Nothing says who saw it: what was shown in one second was one page.
+        (false, true) => event.seconds != last,
+        (false, false) => true,
     }
 }
 

@@ -11,6 +11,7 @@
 mod about;
 mod add;
 mod event;
+mod first;
 mod group;
 mod kept;
 mod offers;

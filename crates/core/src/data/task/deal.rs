@@ -1,0 +1,149 @@
+//! Who is in training, validation and test of a task.
+//!
+//! Where two documents link to each other, both links are dealt together: one of them in training
+//! would give away the other in test. So a part may have one link more than its share says.
+
+use super::super::dataset::Evidence;
+use super::super::log::Log;
+use super::super::pairs::Edge;
+use super::super::split::{Divided, Part, Split, mix};
+use super::{TaskParams, TaskSplit};
+use crate::{Error, Result};
+
+/// Links that were dealt out.
+pub(super) struct Dealt {
+    pub divided: Divided,
+    /// Links left out because their ends lie in different parts.
+    pub crossing: u64,
+    /// Training links left out because a smaller share was asked for.
+    pub kept_back: u64,
+}
+
+impl TaskParams {
+    /// Deals out `edges`, which are sorted.
+    pub(super) fn deal(&self, edges: Vec<Edge>, log: &Log, split: &Split) -> Result<Dealt> {
+        if edges.is_empty() {
+            return Err(Error::Empty {
+                what: "no link is left to be dealt out".into(),
+                advice: "check that links and documents belong together".into(),
+            });
+        }
+        let query_keys = split.keys(b"query", &log.queries.names);
+        let document_keys = split.keys(b"document", &log.documents);
+        let asked = self.asks_documents();
+        let key = |edge: &Edge| {
+            let to = mix(document_keys[edge.doc as usize]);
+            match asked {
+                // The same in both directions.
+                true => mix(mix(document_keys[edge.query as usize]) ^ to),
+                false => mix(query_keys[edge.query as usize] ^ to),
+            }
+        };
+        let order = |(key, edge, _): &(u64, Edge, Part)| {
+            let ends = (edge.query, edge.doc);
+            (*key, if asked { (ends.0.min(ends.1), ends.0.max(ends.1)) } else { ends }, ends)
+        };
+        let together = |a: &(u64, Edge, Part), b: &(u64, Edge, Part)| {
+            let mutual = (a.1.query, a.1.doc) == (b.1.doc, b.1.query);
+            asked && mutual
+        };
+        let mut crossing = 0;
+        let mut held_out_documents = Vec::new();
+        let mut keyed: Vec<(u64, Edge, Part)> = Vec::with_capacity(edges.len());
+        match self.split {
+            TaskSplit::Links => {
+                keyed.extend(edges.iter().map(|edge| (key(edge), *edge, Part::Train)));
+                keyed.sort_unstable_by_key(order);
+                let (validation, test) = split.sizes(keyed.len());
+                let mut dealt = 0;
+                for links in keyed.chunk_by_mut(together) {
+                    let part = match dealt {
+                        rank if rank < validation => Part::Validation,
+                        rank if rank < validation + test => Part::Test,
+                        _ => Part::Train,
+                    };
+                    links.iter_mut().for_each(|link| link.2 = part);
+                    dealt += links.len();
+                }
+            }
+            TaskSplit::Documents => {
+                let asking = edges.iter().filter(|_| asked).map(|edge| edge.query);
+                let ends = edges.iter().map(|edge| edge.doc).chain(asking);
+                let parts = split.deal(b"document", ends, &log.documents);
+                for edge in &edges {
+                    let part = parts[edge.doc as usize];
+                    if asked && parts[edge.query as usize] != part {
+                        crossing += 1;
+                    } else {
+                        keyed.push((key(edge), *edge, part));
+                    }
+                }
+                keyed.sort_unstable_by_key(order);
+                let held_out = (0..).zip(&parts).filter(|(_, part)| **part != Part::Train);
+                held_out_documents = held_out.map(|(doc, _)| doc).collect();
+            }
+        }
+
+        let n_links = keyed.len();
+        let in_training = keyed.iter().filter(|(.., part)| *part == Part::Train).count();
+        let kept = match self.share {
+            None => in_training,
+            Some(share) => {
+                let kept = ((share * n_links as f64).round() as usize).max(1);
+                if kept > in_training {
+                    let most = in_training as f64 / n_links.max(1) as f64;
+                    let expected = format!(
+                        "at most {most:.3}: validation and test leave {in_training} of {n_links} links"
+                    );
+                    return Err(Error::parameter("share", share, &expected));
+                }
+                kept
+            }
+        };
+        let mut divided = Divided {
+            train: Vec::with_capacity(kept),
+            validation: Vec::new(),
+            test: Vec::new(),
+            held_out_documents,
+            held_out_queries: Vec::new(),
+            held_out_pairs: Vec::new(),
+            evidence: Evidence::HeldOutClicks,
+            dropped: Vec::new(),
+            notes: Vec::new(),
+        };
+        // In the order of the hash, so that a smaller share is a part of a larger one.
+        for links in keyed.chunk_by(together) {
+            let room = divided.train.len() < kept;
+            for (_, edge, part) in links {
+                let graded = (edge.query, edge.doc, if edge.weight > 0.0 { 1.0 } else { 0.0 });
+                match part {
+                    Part::Train if room => divided.train.push(*edge),
+                    Part::Train => {}
+                    Part::Validation => divided.validation.push(graded),
+                    Part::Test => divided.test.push(graded),
+                }
+            }
+        }
+        let kept_back = (in_training - divided.train.len()) as u64;
+        divided.train.sort_unstable_by_key(|edge| (edge.query, edge.doc));
+        for pairs in [&mut divided.validation, &mut divided.test] {
+            pairs.sort_unstable_by_key(|&(query, doc, _)| (query, doc));
+        }
+        let parts = [
+            ("training", divided.train.len(), true),
+            ("validation", divided.validation.len(), self.validation > 0.0),
+            ("test", divided.test.len(), self.test > 0.0),
+        ];
+        if let Some((name, ..)) = parts.into_iter().find(|&(_, n, asked)| asked && n == 0) {
+            return Err(Error::Empty {
+                what: format!(
+                    "{name} is empty: {n_links} links are too few to be dealt out, {crossing} more lie between parts"
+                ),
+                advice:
+                    "change the shares (--validation, --test), or deal out links (--split links)"
+                        .into(),
+            });
+        }
+        Ok(Dealt { divided, crossing, kept_back })
+    }
+}

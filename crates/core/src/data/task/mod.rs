@@ -1,0 +1,428 @@
+//! Retrieval tasks out of documents and the links between them, or out of a log of pages and
+//! adverts, as ordinary datasets (Bai et al., Supervised Semantic Indexing, 2009).
+//!
+//! ```text
+//! links      query = the text of a document, relevant = the documents that it links to
+//! keywords   the same, but of the text only k words, drawn at random
+//! content    query = a page, relevant = the adverts clicked on it at rank 1
+//! ```
+//! A document is no answer to itself: such links are left out, and it is not ranked for its own
+//! query. Links are dealt out one by one (two that lead there and back together), so that a document may have some in training and some
+//! in test; or documents are, and links between documents of different parts are left out, so
+//! that training knows no document of the test.
+//!
+//! Everything is drawn by a seeded hash of ids, so that nothing depends on the order of lines,
+//! and a smaller share of training links is a part of a larger one, with the same test.
+
+mod deal;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::checks;
+use super::columns::Role;
+use super::dataset::{DatasetWriter, Document, SplitBy};
+use super::events::{EventLog, EventRules};
+use super::finish::Prepared;
+use super::import::{Import, Reading};
+use super::log::Log;
+use super::names::Queries;
+use super::pairs::Edge;
+use super::report::ImportReport;
+use super::split::{Part, Split};
+use super::table::Table;
+use crate::file::LineTable;
+use crate::text::Language;
+use crate::{Error, Result, Run, memory};
+use deal::Dealt;
+use words::Words;
+
+/// Words of a query, unless said otherwise.
+const WORDS: usize = 10;
+
+/// What the queries are, and what is relevant to them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TaskKind {
+    /// From a document to the documents that it links to.
+    #[default]
+    Links,
+    /// From some words of a document to the documents that it links to.
+    Keywords,
+    /// From a page to the adverts that were clicked on it at rank 1.
+    Content,
+}
+
+/// What is dealt into training, validation and test.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TaskSplit {
+    /// Links: a document may have some in training and others in test.
+    #[default]
+    Links,
+    /// Documents: training knows none of the test's, and links between parts are left out.
+    Documents,
+}
+
+/// A retrieval task to be made of documents and links, or of a log, as it stands in an
+/// experiment file beside what to read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TaskParams {
+    /// What the queries are, and what is relevant to them.
+    pub kind: TaskKind,
+    /// In `keywords`: how many words of its document a query has (10 if not set).
+    pub words: Option<usize>,
+    /// The fields that are the text of a document, where its text is the query.
+    pub fields: Vec<String>,
+    /// In `keywords`: the language whose stop words are not drawn; `none`: any word may be.
+    pub language: Language,
+    /// What is dealt out.
+    pub split: TaskSplit,
+    /// The share of all links that is kept for training; all that validation and test leave, if
+    /// not set. Validation and test are the same for any share.
+    pub share: Option<f64>,
+    /// The share of validation.
+    pub validation: f64,
+    /// The share of test.
+    pub test: f64,
+    /// Seed of everything drawn.
+    pub seed: u64,
+}
+
+impl Default for TaskParams {
+    fn default() -> Self {
+        TaskParams {
+            kind: TaskKind::default(),
+            words: None,
+            fields: ["title", "body"].map(str::to_owned).to_vec(),
+            language: Language::En,
+            split: TaskSplit::default(),
+            share: None,
+            validation: 0.1,
+            test: 0.3,
+            seed: 0,
+        }
+    }
+}
+
+impl TaskKind {
+    /// Every kind.
+    pub const ALL: [TaskKind; 3] = [TaskKind::Links, TaskKind::Keywords, TaskKind::Content];
+
+    /// Its name in files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            TaskKind::Links => "links",
+            TaskKind::Keywords => "keywords",
+            TaskKind::Content => "content",
+        }
+    }
+}
+
+impl TaskParams {
+    /// Whether the queries are documents, each of which is no answer to itself.
+    pub fn asks_documents(&self) -> bool {
+        self.kind != TaskKind::Content
+    }
+
+    /// Refuses values that make no sense.
+    pub fn check(&self) -> Result<()> {
+        if self.words.is_some() && self.kind != TaskKind::Keywords {
+            let expected = "nothing, or kind = \"keywords\", whose queries are drawn words";
+            return Err(Error::parameter("words", self.words.unwrap_or_default(), expected));
+        }
+        if self.words == Some(0) {
+            return Err(Error::parameter("words", 0, "1 or more"));
+        }
+        if self.fields.is_empty() {
+            return Err(Error::parameter("fields", "[]", "at least one field of the documents"));
+        }
+        let shares = [("validation", self.validation), ("test", self.test)];
+        for (name, share) in shares.into_iter().chain(self.share.map(|share| ("share", share))) {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(Error::parameter(name, share, "a share between 0 and 1"));
+            }
+        }
+        if self.share == Some(0.0) {
+            return Err(Error::parameter("share", 0, "more than 0: training needs a link"));
+        }
+        let sum = self.validation + self.test;
+        if sum >= 1.0 {
+            return Err(Error::parameter("validation + test", sum, "a sum below 1"));
+        }
+        Ok(())
+    }
+
+    /// Makes the task of what `import` reads: documents and links; for `content` events and,
+    /// if there are any, documents and queries. On any error, and when `run` is stopped, nothing
+    /// stays behind at `target`.
+    pub fn run(
+        &self,
+        import: &Import,
+        target: &Path,
+        force: bool,
+        run: &Run<'_>,
+    ) -> Result<ImportReport> {
+        self.check()?;
+        self.check_source(import)?;
+        let mut writer = DatasetWriter::create(target, force)?;
+        let mut log = Log::new(import.lenient, None);
+        let mut dropped: Vec<(String, u64)> = Vec::new();
+        let tables = [
+            (Role::Queries, &import.queries),
+            (Role::Documents, &import.documents),
+            (Role::Events, &import.events),
+            (Role::Links, &import.links),
+        ];
+        for (role, table) in tables.into_iter().filter_map(|(r, t)| Some((r, t.as_ref()?))) {
+            if role == Role::Links {
+                log.queries = documents_as_queries(&log);
+            }
+            if role == Role::Events {
+                let memory = import.max_memory.unwrap_or_else(|| memory::available() / 2);
+                let rules = EventRules::default();
+                log.events = Some(EventLog::new(&writer.path(""), memory, &rules)?);
+            }
+            let table = table.clone();
+            log.read(&Reading { role, table, part: None, also_links: false }, &mut writer, run)?;
+        }
+        if log.has_parts {
+            return Err(Error::Empty {
+                what: "the source says what is training and what is not, and a task deals out the links itself".into(),
+                advice: "leave out the column split, or use `liken import` with it".into(),
+            });
+        }
+        if self.kind == TaskKind::Content {
+            dropped = take_first_clicks(&mut log, run)?;
+        }
+
+        run.step("splitting", 0, None)?;
+        let (given, cancelled) = log.take_pairs(SplitBy::Edges)?;
+        let mut edges: Vec<Edge> = given.into_iter().flat_map(|(_, edges)| edges).collect();
+        dropped.push(("pairs whose weights add up to 0".into(), cancelled as u64));
+        if self.asks_documents() {
+            let before = edges.len();
+            edges.retain(|edge| edge.query != edge.doc);
+            dropped.push(("links of a document to itself".into(), (before - edges.len()) as u64));
+            let documents = writer.documents_so_far()?;
+            self.ask_documents(&mut log, &mut edges, &documents, &mut dropped, run)?;
+        }
+        let split = Split {
+            by: match self.split {
+                TaskSplit::Links => SplitBy::Edges,
+                TaskSplit::Documents => SplitBy::Documents,
+            },
+            seed: self.seed,
+            shares: (self.validation, self.test),
+        };
+        let Dealt { mut divided, crossing, kept_back } = self.deal(edges, &log, &split)?;
+        dropped.push(("links between documents of different parts".into(), crossing));
+        dropped.push(("training links beyond the share to be kept".into(), kept_back));
+        for (why, count) in &dropped {
+            divided.drop(why, *count as usize);
+        }
+        if self.asks_documents() {
+            leave_unasked(&mut log.queries, &mut divided);
+        }
+        let warnings = checks::warnings(&divided, &log, None, split.by);
+        run.step("writing", 0, None)?;
+        let task = Some(self.clone());
+        Prepared { log, divided, split, filter: None, events: None, task, warnings }
+            .write(writer, run)
+    }
+
+    /// Refuses what a task has no use for, and misses what it needs.
+    fn check_source(&self, import: &Import) -> Result<()> {
+        let content = self.kind == TaskKind::Content;
+        let tables: [(&str, &Option<Table>, bool); 6] = [
+            ("clicks", &import.clicks, false),
+            ("judgments", &import.judgments, false),
+            ("documents", &import.documents, true),
+            ("queries", &import.queries, content),
+            ("events", &import.events, content),
+            ("links", &import.links, !content),
+        ];
+        let name = self.kind.name();
+        for (table, given, wanted) in tables {
+            if given.is_some() && !wanted {
+                let expected = format!("no {table} for the task {name}");
+                return Err(Error::parameter(table, "given", &expected));
+            }
+        }
+        let needed: &[(&str, &Option<Table>)] = if content {
+            &[("events", &import.events)]
+        } else {
+            &[("documents", &import.documents), ("links", &import.links)]
+        };
+        for (table, given) in needed {
+            if given.is_none() {
+                return Err(Error::Empty {
+                    what: format!("the task {name} needs {table}"),
+                    advice: format!("give them: --{table} FILE"),
+                });
+            }
+        }
+        let others = [
+            ("beir", import.beir.is_some()),
+            ("append", import.append.is_some()),
+            ("doc_text", import.doc_text.is_some()),
+            ("rules", import.rules != EventRules::default()),
+            ("min_clicks", import.min_clicks.is_some()),
+            ("split", import.split.is_some()),
+            ("validation", import.validation.is_some()),
+            ("test", import.test.is_some()),
+            ("seed", import.seed.is_some()),
+            ("validation_from", import.validation_from.is_some()),
+            ("test_from", import.test_from.is_some()),
+        ];
+        match others.into_iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((setting, _)) => {
+                let expected = "nothing in the data of a task, which has settings of its own";
+                Err(Error::parameter(setting, "given", expected))
+            }
+        }
+    }
+
+    /// Gives every document that links to another its text as a query.
+    fn ask_documents(
+        &self,
+        log: &mut Log,
+        edges: &mut Vec<Edge>,
+        documents: &LineTable<Document>,
+        dropped: &mut Vec<(String, u64)>,
+        run: &Run<'_>,
+    ) -> Result<()> {
+        let words = match self.kind {
+            TaskKind::Keywords => {
+                let k = self.words.unwrap_or(WORDS);
+                Some(Words::new(k, self.language, self.seed)?)
+            }
+            _ => None,
+        };
+        let mut silent = 0;
+        let mut short = 0;
+        let mut kept: Vec<Edge> = Vec::with_capacity(edges.len());
+        for (done, links) in edges.chunk_by(|a, b| a.query == b.query).enumerate() {
+            if done.is_multiple_of(1 << 12) {
+                run.step("making queries", done as u64, None)?;
+            }
+            let query = links[0].query;
+            let document = documents.get(query as usize)?;
+            let text = match &words {
+                None => words::whole(&document, &self.fields),
+                Some(words) => {
+                    let drawn = words.of(&document, &self.fields);
+                    short += u64::from(drawn.len() < words.k && !drawn.is_empty());
+                    drawn.join(" ")
+                }
+            };
+            if text.is_empty() {
+                silent += links.len() as u64;
+                continue;
+            }
+            log.queries.texts[query as usize] = text.into();
+            kept.extend_from_slice(links);
+        }
+        *edges = kept;
+        dropped.push(("links of documents without a word to ask with".into(), silent));
+        if let Some(words) = words.filter(|_| short > 0) {
+            log.notes.push(format!(
+                "{short} queries have fewer than {} words, because their documents have no more",
+                words.k
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The documents as queries without text, each under its own number.
+fn documents_as_queries(log: &Log) -> Queries {
+    let mut queries = Queries::default();
+    (queries.listed, queries.are_documents) = (true, true);
+    for number in 0..log.documents.len() as u32 {
+        push(&mut queries, log.documents.name(number), "", 0.0);
+    }
+    queries
+}
+
+fn push(queries: &mut Queries, id: &str, text: &str, clicks: f64) {
+    queries.names.add(id);
+    queries.texts.push(text.into());
+    queries.clicks.push(clicks);
+    queries.parts.push(None);
+    queries.given_clicks.push(None);
+}
+
+/// Leaves out the documents that no pair asks with, and numbers the others anew.
+fn leave_unasked(queries: &mut Queries, divided: &mut super::split::Divided) {
+    let mut asked = vec![false; queries.names.len()];
+    let held_out = divided.validation.iter().chain(&divided.test).map(|pair| pair.0);
+    for query in divided.train.iter().map(|edge| edge.query).chain(held_out) {
+        asked[query as usize] = true;
+    }
+    let mut left = Queries::default();
+    (left.listed, left.are_documents) = (true, true);
+    let mut numbers = vec![0u32; asked.len()];
+    for (number, _) in (0u32..).zip(&asked).filter(|(_, asked)| **asked) {
+        let at = number as usize;
+        numbers[at] = left.names.len() as u32;
+        push(&mut left, queries.names.name(number), &queries.texts[at], queries.clicks[at]);
+    }
+    divided.train.iter_mut().for_each(|edge| edge.query = numbers[edge.query as usize]);
+    for pairs in [&mut divided.validation, &mut divided.test] {
+        pairs.iter_mut().for_each(|pair| pair.0 = numbers[pair.0 as usize]);
+    }
+    *queries = left;
+}
+
+/// Turns the events that were read into clicks at rank 1; what was left out, and how much.
+fn take_first_clicks(log: &mut Log, run: &Run<'_>) -> Result<Vec<(String, u64)>> {
+    let Some(events) = log.events.take() else { return Ok(Vec::new()) };
+    log.has_counts = true;
+    let full = |what: &str| Error::Empty {
+        what: format!("the events name 2³² {what} or more"),
+        advice: "split the log".into(),
+    };
+    let found = events.first_clicks(run, |event, counts| {
+        // What was shown and never clicked is an answer that may be given, too.
+        let doc = match log.documents_listed {
+            true => log.documents.get(event.doc),
+            false => log.documents.add(event.doc),
+        };
+        let doc = doc.ok_or_else(|| full("documents"))?;
+        if counts {
+            let query = log.queries.known_as(event.query).ok_or_else(|| full("queries"))?;
+            log.queries.spelt(query, event.spelling, 1.0);
+            log.queries.clicks[query as usize] += 1.0;
+            log.clicks[Part::Train as usize].push(query, doc, 1.0);
+        }
+        Ok(())
+    })?;
+    log.notes.push(format!(
+        "{} pages of results, {} of them with a click; {} clicks, {} of them at rank 1",
+        found.pages,
+        found.pages - found.without_click,
+        found.first + found.below + found.unranked,
+        found.first
+    ));
+    if found.first == 0 {
+        return Err(Error::Empty {
+            what: "none of the clicks is at rank 1, and no others count".into(),
+            advice: "ranks count from 1; check the column (--columns events:rank=NAME)".into(),
+        });
+    }
+    Ok(vec![
+        ("pages of results without a click".into(), found.without_click),
+        ("clicks below rank 1".into(), found.below),
+        ("clicks without a rank".into(), found.unranked),
+        ("the same event of the same user in the same second again".into(), found.repeated),
+    ])
+}

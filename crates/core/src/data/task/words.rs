@@ -1,0 +1,81 @@
+//! The text of a document as a query: all of it, or some of its words.
+
+use std::collections::BTreeSet;
+
+use sha2::{Digest, Sha256};
+
+use super::super::dataset::Document;
+use super::super::said::{Said, visit};
+use crate::Result;
+use crate::random::Random;
+use crate::text::{Analyzer, AnalyzerParams, Language};
+
+/// A word of a bag is repeated as often as it is counted, but not more than this.
+const MOST_REPEATED: f32 = 1000.0;
+
+/// The whole text of the `fields` of `document`; a bag is written out, each word as often as it
+/// is counted, halves rounded up.
+pub(super) fn whole(document: &Document, fields: &[String]) -> String {
+    let mut text = String::new();
+    let mut push = |piece: &str| {
+        let piece = piece.trim();
+        if !piece.is_empty() {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(piece);
+        }
+    };
+    for value in fields.iter().filter_map(|name| document.fields.get(name)) {
+        visit(value, &mut |said| match said {
+            Said::Text(piece) => push(&piece),
+            Said::Counted(word, count) => {
+                let times = count.round().clamp(1.0, MOST_REPEATED) as usize;
+                (0..times).for_each(|_| push(word));
+            }
+        });
+    }
+    text
+}
+
+/// Draws words.
+pub(super) struct Words {
+    /// How many.
+    pub k: usize,
+    seed: u64,
+    analyzer: Analyzer,
+}
+
+impl Words {
+    /// Draws `k` words a document, never a stop word of `language`.
+    pub(super) fn new(k: usize, language: Language, seed: u64) -> Result<Self> {
+        // Whole words: a stem is not what people type, and would be stemmed again.
+        let params = AnalyzerParams { language, stem: false, ..AnalyzerParams::default() };
+        Ok(Words { k, seed, analyzer: Analyzer::new(&params)? })
+    }
+
+    /// Different words of the `fields` of `document`, as many as asked for, or all.
+    pub(super) fn of(&self, document: &Document, fields: &[String]) -> Vec<String> {
+        let mut found: BTreeSet<String> = BTreeSet::new();
+        let mut add = |text: &str| {
+            self.analyzer.text(text, &mut |word| {
+                found.insert(word.to_owned());
+            });
+        };
+        for value in fields.iter().filter_map(|name| document.fields.get(name)) {
+            visit(value, &mut |said| match said {
+                Said::Text(text) => add(&text),
+                Said::Counted(word, _) => add(word),
+            });
+        }
+        let mut words: Vec<String> = found.into_iter().collect();
+        let mut hash = Sha256::new();
+        hash.update(&document.id);
+        let mut stream = [0; 8];
+        stream.copy_from_slice(&hash.finalize()[..8]);
+        let mut random = Random::new(self.seed, u64::from_le_bytes(stream));
+        random.shuffle(&mut words);
+        words.truncate(self.k);
+        words
+    }
+}
