@@ -28,6 +28,10 @@ pub struct TextArgs {
     #[arg(long, value_name = "N")]
     min_df: Option<u32>,
 
+    /// Keep only the N terms that occur in the most training documents [default: all].
+    #[arg(long, value_name = "N")]
+    max_terms: Option<usize>,
+
     /// Add runs of up to N words as terms [default: 1].
     #[arg(long, value_name = "N")]
     word_ngrams: Option<usize>,
@@ -237,6 +241,9 @@ impl TextArgs {
         }
         if let Some(min_df) = self.min_df {
             preparation["min_df"] = min_df.into();
+        }
+        if let Some(most) = self.max_terms {
+            preparation["max_terms"] = most.into();
         }
         if let Some(n) = self.word_ngrams {
             preparation["analyzer"]["word_ngrams"] = n.into();

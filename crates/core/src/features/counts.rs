@@ -30,12 +30,15 @@ pub struct Preparation {
     pub fields: Vec<String>,
     /// A term must occur in this many training texts (documents and queries) to be kept.
     pub min_df: u32,
+    /// Keep only so many terms, those that occur in the most training documents; of equally
+    /// frequent ones the first in the alphabet. 0 keeps all.
+    pub max_terms: usize,
 }
 
 impl Default for Preparation {
     fn default() -> Self {
         let fields = READ_BY_DEFAULT.map(str::to_owned).to_vec();
-        Preparation { analyzer: AnalyzerParams::default(), fields, min_df: 1 }
+        Preparation { analyzer: AnalyzerParams::default(), fields, min_df: 1, max_terms: 0 }
     }
 }
 
@@ -170,6 +173,14 @@ impl Counts {
                     "check the fields and the language (`liken info` shows them), or lower min_df"
                         .into(),
             });
+        }
+        let most = preparation.max_terms;
+        if most > 0 && most < terms.len() {
+            let mut in_docs: HashMap<&str, u32> = HashMap::new();
+            count_texts(&doc_blocks, is_training_doc, &mut in_docs);
+            let frequency = |term: &str| in_docs.get(term).copied().unwrap_or(0);
+            terms.par_sort_unstable_by(|a, b| frequency(b).cmp(&frequency(a)).then(a.cmp(b)));
+            terms.truncate(most);
         }
         // Sorted, so that a term's number depends on nothing but the set of terms.
         terms.par_sort_unstable();

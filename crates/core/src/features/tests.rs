@@ -91,6 +91,26 @@ fn rare_terms_go_when_asked() {
 }
 
 #[test]
+fn the_most_frequent_terms_stay_when_asked() {
+    let dir = tempfile::tempdir().unwrap();
+    let titles = ["red apple pear", "green apple pear", "blue apple", "blue zebra zebra zebra"];
+    let docs = titles.map(|title| json!({ "title": title }));
+    // Queries do not count, nor does the held-out document, nor how often a document says it.
+    let data = dataset(&dir.path().join("d"), &docs, &["red", "red red"], 2, &[3]);
+    for (most, expected) in [
+        (1, &["appl"][..]),
+        (2, &["appl", "pear"]),
+        (4, &["appl", "blue", "green", "pear"]),
+        (99, &["appl", "blue", "green", "pear", "red"]),
+        (0, &["appl", "blue", "green", "pear", "red"]),
+    ] {
+        let preparation = Preparation { max_terms: most, ..Preparation::default() };
+        let counts = Counts::of(&data, &preparation, &Run::silent()).unwrap();
+        assert_eq!(counts.vocabulary.iter().collect::<Vec<_>>(), expected, "{most}");
+    }
+}
+
+#[test]
 fn texts_that_analyse_to_nothing_are_counted() {
     let dir = tempfile::tempdir().unwrap();
     let docs =

@@ -97,6 +97,17 @@ impl Bilinear {
         Bilinear { images: Some(images), cosine: true, ..self }
     }
 
+    /// The same model for `counts` whose last `n_new` documents training did not know.
+    pub(super) fn extended(&self, counts: &Counts, n_new: usize) -> Result<Self> {
+        let mut maps = self.maps.clone();
+        // Clicked documents are features of queries; nobody clicked the new ones.
+        if maps.l_x.n_rows() > counts.n_terms() {
+            maps.l_x = maps.l_x.with_zero_rows(n_new)?;
+        }
+        let fitted = Bilinear::new(counts, self.featurizer.features(), maps)?;
+        Ok(if self.cosine { fitted.with_cosine() } else { fitted })
+    }
+
     /// The learnt maps.
     pub fn maps(&self) -> &Maps {
         &self.maps
@@ -215,13 +226,7 @@ impl Matcher for Bilinear {
     }
 
     fn with_documents(&self, counts: &Counts, n_new: usize) -> Result<Option<Box<dyn Matcher>>> {
-        let mut maps = self.maps.clone();
-        // Clicked documents are features of queries; nobody clicked the new ones.
-        if maps.l_x.n_rows() > counts.n_terms() {
-            maps.l_x = maps.l_x.with_zero_rows(n_new)?;
-        }
-        let fitted = Bilinear::new(counts, self.featurizer.features(), maps)?;
-        Ok(Some(Box::new(if self.cosine { fitted.with_cosine() } else { fitted })))
+        Ok(Some(Box::new(self.extended(counts, n_new)?)))
     }
 
     fn nothing(&self) -> &'static str {

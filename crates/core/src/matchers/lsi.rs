@@ -2,7 +2,8 @@
 //!
 //! `lsi_dt`: the terms × documents matrix of tf-idf rows of norm one is D ≈ U·Σ·Vᵀ; a query q
 //! and a document d become Uᵀq and Uᵀd, and their cosine is the score. It learns from
-//! documents alone.
+//! documents alone. With `tfidf`, the cosine of the tf-idf rows themselves is mixed in, as in the
+//! baselines of the SSI paper (Bai et al.): α·LSI + (1 − α)·TFIDF with `tfidf` = 1 − α.
 //!
 //! `lsi_qd`: the queries × documents matrix of clicks is R ≈ U·Σ·Vᵀ; query i is row i of U,
 //! document j is row j of V, without Σ unless asked for. U = R·V·Σ⁻¹ and V = Rᵀ·U·Σ⁻¹, so these
@@ -18,14 +19,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::FitReport;
 use super::bilinear::{Bilinear, Maps};
 use super::check::check_weight;
 use super::map::Map;
 use super::method::{Fitting, Kept, Matcher, Method};
 use super::pls::PlsReport;
 use super::solver::Solver;
-use crate::features::{Counts, Features, Featurizer, Response, no_training_clicks};
+use super::{FitReport, Judge, Lexical, Line, Vsm};
+use crate::features::{Counts, Features, Featurizer, QueryTerms, Response, no_training_clicks};
+use crate::file::TensorsWriter;
 use crate::linalg::{Centring, Dense, Operator, scale_columns};
 use crate::sparse::Csr;
 use crate::{Error, Result, Run};
@@ -41,6 +43,24 @@ pub enum Similarity {
     Dot,
 }
 
+/// How much the cosine of tf-idf rows weighs beside LSI's score.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum TfidfWeight {
+    /// So much, between 0 and 1.
+    Given(f64),
+    /// As is best on validation.
+    Chosen(Chosen),
+}
+
+/// How a weight is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Chosen {
+    /// On validation, in steps of a tenth.
+    Tuned,
+}
+
 /// Parameters of LSI on documents and terms.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -49,6 +69,9 @@ pub struct LsiDt {
     pub dim: usize,
     /// How images are compared.
     pub similarity: Similarity,
+    /// Weight of the cosine of tf-idf rows beside LSI's score, which has the rest: from 0 (LSI
+    /// alone) to 1, or `tuned`, which is what is best on validation in steps of a tenth.
+    pub tfidf: TfidfWeight,
     /// Largest residual max(‖Dv − σu‖, ‖Dᵀu − σv‖)/σ₁ allowed.
     pub tolerance: f64,
     /// Most iterations of the solver.
@@ -84,6 +107,7 @@ impl Default for LsiDt {
         LsiDt {
             dim: 300,
             similarity: Similarity::Cosine,
+            tfidf: TfidfWeight::Given(0.0),
             tolerance: 1e-3,
             iterations: 50,
             oversample: None,
@@ -108,16 +132,53 @@ impl Default for LsiQd {
 
 impl Method for LsiDt {
     fn check(&self) -> Result<()> {
-        self.solver().check()
+        match self.tfidf {
+            TfidfWeight::Given(weight) if !(0.0..=1.0).contains(&weight) => {
+                Err(Error::parameter("tfidf", weight, "a weight between 0 and 1, or tuned"))
+            }
+            _ => self.solver().check(),
+        }
     }
 
     fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
-        let (maps, report) = self.fit(fitting.counts, fitting.run)?;
-        Ok((self.fitted(fitting.counts, maps)?, FitReport::Pls(report)))
+        let Fitting { counts, judge, run, .. } = fitting;
+        let (maps, report) = self.fit(counts, run)?;
+        let report = FitReport::Pls(report);
+        let lsi = self.fitted(counts, maps)?;
+        let weight = match self.tfidf {
+            TfidfWeight::Given(0.0) => return Ok((Box::new(lsi), report)),
+            TfidfWeight::Given(weight) => weight,
+            // To be chosen below.
+            TfidfWeight::Chosen(Chosen::Tuned) => 0.0,
+        };
+        let mut mixed = Mixed { lsi, tfidf: Vsm::default().fit(counts)?, weight: [weight] };
+        if self.validated() {
+            let judge = judge.ok_or_else(|| {
+                Error::parameter("tfidf", "tuned", "a weight: there is no validation data")
+            })?;
+            mixed.tune(counts, judge, run)?;
+        }
+        Ok((Box::new(mixed), report))
     }
 
     fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
-        self.fitted(counts, Maps::read(kept.tensors()?)?)
+        let tensors = kept.tensors()?;
+        let lsi = self.fitted(counts, Maps::read(tensors)?)?;
+        if self.tfidf == TfidfWeight::Given(0.0) {
+            return Ok(Box::new(lsi));
+        }
+        let weight = match tensors.array::<f64>(WEIGHT)?.1[..] {
+            [weight] if (0.0..=1.0).contains(&weight) => [weight],
+            _ => {
+                let problem = "the weight of tf-idf is no number between 0 and 1".into();
+                return Err(Error::Structure { problem });
+            }
+        };
+        Ok(Box::new(Mixed { lsi, tfidf: Vsm::default().fit(counts)?, weight }))
+    }
+
+    fn validated(&self) -> bool {
+        self.tfidf == TfidfWeight::Chosen(Chosen::Tuned)
     }
 
     fn features(&self) -> Option<Features> {
@@ -139,12 +200,12 @@ impl LsiDt {
         Solver { dim, tolerance, iterations, oversample, seed }
     }
 
-    fn fitted(&self, counts: &Counts, maps: Maps) -> Result<Box<dyn Matcher>> {
+    fn fitted(&self, counts: &Counts, maps: Maps) -> Result<Bilinear> {
         let fitted = Bilinear::new(counts, &self.features(), maps)?;
-        Ok(Box::new(match self.similarity {
+        Ok(match self.similarity {
             Similarity::Cosine => fitted.with_cosine(),
             Similarity::Dot => fitted,
-        }))
+        })
     }
 
     /// Words alone, on both sides.
@@ -167,6 +228,83 @@ impl LsiDt {
         let svd = self.solver().solve(&operator, run)?;
         let report = PlsReport::of(&svd, &operator);
         Ok((Maps { l_x: svd.u.clone().into(), l_y: svd.u.into() }, report))
+    }
+}
+
+/// The name under which the weight of tf-idf is kept.
+const WEIGHT: &str = "tfidf";
+
+/// LSI and the cosine of tf-idf rows, both as they are: (1 − weight)·LSI + weight·TFIDF.
+struct Mixed {
+    lsi: Bilinear,
+    tfidf: Lexical,
+    /// One number, as an array to be kept.
+    weight: [f64; 1],
+}
+
+impl Mixed {
+    /// Sets the weight that `judge` likes best; the smallest of equally good ones.
+    fn tune(&mut self, counts: &Counts, judge: &Judge<'_>, run: &Run<'_>) -> Result<()> {
+        let mut best = f64::NEG_INFINITY;
+        let mut chosen = 0.0;
+        for step in 0..=10u32 {
+            run.step("weight of tf-idf", step.into(), Some(10))?;
+            self.weight = [f64::from(step) / 10.0];
+            let value =
+                judge(&|query, docs| self.scores(counts, &counts.query(query as usize), docs));
+            if value > best {
+                (best, chosen) = (value, self.weight[0]);
+            }
+        }
+        self.weight = [chosen];
+        Ok(())
+    }
+
+    fn mix(&self, lsi: &mut [f32], tfidf: &[f32]) {
+        let [weight] = self.weight;
+        for (score, &cosine) in lsi.iter_mut().zip(tfidf) {
+            *score = ((1.0 - weight) * f64::from(*score) + weight * f64::from(cosine)) as f32;
+        }
+    }
+}
+
+impl Matcher for Mixed {
+    fn score_all(&self, counts: &Counts, query: &QueryTerms, out: &mut [f32]) {
+        self.lsi.score_all(counts, query, out);
+        self.mix(out, &self.tfidf.scores(counts, query, None));
+    }
+
+    fn score_some(&self, counts: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]) {
+        self.lsi.score_some(counts, query, docs, out);
+        self.mix(out, &self.tfidf.scores(counts, query, Some(docs)));
+    }
+
+    fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line> {
+        let [weight] = self.weight;
+        let scaled = |lines: Vec<Line>, by: f64| {
+            lines.into_iter().map(move |line| Line { value: by * line.value, ..line })
+        };
+        let lsi = scaled(self.lsi.lines(counts, query, doc), 1.0 - weight);
+        lsi.chain(scaled(self.tfidf.lines(counts, query, doc), weight)).collect()
+    }
+
+    fn keep<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
+        self.lsi.keep(tensors);
+        tensors.array(WEIGHT, &[1], &self.weight);
+    }
+
+    fn with_documents(&self, counts: &Counts, n_new: usize) -> Result<Option<Box<dyn Matcher>>> {
+        let lsi = self.lsi.extended(counts, n_new)?;
+        let tfidf = Vsm::default().fit(counts)?;
+        Ok(Some(Box::new(Mixed { lsi, tfidf, weight: self.weight })))
+    }
+
+    fn nothing(&self) -> &'static str {
+        self.lsi.nothing()
+    }
+
+    fn zero_is_none(&self) -> bool {
+        false
     }
 }
 

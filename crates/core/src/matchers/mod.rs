@@ -57,7 +57,7 @@ pub use init::{Begun, Known};
 pub use knn::Knn;
 pub use lexical::Lexical;
 pub use lm::{Lm, Smoothing};
-pub use lsi::{LsiDt, LsiQd, Similarity};
+pub use lsi::{Chosen, LsiDt, LsiQd, Similarity, TfidfWeight};
 pub use map::Map;
 pub use method::{Fitting, Judge, Kept, Matcher, Method, Score};
 pub use mix::{Fusion, Mixture, reciprocal_ranks, standardise, weight_grid};

@@ -124,10 +124,13 @@ methods! {
 }
 
 /// Further names: methods with a parameter set.
-const PRESETS: [Named; 2] = [
+const PRESETS: [Named; 3] = [
     ("lm-dirichlet", "query likelihood with Dirichlet smoothing", || Params::Lm(Lm::default())),
     ("lm-jm", "query likelihood with Jelinek–Mercer smoothing", || {
         Params::Lm(Lm { smoothing: Smoothing::Jm, ..Lm::default() })
+    }),
+    ("lsi", "latent semantic indexing of documents and terms, as lsi_dt", || {
+        Params::LsiDt(LsiDt::default())
     }),
 ];
 

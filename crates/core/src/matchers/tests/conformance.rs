@@ -6,7 +6,7 @@ use crate::features::QueryTerms;
 
 /// Methods that learn nothing from clicks.
 pub(super) const DOCUMENTS_ALONE: &[&str] =
-    &["bm25", "vsm", "lm", "lm-dirichlet", "lm-jm", "lsi_dt", "expansion", "rm3"];
+    &["bm25", "vsm", "lm", "lm-dirichlet", "lm-jm", "lsi_dt", "lsi", "expansion", "rm3"];
 /// Methods that know queries by their clicks, not by their words.
 const KNOWN_QUERIES_ALONE: &[&str] = &["lsi_qd", "walk"];
 /// Methods whose random numbers go to documents in their order.

@@ -59,6 +59,76 @@ fn documents_and_terms_agree_with_a_dense_svd() {
     }
 }
 
+/// Queries that share words with documents.
+fn worded(path: &Path) -> Dataset {
+    let docs = [
+        ("sun-1", "distance earth sun"),
+        ("sun-2", "earth sun separation kilometres"),
+        ("car-1", "automobile insurance policy"),
+        ("car-2", "motor vehicle policy quote"),
+        ("mix", "insurance policy distance vehicle earth"),
+    ];
+    dataset(path, &docs, &["distance earth policy", "sun vehicle"], &[(0, 4, 1.0), (1, 3, 1.0)])
+}
+
+#[test]
+fn the_cosine_of_tfidf_is_mixed_in_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let counts = counts(&worded(&dir.path().join("d")));
+    let lsi = fitted(&counts, &set("lsi_dt", &[("dim", "2")]));
+    let tfidf = fitted(&counts, &set("vsm", &[]));
+    let query = counts.query(0);
+    let (a, b) = (lsi.scores(&counts, &query, None), tfidf.scores(&counts, &query, None));
+    let expected = |weight: f32| -> Vec<f32> {
+        a.iter().zip(&b).map(|(a, b)| (1.0 - weight) * a + weight * b).collect()
+    };
+    let apart = |found: &[f32], expected: &[f32]| -> f32 {
+        found.iter().zip(expected).map(|(found, expected)| (found - expected).abs()).sum()
+    };
+    assert!(apart(&a, &b) > 0.1, "{a:?} {b:?}");
+    for weight in ["0", "0.3", "1"] {
+        let mixed = fitted(&counts, &set("lsi_dt", &[("dim", "2"), ("tfidf", weight)]));
+        let found = mixed.scores(&counts, &query, None);
+        assert!(apart(&found, &expected(weight.parse().unwrap())) < 1e-5, "{weight}");
+        assert_eq!(mixed.scores(&counts, &query, Some(&[4, 0])), [found[4], found[0]]);
+        let sum: f64 = mixed.lines(&counts, &query, 4).iter().map(|line| line.value).sum();
+        assert!((sum - f64::from(found[4])).abs() < 1e-5, "{weight}");
+    }
+
+    // A judge that likes 0.7 best.
+    let judge = |score: &Score<'_>| -f64::from(apart(&score(0, None), &expected(0.7)));
+    let tuned = set("lsi_dt", &[("dim", "2"), ("tfidf", "tuned")]);
+    assert!(tuned.validated() && !set("lsi_dt", &[("tfidf", "0.5")]).validated());
+    let (mixed, _) = tuned.fit(&counts, Some(&judge), &Run::silent()).unwrap();
+    assert!(apart(&mixed.scores(&counts, &query, None), &expected(0.7)) < 1e-5);
+    let Err(error) = tuned.fit(&counts, None, &Run::silent()) else { panic!("tuned by nothing") };
+    assert!(error.to_string().contains("there is no validation data"), "{error}");
+    let wrong = set("lsi_dt", &[("tfidf", "1.5")]).check().unwrap_err().to_string();
+    assert!(wrong.contains("tfidf = 1.5"), "{wrong}");
+}
+
+#[test]
+fn the_weight_of_tfidf_is_kept_with_the_model() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = worded(&dir.path().join("d"));
+    let mixture = Mixture::parse("lsi").unwrap();
+    for weight in ["0.4", "tuned"] {
+        let params = [set("lsi", &[("dim", "2"), ("tfidf", weight)])];
+        let prepared = Preparation::default();
+        let trained =
+            crate::training::train(&data, &prepared, &mixture, &params, &Run::silent()).unwrap();
+        let path = dir.path().join(weight);
+        trained.save(&path, false, std::time::Duration::ZERO).unwrap();
+        let loaded = Model::open(&path).unwrap();
+        for text in ["distance vehicle", "insurance sun"] {
+            let before = trained.model.scores(&trained.model.read_query(text).unwrap());
+            let after = loaded.scores(&loaded.read_query(text).unwrap());
+            assert!(before.iter().any(|&score| score != 0.0));
+            assert_eq!(before, after, "{weight}");
+        }
+    }
+}
+
 #[test]
 fn documents_alone_are_enough_and_held_out_ones_change_nothing() {
     let dir = tempfile::tempdir().unwrap();
