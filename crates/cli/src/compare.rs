@@ -21,6 +21,8 @@ Examples:
   liken compare DATASET --models all,pls+bm25,ridge+bm25     every method, and two mixes
   liken compare DATASET --models bm25,vsm,lm,pls,rmls,pls+bm25 --measures nDCG@10,AP
   liken compare DATASET --models bm25,rmls,rmls+bm25 --set rmls.dim=100 --format latex
+  liken compare DATASET --models vsm,ssi --measures RankLossAll,AP,P@10 --standard-errors \
+    --candidates sampled:10000:1000      1000 queries, each against 10000 others
   liken compare DATASET --preset letor --measures nDCG@5,AP --relevant-from 2
   liken compare DATASET --models bm25,0.7*pls+0.3*bm25 --baseline bm25 --format json";
 
@@ -40,7 +42,8 @@ pub struct CompareArgs {
     #[arg(long, value_name = "M,M", value_delimiter = ',')]
     models: Option<Vec<String>>,
 
-    /// Measures: nDCG@k, AP, P@k, R@k, RR, ERR@k, Rprec, Success@k, Judged@k, RankLoss.
+    /// Measures: nDCG@k, AP, P@k, R@k, RR, ERR@k, Rprec, Success@k, Judged@k, RankLoss (of judged
+    /// pairs), RankLossAll (of a relevant and any other document).
     #[arg(
         long,
         value_name = "M,M",
@@ -61,9 +64,14 @@ pub struct CompareArgs {
     #[arg(long, value_name = "PART", default_value = "test", value_parser = ["test", "validation"])]
     on: String,
 
-    /// Documents to rank: all, judged, or auto (judged if the judgments hold bad documents too).
-    #[arg(long, value_name = "WHICH", default_value = "auto", value_parser = ["auto", "all", "judged"])]
-    candidates: String,
+    /// Documents to rank: all, judged, auto (judged if the judgments hold bad documents too), or
+    /// sampled:N (the judged and N others), sampled:N:Q (for Q of the queries).
+    #[arg(long, value_name = "WHICH", default_value = "auto")]
+    candidates: Candidates,
+
+    /// Print standard errors of the means in the place of intervals.
+    #[arg(long)]
+    standard_errors: bool,
 
     #[command(flatten)]
     variant: VariantArgs,
@@ -111,7 +119,7 @@ pub fn run(args: &CompareArgs, console: &Console) -> anyhow::Result<()> {
         tune_on: args.tune_on,
         baseline,
         on: named(&args.on)?,
-        candidates: named(&args.candidates)?,
+        candidates: args.candidates,
         variant: args.variant.variant()?,
         seed: args.params.seed().unwrap_or(1),
     };
@@ -122,7 +130,7 @@ pub fn run(args: &CompareArgs, console: &Console) -> anyhow::Result<()> {
     })?;
     warn_about(&comparison, &fits, console);
     let mut out = console.out();
-    write(&mut out, &comparison, args.format)?;
+    write_all(&mut out, &comparison, args.standard_errors, args.format)?;
     Ok(out.flush()?)
 }
 
@@ -189,10 +197,20 @@ pub fn warn_about(comparison: &Comparison, fits: &[(String, FitReport)], console
     }
 }
 
-/// Writes a comparison in any format.
+/// Writes a comparison in any format, with intervals.
 pub fn write(
     out: &mut impl Write,
     comparison: &Comparison,
+    format: TableFormat,
+) -> anyhow::Result<()> {
+    write_all(out, comparison, false, format)
+}
+
+/// The same, with standard errors in the place of intervals if asked for.
+fn write_all(
+    out: &mut impl Write,
+    comparison: &Comparison,
+    standard_errors: bool,
     format: TableFormat,
 ) -> anyhow::Result<()> {
     if format == TableFormat::Json {
@@ -203,21 +221,25 @@ pub fn write(
         HeldOut::Test => "test",
     };
     let ranked = match comparison.candidates {
-        Candidates::Judged => "the judged documents are ranked",
-        Candidates::All | Candidates::Auto => "all documents are ranked",
+        Candidates::Judged => "the judged documents are ranked".into(),
+        Candidates::All | Candidates::Auto => "all documents are ranked".into(),
+        Candidates::Sampled { docs, .. } => {
+            format!("the judged documents and {docs} drawn at random are ranked")
+        }
     };
     let about = format!(
         "{}, {ranked}; {} without a relevant document",
         counted(comparison.queries, &format!("{on} query"), &format!("{on} queries")),
         comparison.empty_queries
     );
-    for text in [about, comparison.variant.to_string(), table(comparison).legend()] {
+    let table = Table { standard_errors, ..table(comparison) };
+    for text in [about, comparison.variant.to_string(), table.legend()] {
         remark(out, format, &text)?;
     }
     writeln!(out)?;
-    write_means(out, comparison, format)?;
+    table.write_means(out, format)?;
     write_weights(out, comparison, format)?;
-    table(comparison).write_tests(out, format)?;
+    table.write_tests(out, format)?;
     write_bins(out, comparison, format)
 }
 
@@ -235,6 +257,7 @@ fn table(comparison: &Comparison) -> Table<'_> {
         kind: "model",
         measures: comparison.measures.iter().map(ToString::to_string).collect(),
         baseline: &comparison.baseline,
+        standard_errors: false,
         rows: comparison.rows.iter().map(|row| (row.name.as_str(), &row.cells[..])).collect(),
     }
 }

@@ -329,6 +329,7 @@ fn write_table(
         kind: "run",
         measures: comparison.measures.clone(),
         baseline: &comparison.baseline,
+        standard_errors: false,
         rows: comparison.rows.iter().map(|row| (row.name.as_str(), &row.cells[..])).collect(),
     };
     let judged: Vec<String> = comparison

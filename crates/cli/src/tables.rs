@@ -17,6 +17,8 @@ pub struct Table<'a> {
     pub measures: Vec<String>,
     /// The row that others are tested against.
     pub baseline: &'a str,
+    /// Whether means have their standard errors beside them, not their intervals.
+    pub standard_errors: bool,
     /// Names and cells.
     pub rows: Vec<(&'a str, &'a [Cell])>,
 }
@@ -24,7 +26,10 @@ pub struct Table<'a> {
 impl Table<'_> {
     /// What the numbers and stars of the means mean.
     pub fn legend(&self) -> String {
-        let mut legend = "mean with 95 % bootstrap interval".to_owned();
+        let mut legend = match self.standard_errors {
+            true => "mean ± its standard error over the queries".to_owned(),
+            false => "mean with 95 % bootstrap interval".to_owned(),
+        };
         if self.rows.len() > 1 {
             legend += &format!(
                 "; paired t-test against {}, Holm-corrected: * p < 0.05, ** p < 0.01",
@@ -45,6 +50,11 @@ impl Table<'_> {
                     Some(against) if against.t_holm < 0.05 => "*",
                     _ => "",
                 };
+                if let Some(mean) = cell.mean.filter(|_| self.standard_errors) {
+                    let error = cell.standard_error;
+                    let error = error.map_or(NOTHING.to_owned(), |error| format!("{error:.4}"));
+                    return format!("{mean:.4}{stars:<2} ± {error}");
+                }
                 match (cell.mean, cell.interval) {
                     (Some(mean), Some(of)) => {
                         format!("{mean:.4}{stars:<2} [{:.3}, {:.3}]", of.low, of.high)

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::significance::{
     BOOTSTRAP_ROUNDS, Interval, RANDOMISATION_ROUNDS, benjamini_hochberg, bootstrap_mean,
     bootstrap_test, differences, effect_size, holm, mean, paired_t, randomisation, sign,
-    wins_ties_losses,
+    standard_error, wins_ties_losses,
 };
 
 /// One measure of one system.
@@ -14,6 +14,10 @@ use super::significance::{
 pub struct Cell {
     /// The mean over the queries; nothing where no query has a value.
     pub mean: Option<f64>,
+    /// Its standard error: the standard deviation over the queries by the root of their number;
+    /// nothing where there are fewer than two.
+    #[serde(default)]
+    pub standard_error: Option<f64>,
     /// Its 95 % interval, by bootstrap over the queries.
     pub interval: Option<Interval>,
     /// Against the baseline; nothing for the baseline itself, and where there is no mean.
@@ -56,6 +60,7 @@ pub fn cells(values: &[Vec<Vec<f64>>], baseline: usize, seed: u64) -> Vec<Vec<Ce
                 let interval = || bootstrap_mean(values, BOOTSTRAP_ROUNDS, 0.95, seed);
                 Cell {
                     mean: is_sound(values).then(|| mean(values)),
+                    standard_error: is_sound(values).then(|| standard_error(values)).flatten(),
                     interval: is_sound(values).then(interval),
                     against: None,
                 }
@@ -106,6 +111,10 @@ mod tests {
             vec![good.iter().map(|value| value + 0.5).collect(), vec![]],
         ];
         let found = cells(&values, 0, 1);
+        assert!(found[1][0].standard_error.is_none() && found[0][1].standard_error.is_none());
+        let error = found[0][0].standard_error.unwrap();
+        // Squares around 0.4: 0.09, 0.04, 0.25, 0, over 3, over 4.
+        assert!((error - (0.38f64 / 12.0).sqrt()).abs() < 1e-12);
         assert!(found[1][0].mean.is_none() && found[1][0].against.is_none());
         // As if the one that is not a number did not take part.
         let alone = cells(&[values[0].clone(), values[2].clone()], 0, 1);

@@ -321,6 +321,7 @@ fn measure_all(
             run.check()?;
             let query = counts.query(task.queries()[place] as usize);
             let docs = task.docs(place);
+            let docs = docs.as_deref();
             // Mixes are standardised over all documents, so that a score does not depend on
             // which candidates happen to be asked for; single models need the candidates only.
             let mut plain: Vec<Vec<f32>> = vec![Vec::new(); contenders.len()];

@@ -13,6 +13,7 @@
 //! Success@k 1 if one of the first k is relevant, else 0
 //! RR@k      1 / rank of the first relevant one, 0 if there is none in the first k
 //! RankLoss  (pairs the wrong way + ½ pairs tied) / pairs of judged documents of unlike grade
+//! RankLossAll (pairs the wrong way + ½ pairs tied) / pairs of a relevant and another candidate
 //! Judged@k  (judged in the first k, grades from 0 on) / documents there, at most k
 //! ```
 //! These are trec_eval's definitions (its nDCG has linear gain) and gdeval's ERR, so a document
@@ -31,7 +32,7 @@ use crate::sparse::Row;
 
 /// What is measured; `k` is the number of documents looked at from the top, at least 1, and
 /// all where it is `None`. As text: `nDCG@10`, `AP`, `P@5`, `R@100`, `RR@10`, `ERR@20`,
-/// `Rprec`, `Success@5`, `Judged@10`, `RankLoss`.
+/// `Rprec`, `Success@5`, `Judged@10`, `RankLoss`, `RankLossAll`.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -83,6 +84,10 @@ pub enum Measure {
     },
     /// The share of pairs of judged documents that are ranked the wrong way.
     RankLoss,
+    /// The share of pairs of a relevant document and any other that is ranked, judged or not,
+    /// that are ranked the wrong way: what sampled triples of a query, a relevant and another
+    /// document estimate, without the sampling.
+    RankLossAll,
 }
 
 impl Measure {
@@ -142,12 +147,13 @@ impl Measure {
                 Some(judged as f64 / cut.len().max(1) as f64)
             }
             Measure::RankLoss => rank_loss(hits, judged),
+            Measure::RankLossAll => rank_loss_all(hits, judged, variant.relevant_from),
         }
     }
 
-    /// Whether more is better: all but rank loss.
+    /// Whether more is better: all but the rank losses.
     pub fn higher_is_better(&self) -> bool {
-        !matches!(self, Measure::RankLoss)
+        !matches!(self, Measure::RankLoss | Measure::RankLossAll)
     }
 
     /// How many documents from the top it looks at; `None` for all.
@@ -158,7 +164,7 @@ impl Measure {
             | Measure::R { k }
             | Measure::Success { k }
             | Measure::Judged { k } => Some(k),
-            Measure::Rprec | Measure::RankLoss => None,
+            Measure::Rprec | Measure::RankLoss | Measure::RankLossAll => None,
         }
     }
 }
@@ -262,6 +268,28 @@ fn rank_loss(hits: &[Hit], judged: Row<'_>) -> Option<f64> {
     }
     wrong_halves += 2 * unlike_pairs(&above, &absent) + unlike_pairs(&absent, &absent);
     Some(wrong_halves as f64 / (2 * pairs) as f64)
+}
+
+/// Relevant documents absent from `hits` are below all that are there; `None` where there is no
+/// relevant document, or nothing else is ranked.
+fn rank_loss_all(hits: &[Hit], judged: Row<'_>, relevant_from: f32) -> Option<f64> {
+    let n_relevant = judged.values.iter().filter(|&&grade| grade >= relevant_from).count() as u64;
+    let relevant_in = |group: &[Hit]| {
+        graded(group, judged).filter(|&(_, grade)| grade >= relevant_from).count() as u64
+    };
+    let mut found = 0;
+    let mut others_above = 0;
+    let mut wrong_halves = 0;
+    for group in hits.chunk_by(|a, b| a.score == b.score) {
+        let relevant = relevant_in(group);
+        let others = group.len() as u64 - relevant;
+        wrong_halves += relevant * (2 * others_above + others);
+        found += relevant;
+        others_above += others;
+    }
+    wrong_halves += 2 * (n_relevant - found) * others_above;
+    let pairs = n_relevant * others_above;
+    (pairs > 0).then(|| wrong_halves as f64 / (2 * pairs) as f64)
 }
 
 /// The number of pairs of one document of `worse` and one of higher grade of `better`, both

@@ -7,7 +7,7 @@ use super::Measure;
 use crate::{Error, Result};
 
 const KNOWN: &str = "there are nDCG, nDCG@k, AP (or MAP), AP@k, P@k, R@k, RR (or MRR), RR@k, ERR, \
-                     ERR@k, Rprec, Success@k, Judged@k and RankLoss; trec_eval's names \
+                     ERR@k, Rprec, Success@k, Judged@k, RankLoss and RankLossAll; trec_eval's names \
                      (ndcg_cut.10, map, P.5, recall.100, recip_rank, success.5) work too";
 
 impl FromStr for Measure {
@@ -41,14 +41,15 @@ impl FromStr for Measure {
                 ));
             }
             "rprec" | "r-prec" => Measure::Rprec,
-            "rankloss" | "rank_loss" if k.is_some() => {
+            "rankloss" | "rank_loss" | "ranklossall" | "rank_loss_all" if k.is_some() => {
                 return Err(Error::parameter(
                     "measure",
                     name,
-                    "RankLoss without a cut: it looks at all pairs of judged documents",
+                    "the rank loss without a cut: it looks at all pairs of documents",
                 ));
             }
             "rankloss" | "rank_loss" => Measure::RankLoss,
+            "ranklossall" | "rank_loss_all" => Measure::RankLossAll,
             _ => return Err(unknown()),
         })
     }
@@ -85,6 +86,7 @@ impl fmt::Display for Measure {
             Measure::Success { .. } => "Success",
             Measure::Judged { .. } => "Judged",
             Measure::RankLoss => "RankLoss",
+            Measure::RankLossAll => "RankLossAll",
         };
         match self.depth() {
             // `pad` so that a table can ask for a width.
@@ -148,6 +150,7 @@ mod tests {
             ("judged@10", "Judged@10"),
             ("rank_loss", "RankLoss"),
             (" RankLoss ", "RankLoss"),
+            ("rank_loss_all", "RankLossAll"),
         ] {
             let measure: Measure = given.parse().unwrap();
             assert_eq!(measure.to_string(), canonical);

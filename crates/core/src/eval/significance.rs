@@ -118,6 +118,14 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |sum, value| sum + value) / values.len().max(1) as f64
 }
 
+/// The standard error of the mean, √(Σ(v − mean)² / (n − 1) / n); nothing of fewer than two.
+pub fn standard_error(values: &[f64]) -> Option<f64> {
+    let n = values.len() as f64;
+    let centre = mean(values);
+    let squares: f64 = values.iter().map(|v| (v - centre) * (v - centre)).sum();
+    (values.len() > 1).then(|| (squares / (n - 1.0) / n).sqrt())
+}
+
 /// Cohen's d_z, the mean difference in units of the differences' standard deviation; about
 /// 0.2 is called small, 0.5 medium, 0.8 large. 0 if all are zero; not defined with fewer than
 /// two differences, or where all are the same and not zero.

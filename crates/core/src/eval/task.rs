@@ -1,6 +1,9 @@
 //! A ranking task: which queries are judged, which documents are ranked for each, and what
 //! their grades are.
 
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{Ideal, Measure, Variant};
 use crate::data::{Dataset, SplitBy};
 use crate::matchers::Score;
+use crate::random::Random;
 use crate::ranking::{Hit, top_k};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
@@ -16,9 +20,14 @@ use crate::{Error, Result};
 /// cost more than the sweep.
 const JUDGED_QUERIES: usize = 1000;
 
-/// Which documents are ranked for a query.
+/// Seed of the documents and queries that are drawn, so that every model gets the same.
+const SEED: u64 = 1;
+
+/// Which documents are ranked for a query. As text: `auto`, `all`, `judged`, `sampled:10000`,
+/// `sampled:10000:1000`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
 pub enum Candidates {
     /// The judged documents if half of the queries or more have some judged bad, else all.
     #[default]
@@ -27,6 +36,62 @@ pub enum Candidates {
     All,
     /// The judged documents of the query alone, as in the RMLS papers.
     Judged,
+    /// The judged documents of the query, and others that are drawn: cheaper than all.
+    Sampled {
+        /// How many others, at most.
+        docs: usize,
+        /// How many of the queries, if not all: these are drawn, too.
+        queries: Option<usize>,
+    },
+}
+
+impl std::fmt::Display for Candidates {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Candidates::Auto => f.write_str("auto"),
+            Candidates::All => f.write_str("all"),
+            Candidates::Judged => f.write_str("judged"),
+            Candidates::Sampled { docs, queries: None } => write!(f, "sampled:{docs}"),
+            Candidates::Sampled { docs, queries: Some(n) } => write!(f, "sampled:{docs}:{n}"),
+        }
+    }
+}
+
+impl std::str::FromStr for Candidates {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let expected = "auto, all, judged, sampled:DOCUMENTS or sampled:DOCUMENTS:QUERIES";
+        let wrong = || Error::parameter("candidates", text, expected);
+        let number = |text: &str| text.parse().ok().filter(|&n: &usize| n > 0).ok_or_else(wrong);
+        match text {
+            "auto" => Ok(Candidates::Auto),
+            "all" => Ok(Candidates::All),
+            "judged" => Ok(Candidates::Judged),
+            _ => {
+                let numbers = text.strip_prefix("sampled:").ok_or_else(wrong)?;
+                let (docs, queries) = match numbers.split_once(':') {
+                    None => (numbers, None),
+                    Some((docs, queries)) => (docs, Some(number(queries)?)),
+                };
+                Ok(Candidates::Sampled { docs: number(docs)?, queries })
+            }
+        }
+    }
+}
+
+impl TryFrom<String> for Candidates {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<Candidates> for String {
+    fn from(candidates: Candidates) -> String {
+        candidates.to_string()
+    }
 }
 
 impl Candidates {
@@ -82,6 +147,8 @@ pub fn check_choice(
 pub struct Task<'a> {
     judged: &'a Csr,
     excluded: Option<&'a Csr>,
+    /// By place of the query, the document that it is itself; empty where queries are none.
+    own: Vec<Option<u32>>,
     candidates: Candidates,
     queries: Vec<u32>,
     tie_rank: Vec<u32>,
@@ -103,14 +170,22 @@ impl<'a> Task<'a> {
         };
         // Where pairs were dealt out, a query's training documents are no longer a question.
         let excluded = (dataset.about().split.by == SplitBy::Edges).then_some(&dataset.clicks);
-        let queries =
+        let mut queries: Vec<u32> =
             (0..judged.n_rows() as u32).filter(|&i| !judged.row(i as usize).is_empty()).collect();
         let candidates = candidates.resolve(judged);
+        if let Candidates::Sampled { queries: Some(most), .. } = candidates
+            && most < queries.len()
+        {
+            Random::new(SEED, u64::MAX).shuffle(&mut queries);
+            queries.truncate(most);
+            queries.sort_unstable();
+        }
+        let own = own_documents(dataset, &queries, doc_ids);
         let tie_rank = variant.ties.rank(doc_ids);
         // Every judged document is a candidate, so both ideals are the same; this one can be had
         // from the best documents alone.
         let variant = Variant { ideal: Ideal::Judgments, ..variant };
-        Task { judged, excluded, candidates, queries, tie_rank, variant }
+        Task { judged, excluded, own, candidates, queries, tie_rank, variant }
     }
 
     /// The judged queries.
@@ -124,10 +199,43 @@ impl<'a> Task<'a> {
     }
 
     /// The documents to be ranked for the query at `place`; `None` means all.
-    pub fn docs(&self, place: usize) -> Option<&'a [u32]> {
+    pub fn docs(&self, place: usize) -> Option<Cow<'_, [u32]>> {
         match self.candidates {
-            Candidates::Judged => Some(self.judged.row(self.queries[place] as usize).indices),
+            Candidates::Judged => Some(Cow::Borrowed(self.grades(place).indices)),
+            Candidates::Sampled { docs, .. } => Some(Cow::Owned(self.sampled(place, docs))),
             Candidates::All | Candidates::Auto => None,
+        }
+    }
+
+    /// The judged documents of the query at `place` and `n` others, sorted.
+    fn sampled(&self, place: usize, n: usize) -> Vec<u32> {
+        let judged = self.grades(place).indices;
+        let mut banned = self.excluded(place).into_owned();
+        banned.extend_from_slice(judged);
+        banned.sort_unstable();
+        banned.dedup();
+        let mut random = Random::new(SEED, u64::from(self.queries[place]));
+        let mut docs = judged.to_vec();
+        docs.extend(draw(n, self.tie_rank.len(), &banned, &mut random));
+        docs.sort_unstable();
+        docs
+    }
+
+    /// The documents that are not ranked for the query at `place`, sorted: what training has
+    /// linked it to, where links were dealt out, and the document that it is itself.
+    fn excluded(&self, place: usize) -> Cow<'_, [u32]> {
+        let query = self.queries[place] as usize;
+        let known = self.excluded.map_or(&[][..], |clicks| clicks.row(query).indices);
+        match self.own.get(place).copied().flatten() {
+            None => Cow::Borrowed(known),
+            Some(own) => {
+                let mut all = known.to_vec();
+                let at = all.partition_point(|&doc| doc < own);
+                if all.get(at) != Some(&own) {
+                    all.insert(at, own);
+                }
+                Cow::Owned(all)
+            }
         }
     }
 
@@ -138,16 +246,12 @@ impl<'a> Task<'a> {
 
     /// Ranks the candidates of the query at `place` by their `scores` and measures the ranking.
     pub fn measure(&self, measures: &[Measure], place: usize, scores: &[f32]) -> Vec<Option<f64>> {
-        let query = self.queries[place] as usize;
         let depth =
             measures.iter().map(|m| m.depth()).max_by_key(|depth| depth.unwrap_or(usize::MAX));
         let all_needed = measures.iter().any(|m| m.depth().is_none());
         let k = if all_needed { usize::MAX } else { depth.flatten().unwrap_or(usize::MAX) };
         let hits = match self.docs(place) {
-            None => {
-                let excluded = self.excluded.map_or(&[][..], |clicks| clicks.row(query).indices);
-                top_k(scores, k, &self.tie_rank, excluded)
-            }
+            None => top_k(scores, k, &self.tie_rank, &self.excluded(place)),
             Some(docs) => {
                 let ties: Vec<u32> = docs.iter().map(|&doc| self.tie_rank[doc as usize]).collect();
                 let hits = top_k(scores, k, &ties, &[]);
@@ -162,7 +266,7 @@ impl<'a> Task<'a> {
     pub(crate) fn judged_scores(&self) -> u64 {
         let step = self.queries.len().div_ceil(JUDGED_QUERIES).max(1);
         let places = (0..self.queries.len()).step_by(step);
-        places.map(|at| self.docs(at).map_or(self.tie_rank.len(), <[u32]>::len) as u64).sum()
+        places.map(|at| self.docs(at).map_or(self.tie_rank.len(), |docs| docs.len()) as u64).sum()
     }
 
     /// A judge of scores: their mean `measure`, over some of the queries if there are very many.
@@ -174,7 +278,7 @@ impl<'a> Task<'a> {
             let values: Vec<Option<f64>> = places
                 .par_iter()
                 .map(|&place| {
-                    let scores = score(self.queries[place], self.docs(place));
+                    let scores = score(self.queries[place], self.docs(place).as_deref());
                     self.measure(&[measure], place, &scores)[0]
                 })
                 .collect();
@@ -184,9 +288,79 @@ impl<'a> Task<'a> {
     }
 }
 
+/// By place of the query, the document whose text it is, where the dataset was made of such.
+fn own_documents(dataset: &Dataset, queries: &[u32], doc_ids: &[String]) -> Vec<Option<u32>> {
+    if !dataset.about().task.as_ref().is_some_and(|task| task.asks_documents()) {
+        return Vec::new();
+    }
+    let numbers: HashMap<&str, u32> = doc_ids.iter().map(String::as_str).zip(0..).collect();
+    let own = |&query: &u32| {
+        let id = dataset.queries.get(query as usize).ok()?.id;
+        numbers.get(id.as_str()).copied()
+    };
+    queries.par_iter().map(own).collect()
+}
+
+/// `n` different numbers below `all`, or as many as there are, none of them in `banned`, which
+/// is sorted; in ascending order (Floyd's sampling).
+fn draw(n: usize, all: usize, banned: &[u32], random: &mut Random) -> Vec<u32> {
+    let left = all - banned.len();
+    let n = n.min(left);
+    let mut taken: HashSet<usize> = HashSet::with_capacity(n);
+    for last in left - n..left {
+        let drawn = random.below(last as u64 + 1) as usize;
+        if !taken.insert(drawn) {
+            taken.insert(last);
+        }
+    }
+    let mut drawn: Vec<usize> = taken.into_iter().collect();
+    drawn.sort_unstable();
+    // The i-th number that is not banned is i plus the banned ones before it.
+    let mut before = 0;
+    let placed = drawn.into_iter().map(|i| {
+        while banned.get(before).is_some_and(|&b| (b as usize) <= i + before) {
+            before += 1;
+        }
+        (i + before) as u32
+    });
+    placed.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn candidates_are_text_in_files() {
+        for text in ["auto", "all", "judged", "sampled:10000", "sampled:10000:1000"] {
+            let candidates: Candidates = text.parse().unwrap();
+            assert_eq!(candidates.to_string(), text);
+            let json = serde_json::to_string(&candidates).unwrap();
+            assert_eq!(serde_json::from_str::<Candidates>(&json).unwrap(), candidates);
+        }
+        for text in ["", "All", "sampled", "sampled:", "sampled:0", "sampled:5:0", "sampled:5:x"] {
+            let error = text.parse::<Candidates>().unwrap_err().to_string();
+            assert!(error.contains("sampled:DOCUMENTS"), "{error}");
+        }
+    }
+
+    #[test]
+    fn draws_are_different_numbers_that_are_not_banned() {
+        let banned = [0, 3, 4, 9];
+        let free = [1, 2, 5, 6, 7, 8, 10, 11];
+        let mut seen = [0u32; 12];
+        for seed in 0..2000 {
+            let drawn = draw(3, 12, &banned, &mut Random::new(seed, 0));
+            assert!(drawn.windows(2).all(|pair| pair[0] < pair[1]) && drawn.len() == 3);
+            drawn.iter().for_each(|&doc| seen[doc as usize] += 1);
+        }
+        // Each of the eight in 3 of 8 draws.
+        assert!(free.iter().all(|&doc| (650..850).contains(&seen[doc])), "{seen:?}");
+        assert!(banned.iter().all(|&doc| seen[doc as usize] == 0), "{seen:?}");
+        let all = draw(99, 12, &banned, &mut Random::new(1, 0));
+        assert_eq!(all, free.map(|doc| doc as u32));
+        assert!(draw(5, 4, &[0, 1, 2, 3], &mut Random::new(1, 0)).is_empty());
+    }
 
     #[test]
     fn judged_candidates_are_chosen_when_bad_documents_are_judged() {

@@ -100,6 +100,24 @@ fn rank_loss_by_hand() {
     assert_eq!(value("RankLoss", &[1, 2], &[], &one), None);
 }
 
+#[test]
+fn rank_loss_of_all_by_hand() {
+    // Relevant are 1, 2, 4, 5; ranked 2, 3, 9, 1, 4, 6 and 5 not at all. The others are 3, 9, 6:
+    // 12 pairs. Wrong: 1 and 4 below 3 and 9, and 5 below all three: seven.
+    assert_close(value("RankLossAll", &RETRIEVED, &GRADES, &DEFAULT), 7.0 / 12.0);
+    // From grade 3 on: 1 alone, below 2, 3 and 9 of the five others.
+    let from_3 = Variant { relevant_from: 3.0, ..DEFAULT };
+    assert_close(value("RankLossAll", &RETRIEVED, &GRADES, &from_3), 3.0 / 5.0);
+    // A tie counts one half, and nobody need judge the others.
+    let hits = [(0, 7.0), (1, 7.0), (2, 5.0)].map(|(doc, score)| Hit { doc, score });
+    let judged = Row { indices: &[1], values: &[1.0] };
+    assert_close(Measure::RankLossAll.of(&hits, judged, &DEFAULT), 0.25);
+    for (docs, grades) in [(&[1u32][..], &[(1, 1.0)][..]), (&[1], &[]), (&[], &[(1, 1.0)])] {
+        assert_eq!(value("RankLossAll", docs, grades, &DEFAULT), None);
+    }
+    assert!(!Measure::RankLossAll.higher_is_better());
+}
+
 const WITH_EMPTY: [&str; 12] = [
     "nDCG",
     "nDCG@2",
@@ -285,6 +303,7 @@ fn a_measure() -> impl Strategy<Value = Measure> {
         (1usize..40).prop_map(|k| Measure::Success { k }),
         Just(Measure::Rprec),
         Just(Measure::RankLoss),
+        Just(Measure::RankLossAll),
     ]
 }
 
@@ -326,7 +345,7 @@ proptest! {
         let judged = Row { indices: &indices, values: &values };
         let value = measure.of(&ranked(&scores, k), judged, &variant);
         prop_assert!(value.is_none_or(|value| (0.0..=1.0).contains(&value)), "{:?}", value);
-        prop_assert!(value.is_some() || measure == Measure::RankLoss);
+        prop_assert!(value.is_some() || !measure.higher_is_better());
     }
 
     #[test]
@@ -336,6 +355,31 @@ proptest! {
         let judged = Row { indices: &indices, values: &values };
         let value = Measure::RankLoss.of(&hits, judged, &DEFAULT);
         prop_assert_eq!(value, naive_rank_loss(&hits, &grades));
+    }
+
+    #[test]
+    fn rank_loss_of_all_is_that_of_every_pair(
+        (scores, grades) in a_query(), k in 0usize..31, variant in a_variant(),
+    ) {
+        let hits = ranked(&scores, k);
+        let (indices, values): (Vec<u32>, Vec<f32>) = grades.iter().copied().unzip();
+        let judged = Row { indices: &indices, values: &values };
+        let (mut loss, mut pairs) = (0.0, 0.0);
+        let relevant = |doc: u32| judged.get(doc) >= variant.relevant_from;
+        let score = |doc: u32| hits.iter().find(|hit| hit.doc == doc).map(|hit| hit.score);
+        for &doc in indices.iter().filter(|&&doc| relevant(doc)) {
+            for other in hits.iter().filter(|hit| !relevant(hit.doc)) {
+                pairs += 1.0;
+                loss += match score(doc) {
+                    Some(score) if score == other.score => 0.5,
+                    Some(score) if score > other.score => 0.0,
+                    _ => 1.0,
+                };
+            }
+        }
+        let expected = (pairs > 0.0).then(|| loss / pairs);
+        let judgments = Variant { ideal: Ideal::Judgments, ..variant };
+        prop_assert_eq!(Measure::RankLossAll.of(&hits, judged, &judgments), expected);
     }
 
     #[test]
