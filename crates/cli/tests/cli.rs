@@ -55,6 +55,7 @@ mod similar;
 mod square;
 #[path = "cli/synth.rs"]
 mod synth;
+mod task;
 #[path = "cli/train.rs"]
 mod train;
 #[path = "cli/translate.rs"]
