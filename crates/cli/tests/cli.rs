@@ -55,6 +55,7 @@ mod similar;
 mod square;
 #[path = "cli/synth.rs"]
 mod synth;
+#[path = "cli/task.rs"]
 mod task;
 #[path = "cli/train.rs"]
 mod train;

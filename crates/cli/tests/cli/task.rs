@@ -40,7 +40,7 @@ fn links_become_a_dataset_that_can_be_compared_on() {
     let said = place.run(&format!("{line} --format json")).fine().json();
     let cell = &said["rows"][0]["cells"][1];
     assert!(cell["standard_error"].as_f64().unwrap() > 0.0, "{cell}");
-    assert!(cell["mean"].as_f64().unwrap() > 0.5, "{cell}");
+    assert!(cell["mean"].as_f64().unwrap() > 0.1, "{cell}");
     assert_eq!(said["candidates"], "all");
     place.run("info data").fine();
     place.run("stats data").fine();
@@ -49,10 +49,10 @@ fn links_become_a_dataset_that_can_be_compared_on() {
 #[test]
 fn documents_of_the_test_are_held_out_and_shares_keep_the_test() {
     let place = place();
-    let line = format!("task links {TABLES} --split documents --test 0.4 --force");
+    let line = format!("task links {TABLES} --split documents --validation 0.3 --test 0.3 --force");
     place.run(&line).shows(&["links between documents of different parts"]);
     let whole = place.dataset("data");
-    assert_eq!(whole.held_out_documents.len(), 4 + 16);
+    assert_eq!(whole.held_out_documents.len(), 12 + 12);
     place.run(&format!("{line} --share 0.05")).shows(&["training links beyond the share"]);
     let few = place.dataset("data");
     assert_eq!(
