@@ -96,7 +96,7 @@ pub fn train_from(
             init.check_begin(params, nth(p), preparation)?;
         }
     }
-    let counts = Counts::of(dataset, preparation, run)?;
+    let counts = Counts::of(dataset, &Params::prepared(preparation, params), run)?;
     if let Some(before) = begin.before {
         before(&counts, scores_judged(dataset, &counts))?;
     }

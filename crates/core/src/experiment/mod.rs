@@ -250,7 +250,8 @@ pub fn fit_and_compare(
     check_comparable(dataset, params.rows, Some(params.on))?;
     check_tunable(dataset, params.rows, params.tune_on, &params.variant)?;
     check_validation(dataset, models.iter().map(|(_, params)| params), &params.variant)?;
-    let counts = Counts::of(dataset, preparation, run)?;
+    let all = models.iter().map(|(_, params)| params);
+    let counts = Counts::of(dataset, &Params::prepared(preparation, all), run)?;
     let (contenders, reports) =
         fit_all(dataset, &counts, models, params.candidates, params.variant, run)?;
     let comparison = compare(dataset, &counts, &contenders, params, run)?;

@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use rayon::prelude::*;
 use serde_json::Value;
 
+use super::positions::{Sequences, renamed, sequence};
 use crate::data::{self, Dataset, Document, Said};
 use crate::sparse::Csr;
 use crate::text::{Analyzer, Vocabulary};
@@ -24,6 +25,8 @@ pub(super) struct Block {
     pub(super) fields: BTreeSet<String>,
     /// For each text, for each field: (term of this block, count), sorted by term.
     texts: Vec<Vec<Vec<(u32, f32)>>>,
+    /// For each text, for each field: terms of this block in reading order, if they are wanted.
+    sequences: Vec<Vec<Vec<u32>>>,
 }
 
 /// Counts one text after another.
@@ -33,6 +36,7 @@ struct BlockBuilder {
     terms: Vec<String>,
     fields: BTreeSet<String>,
     texts: Vec<Vec<Vec<(u32, f32)>>>,
+    sequences: Vec<Vec<Vec<u32>>>,
 }
 
 impl BlockBuilder {
@@ -58,7 +62,13 @@ impl BlockBuilder {
     }
 
     fn finish(self, first: usize) -> Block {
-        Block { first, terms: self.terms, fields: self.fields, texts: self.texts }
+        Block {
+            first,
+            terms: self.terms,
+            fields: self.fields,
+            texts: self.texts,
+            sequences: self.sequences,
+        }
     }
 }
 
@@ -90,11 +100,13 @@ fn read_value(analyzer: &Analyzer, name: &str, value: &Value, emit: &mut dyn FnM
     });
 }
 
-/// Counts the `fields` of every document; with their ids.
+/// Counts the `fields` of every document, with the positions of their words if these are
+/// wanted; with the documents' ids.
 pub(super) fn read_documents(
     dataset: &Dataset,
     analyzer: &Analyzer,
     fields: &[String],
+    positions: bool,
     run: &Run<'_>,
 ) -> Result<(Vec<Block>, Vec<String>)> {
     let blocks = in_blocks(dataset.documents.len(), "reading documents", run, |span| {
@@ -115,6 +127,14 @@ pub(super) fn read_documents(
                 })
                 .collect();
             block.texts.push(counts);
+            if positions {
+                let of = |name: &String| match document.fields.get(name) {
+                    Some(value) => sequence(analyzer, name, value, |term| Some(block.id(term))),
+                    None => Vec::new(),
+                };
+                let sequences = fields.iter().map(of).collect();
+                block.sequences.push(sequences);
+            }
             ids.push(document.id);
         }
         Ok((block, ids))
@@ -238,6 +258,24 @@ pub(super) fn assemble(blocks: &[Block], vocabulary: &Vocabulary, field: usize) 
         values.extend(block_values);
     }
     Csr::new(vocabulary.len(), starts, indices, values)
+}
+
+/// The words of one field in reading order, as terms of the vocabulary.
+pub(super) fn assemble_sequences(
+    blocks: &[Block],
+    vocabulary: &Vocabulary,
+    field: usize,
+) -> Result<Sequences> {
+    let parts: Vec<Vec<Vec<u32>>> = blocks
+        .par_iter()
+        .map(|block| {
+            let ids: Vec<Option<u32>> =
+                block.terms.iter().map(|term| vocabulary.id(term)).collect();
+            block.sequences.iter().map(|fields| renamed(&fields[field], &ids)).collect()
+        })
+        .collect();
+    let none = Sequences::new(vec![0], Vec::new(), vocabulary.len())?;
+    Ok(none.with_rows(parts.into_iter().flatten()))
 }
 
 /// How many texts yielded no term at all.

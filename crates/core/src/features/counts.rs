@@ -13,7 +13,10 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{Block, assemble, count_texts, count_unread, read_documents, read_queries};
+use super::blocks::{
+    Block, assemble, assemble_sequences, count_texts, count_unread, read_documents, read_queries,
+};
+use super::positions::{Positions, query_sequence};
 use super::weighted::SharedFeatures;
 use crate::data::{Dataset, READ_BY_DEFAULT};
 use crate::sparse::Csr;
@@ -33,12 +36,20 @@ pub struct Preparation {
     /// Keep only so many terms, those that occur in the most training documents; of equally
     /// frequent ones the first in the alphabet. 0 keeps all.
     pub max_terms: usize,
+    /// Keep where the words of documents stand, four bytes a word. Methods that look at distances have them kept by themselves.
+    pub positions: bool,
 }
 
 impl Default for Preparation {
     fn default() -> Self {
         let fields = READ_BY_DEFAULT.map(str::to_owned).to_vec();
-        Preparation { analyzer: AnalyzerParams::default(), fields, min_df: 1, max_terms: 0 }
+        Preparation {
+            analyzer: AnalyzerParams::default(),
+            fields,
+            min_df: 1,
+            max_terms: 0,
+            positions: false,
+        }
     }
 }
 
@@ -84,6 +95,8 @@ pub struct Counts {
     pub fields: Vec<Field>,
     /// All fields together: documents × terms.
     pub docs: Csr,
+    /// Where the words of the documents stand, if that was wanted.
+    pub positions: Option<Positions>,
     /// Queries × terms.
     pub queries: Csr,
     /// Training clicks: queries × documents.
@@ -120,6 +133,9 @@ pub struct QueryTerms {
     pub unknown: Vec<String>,
     /// The query's number if it is one of the dataset's.
     pub known: Option<u32>,
+    /// Its words in order, [`super::GAP`] for those that are not counted; empty where the counts
+    /// have no positions.
+    pub sequence: Vec<u32>,
 }
 
 impl QueryTerms {
@@ -147,7 +163,8 @@ impl Counts {
     pub fn of(dataset: &Dataset, preparation: &Preparation, run: &Run<'_>) -> Result<Self> {
         preparation.check()?;
         let analyzer = Analyzer::new(&preparation.analyzer)?;
-        let (doc_blocks, doc_ids) = read_documents(dataset, &analyzer, &preparation.fields, run)?;
+        let (doc_blocks, doc_ids) =
+            read_documents(dataset, &analyzer, &preparation.fields, preparation.positions, run)?;
         check_fields(&doc_blocks, &preparation.fields)?;
         let (query_blocks, query_ids, query_texts) = read_queries(dataset, &analyzer, run)?;
         run.check()?;
@@ -190,6 +207,14 @@ impl Counts {
         for (f, name) in preparation.fields.iter().enumerate() {
             fields.push(Field { name: name.clone(), docs: assemble(&doc_blocks, &vocabulary, f)? });
         }
+        let positions = match preparation.positions {
+            true => Some(Positions {
+                fields: (0..preparation.fields.len())
+                    .map(|f| assemble_sequences(&doc_blocks, &vocabulary, f))
+                    .collect::<Result<_>>()?,
+            }),
+            false => None,
+        };
         let queries = assemble(&query_blocks, &vocabulary, 0)?;
         let unread =
             Unread { queries: count_unread(&query_blocks), documents: count_unread(&doc_blocks) };
@@ -197,6 +222,7 @@ impl Counts {
             preparation: preparation.clone(),
             vocabulary,
             fields,
+            positions,
             queries,
             clicks: dataset.clicks.clone(),
             held_out_documents: held_out.clone(),
@@ -243,6 +269,7 @@ impl Counts {
             analyzer,
             vocabulary: parts.vocabulary,
             fields: parts.fields,
+            positions: parts.positions,
             docs,
             queries: parts.queries,
             clicks: parts.clicks,
@@ -271,6 +298,7 @@ impl Counts {
             preparation: self.preparation.clone(),
             vocabulary: self.vocabulary.clone(),
             fields: self.fields.clone(),
+            positions: self.positions.clone(),
             queries: self.queries.clone(),
             clicks,
             held_out_documents: self.held_out_documents.clone(),
@@ -308,7 +336,15 @@ impl Counts {
         let mut sorted: Vec<(u32, f32)> = counts.into_iter().collect();
         sorted.sort_unstable_by_key(|&(id, _)| id);
         let (indices, counts) = sorted.into_iter().unzip();
-        QueryTerms { indices, counts, unknown, known }
+        QueryTerms { indices, counts, unknown, known, sequence: self.sequence(text) }
+    }
+
+    /// The words of a query in order, where positions count.
+    fn sequence(&self, text: &str) -> Vec<u32> {
+        match self.positions {
+            Some(_) => query_sequence(&self.analyzer, text, |term| self.vocabulary.id(term)),
+            None => Vec::new(),
+        }
     }
 
     /// Reads the text of a query that also has an id: if the dataset has a query of that id and
@@ -338,6 +374,7 @@ impl Counts {
             counts: row.values.to_vec(),
             unknown: Vec::new(),
             known: Some(i as u32),
+            sequence: self.sequence(&self.query_texts[i]),
         }
     }
 }
@@ -347,6 +384,7 @@ pub(crate) struct Parts {
     pub preparation: Preparation,
     pub vocabulary: Vocabulary,
     pub fields: Vec<Field>,
+    pub positions: Option<Positions>,
     pub queries: Csr,
     pub clicks: Csr,
     pub held_out_documents: Vec<u32>,
@@ -366,7 +404,12 @@ impl Parts {
         };
         let held_out_fits = self.held_out_documents.iter().all(|&doc| (doc as usize) < n_docs)
             && self.held_out_documents.is_sorted();
+        let positions_fit = self.positions.as_ref().is_none_or(|positions| {
+            positions.fields.len() == self.fields.len()
+                && positions.fields.iter().all(|field| field.n_docs() == n_docs)
+        });
         if self.fields.iter().all(|field| fits(&field.docs, n_docs, n_terms))
+            && positions_fit
             && fits(&self.queries, n_queries, n_terms)
             && fits(&self.clicks, n_queries, n_docs)
             && held_out_fits

@@ -5,6 +5,8 @@ mod blocks;
 mod counts;
 mod negatives;
 mod newcomers;
+mod positions;
+pub mod proximity;
 mod stats;
 mod weighted;
 
@@ -14,6 +16,7 @@ mod tests;
 pub(crate) use counts::Parts;
 pub use counts::{Counts, Field, Preparation, QueryTerms, Unread};
 pub use negatives::Negatives;
+pub use positions::{GAP, Positions, Sequences};
 pub use stats::{ClickHistogram, TableOne};
 pub use weighted::{Features, Featurizer, Response, Weighted, Weighting, idf};
 pub(crate) use weighted::{check_clicks, no_training_clicks};

@@ -6,6 +6,7 @@ use crate::sparse::Csr;
 
 use super::blocks::count_known;
 use super::counts::{Counts, Field, Parts};
+use super::positions::{Positions, sequence};
 
 impl Counts {
     /// The same counts with more documents at the end. Like held-out documents they change no
@@ -27,6 +28,20 @@ impl Counts {
                 Ok(Field { name: field.name.clone(), docs: with_rows(&field.docs, rows)? })
             })
             .collect::<Result<Vec<_>>>()?;
+        let places = |name: &str, document: &Document| match document.fields.get(name) {
+            Some(value) => sequence(&self.analyzer, name, value, |term| self.vocabulary.id(term)),
+            None => Vec::new(),
+        };
+        let positions = self.positions.map(|positions| Positions {
+            fields: positions
+                .fields
+                .into_iter()
+                .zip(&fields)
+                .map(|(all, field)| {
+                    all.with_rows(documents.iter().map(|document| places(&field.name, document)))
+                })
+                .collect(),
+        });
         // No query clicked them: more columns, no more entries.
         let clicks = Csr::new(
             n_docs,
@@ -42,6 +57,7 @@ impl Counts {
             preparation: self.preparation,
             vocabulary: self.vocabulary,
             fields,
+            positions,
             queries: self.queries,
             clicks,
             held_out_documents,

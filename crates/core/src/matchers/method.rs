@@ -51,6 +51,11 @@ pub trait Method:
         false
     }
 
+    /// Whether it looks at where words stand ([`Counts::positions`]).
+    fn needs_positions(&self) -> bool {
+        false
+    }
+
     /// Sets the seed, where there is one.
     fn set_seed(&mut self, _seed: u64) {}
 }

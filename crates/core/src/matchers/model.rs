@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::mix::{Fusion, Mixture, reciprocal_ranks, standardise};
 use super::{Explanation, FitReport, Kept, Known, Matcher, Params, PartExplanation};
 use crate::data::{Dataset, Document};
-use crate::features::{Counts, Field, Preparation, QueryTerms, Unread};
+use crate::features::{Counts, Field, Positions, Preparation, QueryTerms, Sequences, Unread};
 use crate::file::{
     Folder, FolderKind, LineTable, LineTableWriter, NewFolder, Tensors, TensorsWriter,
 };
@@ -361,6 +361,12 @@ impl Trained {
         for (f, field) in counts.fields.iter().enumerate() {
             tensors.csr(&format!("field.{f}"), &field.docs);
         }
+        let positions = counts.positions.iter().flat_map(|positions| &positions.fields);
+        for (f, field) in positions.enumerate() {
+            let (starts, terms) = (field.starts(), field.terms());
+            tensors.array(&format!("positions.{f}.starts"), &[starts.len()], starts);
+            tensors.array(&format!("positions.{f}.terms"), &[terms.len()], terms);
+        }
         tensors.csr("queries", &counts.queries).csr("clicks", &counts.clicks);
         tensors.array(
             "held_out_documents",
@@ -407,6 +413,19 @@ impl Model {
         for (f, name) in statistics.fields.into_iter().enumerate() {
             fields.push(Field { name, docs: tensors.csr(&format!("field.{f}"))? });
         }
+        let vocabulary = Vocabulary::open(&folder.file("vocabulary.jsonl"))?;
+        let sequences = |f: usize| {
+            let (_, starts) = tensors.array::<u64>(&format!("positions.{f}.starts"))?;
+            let (_, terms) = tensors.array::<u32>(&format!("positions.{f}.terms"))?;
+            Sequences::new(starts, terms, vocabulary.len())
+                .map_err(|error| Error::damaged(&tensors_path, error.to_string()))
+        };
+        let positions = match preparation.positions {
+            true => {
+                Some(Positions { fields: (0..fields.len()).map(sequences).collect::<Result<_>>()? })
+            }
+            false => None,
+        };
         let doc_ids: Vec<String> =
             LineTable::open(&folder.file("documents.jsonl"))?.iter().collect::<Result<_>>()?;
         let names: LineTable<QueryName> = LineTable::open(&folder.file("queries.jsonl"))?;
@@ -418,8 +437,9 @@ impl Model {
         }
         let parts = crate::features::Parts {
             preparation,
-            vocabulary: Vocabulary::open(&folder.file("vocabulary.jsonl"))?,
+            vocabulary,
             fields,
+            positions,
             queries: tensors.csr("queries")?,
             clicks: tensors.csr("clicks")?,
             held_out_documents: tensors.array("held_out_documents")?.1,

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    Bltm, Bm25, Clicked, Expansion, Feedback, FitReport, Fitting, Judge, Kept, Knn, Lm, LsiDt,
-    LsiQd, Matcher, Method, Mpls, Pls, Ridge, Rm3, Rmls, Smoothing, Square, Ssi, SvdFeature,
+    Bltm, Bm25, Clicked, Dependence, Expansion, Feedback, FitReport, Fitting, Judge, Kept, Knn, Lm,
+    LsiDt, LsiQd, Matcher, Method, Mpls, Pls, Ridge, Rm3, Rmls, Smoothing, Square, Ssi, SvdFeature,
     Translation, Vpcg, Vsm, Walk,
 };
 use crate::features::{Counts, Features, Preparation};
@@ -69,6 +69,11 @@ macro_rules! methods {
                 match self { $(Params::$method(params) => params.validated(),)* }
             }
 
+            /// Whether the method looks at where words stand.
+            pub fn needs_positions(&self) -> bool {
+                match self { $(Params::$method(params) => params.needs_positions(),)* }
+            }
+
             /// Sets the seed, where the method has one.
             pub fn seed(&mut self, seed: u64) {
                 match self { $(Params::$method(params) => params.set_seed(seed),)* }
@@ -103,6 +108,7 @@ methods! {
     "bm25" Bm25 "BM25 as Lucene computes it: the lexical baseline"
     "vsm" Vsm "vector space model: tf-idf cosine"
     "lm" Lm "query likelihood with Dirichlet smoothing (also as lm-dirichlet)"
+    "dependence" Dependence "sequential dependence: query likelihood of words and of neighbouring words, in order and near"
     "pls" Pls "partial least squares: orthonormal maps learnt from clicks"
     "lsi_dt" LsiDt "latent semantic indexing of documents and terms: learns from documents alone"
     "lsi_qd" LsiQd "latent semantic indexing of clicks: only knows queries that have some"
@@ -172,6 +178,15 @@ impl Params {
         run: &Run<'_>,
     ) -> Result<(Box<dyn Matcher>, FitReport)> {
         self.fit_to(Fitting { counts, init: None, judge, run })
+    }
+
+    /// How text is read for `models`: as `preparation` says, with what they cannot do without.
+    pub fn prepared<'a>(
+        preparation: &Preparation,
+        models: impl IntoIterator<Item = &'a Params>,
+    ) -> Preparation {
+        let needed = models.into_iter().any(Params::needs_positions);
+        Preparation { positions: preparation.positions || needed, ..preparation.clone() }
     }
 
     /// Whether the method has latent dimensions.

@@ -66,7 +66,27 @@ impl Analyzer {
         self.each_word(text, found);
     }
 
+    /// Gives every word of a running text to `found`, in order: the term it becomes, or nothing
+    /// for a stop word; n-grams are left out.
+    pub fn places(&self, text: &str, found: &mut dyn FnMut(Option<&str>)) {
+        self.each_place(text, |_, term| found(term));
+    }
+
+    /// Like [`Analyzer::places`], of a URL.
+    pub fn url_places(&self, url: &str, found: &mut dyn FnMut(Option<&str>)) {
+        self.places(&url::words(url), found);
+    }
+
     fn each_word(&self, text: &str, mut found: impl FnMut(&str, &str)) {
+        self.each_place(text, |word, term| {
+            if let Some(term) = term {
+                found(word, term);
+            }
+        });
+    }
+
+    /// Every word, with its term unless it is a stop word.
+    fn each_place(&self, text: &str, mut found: impl FnMut(&str, Option<&str>)) {
         let mut folded = String::new();
         let mut stem = String::new();
         // In pieces, so that one foreign word does not send the whole text down the slow way.
@@ -76,7 +96,7 @@ impl Analyzer {
             words::split(&folded, self.apostrophe, &mut |word, script| {
                 let (word, cut) = cut_to_length(word);
                 if self.is_stop_word(word, script) {
-                    return;
+                    return found(word, None);
                 }
                 let term_of_word = match &self.stems {
                     Some(stems) if script == Script::Other && !cut => {
@@ -85,7 +105,7 @@ impl Analyzer {
                     }
                     _ => word,
                 };
-                found(word, term_of_word);
+                found(word, Some(term_of_word));
             });
         }
     }

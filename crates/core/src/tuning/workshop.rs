@@ -67,7 +67,8 @@ impl<'a> Workshop<'a> {
         };
         let outcome = smaller(setting, one_in).and_then(|setting| {
             setting.check()?;
-            self.prepare(&setting.preparation, one_in, run)?;
+            let all = setting.models.iter().map(|(_, params)| params);
+            self.prepare(&Params::prepared(&setting.preparation, all), one_in, run)?;
             let started = Instant::now();
             let outcome = self.fit_and_measure(&setting, one_in, run, &mut made);
             made.seconds = started.elapsed().as_secs_f64();

@@ -5,8 +5,18 @@ use super::*;
 use crate::features::QueryTerms;
 
 /// Methods that learn nothing from clicks.
-pub(super) const DOCUMENTS_ALONE: &[&str] =
-    &["bm25", "vsm", "lm", "lm-dirichlet", "lm-jm", "lsi_dt", "lsi", "expansion", "rm3"];
+pub(super) const DOCUMENTS_ALONE: &[&str] = &[
+    "bm25",
+    "vsm",
+    "lm",
+    "lm-dirichlet",
+    "lm-jm",
+    "dependence",
+    "lsi_dt",
+    "lsi",
+    "expansion",
+    "rm3",
+];
 /// Methods that know queries by their clicks, not by their words.
 const KNOWN_QUERIES_ALONE: &[&str] = &["lsi_qd", "walk"];
 /// Methods whose random numbers go to documents in their order.
@@ -144,8 +154,13 @@ fn a_query_of_stop_words_is_refused_with_advice() {
 fn a_query_without_a_word_scores_finite() {
     let dir = tempfile::tempdir().unwrap();
     let dataset = checkerboard(&dir.path().join("d"));
-    let nothing =
-        QueryTerms { indices: vec![], counts: vec![], unknown: vec!["zebra".into()], known: None };
+    let nothing = QueryTerms {
+        indices: vec![],
+        counts: vec![],
+        unknown: vec!["zebra".into()],
+        known: None,
+        sequence: vec![crate::features::GAP],
+    };
     for name in every() {
         let model = train(&dataset, &name).model;
         assert!(model.scores(&nothing).iter().all(|score| score.is_finite()), "{name}");
