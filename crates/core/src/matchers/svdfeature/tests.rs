@@ -288,7 +288,7 @@ fn scores_biases_and_explanations_belong_together() {
     let dir = tempfile::tempdir().unwrap();
     for loss in LOSSES {
         for (biases, popularity) in [(true, true), (true, false), (false, false)] {
-            let params = SvdFeature { biases, popularity, ..small(loss) };
+            let params = SvdFeature { biases, popularity, batch: 4, ..small(loss) };
             let (matcher, _) = fitted(&params, &counts);
             let all = scores(&*matcher, &counts);
             for (k, &score) in all.iter().enumerate() {
@@ -365,7 +365,7 @@ fn what_makes_no_sense_is_refused() {
     for params in bad {
         assert!(params.check().is_err(), "{params:?}");
     }
-    let wild = SvdFeature { rate: 1e20, ..small(Loss::Squared) };
+    let wild = SvdFeature { rate: 1e20, lambda: 0.0, ..small(Loss::Squared) };
     let counts = drawn();
     let run = Run::silent();
     let fitting = Fitting { counts: &counts, init: None, judge: None, run: &run };
