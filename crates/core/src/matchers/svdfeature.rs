@@ -49,7 +49,7 @@ pub struct SvdFeature {
     pub response: Response,
     /// Documents drawn beside every clicked pair that were not clicked for its query.
     pub negatives: usize,
-    /// The rate of the steps.
+    /// The rate of the steps; what the samples of a batch move is added up.
     pub rate: f64,
     /// The rate of an epoch is this times that of the one before.
     pub decay: f64,
@@ -93,17 +93,19 @@ impl Default for SvdFeature {
             loss: Loss::default(),
             response: Response::Binary,
             negatives: 2,
-            rate: 0.3,
-            decay: 1.0,
-            lambda: 0.0,
-            init_scale: 0.5,
+            // Validation on nfcorpus and the demo. A query's own clicks as its features give away what
+            // is to be learnt, and unseen queries have none.
+            rate: 0.15,
+            decay: 0.9,
+            lambda: 0.0003,
+            init_scale: 1.0,
             biases: true,
             popularity: false,
             batch: 64,
-            epochs: 30,
-            patience: 5,
+            epochs: 12,
+            patience: 4,
             seed: 1,
-            features: Features::default(),
+            features: Features { query_clicks: 0.0, ..Features::default() },
         }
     }
 }

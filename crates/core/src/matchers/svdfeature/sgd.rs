@@ -298,6 +298,14 @@ pub(super) fn fit(
             break;
         }
     }
+    if let [first, .., last] = &report.steps[..]
+        && last[0] > first[0]
+    {
+        report.warnings.push(format!(
+            "the loss has grown from {:.4} to {:.4}: lower `rate`, or raise `lambda`",
+            first[0], last[0]
+        ));
+    }
     let (maps, biases) = match best {
         Some((epoch, _, maps, biases)) => {
             report.kept = (epoch + 1 < report.steps.len()).then_some(epoch);

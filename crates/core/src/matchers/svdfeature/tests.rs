@@ -65,7 +65,10 @@ fn fitted(params: &SvdFeature, counts: &Counts) -> (Box<dyn Matcher>, FitReport)
 }
 
 fn small(loss: Loss) -> SvdFeature {
-    SvdFeature { dim: 3, loss, rate: 0.2, lambda: 0.03, epochs: 4, ..SvdFeature::default() }
+    let (rate, decay, init_scale, features) = (0.2, 1.0, 0.5, Features::default());
+    let lambda = 0.03;
+    let default = SvdFeature::default();
+    SvdFeature { dim: 3, loss, rate, decay, lambda, init_scale, epochs: 4, features, ..default }
 }
 
 fn scores(matcher: &dyn Matcher, counts: &Counts) -> Vec<f32> {
@@ -125,7 +128,7 @@ fn with_indicators_as_features_it_is_plain_matrix_factorisation() {
     let counts = indicators();
     for loss in LOSSES {
         let features = Features::words();
-        let params = SvdFeature { batch: 1, features, decay: 1.0, ..small(loss) };
+        let params = SvdFeature { batch: 1, features, ..small(loss) };
         let samples = samples(&params, &counts);
         let learner = Learner::new(&params, &samples);
         let start = |row: crate::sparse::Row<'_>, map: &crate::linalg::Dense| {
@@ -365,6 +368,10 @@ fn what_makes_no_sense_is_refused() {
     for params in bad {
         assert!(params.check().is_err(), "{params:?}");
     }
+    // Every sample in one batch: too far for the squared loss at this rate.
+    let growing = SvdFeature { popularity: true, ..small(Loss::Squared) };
+    let report = fitted(&growing, &drawn()).1;
+    assert!(report.warnings()[0].contains("lower `rate`"), "{report:?}");
     let wild = SvdFeature { rate: 1e20, lambda: 0.0, ..small(Loss::Squared) };
     let counts = drawn();
     let run = Run::silent();
