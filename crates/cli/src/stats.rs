@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use liken::data::{Dataset, Impressions};
+use liken::data::{Agreement, Dataset, Impressions};
 use liken::features::{
     ClickHistogram, Counts, Features, Featurizer, Response, TableOne, Weighted, Weighting,
 };
@@ -39,9 +39,12 @@ pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
     let preparation = resolve(&args.text, &ParamArgs::default(), &[])?.preparation;
     let mut untrained = None;
     let mut shown = Impressions::default();
+    let mut agreement = Agreement::default();
     let found = console.run(|run| {
         let dataset = Dataset::open(&args.dataset)?;
         shown = dataset.impressions()?;
+        let grades = [&dataset.validation, &dataset.test];
+        agreement = Agreement::of(&shown.preferences(false), &grades);
         let counts = Counts::of(&dataset, &preparation, run)?;
         if counts.clicks.nnz() == 0 {
             untrained = Some(counts);
@@ -72,6 +75,7 @@ pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
                 "histogram": histogram.bins,
                 "negative_pairs": histogram.negative,
                 "impressions": { "lists": shown.len(), "by_rank": shown.by_rank(RANKS) },
+                "preferences": agreement,
                 "unread": counts.unread,
             }),
         )?;
@@ -122,6 +126,7 @@ pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
         writeln!(out, "{pairs} a weight below zero, in no bin")?;
     }
     click_through(&shown, &mut out)?;
+    preferences(&agreement, &mut out)?;
     warn_of_unread(&counts, console);
     Ok(out.flush()?)
 }
@@ -149,6 +154,26 @@ fn click_through(shown: &Impressions, out: &mut impl Write) -> anyhow::Result<()
         ]);
     }
     Ok(grid.write(out, TableFormat::Table)?)
+}
+
+/// How many pairs of results the clicks order, and how many of them judgments order otherwise.
+fn preferences(agreement: &Agreement, out: &mut impl Write) -> anyhow::Result<()> {
+    if agreement.pairs == 0 {
+        return Ok(());
+    }
+    let pairs = counted(agreement.pairs, "preference pair", "preference pairs");
+    writeln!(out, "\n{pairs}: a clicked result beats an unclicked one above it")?;
+    if agreement.judged > 0 {
+        let share = |n: usize| 100.0 * n as f64 / agreement.judged as f64;
+        writeln!(
+            out,
+            "{} of them judged: judgments contradict {:.1} %, {:.1} % are equal",
+            grouped(agreement.judged),
+            share(agreement.contradicted),
+            share(agreement.tied)
+        )?;
+    }
+    Ok(())
 }
 
 /// What there is to say of a dataset without training pairs.

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::events::EventsAbout;
-use super::impressions::{self, Impressions};
+use super::impressions::{self, Impressions, ImpressionsAt};
 use super::task::TaskParams;
 use crate::file::{
     Folder, FolderKind, LineTable, LineTableWriter, NewFolder, Tensors, TensorsWriter,
@@ -192,11 +192,16 @@ impl Dataset {
 
     /// The pages of results that training may learn from; none where the log does not tell.
     pub fn impressions(&self) -> Result<Impressions> {
+        self.impressions_at().open()
+    }
+
+    /// Where they are.
+    pub fn impressions_at(&self) -> ImpressionsAt {
         if !self.folder.manifest.files.contains_key(impressions::FILE) {
-            return Ok(Impressions::default());
+            return ImpressionsAt::default();
         }
         let path = self.folder.file(impressions::FILE);
-        Impressions::open(&path, self.clicks.n_rows(), self.clicks.n_cols())
+        ImpressionsAt::new(path, self.clicks.n_rows(), self.clicks.n_cols())
     }
 
     /// What the manifest says.

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Dataset, DatasetAbout, DatasetWriter, Document, Evidence, Query};
+use super::impressions::ImpressionsWriter;
+use super::{Dataset, DatasetAbout, DatasetWriter, Document, Evidence, ImpressionsAt, Query};
 use crate::sparse::Csr;
 
 /// Documents (id, fields), queries (each its own id) and training pairs (query, document,
@@ -39,6 +40,22 @@ impl Fixture<'_> {
         writer.finish(&clicks, &grades, &grades, self.held_out, about).unwrap();
         Dataset::open(path).unwrap()
     }
+}
+
+/// Pages of results (query, count, [(document, rank, clicked)]) of so many queries and documents,
+/// in a file in `dir`.
+pub(crate) fn impressions(
+    dir: &Path,
+    (n_queries, n_documents): (usize, usize),
+    lists: &[(u32, u32, &[(u32, u32, bool)])],
+) -> ImpressionsAt {
+    let path = dir.join("lists");
+    let mut writer = ImpressionsWriter::create(dir).unwrap();
+    for (query, count, list) in lists {
+        writer.push(*query, *count, list.iter().copied()).unwrap();
+    }
+    writer.finish(&path).unwrap();
+    ImpressionsAt::new(path, n_queries, n_documents)
 }
 
 /// The folder `name` of real data, below `LIKEN_DATA` or beside the project. Where it is

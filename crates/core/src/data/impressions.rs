@@ -29,6 +29,27 @@ pub struct Impressions {
     clicked: Vec<u8>,
 }
 
+/// Where the lists of a dataset are, so that only those who learn from them read them.
+#[derive(Debug, Clone, Default)]
+pub struct ImpressionsAt(Option<(PathBuf, usize, usize)>);
+
+impl ImpressionsAt {
+    /// The lists at `path`, of a dataset with so many queries and documents.
+    pub(super) fn new(path: PathBuf, n_queries: usize, n_documents: usize) -> Self {
+        ImpressionsAt(Some((path, n_queries, n_documents)))
+    }
+
+    /// Reads them; none where the dataset has none.
+    pub fn open(&self) -> Result<Impressions> {
+        match &self.0 {
+            Some((path, n_queries, n_documents)) => {
+                Impressions::open(path, *n_queries, *n_documents)
+            }
+            None => Ok(Impressions::default()),
+        }
+    }
+}
+
 /// One page of results.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ImpressionList<'a> {

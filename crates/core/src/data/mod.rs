@@ -24,6 +24,7 @@ mod pairs;
 #[cfg_attr(not(feature = "parquet"), path = "no_parquet.rs")]
 mod parquet;
 mod paths;
+mod preferences;
 mod qrels;
 mod quotes;
 mod records;
@@ -44,9 +45,10 @@ pub use dataset::{
 pub use encoding::Encoding;
 pub use events::{EventRules, EventsAbout, Offers};
 pub use import::Import;
-pub use impressions::{ImpressionList, Impressions};
+pub use impressions::{ImpressionList, Impressions, ImpressionsAt};
 pub use input::text_lines;
 pub(crate) use input::{WholeText, whole_text};
+pub use preferences::{Agreement, Preference};
 pub use report::{Dropped, FilterReport, ImportReport, TableReport};
 pub(crate) use said::{READ_BY_DEFAULT, Said, visit};
 pub use table::{Table, TableFormat};

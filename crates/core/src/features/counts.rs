@@ -18,7 +18,7 @@ use super::blocks::{
 };
 use super::positions::{Positions, query_sequence};
 use super::weighted::SharedFeatures;
-use crate::data::{Dataset, READ_BY_DEFAULT};
+use crate::data::{Dataset, ImpressionsAt, READ_BY_DEFAULT};
 use crate::sparse::Csr;
 use crate::text::{Analyzer, AnalyzerParams, Vocabulary, query_identity};
 use crate::{Error, Result, Run};
@@ -115,6 +115,8 @@ pub struct Counts {
     pub query_texts: Vec<String>,
     /// Texts that yielded nothing.
     pub unread: Unread,
+    /// The pages of results that training may learn from. A model folder does not keep them.
+    pub impressions: ImpressionsAt,
     by_identity: HashMap<String, u32>,
     /// All queries of a text that several share.
     twins: HashMap<String, Vec<u32>>,
@@ -218,7 +220,7 @@ impl Counts {
         let queries = assemble(&query_blocks, &vocabulary, 0)?;
         let unread =
             Unread { queries: count_unread(&query_blocks), documents: count_unread(&doc_blocks) };
-        Counts::from_parts(Parts {
+        let counts = Counts::from_parts(Parts {
             preparation: preparation.clone(),
             vocabulary,
             fields,
@@ -230,7 +232,8 @@ impl Counts {
             query_ids,
             query_texts,
             unread,
-        })
+        })?;
+        Ok(Counts { impressions: dataset.impressions_at(), ..counts })
     }
 
     /// Puts together what a model folder keeps and derives the rest.
@@ -279,6 +282,7 @@ impl Counts {
             query_ids: parts.query_ids,
             query_texts: parts.query_texts,
             unread: parts.unread,
+            impressions: ImpressionsAt::default(),
             by_identity,
             twins,
             shared: None,
@@ -294,7 +298,7 @@ impl Counts {
 
     /// The same text with other training clicks.
     pub(crate) fn with_clicks(&self, clicks: Csr) -> Result<Self> {
-        Counts::from_parts(Parts {
+        let counts = Counts::from_parts(Parts {
             preparation: self.preparation.clone(),
             vocabulary: self.vocabulary.clone(),
             fields: self.fields.clone(),
@@ -306,7 +310,9 @@ impl Counts {
             query_ids: self.query_ids.clone(),
             query_texts: self.query_texts.clone(),
             unread: self.unread,
-        })
+        })?;
+        // Whoever learns from pages takes those of the clicks that are left.
+        Ok(Counts { impressions: self.impressions.clone(), ..counts })
     }
 
     /// The number of documents.
