@@ -153,3 +153,38 @@ fn bad_events_are_refused_with_their_line_or_counted() {
     }
     assert_eq!(place.dataset("data").clicks.values(), [1.0]);
 }
+
+#[test]
+fn clicks_prefer_results_to_those_passed_over() {
+    let place = Place::new();
+    for line in [
+        "synth demo -o events --events --scale 0.1",
+        "import --events events/events.tsv --documents events/documents.jsonl --judgments events/judgments.tsv -o data",
+    ] {
+        let said = place.run(line);
+        assert_eq!(said.code, Some(0), "{line}: {}", said.err);
+    }
+    let stats = place.run("stats data");
+    assert!(stats.out.contains("preference pairs: a clicked result beats"), "{}", stats.out);
+    assert!(stats.out.contains("of them judged: judgments contradict"), "{}", stats.out);
+    let json: serde_json::Value =
+        serde_json::from_str(&place.run("stats data --format json").out).unwrap();
+    let preferences = &json["preferences"];
+    assert!(
+        preferences["judged"].as_u64().unwrap() > preferences["contradicted"].as_u64().unwrap()
+    );
+    let set = "--set negative=impressions --set next=true --set dim=8 --set epochs=2";
+    let said = place.run(&format!("train ssi data -o model {set}"));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let report = fs::read_to_string(place.path("model").join("report.json")).unwrap();
+    assert!(report.contains("preference pairs of") && report.contains("triples from pages"));
+    // A dataset of counted clicks has nothing of the kind.
+    let place = Place::with(&[("clicks.tsv", "query\tdoc\tclicks\nred\ta\t9\nblue\tb\t9\n")]);
+    assert_eq!(
+        place.run("import --clicks clicks.tsv -o data --validation 0 --test 0").code,
+        Some(0)
+    );
+    place
+        .run("train ssi data -o model --set negative=impressions")
+        .refused(1, &["no pages of results", "--events"]);
+}

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::map::Map;
 use super::{Kept, Line, Matcher};
@@ -29,7 +30,7 @@ pub struct Bilinear {
     featurizer: Featurizer,
     maps: Maps,
     /// Documents × document features.
-    y: Csr,
+    y: Arc<Csr>,
     /// The documents' images: documents × latent dimensions. A sparse map has none: there it
     /// is cheaper, in memory and in time, to score the features and add these up.
     images: Option<Dense>,
@@ -67,6 +68,18 @@ impl Bilinear {
         maps: Maps,
         folder: Option<&Path>,
     ) -> Result<Self> {
+        let y = Arc::new(Featurizer::new(counts, features)?.docs(counts)?);
+        Bilinear::over(counts, features, maps, y, folder)
+    }
+
+    /// The same where the documents' features are there already.
+    pub(super) fn over(
+        counts: &Counts,
+        features: &Features,
+        maps: Maps,
+        y: Arc<Csr>,
+        folder: Option<&Path>,
+    ) -> Result<Self> {
         let featurizer = Featurizer::new(counts, features)?;
         let fits = (maps.l_x.n_rows(), maps.l_y.n_rows()) == (featurizer.d_x(), featurizer.d_y());
         if !fits || maps.l_x.n_cols() != maps.l_y.n_cols() {
@@ -82,7 +95,6 @@ impl Bilinear {
                 ),
             });
         }
-        let y = featurizer.docs(counts)?;
         let images = match &maps.l_y {
             Map::Dense(_) => Some(maps.l_y.images_in(&y, folder)?),
             Map::Sparse(_) => None,

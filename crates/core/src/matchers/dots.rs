@@ -3,6 +3,7 @@
 //! features are and in how the query's vector is made.
 
 use std::ops::AddAssign;
+use std::sync::Arc;
 
 use super::{Line, Matcher};
 use crate::Result;
@@ -14,7 +15,7 @@ use crate::sparse::{Csr, Row};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct DocRows {
     /// Documents × features.
-    pub docs: Csr,
+    pub docs: Arc<Csr>,
     /// Features × documents, the same numbers.
     pub postings: Csr,
 }
@@ -22,7 +23,7 @@ pub(super) struct DocRows {
 impl DocRows {
     pub fn new(docs: Csr) -> Self {
         let postings = docs.transpose();
-        DocRows { docs, postings }
+        DocRows { docs: Arc::new(docs), postings }
     }
 
     /// Scores every document, feature by feature through the postings.

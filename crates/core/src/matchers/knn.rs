@@ -73,7 +73,7 @@ impl Knn {
             }
             Ok((row.indices.to_vec(), values))
         })?;
-        let rows = DocRows { docs: clicks.transpose(), postings: clicks };
+        let rows = DocRows { docs: clicks.transpose().into(), postings: clicks };
         let postings = queries.transpose();
         Ok(Box::new(Dots(Near { params: self.clone(), featurizer, postings, rows })))
     }

@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use super::{MOST, Plan, Rates, Shape};
 use crate::linalg::{SvdParams, svd_bytes};
-use crate::matchers::{Alpha, Kinds, Mpls, Params, Square, SvdFeature};
+use crate::matchers::{Alpha, Kinds, Mpls, Params, Square, Ssi, SvdFeature};
 use crate::sparse::PANEL;
 
 /// Latent columns that go through the factors together.
@@ -82,6 +82,7 @@ impl Fit {
             }
             Params::SvdFeature(svd) => self.svdfeature(svd, rates),
             Params::Bltm(bltm) => self.bltm(bltm.iterations, rates),
+            Params::Ssi(ssi) if params.dim().is_some() => self.ssi(ssi, rates),
             // Features and maps of the usual kinds, sought in a time that nobody has measured.
             other if other.dim().is_some() && other.features().is_some() => {
                 let maps = ("maps while they are sought", self.maps());
@@ -212,6 +213,29 @@ impl Fit {
         let seconds = rates.map(|rates| moved / rates.gather(times(words, 8)));
         let held = vec![("topics of words and documents", times(words + self.n_docs, 4))];
         self.found("bltm", (name, seconds), vec![sought], held, rates)
+    }
+
+    /// Maps while they are learnt, in strips, and by words those of the best epoch and of the last,
+    /// each with the images of the documents.
+    fn ssi(&self, ssi: &Ssi, rates: Option<&Rates>) -> Plan {
+        let name = "maps while they are learnt";
+        let words = csr(self.nnz_x + 2 * self.nnz_y, self.n_queries + self.n_docs + self.d_y);
+        let learnt = self.n_docs.saturating_mul(self.dim).saturating_mul(4);
+        let learnt = self.maps().saturating_add(learnt).saturating_mul(2);
+        let sought = vec![
+            (name, self.maps()),
+            ("words of queries and documents", words),
+            ("the best epoch and the last", learnt),
+        ];
+        let triples = if ssi.steps > 0 { ssi.steps as u64 } else { self.nnz_r };
+        let words_of_three = self.nnz_x as f64 / self.n_queries.max(1) as f64
+            + 2.0 * self.nnz_y as f64 / self.n_docs.max(1) as f64;
+        // Read to be looked at; read and written where the margin is violated, as it is at first.
+        let moved = 3.0 * numbers(triples, self.dim) * words_of_three;
+        let seconds = rates.map(|rates| {
+            ssi.epochs as f64 * (moved / rates.gather(self.maps()) + self.images_seconds(rates))
+        });
+        self.found("ssi", (name, seconds), vec![sought], self.fitted(self.maps()), rates)
     }
 
     /// The lines of the phase that takes most, below what is there all the time; `held` is what

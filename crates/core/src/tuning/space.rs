@@ -61,6 +61,9 @@ pub const BUILT_IN: &[(Option<&str>, &str, &str)] = &[
     (Some("svdfeature"), "negatives", "{ min = 1, max = 10, log = true, int = true }"),
     (Some("svdfeature"), "rate", "{ min = 0.02, max = 0.3, log = true }"),
     (Some("svdfeature"), "lambda", "{ min = 0.00001, max = 0.01, log = true }"),
+    (Some("ssi"), "rate", "{ min = 0.005, max = 0.3, log = true }"),
+    (Some("ssi"), "init_scale", "{ min = 0.1, max = 1.5, log = true }"),
+    (Some("ssi"), "negative", "[\"uniform\", \"popularity\", \"bm25\"]"),
     (Some("bm25"), "k1", "{ min = 0.4, max = 3.0 }"),
     (Some("bm25"), "b", "{ min = 0.0, max = 1.0 }"),
     (Some("lm"), "mu", "{ min = 50, max = 5000, log = true }"),
@@ -119,7 +122,9 @@ impl Space {
             let docs = params.docs();
             for &(method, key, values) in BUILT_IN {
                 // The kinds of mpls have weights of their own unless they stand side by side.
-                let idle = params.name() == "mpls" && key.starts_with("features.");
+                // A form without maps has no dimensions, and nothing to begin them with.
+                let idle = (params.name() == "mpls" && key.starts_with("features."))
+                    || (params.dim().is_none() && ["dim", "init_scale"].contains(&key));
                 let meant = method.is_none_or(|method| method == params.name()) && !idle;
                 if meant && docs.iter().any(|doc| doc.key == key) {
                     let key =

@@ -187,6 +187,11 @@ fn every_method_has_a_space_of_values_it_takes() {
             setting.check().unwrap();
         }
     }
+    // What has no maps has no dimensions to try.
+    let (_, mut full) = method_base("ssi", None);
+    full.models[0].1.set("form", "full").unwrap();
+    let space = Space::built_in(&full).unwrap();
+    assert!(space.keys.iter().map(|(key, _)| key).eq(["rate", "negative"]));
     let (_, mix) = method_base("pls+bm25", None);
     let keys = Space::built_in(&mix).unwrap().keys;
     assert!(keys.iter().any(|(key, _)| key == "pls.dim"));

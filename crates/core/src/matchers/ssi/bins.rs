@@ -5,43 +5,90 @@
 //! DICE(i, j) = 2·cooccur(i, j) / (occur(i) + occur(j))
 //! ```
 //! counted over training documents. A word among the frequent ones has DICE 1 with itself, so it
-//! is its own first.
+//! is its own first. Every term of the vocabulary has its bins, n-grams, too; bins are words.
+//!
+//! With S_p(i) the p-th best bin of word i, the paper's eq. (6) is
+//!
+//! ```text
+//! f(q, d) = 1/k Σ_p Σ_s Σ_t q_s·d_t·W[S_p(s), S_p(t)]
+//! ```
+//! and has a vector of features for each place p. Replacing words by all of their bins, each with
+//! weight 1/k, as the paper goes on to say, also has W[S_p(s), S_r(t)] for p ≠ r.
+
+use rayon::prelude::*;
 
 use super::Ssi;
 use crate::features::Counts;
 use crate::linalg::Dense;
 use crate::matchers::dots::summed;
 use crate::sparse::{Csr, csr_times_dense};
-use crate::{Result, Run};
+use crate::{Error, Result, Run};
 
 /// What becomes of every word.
 pub(super) struct Bins {
-    /// Words × features.
-    to: Csr,
+    /// Words × features, for each place.
+    pub to: Vec<Csr>,
     /// The word of every feature, sorted.
-    words: Vec<u32>,
+    pub words: Vec<u32>,
 }
 
 impl Bins {
-    /// What `params` asks for; nothing if words stay as they are.
-    pub fn of(params: &Ssi, counts: &Counts, run: &Run<'_>) -> Result<Option<Self>> {
+    /// What `params` asks for, a view of the data each; none if words stay as they are.
+    pub fn of(params: &Ssi, counts: &Counts, run: &Run<'_>) -> Result<Vec<Self>> {
         if params.frequent == 0 {
-            return Ok(None);
+            return Ok(Vec::new());
         }
-        let words = most_frequent(&counts.document_frequency, params.frequent);
+        let words = most_frequent(counts, params.frequent, params.bins > 0);
         let mut feature = vec![None; counts.n_terms()];
         (0u32..).zip(&words).for_each(|(f, &word)| feature[word as usize] = Some(f));
-        let to = match params.bins {
-            0 => Csr::by_rows(words.len(), counts.n_terms(), |word| {
+        let alone = || -> Result<Bins> {
+            let to = Csr::by_rows(words.len(), counts.n_terms(), |word| {
                 Ok(feature[word].map(|f| (f, 1.0)).into_iter().unzip())
-            })?,
-            k => correlated(counts, &feature, words.len(), k, run)?,
+            })?;
+            Ok(Bins { to: vec![to], words: words.clone() })
         };
-        Ok(Some(Bins { to, words }))
+        if params.bins == 0 {
+            return Ok(vec![alone()?]);
+        }
+        let found = correlated(counts, &feature, words.len(), params.bins, run)?;
+        let binned = |kept: &(dyn Fn(usize) -> bool + Sync)| -> Result<Bins> {
+            let places = if params.exact { params.bins } else { 1 };
+            let place = |p: usize| {
+                Csr::by_rows(words.len(), counts.n_terms(), |word| {
+                    let bins = if kept(word) { &found[word][..] } else { &[] };
+                    let n = bins.len() as f32;
+                    if params.exact {
+                        // Both sides bring one, and the two of them the mean.
+                        let own = bins.get(p).map(|&f| (f, 1.0 / n.sqrt()));
+                        return Ok(own.into_iter().unzip());
+                    }
+                    let mut bins: Vec<(u32, f32)> = bins.iter().map(|&f| (f, 1.0 / n)).collect();
+                    bins.sort_unstable_by_key(|&(f, _)| f);
+                    Ok(bins.into_iter().unzip())
+                })
+            };
+            Ok(Bins { to: (0..places).map(place).collect::<Result<_>>()?, words: words.clone() })
+        };
+        if !params.rare {
+            return Ok(vec![binned(&|_| true)?]);
+        }
+        if words.len() == counts.n_terms() {
+            return Err(Error::parameter(
+                "rare",
+                true,
+                &format!("false, or `frequent` below {}, the words there are", words.len()),
+            ));
+        }
+        Ok(vec![alone()?, binned(&|word| feature[word].is_none())?])
     }
 
     pub fn n_features(&self) -> usize {
         self.words.len()
+    }
+
+    /// The vectors that every query and document has.
+    pub fn places(&self) -> usize {
+        self.to.len()
     }
 
     /// The word of a feature.
@@ -49,42 +96,55 @@ impl Bins {
         self.words[feature]
     }
 
-    /// Rows of words as rows of features.
+    /// Rows of words as rows of features: those of all places, one after the other.
     pub fn apply(&self, rows: &Csr) -> Result<Csr> {
-        Csr::by_rows(self.words.len(), rows.n_rows(), |i| {
-            let parts = rows.row(i).iter().flat_map(|(word, value)| {
-                self.to.row(word as usize).iter().map(move |(f, share)| (f, share * value))
+        let places = self.places();
+        Csr::by_rows(self.words.len(), rows.n_rows() * places, |at| {
+            let to = &self.to[at % places];
+            let parts = rows.row(at / places).iter().flat_map(|(word, value)| {
+                to.row(word as usize).iter().map(move |(f, share)| (f, share * value))
             });
             Ok(summed(parts.collect()).into_iter().unzip())
         })
     }
 
-    /// The image of every word.
+    /// The image of every word, those of all places side by side.
     pub fn of_words(&self, map: &Dense) -> Dense {
-        let mut images = Dense::zeros(self.to.n_rows(), map.n_cols());
-        let all = 0..map.n_cols();
-        csr_times_dense(&self.to, map.block(all.clone()), images.block_mut(all));
+        let dim = map.n_cols();
+        let mut images = Dense::zeros(self.to[0].n_rows(), dim * self.places());
+        for (place, to) in self.to.iter().enumerate() {
+            let columns = images.block_mut(place * dim..(place + 1) * dim);
+            csr_times_dense(to, map.block(0..dim), columns);
+        }
         images
     }
 }
 
-/// The `n` words that most documents have, sorted; of equally frequent ones those that come first.
-fn most_frequent(document_frequency: &[u32], n: usize) -> Vec<u32> {
-    let mut words: Vec<u32> = (0..document_frequency.len() as u32).collect();
-    words.sort_by_key(|&word| std::cmp::Reverse(document_frequency[word as usize]));
+/// The `n` terms that most documents have, sorted; of equally frequent ones those that come
+/// first. With `words`, n-grams are none.
+fn most_frequent(counts: &Counts, n: usize, words: bool) -> Vec<u32> {
+    let gram = |word: u32| {
+        let term = counts.vocabulary.term(word);
+        term.contains(' ')
+            || (counts.preparation.analyzer.char_ngrams.is_some() && term.starts_with('~'))
+    };
+    let all = 0..counts.n_terms() as u32;
+    let mut words: Vec<u32> = all.filter(|&word| !(words && gram(word))).collect();
+    words.sort_by_key(|&word| std::cmp::Reverse(counts.document_frequency[word as usize]));
     words.truncate(n);
     words.sort_unstable();
     words
 }
 
-/// Every word by the `k` features that it occurs with most, fewer where there are fewer.
+/// For every word the `k` features that it occurs with most, best first; fewer where there are
+/// fewer.
 fn correlated(
     counts: &Counts,
     feature: &[Option<u32>],
     n_features: usize,
     k: usize,
     run: &Run<'_>,
-) -> Result<Csr> {
+) -> Result<Vec<Vec<u32>>> {
     run.step("correlated words", 0, None)?;
     let postings = counts.docs.transpose();
     let occur = |word: usize| f64::from(counts.document_frequency[word]);
@@ -94,7 +154,7 @@ fn correlated(
             of_feature[*f as usize] = occur(word);
         }
     }
-    Csr::by_rows(n_features, counts.n_terms(), |word| {
+    let best = |word: usize| -> Result<Vec<u32>> {
         run.check()?;
         let mut found: Vec<u32> = Vec::new();
         for &doc in postings.row(word).indices {
@@ -117,72 +177,7 @@ fn correlated(
             first.then(b.0.total_cmp(&a.0)).then(a.1.cmp(&b.1))
         });
         scored.truncate(k);
-        let share = 1.0 / scored.len() as f32;
-        let mut row: Vec<(u32, f32)> = scored.into_iter().map(|(_, f)| (f, share)).collect();
-        row.sort_unstable_by_key(|&(f, _)| f);
-        Ok(row.into_iter().unzip())
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::data::fixture::Fixture;
-    use crate::features::Preparation;
-
-    #[test]
-    fn words_become_those_they_occur_with_most() {
-        let dir = tempfile::tempdir().unwrap();
-        let texts = [
-            "tensor manifold riemann",
-            "manifold tensor",
-            "tensor manifold",
-            "crab shell",
-            "crab sea",
-        ];
-        let documents: Vec<_> = texts
-            .iter()
-            .zip(["a", "b", "c", "d", "e"])
-            .map(|(text, id)| (id, serde_json::json!({ "title": text })))
-            .collect();
-        let fixture = Fixture {
-            documents: &documents,
-            queries: &["crab"],
-            clicks: &[(0, 3, 1.0)],
-            held_out: &[],
-        };
-        let counts = Counts::of(
-            &fixture.open(&dir.path().join("d")),
-            &Preparation::default(),
-            &Run::silent(),
-        )
-        .unwrap();
-        let id = |word: &str| counts.read_query(word).indices[0];
-        let bins = |frequent, bins| {
-            let params = Ssi { frequent, bins, ..Ssi::default() };
-            Bins::of(&params, &counts, &Run::silent()).unwrap().unwrap()
-        };
-        // The three most frequent: tensor and manifold in three documents, crab in two.
-        let (tensor, manifold, crab) = (id("tensor"), id("manifold"), id("crab"));
-        let mut frequent = vec![tensor, manifold, crab];
-        frequent.sort_unstable();
-        let alone = bins(3, 0);
-        assert_eq!(alone.words, frequent);
-        assert!(alone.to.row(id("riemann") as usize).is_empty());
-        let of = |bins: &Bins, word: &str| -> Vec<(u32, f32)> {
-            bins.to
-                .row(id(word) as usize)
-                .iter()
-                .map(|(f, share)| (bins.word(f as usize), share))
-                .collect()
-        };
-        let one = bins(3, 1);
-        for word in ["tensor", "manifold", "crab"] {
-            assert_eq!(of(&one, word), [(id(word), 1.0)]);
-        }
-        assert_eq!(of(&one, "shell"), [(crab, 1.0)]);
-        let mut both = [(tensor, 0.5), (manifold, 0.5)];
-        both.sort_by_key(|pair| pair.0);
-        assert_eq!(of(&bins(3, 2), "riemann"), both);
-    }
+        Ok(scored.into_iter().map(|(_, f)| f).collect())
+    };
+    (0..counts.n_terms()).into_par_iter().map(best).collect()
 }

@@ -1,16 +1,18 @@
 //! Triples: a clicked pair of training, all alike, and a document that was not clicked for the
-//! query. Every triple has a stream of random numbers of its own, so it depends on the seed and
+//! query. Where negatives come from pages of results, the query of the pair is kept and one of its
+//! preferences is drawn, as often as it was shown. Every triple has a stream of random numbers of its own, so it depends on the seed and
 //! on its number alone.
 
 use rayon::prelude::*;
 
-use super::sgd::Triple;
+use super::data::Triple;
 use super::{Negative, Ssi};
+use crate::data::Preference;
 use crate::features::{Counts, no_training_clicks};
 use crate::matchers::{Bm25, Matcher};
 use crate::random::Random;
 use crate::sparse::Csr;
-use crate::{Result, Run};
+use crate::{Error, Result, Run};
 
 /// Streams of random numbers from here on belong to triples.
 const FIRST_STREAM: u64 = 1 << 41;
@@ -33,6 +35,51 @@ enum Pool {
     Popularity(Vec<f64>),
     /// Documents by query.
     Hard(Vec<Vec<u32>>),
+    /// What pages of results say.
+    Shown(Shown),
+}
+
+/// Preferences by query, drawn as often as they were shown.
+struct Shown {
+    preferences: Vec<Preference>,
+    /// Their counts, added up.
+    sums: Vec<u64>,
+    /// Where the preferences of every query start.
+    starts: Vec<usize>,
+}
+
+impl Shown {
+    fn new(preferences: Vec<Preference>, n_queries: usize) -> Self {
+        let mut sum = 0;
+        let sums = preferences.iter().map(|preference| {
+            sum += preference.count;
+            sum
+        });
+        let sums = sums.collect();
+        let start = |query: u32| preferences.partition_point(|p| p.query < query);
+        let starts = (0..=n_queries as u32).map(start).collect();
+        Shown { preferences, sums, starts }
+    }
+
+    /// One of the query's; nothing if it has none.
+    fn draw(&self, query: u32, random: &mut Random) -> Option<Preference> {
+        let (start, end) = (self.starts[query as usize], self.starts[query as usize + 1]);
+        if start == end {
+            return None;
+        }
+        let before = start.checked_sub(1).map_or(0, |last| self.sums[last]);
+        let point = before + random.below(self.sums[end - 1] - before);
+        let at = start + self.sums[start..end].partition_point(|&sum| sum <= point);
+        Some(self.preferences[at])
+    }
+}
+
+/// A triple, and where it comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Drawn {
+    pub triple: Triple,
+    /// Whether a page of results says so.
+    pub shown: bool,
 }
 
 impl<'a> Draws<'a> {
@@ -59,6 +106,7 @@ impl<'a> Draws<'a> {
             Negative::Uniform => {}
             Negative::Popularity => draws.pool = draws.popular(params.alpha),
             Negative::Bm25 => draws.pool = draws.hard(params.hard, run)?,
+            Negative::Impressions => draws.pool = draws.shown(params.next, run)?,
         }
         Ok(draws)
     }
@@ -69,11 +117,37 @@ impl<'a> Draws<'a> {
     }
 
     /// Triple number `number`; nothing if every document was clicked for its query.
-    pub fn draw(&self, number: u64) -> Option<Triple> {
+    pub fn draw(&self, number: u64) -> Option<Drawn> {
         let mut random = Random::new(self.seed, FIRST_STREAM + number);
         let (query, good) = self.pairs[random.below(self.pairs.len() as u64) as usize];
+        if let Pool::Shown(shown) = &self.pool
+            && let Some(Preference { good, bad, .. }) = shown.draw(query, &mut random)
+        {
+            return Some(Drawn { triple: Triple { query, good, bad }, shown: true });
+        }
         let bad = self.negative(query, &mut random)?;
-        Some(Triple { query, good, bad })
+        Some(Drawn { triple: Triple { query, good, bad }, shown: false })
+    }
+
+    /// What the report says of the pool.
+    pub fn note(&self) -> Option<String> {
+        let Pool::Shown(shown) = &self.pool else { return None };
+        let queries = shown.starts.windows(2).filter(|both| both[0] < both[1]).count();
+        Some(format!(
+            "{} preference pairs of {queries} queries from pages of results, shown {} times",
+            shown.preferences.len(),
+            shown.sums.last().unwrap_or(&0)
+        ))
+    }
+
+    /// What the report says of `all` triples, of which `shown` came from pages of results.
+    pub fn sources(&self, all: u64, shown: u64) -> Option<String> {
+        matches!(self.pool, Pool::Shown(_)).then(|| {
+            format!(
+                "{shown} triples from pages of results, {} of queries without preferences with any document that was not clicked",
+                all - shown
+            )
+        })
     }
 
     fn clicked(&self, query: u32, doc: u32) -> bool {
@@ -116,6 +190,35 @@ impl<'a> Draws<'a> {
             sum
         };
         Pool::Popularity(self.free.iter().map(of).collect())
+    }
+
+    /// The preferences whose clicks are training's and whose documents may be drawn.
+    fn shown(&self, next: bool, run: &Run<'_>) -> Result<Pool> {
+        run.step("preferences of pages of results", 0, None)?;
+        let impressions = self.counts.impressions.open()?;
+        let missing = match (impressions.is_empty(), impressions.has_ranks()) {
+            (true, _) => "no pages of results: its log says what was clicked, not what was shown",
+            (_, false) => "pages of results without ranks, so nothing was passed over",
+            _ => "",
+        };
+        if !missing.is_empty() {
+            return Err(Error::Empty {
+                what: format!("negative = \"impressions\": the dataset has {missing}"),
+                advice: "import a log with columns for `clicked` and `rank` (liken import --events FILE), or take negative = \"uniform\"".into(),
+            });
+        }
+        let mut preferences = impressions.preferences(next);
+        let free = |doc: u32| self.free.binary_search(&doc).is_ok();
+        preferences.retain(|&Preference { query, good, bad, .. }| {
+            self.clicked(query, good) && !self.clicked(query, bad) && free(good) && free(bad)
+        });
+        if preferences.is_empty() {
+            return Err(Error::Empty {
+                what: "negative = \"impressions\": no result that was not clicked stands above a clicked one".into(),
+                advice: "set next = true, or take negative = \"uniform\"".into(),
+            });
+        }
+        Ok(Pool::Shown(Shown::new(preferences, self.counts.n_queries())))
     }
 
     /// The best documents by BM25 that were not clicked for the query.

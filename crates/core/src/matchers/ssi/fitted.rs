@@ -1,7 +1,9 @@
-//! A fitted W, ready to score: the cosine of words, if the identity is part of W, and what was
+//! A fitted W, ready to score: the cosine of words times the weight of the identity, and what was
 //! learnt beside it.
 
-use super::hashed::hash;
+use std::sync::Arc;
+
+use super::hashed::Hashes;
 use crate::features::{Counts, Features, Featurizer, QueryTerms};
 use crate::file::TensorsWriter;
 use crate::matchers::dots::DocRows;
@@ -9,11 +11,11 @@ use crate::matchers::{Bilinear, Line, Map, Maps, Matcher};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
 
-/// What was learnt, by words.
+/// What was learnt, by words. `M` is what the latent forms are: maps, or a model made of them.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Learnt {
-    /// The maps of `low_rank` and `symmetric`.
-    Maps(Maps),
+pub(super) enum Learnt<M> {
+    /// UᵀV of `low_rank` and `symmetric`.
+    Latent(M),
     /// A weight for every word.
     Diagonal(Vec<f32>),
     /// Query words × document words.
@@ -22,7 +24,7 @@ pub(super) enum Learnt {
     Hashed(Vec<f32>),
 }
 
-impl Learnt {
+impl Learnt<Maps> {
     pub fn is_finite(&self) -> bool {
         let finite = |values: &[f32]| values.iter().all(|value| value.is_finite());
         let map = |map: &Map| match map {
@@ -30,87 +32,121 @@ impl Learnt {
             Map::Sparse(map) => finite(map.values()),
         };
         match self {
-            Learnt::Maps(maps) => map(&maps.l_x) && map(&maps.l_y),
+            Learnt::Latent(maps) => map(&maps.l_x) && map(&maps.l_y),
             Learnt::Diagonal(weights) | Learnt::Hashed(weights) => finite(weights),
             Learnt::Full(cells) => finite(cells.values()),
         }
     }
+
+    /// Whether it is about `n` words.
+    fn fits(&self, n: usize) -> bool {
+        match self {
+            // Checked where the images are made.
+            Learnt::Latent(_) => true,
+            Learnt::Diagonal(weights) => weights.len() == n,
+            Learnt::Full(cells) => (cells.n_rows(), cells.n_cols()) == (n, n),
+            Learnt::Hashed(weights) => !weights.is_empty(),
+        }
+    }
 }
 
-/// The same, ready to score.
-enum Part {
-    Latent(Box<Bilinear>),
-    Diagonal(Vec<f32>),
-    Full(Csr),
-    Hashed(Vec<f32>),
+impl<M> Learnt<M> {
+    /// The same with another kind of latent part.
+    fn map<T>(self, of: impl FnOnce(M) -> Result<T>) -> Result<Learnt<T>> {
+        Ok(match self {
+            Learnt::Latent(latent) => Learnt::Latent(of(latent)?),
+            Learnt::Diagonal(weights) => Learnt::Diagonal(weights),
+            Learnt::Full(cells) => Learnt::Full(cells),
+            Learnt::Hashed(weights) => Learnt::Hashed(weights),
+        })
+    }
+}
+
+/// α of αI.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Identity {
+    /// Its value; 0 where the identity is no part of W.
+    pub weight: f32,
+    /// Whether it is learnt.
+    pub learnt: bool,
+}
+
+impl Identity {
+    /// Moves it for a triple within the margin whose cosines differ by `cosines`.
+    pub fn step(&mut self, rate: f32, cosines: f32) {
+        if self.learnt {
+            self.weight += rate * cosines;
+        }
+    }
 }
 
 /// A fitted matcher.
 pub(super) struct Indexed {
     featurizer: Featurizer,
     /// Documents × words.
-    rows: DocRows,
-    identity: bool,
-    part: Part,
+    rows: Arc<DocRows>,
+    identity: Identity,
+    part: Learnt<Box<Bilinear>>,
 }
 
 impl Indexed {
     /// Puts what was learnt together with the counts it was learnt from.
-    pub fn new(counts: &Counts, identity: bool, learnt: Learnt) -> Result<Self> {
+    pub fn new(counts: &Counts, identity: Identity, learnt: Learnt<Maps>) -> Result<Self> {
+        let featurizer = Featurizer::new(counts, &Features::words())?;
+        let rows = DocRows::new(featurizer.docs(counts)?);
+        Indexed::over(counts, Arc::new(rows), identity, learnt)
+    }
+
+    /// The same where the documents' words are there already.
+    pub fn over(
+        counts: &Counts,
+        rows: Arc<DocRows>,
+        identity: Identity,
+        learnt: Learnt<Maps>,
+    ) -> Result<Self> {
         let n = counts.n_terms();
-        let fits = match &learnt {
-            // Checked where the images are made.
-            Learnt::Maps(_) => true,
-            Learnt::Diagonal(weights) => weights.len() == n,
-            Learnt::Full(cells) => (cells.n_rows(), cells.n_cols()) == (n, n),
-            Learnt::Hashed(weights) => !weights.is_empty(),
-        };
-        if !fits {
+        if !learnt.fits(n) {
             return Err(Error::Structure {
                 problem: format!("what was learnt is not of {n} words, but there are as many"),
             });
         }
-        let part = match learnt {
-            Learnt::Maps(maps) => {
-                Part::Latent(Box::new(Bilinear::new(counts, &Features::words(), maps)?))
-            }
-            Learnt::Diagonal(weights) => Part::Diagonal(weights),
-            Learnt::Full(cells) => Part::Full(cells),
-            Learnt::Hashed(weights) => Part::Hashed(weights),
-        };
+        let part = learnt.map(|maps| {
+            let docs = Arc::clone(&rows.docs);
+            Ok(Box::new(Bilinear::over(counts, &Features::words(), maps, docs, None)?))
+        })?;
         let featurizer = Featurizer::new(counts, &Features::words())?;
-        let rows = DocRows::new(featurizer.docs(counts)?);
         Ok(Indexed { featurizer, rows, identity, part })
     }
 
-    fn learnt(&self) -> Learnt {
+    fn learnt(&self) -> Learnt<Maps> {
         match &self.part {
-            Part::Latent(latent) => Learnt::Maps(latent.maps().clone()),
-            Part::Diagonal(weights) => Learnt::Diagonal(weights.clone()),
-            Part::Full(cells) => Learnt::Full(cells.clone()),
-            Part::Hashed(weights) => Learnt::Hashed(weights.clone()),
+            Learnt::Latent(latent) => Learnt::Latent(latent.maps().clone()),
+            Learnt::Diagonal(weights) => Learnt::Diagonal(weights.clone()),
+            Learnt::Full(cells) => Learnt::Full(cells.clone()),
+            Learnt::Hashed(weights) => Learnt::Hashed(weights.clone()),
         }
     }
 
-    /// qᵀ(W − I) by word, where W is no map.
+    /// qᵀ(W − αI) by word, where W is no map.
     fn spread(&self, query: Row<'_>) -> Vec<f32> {
         let mut weights = vec![0.0; self.rows.docs.n_cols()];
         match &self.part {
-            Part::Full(cells) => {
+            Learnt::Full(cells) => {
                 for (s, value) in query.iter() {
                     for (t, cell) in cells.row(s as usize).iter() {
                         weights[t as usize] += value * cell;
                     }
                 }
             }
-            Part::Hashed(hashed) => {
+            Learnt::Hashed(hashed) => {
                 for (s, value) in query.iter() {
+                    let hashes = Hashes::of(s, hashed.len());
                     for (t, weight) in (0u32..).zip(weights.iter_mut()) {
-                        *weight += value * hashed[hash(s, t, hashed.len())];
+                        *weight += value * hashed[hashes.at(t)];
                     }
                 }
             }
-            Part::Latent(_) | Part::Diagonal(_) => {}
+            Learnt::Latent(_) | Learnt::Diagonal(_) => {}
         }
         weights
     }
@@ -118,10 +154,10 @@ impl Indexed {
     /// What the words of the query count for by themselves: the diagonal of W where W has
     /// nothing else, the identity, or nothing.
     fn own(&self, indices: &[u32], values: &mut [f32]) {
-        let identity = if self.identity { 1.0 } else { 0.0 };
+        let identity = self.identity.weight;
         for (&word, value) in indices.iter().zip(values) {
             *value *= match &self.part {
-                Part::Diagonal(weights) => identity + weights[word as usize],
+                Learnt::Diagonal(weights) => identity + weights[word as usize],
                 _ => identity,
             };
         }
@@ -131,10 +167,10 @@ impl Indexed {
         let (indices, mut values) = self.featurizer.query_terms(counts, query);
         let words = Row { indices: &indices, values: &values };
         match (&self.part, docs) {
-            (Part::Latent(latent), None) => latent.score_all(counts, query, out),
-            (Part::Latent(latent), Some(docs)) => latent.score_some(counts, query, docs, out),
-            (Part::Diagonal(_), _) => out.fill(0.0),
-            (Part::Full(_) | Part::Hashed(_), docs) => {
+            (Learnt::Latent(latent), None) => latent.score_all(counts, query, out),
+            (Learnt::Latent(latent), Some(docs)) => latent.score_some(counts, query, docs, out),
+            (Learnt::Diagonal(_), _) => out.fill(0.0),
+            (Learnt::Full(_) | Learnt::Hashed(_), docs) => {
                 let weights = self.spread(words);
                 let of = |doc: usize| -> f32 {
                     self.rows
@@ -149,7 +185,7 @@ impl Indexed {
                 }
             }
         }
-        if !self.identity && !matches!(self.part, Part::Diagonal(_)) {
+        if self.identity.weight == 0.0 && !matches!(self.part, Learnt::Diagonal(_)) {
             return;
         }
         self.own(&indices, &mut values);
@@ -187,10 +223,10 @@ impl Matcher for Indexed {
             }
         };
         match &self.part {
-            Part::Latent(latent) => lines = latent.lines(counts, query, doc),
-            Part::Diagonal(_) => {}
-            Part::Full(cells) => pairs(&|s, t| cells.row(s as usize).get(t)),
-            Part::Hashed(weights) => pairs(&|s, t| weights[hash(s, t, weights.len())]),
+            Learnt::Latent(latent) => lines = latent.lines(counts, query, doc),
+            Learnt::Diagonal(_) => {}
+            Learnt::Full(cells) => pairs(&|s, t| cells.row(s as usize).get(t)),
+            Learnt::Hashed(weights) => pairs(&|s, t| weights[Hashes::of(s, weights.len()).at(t)]),
         }
         self.own(&indices, &mut values);
         for (&s, &q) in indices.iter().zip(&values) {
@@ -207,15 +243,18 @@ impl Matcher for Indexed {
     }
 
     fn keep<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
+        if self.identity.learnt {
+            tensors.array("identity", &[1], std::slice::from_ref(&self.identity.weight));
+        }
         match &self.part {
-            Part::Latent(latent) => latent.keep(tensors),
-            Part::Diagonal(weights) => {
+            Learnt::Latent(latent) => latent.keep(tensors),
+            Learnt::Diagonal(weights) => {
                 tensors.array("diagonal", &[weights.len()], weights);
             }
-            Part::Full(cells) => {
+            Learnt::Full(cells) => {
                 tensors.csr("cells", cells);
             }
-            Part::Hashed(weights) => {
+            Learnt::Hashed(weights) => {
                 tensors.array("hashed", &[weights.len()], weights);
             }
         }
@@ -231,13 +270,13 @@ impl Matcher for Indexed {
     }
 
     fn zero_is_none(&self) -> bool {
-        matches!(self.part, Part::Diagonal(_))
+        matches!(self.part, Learnt::Diagonal(_))
     }
 
     /// The latent space, where it is all there is.
     fn bilinear(&self) -> Option<&Bilinear> {
         match &self.part {
-            Part::Latent(latent) if !self.identity => Some(latent),
+            Learnt::Latent(latent) if self.identity.weight == 0.0 => Some(latent),
             _ => None,
         }
     }

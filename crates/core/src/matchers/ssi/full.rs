@@ -1,14 +1,21 @@
 //! W = M: a weight for every pair of a query word and a document word. Only cells that a step
-//! has touched are stored.
+//! has touched are stored. Without the diagonal, words of other words alone are learnt: synonyms.
+//!
+//! ```text
+//! M_st ← M_st + λ·q_s·(d⁺ − d⁻)_t
+//! ```
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::data::{Data, Triple};
 use super::fitted::Learnt;
-use super::sgd::{Data, Shape, Slot, Triple, violating};
-use crate::sparse::Csr;
+use super::sgd::{Moved, Shape, look_all};
+use crate::matchers::Maps;
+use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
 
 /// Bytes of a cell while it is learnt: a table is between seven sixteenths and seven eighths
@@ -46,26 +53,25 @@ pub(super) struct Full {
     n_cells: u64,
     /// The bytes that the cells may take.
     most: u64,
+    /// Whether a word has a weight with itself.
+    diagonal: bool,
 }
 
 impl Full {
-    pub fn new(n_features: usize, most: u64) -> Self {
-        Full { rows: (0..n_features).map(|_| Cells::default()).collect(), n_cells: 0, most }
+    pub fn new(n_features: usize, most: u64, diagonal: bool) -> Self {
+        let rows = (0..n_features).map(|_| Cells::default()).collect();
+        Full { rows, n_cells: 0, most, diagonal }
     }
-}
 
-impl Shape for Full {
-    type Look = ();
-
-    fn look(&self, data: &Data, triple: Triple, (): &mut ()) -> f32 {
-        let (query, good, bad) = data.features(triple);
+    fn look(&self, data: &Data, triple: Triple) -> f32 {
+        let [query, good, bad] = data.features(triple);
         let mut score = 0.0;
         for (s, q) in query.iter() {
             let cells = &self.rows[s as usize];
             if cells.is_empty() {
                 continue;
             }
-            let sum = |row: crate::sparse::Row<'_>| -> f32 {
+            let sum = |row: Row<'_>| -> f32 {
                 row.iter().map(|(t, d)| d * cells.get(&t).copied().unwrap_or(0.0)).sum()
             };
             score += q * (sum(good) - sum(bad));
@@ -73,7 +79,8 @@ impl Shape for Full {
         score
     }
 
-    fn step(&mut self, data: &Data, slots: &[Slot<()>], rate: f32) -> Result<()> {
+    fn step(&mut self, data: &Data, moved: &[Moved], rate: f32) -> Result<()> {
+        let diagonal = self.diagonal;
         let part = self.rows.len().div_ceil(PARTS).max(1);
         let new: Vec<u64> = self
             .rows
@@ -83,13 +90,13 @@ impl Shape for Full {
                 let first = p * part;
                 let span = first as u32..(first + rows.len()) as u32;
                 let mut new = 0;
-                for (triple, ()) in violating(slots) {
-                    let (query, good, bad) = data.features(triple);
-                    for (s, q) in super::rows::within(query, span.clone()).iter() {
+                for moved in moved {
+                    let [query, good, bad] = data.features(moved.triple);
+                    for (s, q) in within(query, span.clone()).iter() {
                         let cells = &mut rows[s as usize - first];
                         let before = cells.len();
                         for (row, factor) in [(good, rate * q), (bad, -rate * q)] {
-                            for (t, d) in row.iter() {
+                            for (t, d) in row.iter().filter(|&(t, _)| diagonal || t != s) {
                                 *cells.entry(t).or_insert(0.0) += factor * d;
                             }
                         }
@@ -114,8 +121,30 @@ impl Shape for Full {
             advice: "set `frequent`, take form = \"low_rank\" or \"hash\", whose size is fixed, or allow more (--max-memory SIZE)".into(),
         })
     }
+}
 
-    fn learnt(&self, data: &Data) -> Result<Learnt> {
+/// The entries of `row` in the columns `span`.
+fn within(row: Row<'_>, span: Range<u32>) -> Row<'_> {
+    let start = row.indices.partition_point(|&i| i < span.start);
+    let end = start + row.indices[start..].partition_point(|&i| i < span.end);
+    Row { indices: &row.indices[start..end], values: &row.values[start..end] }
+}
+
+impl Shape for Full {
+    fn turn(
+        &mut self,
+        data: &Data,
+        moved: &[Moved],
+        now: &[Triple],
+        rate: f32,
+        scores: &mut [f32],
+    ) -> Result<()> {
+        self.step(data, moved, rate)?;
+        look_all(now, scores, |triple| self.look(data, triple));
+        Ok(())
+    }
+
+    fn learnt(&self, data: &Data) -> Result<Learnt<Maps>> {
         let mut of_word = vec![None; data.n_words()];
         for feature in 0..self.rows.len() {
             of_word[data.word(feature) as usize] = Some(feature);
@@ -130,7 +159,8 @@ impl Shape for Full {
         Ok(Learnt::Full(cells))
     }
 
-    fn touched(&self, query: usize, docs: usize) -> u64 {
-        (query * docs) as u64
+    fn touched(&self, data: &Data, triple: Triple) -> u64 {
+        let [query, good, bad] = data.features(triple);
+        (query.len() * (good.len() + bad.len())) as u64
     }
 }

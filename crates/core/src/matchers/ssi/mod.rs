@@ -15,22 +15,26 @@
 //! full       W = M + I          M_st += λ·q_s·(d⁺ − d⁻)_t, only touched cells are stored
 //! hash       W_st = w_h(s,t) + I_st,   h(s, t) = (s·P + t) mod H
 //! ```
-//! The paper draws U and V from N(0, 1), which drowns the identity; `init_scale` says how large
+//! I may have a weight, α·I, set or learnt with the rest. The paper draws U and V from N(0, 1), which drowns the identity; `init_scale` says how large
 //! they are, and √dim is the paper's.
 //!
 //! With `bins = k` every word is replaced by the k of the `frequent` most frequent words that it
 //! occurs with most, by DICE, each with weight 1/k (correlated feature hashing). For k > 1 this
-//! is not the paper's eq. (6), which keeps the terms with the same place on both sides alone.
+//! is not the paper's eq. (6), which keeps the terms with the same place on both sides alone and is
+//! `exact`. With `rare`, the frequent words have a model of their own and all other words a
+//! second one through bins, W = W₁ + μ·W₂ with a factor that is learnt.
 
 mod bins;
+mod data;
 mod diagonal;
 mod draws;
 mod fitted;
 mod full;
 mod hashed;
 mod low_rank;
-mod rows;
+mod mixed;
 mod sgd;
+mod strips;
 mod symmetric;
 #[cfg(test)]
 mod tests;
@@ -39,9 +43,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::bins::Bins;
+use self::data::Data;
 use self::draws::Draws;
-use self::fitted::{Indexed, Learnt};
-use self::sgd::Data;
+use self::fitted::{Identity, Indexed, Learnt};
 use super::check::{MOST, check_positive, check_range, check_weight};
 use super::method::{Fitting, Kept, Matcher, Method};
 use super::{FitReport, Maps};
@@ -57,12 +61,22 @@ pub struct Ssi {
     pub form: Form,
     /// Add the identity to W, so that shared words count from the start.
     pub identity: bool,
+    /// The weight of the identity, α of W = αI + …; where it is learnt, its value at the start.
+    pub identity_weight: f64,
+    /// Learn the weight of the identity with the rest.
+    pub learn_identity: bool,
+    /// `full`: learn weights of words with themselves; without them, words of other words alone count (set `identity = false`, too).
+    pub diagonal: bool,
     /// Latent dimensions of `low_rank` and `symmetric`.
     pub dim: usize,
     /// Learn about this many words alone, the most frequent ones; the others count through the identity. 0 means all.
     pub frequent: usize,
     /// Replace every word by this many of the `frequent` words that it occurs with most; 0 leaves words as they are.
     pub bins: usize,
+    /// With bins: let the p-th bin of a query's word meet the p-th bins of a document's words alone, as eq. (6) of the paper has it.
+    pub exact: bool,
+    /// With bins: a model of the `frequent` words as they are and a second one of all other words through bins, mixed by a factor that is learnt.
+    pub rare: bool,
     /// `hash`: the number of weights.
     pub weights: usize,
     /// The rate of the steps.
@@ -83,6 +97,8 @@ pub struct Ssi {
     pub alpha: f64,
     /// `bm25`: among how many of the best documents is drawn.
     pub hard: usize,
+    /// `impressions`: a click also beats an unclicked result directly below it.
+    pub next: bool,
     /// Seed of the start and of the triples.
     pub seed: u64,
 }
@@ -115,6 +131,8 @@ pub enum Negative {
     Popularity,
     /// Any of the best by BM25 for the query; where BM25 finds none, any, all alike.
     Bm25,
+    /// Results that were passed over: shown above a clicked one, and not clicked (Joachims' rules). Queries without any take any document, all alike.
+    Impressions,
 }
 
 impl Default for Ssi {
@@ -122,9 +140,14 @@ impl Default for Ssi {
         Ssi {
             form: Form::default(),
             identity: true,
+            identity_weight: 1.0,
+            learn_identity: false,
+            diagonal: true,
             dim: 100,
             frequent: 0,
             bins: 0,
+            exact: false,
+            rare: false,
             weights: 1 << 20,
             rate: 0.05,
             init_scale: 0.5,
@@ -135,6 +158,7 @@ impl Default for Ssi {
             negative: Negative::default(),
             alpha: 0.5,
             hard: 100,
+            next: false,
             seed: 1,
         }
     }
@@ -160,6 +184,7 @@ impl Method for Ssi {
         check_positive("rate", self.rate)?;
         check_positive("init_scale", self.init_scale)?;
         check_weight("alpha", self.alpha)?;
+        check_weight("identity_weight", self.identity_weight)?;
         self.check_idle()
     }
 
@@ -170,34 +195,36 @@ impl Method for Ssi {
         let (x, y) = (featurizer.queries(counts)?, featurizer.docs(counts)?);
         let bins = Bins::of(self, counts, fitting.run)?;
         let draws = Draws::of(self, counts, &x, &y, fitting.run)?;
-        let data = Data::new(x, y, bins, self.identity)?;
+        let data = Data::new(x, y, bins)?;
         let n = data.n_features();
-        let map = |salt: u64| {
-            let mut map = Dense::gaussian(n, self.dim, self.seed ^ salt);
-            let scale = (self.init_scale / (self.dim as f64).sqrt()) as f32;
-            map.values_mut().iter_mut().for_each(|value| *value *= scale);
-            map
-        };
         if self.form.has_maps() {
             self.check_memory(n, counts, fitting.run.memory_left())?;
         }
+        let map = |salt: u64| self.map(n, salt);
         match self.form {
-            Form::LowRank => sgd::fit(
-                self,
-                low_rank::LowRank { u: map(0), v: map(V_SALT) },
-                &data,
-                &draws,
-                fitting,
-            ),
+            Form::LowRank if self.rare => {
+                let [u, v, rare_u, rare_v] = [0, V_SALT, RARE_SALT, RARE_SALT ^ V_SALT].map(map);
+                let shape = mixed::Mixed::new(&[&u, &v], &[&rare_u, &rare_v])?;
+                sgd::fit(self, shape, &data, &draws, fitting)
+            }
+            Form::LowRank => {
+                let shape = low_rank::low_rank(&map(0), &map(V_SALT))?;
+                sgd::fit(self, shape, &data, &draws, fitting)
+            }
+            Form::Symmetric if self.rare => {
+                let shape = mixed::Mixed::new(&[&map(0)], &[&map(RARE_SALT)])?;
+                sgd::fit(self, shape, &data, &draws, fitting)
+            }
             Form::Symmetric => {
-                sgd::fit(self, symmetric::Symmetric { u: map(0) }, &data, &draws, fitting)
+                sgd::fit(self, symmetric::symmetric(&map(0))?, &data, &draws, fitting)
             }
             Form::Diagonal => {
                 sgd::fit(self, diagonal::Diagonal { weights: vec![0.0; n] }, &data, &draws, fitting)
             }
             Form::Full => {
                 let most = fitting.run.memory_left() / 2;
-                sgd::fit(self, full::Full::new(n, most), &data, &draws, fitting)
+                let shape = full::Full::new(n, most, self.diagonal);
+                sgd::fit(self, shape, &data, &draws, fitting)
             }
             Form::Hash => sgd::fit(self, hashed::Hashed::new(self.weights), &data, &draws, fitting),
         }
@@ -206,12 +233,22 @@ impl Method for Ssi {
     fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
         let tensors = kept.tensors()?;
         let learnt = match self.form {
-            Form::LowRank | Form::Symmetric => Learnt::Maps(Maps::read(tensors)?),
+            Form::LowRank | Form::Symmetric => Learnt::Latent(Maps::read(tensors)?),
             Form::Diagonal => Learnt::Diagonal(tensors.array::<f32>("diagonal")?.1),
             Form::Full => Learnt::Full(tensors.csr("cells")?),
             Form::Hash => Learnt::Hashed(tensors.array::<f32>("hashed")?.1),
         };
-        Ok(Box::new(Indexed::new(counts, self.identity, learnt)?))
+        let mut identity = self.identity_at_start();
+        if identity.learnt {
+            let kept = tensors.array::<f32>("identity")?.1;
+            let [weight] = kept[..] else {
+                return Err(Error::Structure {
+                    problem: format!("{} weights of the identity instead of one", kept.len()),
+                });
+            };
+            identity.weight = weight;
+        }
+        Ok(Box::new(Indexed::new(counts, identity, learnt)?))
     }
 
     fn features(&self) -> Option<Features> {
@@ -233,8 +270,24 @@ impl Method for Ssi {
 
 /// Turns the seed of U into that of V.
 const V_SALT: u64 = 0x5eed_0000_0000_0001;
+/// Turns the seed of the first model into that of the second.
+const RARE_SALT: u64 = 0x5eed_0000_0000_0002;
 
 impl Ssi {
+    /// A map at the start.
+    fn map(&self, n_features: usize, salt: u64) -> Dense {
+        let mut map = Dense::gaussian(n_features, self.dim, self.seed ^ salt);
+        let scale = (self.init_scale / (self.dim as f64).sqrt()) as f32;
+        map.values_mut().iter_mut().for_each(|value| *value *= scale);
+        map
+    }
+
+    /// αI at the start.
+    fn identity_at_start(&self) -> Identity {
+        let weight = if self.identity { self.identity_weight as f32 } else { 0.0 };
+        Identity { weight, learnt: self.learn_identity }
+    }
+
     /// Refuses what would be ignored.
     fn check_idle(&self) -> Result<()> {
         let default = Ssi::default();
@@ -245,6 +298,21 @@ impl Ssi {
         if self.alpha != default.alpha && self.negative != Negative::Popularity {
             let unless = "negative = \"popularity\"";
             return idle("alpha", self.alpha.to_string(), default.alpha.to_string(), unless);
+        }
+        if self.next && self.negative != Negative::Impressions {
+            let unless = "negative = \"impressions\"";
+            return idle("next", self.next.to_string(), default.next.to_string(), unless);
+        }
+        if self.identity_weight != default.identity_weight && !self.identity {
+            let value = self.identity_weight.to_string();
+            return idle("identity_weight", value, "1".into(), "identity = true");
+        }
+        if self.learn_identity && !self.identity {
+            return idle("learn_identity", "true".into(), "false".into(), "identity = true");
+        }
+        if !self.diagonal && (self.form != Form::Full || self.identity) {
+            let unless = "form = \"full\" with identity = false";
+            return idle("diagonal", "false".into(), "true".into(), unless);
         }
         if self.hard != default.hard && self.negative != Negative::Bm25 {
             let unless = "negative = \"bm25\"";
@@ -268,6 +336,11 @@ impl Ssi {
         if self.bins > 0 && !self.form.has_maps() {
             return idle("bins", self.bins.to_string(), "0".into(), maps);
         }
+        for (name, set) in [("exact", self.exact), ("rare", self.rare)] {
+            if set && self.bins == 0 {
+                return idle(name, "true".into(), "false".into(), "bins = 1 or more");
+            }
+        }
         if self.bins > 0 && self.frequent == 0 {
             return Err(Error::parameter("frequent", 0, "1 or more where there are bins"));
         }
@@ -281,8 +354,11 @@ impl Ssi {
     /// and of the last, and the images of the documents.
     fn check_memory(&self, features: usize, counts: &Counts, most: u64) -> Result<()> {
         let row = 4 * self.dim as u64;
-        let maps = 2 * features as u64 + 4 * counts.n_terms() as u64;
-        let bytes = row.saturating_mul(maps + 2 * counts.n_docs() as u64);
+        // By words, every place of the bins has its own dimensions.
+        let places = if self.exact { self.bins as u64 } else { 1 } + u64::from(self.rare);
+        let learnt = 2 * features as u64 * (1 + u64::from(self.rare));
+        let kept = places.saturating_mul(4 * counts.n_terms() as u64 + 2 * counts.n_docs() as u64);
+        let bytes = row.saturating_mul(learnt.saturating_add(kept));
         if bytes <= most {
             return Ok(());
         }

@@ -1,127 +1,68 @@
 //! The one loop: triples are drawn, looked at with the values before their batch, and those
-//! within the margin move W. Looking is parallel over the triples of a batch, moving over the
-//! rows that are moved; what a row gets is added in the order of the triples, so the number of
-//! threads changes no bit.
+//! within the margin move W. What a number gets is added in the order of the triples, so the
+//! number of threads changes no bit.
+//!
+//! W = αI + what the form learns; α moves by λ·qᵀ(d⁺ − d⁻), where it is learnt.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
 use super::Ssi;
-use super::bins::Bins;
+use super::data::{Data, Triple};
 use super::draws::Draws;
-use super::fitted::{Indexed, Learnt};
-use crate::linalg::Dense;
+use super::fitted::{Identity, Indexed, Learnt};
+use crate::features::{Features, Featurizer};
+use crate::matchers::dots::DocRows;
 use crate::matchers::method::{Fitting, Matcher};
-use crate::matchers::{FitReport, StepsReport};
-use crate::sparse::{Csr, Row};
+use crate::matchers::{FitReport, Maps, StepsReport};
 use crate::{Error, Result, Run};
 
 /// Fewest triples of an epoch, unless they are said.
 const FEWEST: usize = 16;
 /// Fewest triples that a thread takes at once.
 const FEWEST_A_THREAD: usize = 4;
+/// About how many triples are drawn at once.
+const DRAWN: usize = 1 << 12;
 /// How often progress is said.
 const OFTEN: Duration = Duration::from_millis(200);
 
-/// A query, a document clicked for it, and one that was not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Triple {
-    pub query: u32,
-    pub good: u32,
-    pub bad: u32,
-}
-
 /// A form of W while it is learnt, less the identity.
 pub(super) trait Shape: Sync {
-    /// What a step needs to know of a triple that was looked at.
-    type Look: Default + Send + Sync;
-
-    /// qᵀW(d⁺ − d⁻).
-    fn look(&self, data: &Data, triple: Triple, look: &mut Self::Look) -> f32;
-
-    /// Moves W by rate·q(d⁺ − d⁻)ᵀ, or what is learnt in its place, for every violating triple.
-    fn step(&mut self, data: &Data, slots: &[Slot<Self::Look>], rate: f32) -> Result<()>;
+    /// Moves W by rate·q(d⁺ − d⁻)ᵀ, or what is learnt in its place, for the triples `moved` of
+    /// the batch before, then writes qᵀW(d⁺ − d⁻) of the triples `now` to `scores`.
+    fn turn(
+        &mut self,
+        data: &Data,
+        moved: &[Moved],
+        now: &[Triple],
+        rate: f32,
+        scores: &mut [f32],
+    ) -> Result<()>;
 
     /// W by words.
-    fn learnt(&self, data: &Data) -> Result<Learnt>;
+    fn learnt(&self, data: &Data) -> Result<Learnt<Maps>>;
 
-    /// The numbers that are read to look at a triple whose query has `query` features and whose
-    /// documents have `docs`.
-    fn touched(&self, query: usize, docs: usize) -> u64;
-}
+    /// The numbers that are read to look at a triple.
+    fn touched(&self, data: &Data, triple: Triple) -> u64;
 
-/// The vectors of queries and documents.
-pub(super) struct Data {
-    x: Csr,
-    y: Csr,
-    /// Queries, documents, and how words became their features, where words are not the features.
-    binned: Option<(Csr, Csr, Bins)>,
-    identity: bool,
-}
-
-impl Data {
-    pub fn new(x: Csr, y: Csr, bins: Option<Bins>, identity: bool) -> Result<Self> {
-        let binned = match bins {
-            Some(bins) => Some((bins.apply(&x)?, bins.apply(&y)?, bins)),
-            None => None,
-        };
-        Ok(Data { x, y, binned, identity })
-    }
-
-    /// The features that W is learnt over.
-    pub fn n_features(&self) -> usize {
-        self.binned.as_ref().map_or(self.x.n_cols(), |(.., bins)| bins.n_features())
-    }
-
-    pub fn n_words(&self) -> usize {
-        self.x.n_cols()
-    }
-
-    /// The word of a feature.
-    pub fn word(&self, feature: usize) -> u32 {
-        self.binned.as_ref().map_or(feature as u32, |(.., bins)| bins.word(feature))
-    }
-
-    /// The image of every word.
-    pub fn of_words(&self, map: &Dense) -> Dense {
-        self.binned.as_ref().map_or_else(|| map.clone(), |(.., bins)| bins.of_words(map))
-    }
-
-    /// The features of a triple: of the query, of the good document, of the bad one.
-    pub fn features(&self, triple: Triple) -> (Row<'_>, Row<'_>, Row<'_>) {
-        let (x, y) = match &self.binned {
-            Some((x, y, _)) => (x, y),
-            None => (&self.x, &self.y),
-        };
-        (x.row(triple.query as usize), y.row(triple.good as usize), y.row(triple.bad as usize))
-    }
-
-    /// qᵀ(d⁺ − d⁻) if the identity is part of W.
-    fn cosines(&self, triple: Triple) -> f32 {
-        if !self.identity {
-            return 0.0;
-        }
-        let (good, bad) = (self.y.row(triple.good as usize), self.y.row(triple.bad as usize));
-        let query = self.x.row(triple.query as usize);
-        query.iter().map(|(s, q)| q * (good.get(s) - bad.get(s))).sum()
+    /// What else an epoch has to say.
+    fn figures(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
     }
 }
 
-/// One triple of a batch.
-#[derive(Default)]
-pub(super) struct Slot<L> {
-    triple: Option<Triple>,
-    loss: f32,
-    look: L,
+/// A triple of a batch that moves W, and its place in the batch.
+pub(super) struct Moved {
+    pub slot: usize,
+    pub triple: Triple,
 }
 
-/// The triples of a batch whose loss is not 0.
-pub(super) fn violating<L>(slots: &[Slot<L>]) -> impl Iterator<Item = (Triple, &L)> {
-    slots
-        .iter()
-        .filter(|slot| slot.loss > 0.0)
-        .filter_map(|slot| slot.triple.map(|triple| (triple, &slot.look)))
+/// Writes what `look` says of the triples `now` to `scores`, in parallel.
+pub(super) fn look_all(now: &[Triple], scores: &mut [f32], look: impl Fn(Triple) -> f32 + Sync) {
+    let scores = scores.par_iter_mut().with_min_len(FEWEST_A_THREAD);
+    scores.zip(now).for_each(|(score, &triple)| *score = look(triple));
 }
 
 /// What an epoch saw.
@@ -130,6 +71,8 @@ pub(super) struct Seen {
     pub triples: u64,
     pub violating: u64,
     pub loss: f64,
+    /// Triples whose negative came from a page of results.
+    pub shown: u64,
     /// Bytes of W read and written.
     pub bytes: u64,
 }
@@ -144,19 +87,22 @@ pub(super) fn fit<S: Shape>(
 ) -> Result<(Box<dyn Matcher>, FitReport)> {
     let Fitting { counts, judge, run, .. } = fitting;
     let steps = if params.steps > 0 { params.steps } else { draws.n_pairs().max(FEWEST) };
-    let indexed = |shape: &S, epoch: usize| {
+    let featurizer = Featurizer::new(counts, &Features::words())?;
+    let rows = Arc::new(DocRows::new(featurizer.docs(counts)?));
+    let indexed = |shape: &S, identity: Identity, epoch: usize| {
         let learnt = shape.learnt(data)?;
-        if !learnt.is_finite() {
+        if !learnt.is_finite() || !identity.weight.is_finite() {
             return Err(diverged("W", epoch, params.rate));
         }
-        Indexed::new(counts, params.identity, learnt)
+        Indexed::over(counts, Arc::clone(&rows), identity, learnt)
     };
     let judged = |matcher: &Indexed| {
         judge.map(|judge| {
             judge(&|query, docs| matcher.scores(counts, &counts.query(query as usize), docs))
         })
     };
-    let mut best = indexed(&shape, 0)?;
+    let mut identity = params.identity_at_start();
+    let mut best = indexed(&shape, identity, 0)?;
     // The epoch that `best` is of: 0 is the start.
     let (mut best_epoch, mut best_value) = (0, judged(&best));
     let mut report = StepsReport {
@@ -169,23 +115,33 @@ pub(super) fn fit<S: Shape>(
         )],
         ..StepsReport::default()
     };
+    report.notes.extend(draws.note());
+    report.figures.extend(shape.figures().into_iter().map(|(name, _)| name.to_owned()));
+    if identity.learnt {
+        report.figures.push("identity".into());
+    }
     if let Some(value) = best_value {
         report.figures.push("validation".into());
         report.notes.push(format!("validation before the first epoch {value:.4}"));
     }
+    let mut all = Seen::default();
     for epoch in 1..=params.epochs {
         let start = Instant::now();
-        let seen = one_epoch(params, &mut shape, data, draws, epoch, steps, run)?;
+        let seen = one_epoch(params, &mut shape, &mut identity, data, draws, (epoch, steps), run)?;
         let seconds = start.elapsed().as_secs_f64().max(1e-9);
         report
             .times
             .push(format!("epoch {epoch}: {:.0} triplets a second", seen.triples as f64 / seconds));
+        all.triples += seen.triples;
+        all.shown += seen.shown;
         let of = |sum: f64| sum / seen.triples.max(1) as f64;
         let mut figures =
             vec![of(100.0 * seen.violating as f64), of(seen.loss), seen.bytes as f64 / 1e9];
+        figures.extend(shape.figures().into_iter().map(|(_, value)| value));
+        figures.extend(identity.learnt.then_some(f64::from(identity.weight)));
         // Only what can be judged or is the last needs to be put together.
         if judge.is_some() || epoch == params.epochs {
-            let matcher = indexed(&shape, epoch)?;
+            let matcher = indexed(&shape, identity, epoch)?;
             let value = judged(&matcher);
             figures.extend(value);
             if value.is_none() || value > best_value {
@@ -197,6 +153,7 @@ pub(super) fn fit<S: Shape>(
             break;
         }
     }
+    report.notes.extend(draws.sources(all.triples, all.shown));
     if best_epoch < report.steps.len() {
         report.kept = best_epoch.checked_sub(1);
     }
@@ -208,53 +165,77 @@ pub(super) fn fit<S: Shape>(
     Ok((Box::new(best), FitReport::Steps(report)))
 }
 
-/// One epoch, counted from one.
+/// One epoch, counted from one, of so many triples.
 pub(super) fn one_epoch<S: Shape>(
     params: &Ssi,
     shape: &mut S,
+    identity: &mut Identity,
     data: &Data,
     draws: &Draws<'_>,
-    epoch: usize,
-    steps: usize,
+    (epoch, steps): (usize, usize),
     run: &Run<'_>,
 ) -> Result<Seen> {
     let stage = format!("epoch {epoch}");
     let before = (epoch as u64 - 1) * steps as u64;
-    let mut slots: Vec<Slot<S::Look>> = Vec::new();
-    slots.resize_with(params.batch.min(steps), Slot::default);
+    let rate = params.rate as f32;
+    let at_once = params.batch * (DRAWN / params.batch).max(1);
+    let (mut now, mut cosines, mut moved) = (Vec::new(), Vec::new(), Vec::<Moved>::new());
+    let mut scores: Vec<f32> = Vec::new();
     let mut seen = Seen::default();
     let mut said = Instant::now();
     run.step(&stage, 0, Some(steps as u64))?;
-    for first in (0..steps).step_by(params.batch) {
-        if said.elapsed() >= OFTEN {
-            run.step(&stage, first as u64, Some(steps as u64))?;
-            said = Instant::now();
-        }
-        let slots = &mut slots[..params.batch.min(steps - first)];
-        let now = &*shape;
-        slots.par_iter_mut().with_min_len(FEWEST_A_THREAD).enumerate().for_each(|(k, slot)| {
-            slot.triple = draws.draw(before + (first + k) as u64);
-            slot.loss = slot.triple.map_or(0.0, |triple| {
-                let score = now.look(data, triple, &mut slot.look) + data.cosines(triple);
-                // `max` would make a number of what is none.
-                if score >= 1.0 { 0.0 } else { 1.0 - score }
-            });
-        });
-        for slot in slots.iter() {
-            let Some(triple) = slot.triple else { continue };
-            if !slot.loss.is_finite() {
-                return Err(diverged("the score of a triple", epoch, params.rate));
+    for first in (0..steps).step_by(at_once) {
+        let numbers = first..(first + at_once).min(steps);
+        let draw = |number: usize| {
+            let drawn = draws.draw(before + number as u64)?;
+            let cosine = if identity.weight == 0.0 && !identity.learnt {
+                0.0
+            } else {
+                data.cosines(drawn.triple)
+            };
+            Some((drawn, cosine))
+        };
+        let drawn: Vec<_> =
+            numbers.into_par_iter().with_min_len(FEWEST_A_THREAD).map(draw).collect();
+        for (batch, drawn) in drawn.chunks(params.batch).enumerate() {
+            if said.elapsed() >= OFTEN {
+                let done = (first + batch * params.batch) as u64;
+                run.step(&stage, done, Some(steps as u64))?;
+                said = Instant::now();
             }
-            let violates = u64::from(slot.loss > 0.0);
-            let (query, good, bad) = data.features(triple);
-            seen.triples += 1;
-            seen.violating += violates;
-            seen.loss += f64::from(slot.loss);
-            seen.bytes +=
-                4 * shape.touched(query.len(), good.len() + bad.len()) * (1 + 2 * violates);
+            now.clear();
+            now.extend(drawn.iter().flatten().map(|(drawn, _)| drawn.triple));
+            scores.resize(now.len(), 0.0);
+            shape.turn(data, &moved, &now, rate, &mut scores)?;
+            // The identity moves with the rest: after its last batch, before it is looked at.
+            for moved in &moved {
+                identity.step(rate, cosines[moved.slot]);
+            }
+            cosines.clear();
+            cosines.extend(drawn.iter().flatten().map(|(_, cosine)| *cosine));
+            moved.clear();
+            for (slot, ((drawn, cosine), score)) in drawn.iter().flatten().zip(&scores).enumerate()
+            {
+                let score = score + identity.weight * cosine;
+                // `max` would make a number of what is none.
+                let loss = if score >= 1.0 { 0.0 } else { 1.0 - score };
+                if !loss.is_finite() {
+                    return Err(diverged("the score of a triple", epoch, params.rate));
+                }
+                let violates = loss > 0.0;
+                seen.triples += 1;
+                seen.violating += u64::from(violates);
+                seen.loss += f64::from(loss);
+                seen.shown += u64::from(drawn.shown);
+                seen.bytes += 4 * shape.touched(data, drawn.triple) * (1 + 2 * u64::from(violates));
+                if violates {
+                    moved.push(Moved { slot, triple: drawn.triple });
+                }
+            }
         }
-        shape.step(data, slots, params.rate as f32)?;
     }
+    shape.turn(data, &moved, &[], rate, &mut [])?;
+    moved.iter().for_each(|moved| identity.step(rate, cosines[moved.slot]));
     Ok(seen)
 }
 

@@ -1,0 +1,294 @@
+//! Maps while they are learnt, cut into strips of columns. A column depends on no other but
+//! through the scores, so every strip does its part of a batch by itself: it makes the moves of
+//! the batch before and looks at the next, and threads meet once a batch.
+//!
+//! A visit to a row of a strip is a gather at a random place, which costs more than the numbers
+//! that it brings, so strips are as wide as registers hold sums, and as many as there are threads.
+//! They are compiled for AVX2, too, where they compute the same bits. Sums over columns are taken
+//! eight columns at a time, in order, so the number of strips changes no bit either.
+
+use rayon::prelude::*;
+
+use super::data::{Data, Triple};
+use super::fitted::Learnt;
+use super::sgd::{Moved, Shape};
+use crate::Result;
+use crate::linalg::{Buffer, Dense};
+use crate::matchers::{Map, Maps};
+use crate::sparse::Row;
+
+/// Columns that are summed together: what a register of AVX2 holds.
+const LANE: usize = 8;
+/// Most lanes of a strip: as many sums as AVX2 has registers for, beside a row and a factor.
+const WIDEST: usize = 13;
+/// Entries whose rows are asked for ahead of time.
+const AHEAD: usize = 4;
+/// Products below which threads cost more than they bring.
+const FEW: usize = 1 << 15;
+
+/// UᵀV or UᵀU: one map or two, features × dimensions.
+pub(super) struct Latent {
+    /// The view of the data whose features it is over.
+    view: usize,
+    n_features: usize,
+    dim: usize,
+    strips: Vec<Box<dyn Columns>>,
+}
+
+impl Latent {
+    /// Cuts `maps`, which are of one shape: U alone, or U and V.
+    pub fn new(view: usize, maps: &[&Dense]) -> Result<Self> {
+        let (n_features, dim) = maps.first().map_or((0, 0), |map| (map.n_rows(), map.n_cols()));
+        let lanes = dim.div_ceil(LANE);
+        let threads = rayon::current_num_threads().max(1);
+        let n = lanes.div_ceil(WIDEST).next_multiple_of(threads).min(lanes);
+        let mut first = 0;
+        let strips = (0..n).map(|strip| {
+            let width = lanes / n + usize::from(strip < lanes % n);
+            let start = first;
+            first += width * LANE;
+            cut(width, maps, start)
+        });
+        Ok(Latent { view, n_features, dim, strips: strips.collect::<Result<_>>()? })
+    }
+
+    /// Both maps, by words; a map that is alone is both.
+    pub fn of_words(&self, data: &Data) -> (Dense, Dense) {
+        let u = data.of_words(self.view, self.map(0));
+        let n_maps = self.strips.first().map_or(1, |strip| strip.n_maps());
+        let v = if n_maps == 1 { u.clone() } else { data.of_words(self.view, self.map(1)) };
+        (u, v)
+    }
+
+    /// A map as it stands.
+    pub fn map(&self, which: usize) -> Dense {
+        let mut map = Dense::zeros(self.n_features, self.dim);
+        map.rows_mut().enumerate().for_each(|(i, mut row)| {
+            for strip in &self.strips {
+                let rest = strip.read(which, i, row);
+                row = rest;
+            }
+        });
+        map
+    }
+}
+
+impl Shape for Latent {
+    fn turn(
+        &mut self,
+        data: &Data,
+        moved: &[Moved],
+        now: &[Triple],
+        rate: f32,
+        scores: &mut [f32],
+    ) -> Result<()> {
+        let turn = Turn { data, view: self.view, moved, now, rate };
+        let entries: usize = now.iter().map(|&triple| data.entries(self.view, triple)).sum();
+        if entries * self.dim < FEW && moved.len() <= now.len() {
+            self.strips.iter_mut().for_each(|strip| strip.turn(&turn));
+        } else {
+            self.strips.par_iter_mut().with_max_len(1).for_each(|strip| strip.turn(&turn));
+        }
+        let places = data.places(self.view);
+        for (slot, score) in scores.iter_mut().enumerate() {
+            *score = 0.0;
+            for at in slot * places..(slot + 1) * places {
+                self.strips.iter().for_each(|strip| *score = strip.add_dots(at, *score));
+            }
+        }
+        Ok(())
+    }
+
+    fn learnt(&self, data: &Data) -> Result<Learnt<Maps>> {
+        let (u, v) = self.of_words(data);
+        Ok(Learnt::Latent(Maps { l_x: Map::from(u), l_y: Map::from(v) }))
+    }
+
+    fn touched(&self, data: &Data, triple: Triple) -> u64 {
+        (self.dim * data.entries(self.view, triple)) as u64
+    }
+}
+
+/// What a strip has to do for a batch.
+struct Turn<'a> {
+    data: &'a Data,
+    view: usize,
+    moved: &'a [Moved],
+    now: &'a [Triple],
+    rate: f32,
+}
+
+/// A strip of any width.
+trait Columns: Send + Sync {
+    /// Makes the moves of the batch before and looks at the next.
+    fn turn(&mut self, turn: &Turn<'_>);
+
+    /// Adds the dot products of images number `at` to `score`, eight columns after the other.
+    fn add_dots(&self, at: usize, score: f32) -> f32;
+
+    fn n_maps(&self) -> usize;
+
+    /// Writes row `i` of a map to the front of `row`; what is left of it.
+    fn read<'a>(&self, map: usize, i: usize, row: &'a mut [f32]) -> &'a mut [f32];
+}
+
+/// The strip of `width` lanes of `maps` from the column `first` on.
+fn cut(width: usize, maps: &[&Dense], first: usize) -> Result<Box<dyn Columns>> {
+    match width {
+        1 => Strip::<8>::of(maps, first),
+        2 => Strip::<16>::of(maps, first),
+        3 => Strip::<24>::of(maps, first),
+        4 => Strip::<32>::of(maps, first),
+        5 => Strip::<40>::of(maps, first),
+        6 => Strip::<48>::of(maps, first),
+        7 => Strip::<56>::of(maps, first),
+        8 => Strip::<64>::of(maps, first),
+        9 => Strip::<72>::of(maps, first),
+        10 => Strip::<80>::of(maps, first),
+        11 => Strip::<88>::of(maps, first),
+        12 => Strip::<96>::of(maps, first),
+        _ => Strip::<104>::of(maps, first),
+    }
+}
+
+/// `N` columns of one map or two.
+struct Strip<const N: usize> {
+    /// Features × `N` each.
+    maps: Vec<Buffer>,
+    /// Uq and V(d⁺ − d⁻) for every triple of the last batch and every place.
+    images: Vec<[[f32; N]; 2]>,
+    /// The dot products of the images, one for each lane.
+    dots: Vec<f32>,
+}
+
+impl<const N: usize> Strip<N> {
+    fn of(maps: &[&Dense], first: usize) -> Result<Box<dyn Columns>> {
+        let cut = |map: &&Dense| {
+            let mut strip = Buffer::zeros(map.n_rows() * N)?;
+            strip.par_chunks_mut(N).enumerate().for_each(|(i, row)| {
+                row.iter_mut().zip(&map.row(i)[first..]).for_each(|(to, &value)| *to = value);
+            });
+            Ok(strip)
+        };
+        let maps = maps.iter().map(cut).collect::<Result<_>>()?;
+        Ok(Box::new(Strip::<N> { maps, images: Vec::new(), dots: Vec::new() }))
+    }
+
+    /// [`Strip::turn_here`], compiled for AVX2. Nothing is fused: that would change the bits.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn turn_avx2(&mut self, turn: &Turn<'_>) {
+        self.turn_here(turn);
+    }
+
+    #[inline(always)]
+    fn turn_here(&mut self, turn: &Turn<'_>) {
+        let Turn { data, view, moved, now, rate } = *turn;
+        let (places, v) = (data.places(view), self.maps.len() - 1);
+        for moved in moved {
+            for place in 0..places {
+                let [query, difference] = self.images[moved.slot * places + place];
+                let [q, good, bad] = data.rows(view, moved.triple, place);
+                add(self.maps[0].as_chunks_mut().0, q, rate, &difference);
+                let documents = self.maps[v].as_chunks_mut().0;
+                add(documents, good, rate, &query);
+                add(documents, bad, -rate, &query);
+            }
+        }
+        self.images.clear();
+        self.dots.clear();
+        for &triple in now {
+            for place in 0..places {
+                let [q, good, bad] = data.rows(view, triple, place);
+                let query = summed(self.maps[0].as_chunks().0, q, 1.0, [0.0; N]);
+                let documents = self.maps[v].as_chunks().0;
+                let difference = summed(documents, good, 1.0, [0.0; N]);
+                let difference = summed(documents, bad, -1.0, difference);
+                self.dots.extend(
+                    query.as_chunks::<LANE>().0.iter().zip(difference.as_chunks().0).map(dot),
+                );
+                self.images.push([query, difference]);
+            }
+        }
+    }
+}
+
+impl<const N: usize> Columns for Strip<N> {
+    fn turn(&mut self, turn: &Turn<'_>) {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the machine has what the function is compiled for.
+            return unsafe { self.turn_avx2(turn) };
+        }
+        self.turn_here(turn);
+    }
+
+    fn add_dots(&self, at: usize, score: f32) -> f32 {
+        let lanes = N / LANE;
+        self.dots[at * lanes..(at + 1) * lanes].iter().fold(score, |sum, dot| sum + dot)
+    }
+
+    fn n_maps(&self) -> usize {
+        self.maps.len()
+    }
+
+    fn read<'a>(&self, map: usize, i: usize, row: &'a mut [f32]) -> &'a mut [f32] {
+        let (mine, rest) = row.split_at_mut(N.min(row.len()));
+        mine.copy_from_slice(&self.maps[map][i * N..][..mine.len()]);
+        rest
+    }
+}
+
+/// Adds factor·value·image to the row of every entry of `row`.
+#[inline(always)]
+fn add<const N: usize>(map: &mut [[f32; N]], row: Row<'_>, factor: f32, image: &[f32; N]) {
+    for (i, value) in row.iter() {
+        let factor = factor * value;
+        let entries = &mut map[i as usize];
+        entries.iter_mut().zip(image).for_each(|(entry, image)| *entry += factor * image);
+    }
+}
+
+/// sums + factor·Σ value·(row of `map`), entry after entry.
+#[inline(always)]
+fn summed<const N: usize>(
+    map: &[[f32; N]],
+    row: Row<'_>,
+    factor: f32,
+    mut sums: [f32; N],
+) -> [f32; N] {
+    for (at, (i, value)) in row.iter().enumerate() {
+        if let Some(&coming) = row.indices.get(at + AHEAD) {
+            prefetch(map, coming as usize);
+        }
+        let factor = factor * value;
+        sums.iter_mut().zip(&map[i as usize]).for_each(|(sum, entry)| *sum += factor * entry);
+    }
+    sums
+}
+
+/// The dot product of a lane of each image.
+#[inline(always)]
+fn dot((a, b): (&[f32; LANE], &[f32; LANE])) -> f32 {
+    let mut sums = [0.0f32; LANE];
+    sums.iter_mut().zip(a.iter().zip(b)).for_each(|(sum, (a, b))| *sum = a * b);
+    let pairs = [sums[0] + sums[4], sums[1] + sums[5], sums[2] + sums[6], sums[3] + sums[7]];
+    (pairs[0] + pairs[2]) + (pairs[1] + pairs[3])
+}
+
+/// Asks for the ends of row `i` without waiting for them.
+#[inline(always)]
+fn prefetch<const N: usize>(map: &[[f32; N]], i: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let row = map.as_ptr().wrapping_add(i).cast::<i8>();
+        // SAFETY: a prefetch reads nothing into the program and never faults, whatever the address.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(row);
+            _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(4 * N - 1));
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (map, i);
+}
