@@ -16,6 +16,7 @@ Examples:
   liken synth demo -o demo                     a small readable log, as a dataset
   liken synth demo -o raw --raw                the same as clicks.tsv, documents.jsonl, judgments.tsv
   liken synth demo -o raw --events             every result shown, clicked or not: a raw log
+  liken synth demo -o raw --events --bias 1.5 --shuffle 0.05   users who hardly look down the page
   liken synth one-week -o week                 the size and shape of the papers' one week of clicks
   liken synth half-year -o sample --scale 0.01 a hundredth of their half year")]
 pub struct SynthArgs {
@@ -44,6 +45,18 @@ pub struct SynthArgs {
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
 
+    /// Demo log: the chance that a user looks at position i is i^-X; 0 is no bias [default: 0.7].
+    #[arg(long, value_name = "X")]
+    bias: Option<f64>,
+
+    /// Demo log: share of results replaced by a page on what was meant [default: 0.2].
+    #[arg(long, value_name = "SHARE")]
+    explore: Option<f64>,
+
+    /// Demo log: share of pages shown in random order [default: 0].
+    #[arg(long, value_name = "SHARE")]
+    shuffle: Option<f64>,
+
     /// Replace the folder if it is there.
     #[arg(long)]
     force: bool,
@@ -65,7 +78,15 @@ pub fn run(args: &SynthArgs, console: &Console) -> anyhow::Result<()> {
         Kind::OneWeek => Log::OneWeek,
         Kind::HalfYear => Log::HalfYear,
     };
-    let synthetic = Synthetic { log, scale: args.scale, seed: args.seed, events: args.events };
+    let synthetic = Synthetic {
+        log,
+        scale: args.scale,
+        seed: args.seed,
+        events: args.events,
+        bias: args.bias,
+        explore: args.explore,
+        shuffle: args.shuffle,
+    };
     let about = console.run(|run| match args.raw || args.events {
         true => synthetic.write_raw(&args.output, args.force, run).map(|()| None),
         false => synthetic.write(&args.output, args.force, run).map(Some),

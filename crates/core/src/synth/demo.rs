@@ -4,7 +4,8 @@
 //! From the hand-written [`Concepts`]: documents mostly in the pages' words, queries mostly in
 //! the people's, some of each in both. Searches are drawn by Zipf's law; each shows the
 //! engine's ranking with one result in five replaced by a page about what was meant (without
-//! these nobody could click what word matching does not find); a user who looks less the
+//! these nobody could click what word matching does not find), on request also with some pages
+//! in random order; a user who looks less the
 //! lower he comes clicks by the true grade. The truth is known, so judgments are free of error.
 //!
 //! Everything follows from the seed and the engine's rankings, in one thread: the whole log is
@@ -54,6 +55,13 @@ pub struct Demo {
     pub judged: usize,
     /// The share of misspelt queries.
     pub misspelt: f64,
+    /// How fast users stop looking down a page: the chance that they look at position i is
+    /// i^−bias, so 0 is no bias of positions.
+    pub bias: f64,
+    /// The share of results replaced by a page on what was meant.
+    pub explored: f64,
+    /// The share of pages whose results are shown in random order.
+    pub shuffled: f64,
     /// The seed of every draw.
     pub seed: u64,
 }
@@ -68,6 +76,9 @@ impl Default for Demo {
             searches: 240_000,
             judged: 800,
             misspelt: 0.04,
+            bias: 0.7,
+            explored: 0.2,
+            shuffled: 0.0,
             seed: 1,
         }
     }
@@ -193,6 +204,15 @@ impl Demo {
         }
         if !(0.0..=0.5).contains(&self.misspelt) {
             return Err(Error::parameter("misspelt", self.misspelt, "a share from 0 to 0.5"));
+        }
+        if !(0.0..=5.0).contains(&self.bias) {
+            let expected = "a number from 0, no bias of positions, to 5";
+            return Err(Error::parameter("bias", self.bias, expected));
+        }
+        for (name, share) in [("explored", self.explored), ("shuffled", self.shuffled)] {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(Error::parameter(name, share, "a share from 0 to 1"));
+            }
         }
         Ok(())
     }

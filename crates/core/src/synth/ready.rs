@@ -27,6 +27,15 @@ pub struct Synthetic {
     /// Take every result shown, clicked or not, with its rank, instead of clicks added up.
     #[serde(default)]
     pub events: bool,
+    /// Of the demo log: the chance that a user looks at position i is i^−bias.
+    #[serde(default)]
+    pub bias: Option<f64>,
+    /// Of the demo log: the share of results replaced by a page on what was meant.
+    #[serde(default)]
+    pub explore: Option<f64>,
+    /// Of the demo log: the share of pages shown in random order.
+    #[serde(default)]
+    pub shuffle: Option<f64>,
 }
 
 fn whole() -> f64 {
@@ -52,7 +61,8 @@ pub enum Log {
 impl Synthetic {
     /// The whole log called `log`.
     pub fn new(log: Log) -> Self {
-        Synthetic { log, scale: whole(), seed: one(), events: false }
+        let (scale, seed) = (whole(), one());
+        Synthetic { log, scale, seed, events: false, bias: None, explore: None, shuffle: None }
     }
 
     /// Writes the log to `target` as a dataset.
@@ -61,7 +71,7 @@ impl Synthetic {
         if target.exists() && !force {
             return Err(Error::Exists { path: target.to_owned() });
         }
-        if let (Some(log), false) = (self.weblog(), self.events) {
+        if let (Some(log), false) = (self.weblog()?, self.events) {
             return log.write(target, force, run);
         }
         let work = tempfile::tempdir().map_err(Error::io("create", &std::env::temp_dir()))?;
@@ -72,7 +82,7 @@ impl Synthetic {
 
     /// Writes the log, the documents and the judgments to `target` as a user would have them.
     pub fn write_raw(&self, target: &Path, force: bool, run: &Run<'_>) -> Result<()> {
-        match (self.weblog(), self.events) {
+        match (self.weblog()?, self.events) {
             (Some(log), true) => log.write_events(target, force, run),
             (Some(log), false) => log.write_raw(target, force, run),
             (None, true) => self.demo()?.write_events(&engine, target, force, run),
@@ -80,13 +90,21 @@ impl Synthetic {
         }
     }
 
-    fn weblog(&self) -> Option<Weblog> {
+    /// The web log, if it is one.
+    fn weblog(&self) -> Result<Option<Weblog>> {
         let log = match self.log {
-            Log::Demo => return None,
+            Log::Demo => return Ok(None),
             Log::OneWeek => Weblog::one_week(),
             Log::HalfYear => Weblog::half_year(),
         };
-        Some(Weblog { scale: self.scale, seed: self.seed, ..log })
+        let of_demo = [("bias", self.bias), ("explore", self.explore), ("shuffle", self.shuffle)];
+        for (name, value) in of_demo {
+            if let Some(value) = value {
+                let expected = "nothing: it is for the demo log alone";
+                return Err(Error::parameter(name, value, expected));
+            }
+        }
+        Ok(Some(Weblog { scale: self.scale, seed: self.seed, ..log }))
     }
 
     fn demo(&self) -> Result<Demo> {
@@ -104,6 +122,9 @@ impl Synthetic {
             unseen: scaled(whole.unseen),
             searches: scaled(whole.searches),
             judged: scaled(whole.judged),
+            bias: self.bias.unwrap_or(whole.bias),
+            explored: self.explore.unwrap_or(whole.explored),
+            shuffled: self.shuffle.unwrap_or(whole.shuffled),
             seed: self.seed,
             ..whole
         })

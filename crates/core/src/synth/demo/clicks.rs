@@ -1,7 +1,7 @@
 //! The demo's clicks: a position-biased user on a partly random result page.
 //!
 //! P(click on the document at position i) = P(look at i) · P(click | grade), looks and clicks
-//! independent of one another (the position-based model), with P(look at i) = i^−0.7.
+//! independent of one another (the position-based model), with P(look at i) = i^−bias, 0.7 by default.
 
 use std::collections::HashMap;
 
@@ -9,12 +9,8 @@ use super::{Demo, DemoLog, PAGE, Stream, chance, pick};
 use crate::random::Random;
 use crate::{Result, Run};
 
-/// The share of results replaced by a page on the true concept.
-const REPLACED: f64 = 0.2;
 /// How likely a user who sees a result of each grade clicks it; the first is noise.
 const CLICK: [f64; 5] = [0.02, 0.06, 0.25, 0.45, 0.85];
-/// How fast users stop looking down the page.
-const LOOK: f64 = 0.7;
 /// The slope of the query frequencies.
 const ZIPF: f64 = 0.87;
 /// Searches between two reports of progress.
@@ -34,7 +30,7 @@ pub(super) fn draw(
 ) -> Result<()> {
     let mut random = demo.random(Stream::Clicks);
     let frequencies = Zipf::new(demo.queries);
-    let look: Vec<f64> = (1..=PAGE).map(|i| (i as f64).powf(-LOOK)).collect();
+    let look: Vec<f64> = (1..=PAGE).map(|i| (i as f64).powf(-demo.bias)).collect();
     let mut clicks: HashMap<(u32, u32), u32> = HashMap::new();
     let mut clicked = Vec::with_capacity(PAGE);
     for search in 0..demo.searches {
@@ -44,7 +40,11 @@ pub(super) fn draw(
         let query = frequencies.draw(&mut random);
         log.searches[query] += 1;
         let concept = log.query_truths[query].concept;
-        let page = result_page(&rankings[query], &about[concept], &mut random);
+        let mut page = result_page(&rankings[query], &about[concept], demo.explored, &mut random);
+        // Without any to shuffle nothing is drawn, and the log is what it always was.
+        if demo.shuffled > 0.0 && chance(demo.shuffled, &mut random) {
+            random.shuffle(&mut page);
+        }
         clicked.clear();
         for (position, &document) in page.iter().enumerate() {
             let grade = log.grade(query, document as usize);
@@ -63,11 +63,11 @@ pub(super) fn draw(
 
 /// The ranking with some results replaced. Places that the ranking leaves empty may be filled
 /// too, and what is still empty closes up.
-fn result_page(ranking: &[u32], about: &[u32], random: &mut Random) -> Vec<u32> {
+fn result_page(ranking: &[u32], about: &[u32], explored: f64, random: &mut Random) -> Vec<u32> {
     let mut page: Vec<u32> = Vec::with_capacity(PAGE);
     for place in 0..PAGE {
         let ranked = ranking.get(place).copied();
-        let drawn = chance(REPLACED, random).then(|| *pick(about, random));
+        let drawn = chance(explored, random).then(|| *pick(about, random));
         // No document is shown twice: one drawn too early is not repeated at its own place.
         let fresh = |document: &u32| !page.contains(document);
         let shown = drawn.filter(fresh).or(ranked.filter(fresh));
@@ -111,7 +111,7 @@ mod tests {
         let about: Vec<u32> = (100..200).collect();
         let mut replaced = 0;
         for _ in 0..1_000 {
-            let page = result_page(&ranking, &about, &mut random);
+            let page = result_page(&ranking, &about, 0.2, &mut random);
             let mut sorted = page.clone();
             sorted.sort_unstable();
             sorted.dedup();
@@ -119,7 +119,7 @@ mod tests {
             replaced += page.iter().filter(|&&document| document >= 100).count();
         }
         assert!((1_800..2_200).contains(&replaced), "{replaced}");
-        let unranked = result_page(&[], &about, &mut random);
+        let unranked = result_page(&[], &about, 0.2, &mut random);
         assert!(unranked.iter().all(|document| about.contains(document)));
     }
 
