@@ -236,6 +236,9 @@ fn write_all(
     for text in [about, comparison.variant.to_string(), table.legend()] {
         remark(out, format, &text)?;
     }
+    if let Some(evidence) = &comparison.evidence {
+        remark(out, format, &format!("evidence: {evidence}"))?;
+    }
     writeln!(out)?;
     table.write_means(out, format)?;
     write_weights(out, comparison, format)?;

@@ -124,6 +124,9 @@ fn model(folder: &Folder<ModelAbout>, out: &mut impl Write) -> anyhow::Result<()
         about.dataset.path.display(),
         head(&about.dataset.identity)
     )?;
+    if let Some(evidence) = &about.evidence {
+        writeln!(out, "evidence    {evidence}")?;
+    }
     for part in &about.parts {
         writeln!(out, "part        {} × {}", part.weight, part.params.name())?;
         let Value::Object(tagged) = serde_json::to_value(&part.params)? else { continue };

@@ -61,6 +61,12 @@ pub struct ParamArgs {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 
+    /// What is made of the clicks: as they are (clicks), by how rarely their documents were
+    /// shown (rates), by how unlikely they were seen at their ranks (propensity), or the best
+    /// of these that the log allows (auto).
+    #[arg(long, value_name = "WHICH", value_parser = ["auto", "clicks", "rates", "propensity"])]
+    evidence: Option<String>,
+
     /// Set any parameter, e.g. --set response=log; in a mix or a comparison with the model's name before it: --set rmls.response=log.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -120,6 +126,9 @@ pub fn resolve(
         merge_file(path, &mut preparation, &mut models)?;
     }
     text.apply(&mut preparation)?;
+    if let Some(evidence) = &args.evidence {
+        preparation["evidence"] = evidence.as_str().into();
+    }
     for (_, params) in &mut models {
         if let Some(dim) = args.dim.filter(|_| params.has_dim()) {
             params.set("dim", &dim.to_string())?;

@@ -6,12 +6,14 @@ use std::path::PathBuf;
 use clap::Args;
 use liken::data::{Agreement, Dataset, Impressions};
 use liken::features::{
-    ClickHistogram, Counts, Features, Featurizer, Response, TableOne, Weighted, Weighting,
+    ClickEvidence, ClickHistogram, Counts, EvidenceAbout, Features, Featurizer, Response, TableOne,
+    Weighted, Weighting,
 };
 
 use crate::console::Console;
 use crate::output::{Format, Grid, TableFormat, counted, grouped, json};
 use crate::settings::{ParamArgs, TextArgs, resolve};
+use crate::tables::NOTHING;
 
 /// Show how large and how sparse a dataset is (the papers' Table 1).
 #[derive(Args)]
@@ -36,15 +38,19 @@ pub struct StatsArgs {
 const RANKS: usize = 10;
 
 pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
-    let preparation = resolve(&args.text, &ParamArgs::default(), &[])?.preparation;
+    let mut preparation = resolve(&args.text, &ParamArgs::default(), &[])?.preparation;
+    // The tables are about the clicks as they are.
+    preparation.evidence = ClickEvidence::Clicks;
     let mut untrained = None;
     let mut shown = Impressions::default();
     let mut agreement = Agreement::default();
+    let mut evidence = None;
     let found = console.run(|run| {
         let dataset = Dataset::open(&args.dataset)?;
         shown = dataset.impressions()?;
         let grades = [&dataset.validation, &dataset.test];
         agreement = Agreement::of(&shown.preferences(false), &grades);
+        evidence = EvidenceAbout::for_dataset(&dataset, ClickEvidence::Auto, run)?;
         let counts = Counts::of(&dataset, &preparation, run)?;
         if counts.clicks.nnz() == 0 {
             untrained = Some(counts);
@@ -76,6 +82,7 @@ pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
                 "negative_pairs": histogram.negative,
                 "impressions": { "lists": shown.len(), "by_rank": shown.by_rank(RANKS) },
                 "preferences": agreement,
+                "evidence": evidence,
                 "unread": counts.unread,
             }),
         )?;
@@ -125,35 +132,79 @@ pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
         let pairs = counted(histogram.negative, "pair has", "pairs have");
         writeln!(out, "{pairs} a weight below zero, in no bin")?;
     }
-    click_through(&shown, &mut out)?;
+    click_through(&shown, evidence.as_ref(), &mut out)?;
     preferences(&agreement, &mut out)?;
     warn_of_unread(&counts, console);
     Ok(out.flush()?)
 }
 
 /// How often results were clicked at each rank, where the log tells what was shown.
-fn click_through(shown: &Impressions, out: &mut impl Write) -> anyhow::Result<()> {
+fn click_through(
+    shown: &Impressions,
+    evidence: Option<&EvidenceAbout>,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
     if shown.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n{} lists of results were shown", grouped(shown.len()))?;
+    if let Some(evidence) = evidence {
+        writeln!(out, "evidence: {evidence}")?;
+    }
     let by_rank = shown.by_rank(RANKS);
     if by_rank.iter().all(|(shown, _)| *shown == 0) {
         return Ok(());
     }
+    let propensities = evidence.and_then(|evidence| evidence.propensities.as_ref());
     let rate = |&(shown, clicked): &(u64, u64)| clicked as f64 / shown.max(1) as f64;
     let most = by_rank.iter().map(rate).fold(f64::MIN_POSITIVE, f64::max);
-    let mut grid = Grid::new(["rank", "shown", "clicked", "rate", ""]).left(&[4]);
+    let first = by_rank.first().map_or(0.0, &rate);
+    let mut grid = match propensities {
+        // Beside one another: how much less a rank is clicked than the first, and how much less
+        // it is looked at.
+        Some(_) => Grid::new([
+            "rank",
+            "shown",
+            "clicked",
+            "rate",
+            "of rank 1",
+            "propensity",
+            "telling clicks",
+            "",
+        ])
+        .left(&[7]),
+        None => Grid::new(["rank", "shown", "clicked", "rate", ""]).left(&[4]),
+    };
     for (rank, both) in (1..).zip(&by_rank).filter(|(_, (shown, _))| *shown > 0) {
-        grid.row([
-            format!("{rank}"),
-            grouped(both.0),
-            grouped(both.1),
-            format!("{:.4}", rate(both)),
-            "▇".repeat((rate(both) / most * 40.0).ceil() as usize),
-        ]);
+        let mut cells =
+            vec![format!("{rank}"), grouped(both.0), grouped(both.1), format!("{:.4}", rate(both))];
+        let bar = match propensities {
+            Some(propensities) => {
+                let look = propensities.at(rank);
+                let telling = propensities.telling.get(rank as usize - 1);
+                let ratio = if first > 0.0 {
+                    format!("{:.3}", rate(both) / first)
+                } else {
+                    NOTHING.to_owned()
+                };
+                cells.push(ratio);
+                cells.push(format!("{look:.3}"));
+                cells.push(grouped(telling.copied().unwrap_or(0.0).round()));
+                (look * 40.0).ceil() as usize
+            }
+            None => (rate(both) / most * 40.0).ceil() as usize,
+        };
+        cells.push("▇".repeat(bar));
+        grid.row(cells);
     }
-    Ok(grid.write(out, TableFormat::Table)?)
+    grid.write(out, TableFormat::Table)?;
+    if propensities.is_some() {
+        writeln!(
+            out,
+            "propensity: how much less people look at a rank than at the first (the bars); where few clicks tell, the ranks around it do"
+        )?;
+    }
+    Ok(())
 }
 
 /// How many pairs of results the clicks order, and how many of them judgments order otherwise.

@@ -128,6 +128,9 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
             if let Some(init) = &args.init {
                 print_known(&mut out, &trained, init)?;
             }
+            if let Some(evidence) = &trained.model.about.evidence {
+                writeln!(out, "evidence: {evidence}")?;
+            }
             reports::print(&mut out, &trained)?;
             writeln!(out, "{} written", output.display())?;
             writeln!(out, "next: liken search {} \"your query\"", typed(output))?;

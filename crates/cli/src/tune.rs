@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgGroup, Args};
 use liken::data::Dataset;
 use liken::eval::Measure;
+use liken::features::{ClickEvidence, EvidenceAbout};
 use liken::matchers::Mixture;
 use liken::tuning::{BUILT_IN, Journal, Plan, Setting, Space, Tuned, Tuning, tune};
 
@@ -132,6 +133,11 @@ pub fn run(args: &TuneArgs, console: &Console) -> anyhow::Result<()> {
     };
     let dataset = Dataset::open(&args.dataset)?;
     tuning.check(&dataset)?;
+    // What the log does not have is said before any work.
+    let evidence =
+        |asked: ClickEvidence| console.run(|run| EvidenceAbout::for_dataset(&dataset, asked, run));
+    let asked = base.preparation.evidence;
+    let mut used = evidence(asked)?;
     prepare(&args.output, args.force)?;
     let mut journal = Journal::open(&args.output.join(JOURNAL), &tuning.about(&dataset)?)?;
     let found = console.run(|run| {
@@ -151,9 +157,18 @@ pub fn run(args: &TuneArgs, console: &Console) -> anyhow::Result<()> {
     let report = Report { tuned: &tuned, dataset: &args.dataset, output: &args.output };
     report.write_files()?;
     warn_about(&tuned, console);
+    if tuned.best.preparation.evidence != asked {
+        used = evidence(tuned.best.preparation.evidence)?;
+    }
     let mut out = console.out();
     match args.format {
-        Format::Json => json(&mut out, &tuned)?,
+        Format::Json => {
+            let mut said = serde_json::to_value(&tuned)?;
+            if let Some(evidence) = &used {
+                said["evidence"] = serde_json::to_value(evidence)?;
+            }
+            json(&mut out, &said)?;
+        }
         Format::Table => {
             if journal.opened_with() > 0 {
                 let tries = counted(journal.opened_with(), "try was", "tries were");
@@ -164,6 +179,9 @@ pub fn run(args: &TuneArgs, console: &Console) -> anyhow::Result<()> {
                 )?;
             }
             report.print(&mut out)?;
+            if let Some(evidence) = &used {
+                writeln!(out, "evidence: {evidence}")?;
+            }
             let (output, data) = (typed(&args.output), typed(&args.dataset));
             writeln!(out, "{} written", args.output.display())?;
             let method = typed(Path::new(&args.method));

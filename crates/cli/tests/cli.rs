@@ -15,6 +15,8 @@ mod demo;
 mod eval;
 #[path = "cli/events.rs"]
 mod events;
+#[path = "cli/evidence.rs"]
+mod evidence;
 #[path = "cli/experiment.rs"]
 mod experiment;
 #[path = "cli/export.rs"]

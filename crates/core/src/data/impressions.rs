@@ -101,16 +101,19 @@ impl Impressions {
 
     /// The lists, by query.
     pub fn iter(&self) -> impl Iterator<Item = ImpressionList<'_>> {
-        (0..self.len()).map(|at| {
-            let range = self.starts[at] as usize..self.starts[at + 1] as usize;
-            ImpressionList {
-                query: self.queries[at],
-                count: self.counts[at],
-                docs: &self.docs[range.clone()],
-                ranks: &self.ranks[range.clone()],
-                clicked: &self.clicked[range],
-            }
-        })
+        (0..self.len()).map(|at| self.list(at))
+    }
+
+    /// The list in place `at`.
+    pub fn list(&self, at: usize) -> ImpressionList<'_> {
+        let range = self.starts[at] as usize..self.starts[at + 1] as usize;
+        ImpressionList {
+            query: self.queries[at],
+            count: self.counts[at],
+            docs: &self.docs[range.clone()],
+            ranks: &self.ranks[range.clone()],
+            clicked: &self.clicked[range],
+        }
     }
 
     /// How often documents were shown and clicked at each of the ranks from 1 to `ranks`;
@@ -127,6 +130,25 @@ impl Impressions {
             }
         }
         by_rank
+    }
+}
+
+#[cfg(test)]
+impl Impressions {
+    /// Lists made on the spot: query, count, and documents with rank and whether clicked.
+    pub(crate) fn made(lists: &[(u32, u32, Vec<(u32, u32, bool)>)]) -> Self {
+        let mut made = Impressions { starts: vec![0], ..Impressions::default() };
+        for (query, count, list) in lists {
+            made.queries.push(*query);
+            made.counts.push(*count);
+            for &(doc, rank, clicked) in list {
+                made.docs.push(doc);
+                made.ranks.push(rank);
+                made.clicked.push(u8::from(clicked));
+            }
+            made.starts.push(made.docs.len() as u64);
+        }
+        made
     }
 }
 

@@ -8,7 +8,7 @@ use super::cells::{Cell, cells};
 use super::significance::mean;
 use super::{Candidates, HeldOut, Measure, Task, Variant, check_choice};
 use crate::data::Dataset;
-use crate::features::{Counts, Unread};
+use crate::features::{Counts, EvidenceAbout, Unread};
 use crate::matchers::{Fusion, Matcher, Mixture, reciprocal_ranks, standardise, weight_grid};
 use crate::{Error, Result, Run};
 
@@ -72,6 +72,9 @@ pub struct Comparison {
     pub empty_queries: usize,
     /// The row that others are tested against.
     pub baseline: String,
+    /// What was made of the training clicks, where they came from a raw log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<EvidenceAbout>,
     /// One row a model.
     pub rows: Vec<ComparisonRow>,
 }
@@ -163,6 +166,7 @@ pub fn compare(
         unread: counts.unread,
         empty_queries: (0..task.queries().len()).filter(is_empty).count(),
         baseline: rows[params.baseline].name.clone(),
+        evidence: counts.evidence.clone(),
         rows: summaries,
     })
 }

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::blocks::{
     Block, assemble, assemble_sequences, count_texts, count_unread, read_documents, read_queries,
 };
+use super::evidence::{ClickEvidence, EvidenceAbout, weigh};
 use super::positions::{Positions, query_sequence};
 use super::weighted::SharedFeatures;
 use crate::data::{Dataset, ImpressionsAt, READ_BY_DEFAULT};
@@ -23,7 +24,7 @@ use crate::sparse::Csr;
 use crate::text::{Analyzer, AnalyzerParams, Vocabulary, query_identity};
 use crate::{Error, Result, Run};
 
-/// How text becomes counts.
+/// How text becomes counts, and clicks weights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Preparation {
@@ -38,6 +39,10 @@ pub struct Preparation {
     pub max_terms: usize,
     /// Keep where the words of documents stand, four bytes a word. Methods that look at distances have them kept by themselves.
     pub positions: bool,
+    /// What is made of the training clicks: `clicks` as they are; `rates`, by how rarely their
+    /// documents were shown; `propensity`, by how unlikely they were seen at their ranks; `auto`,
+    /// the best of these that the log allows.
+    pub evidence: ClickEvidence,
 }
 
 impl Default for Preparation {
@@ -49,6 +54,7 @@ impl Default for Preparation {
             min_df: 1,
             max_terms: 0,
             positions: false,
+            evidence: ClickEvidence::default(),
         }
     }
 }
@@ -99,8 +105,10 @@ pub struct Counts {
     pub positions: Option<Positions>,
     /// Queries × terms.
     pub queries: Csr,
-    /// Training clicks: queries × documents.
+    /// Training clicks, weighted by their evidence: queries × documents.
     pub clicks: Csr,
+    /// What was made of the clicks, where they came from a raw log.
+    pub evidence: Option<EvidenceAbout>,
     /// The number of training documents.
     pub n_training_docs: usize,
     /// In how many training documents each term occurs.
@@ -169,6 +177,7 @@ impl Counts {
             read_documents(dataset, &analyzer, &preparation.fields, preparation.positions, run)?;
         check_fields(&doc_blocks, &preparation.fields)?;
         let (query_blocks, query_ids, query_texts) = read_queries(dataset, &analyzer, run)?;
+        let (clicks, evidence) = weigh(dataset, preparation.evidence, run)?;
         run.check()?;
 
         let is_training_query = |i: usize| !dataset.clicks.row(i).is_empty();
@@ -226,7 +235,8 @@ impl Counts {
             fields,
             positions,
             queries,
-            clicks: dataset.clicks.clone(),
+            clicks,
+            evidence,
             held_out_documents: held_out.clone(),
             doc_ids,
             query_ids,
@@ -276,6 +286,7 @@ impl Counts {
             docs,
             queries: parts.queries,
             clicks: parts.clicks,
+            evidence: parts.evidence,
             document_frequency,
             held_out_documents: parts.held_out_documents,
             doc_ids: parts.doc_ids,
@@ -305,6 +316,7 @@ impl Counts {
             positions: self.positions.clone(),
             queries: self.queries.clone(),
             clicks,
+            evidence: self.evidence.clone(),
             held_out_documents: self.held_out_documents.clone(),
             doc_ids: self.doc_ids.clone(),
             query_ids: self.query_ids.clone(),
@@ -393,6 +405,7 @@ pub(crate) struct Parts {
     pub positions: Option<Positions>,
     pub queries: Csr,
     pub clicks: Csr,
+    pub evidence: Option<EvidenceAbout>,
     pub held_out_documents: Vec<u32>,
     pub doc_ids: Vec<String>,
     pub query_ids: Vec<String>,

@@ -3,6 +3,7 @@
 
 mod blocks;
 mod counts;
+mod evidence;
 mod negatives;
 mod newcomers;
 mod positions;
@@ -15,6 +16,7 @@ mod tests;
 
 pub(crate) use counts::Parts;
 pub use counts::{Counts, Field, Preparation, QueryTerms, Unread};
+pub use evidence::{ClickEvidence, EvidenceAbout};
 pub use negatives::Negatives;
 pub use positions::{GAP, Positions, Sequences};
 pub use stats::{ClickHistogram, TableOne};

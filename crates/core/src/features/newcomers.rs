@@ -60,6 +60,7 @@ impl Counts {
             positions,
             queries: self.queries,
             clicks,
+            evidence: self.evidence,
             held_out_documents,
             doc_ids,
             query_ids: self.query_ids,

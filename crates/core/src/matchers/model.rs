@@ -24,7 +24,9 @@ use serde::{Deserialize, Serialize};
 use super::mix::{Fusion, Mixture, reciprocal_ranks, standardise};
 use super::{Explanation, FitReport, Kept, Known, Matcher, Params, PartExplanation};
 use crate::data::{Dataset, Document};
-use crate::features::{Counts, Field, Positions, Preparation, QueryTerms, Sequences, Unread};
+use crate::features::{
+    Counts, EvidenceAbout, Field, Positions, Preparation, QueryTerms, Sequences, Unread,
+};
 use crate::file::{
     Folder, FolderKind, LineTable, LineTableWriter, NewFolder, Tensors, TensorsWriter,
 };
@@ -81,6 +83,9 @@ pub struct ModelAbout {
     pub dataset: DatasetRef,
     /// How much it knows.
     pub counts: ModelCounts,
+    /// What was made of the training clicks, where they came from a raw log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<EvidenceAbout>,
 }
 
 /// Weight and parameters of a part.
@@ -148,6 +153,7 @@ impl Model {
                 terms: counts.n_terms(),
                 pairs: counts.clicks.nnz(),
             },
+            evidence: counts.evidence.clone(),
         };
         Model::new(about, counts, parts)
     }
@@ -442,6 +448,7 @@ impl Model {
             positions,
             queries: tensors.csr("queries")?,
             clicks: tensors.csr("clicks")?,
+            evidence: folder.manifest.about.evidence.clone(),
             held_out_documents: tensors.array("held_out_documents")?.1,
             doc_ids,
             query_ids,
