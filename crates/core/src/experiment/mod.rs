@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 pub use self::expected::{Check, Expected};
 pub use self::setting::Setting;
-use crate::data::{Dataset, Import};
+use crate::data::{Dataset, Import, TaskParams};
 use crate::eval::{
     Candidates, CompareParams, Comparison, HeldOut, Measure, Variant, check_comparable,
     check_tunable, compare,
@@ -45,6 +45,9 @@ pub struct Experiment {
     /// A synthetic log instead.
     #[serde(default)]
     pub synthetic: Option<Synthetic>,
+    /// A task to be made of the data, instead of the log as it is.
+    #[serde(default)]
+    pub task: Option<TaskParams>,
     /// How text is read.
     #[serde(default)]
     pub preparation: Preparation,
@@ -147,6 +150,7 @@ impl Experiment {
             quick: Some(self.quick),
             data: self.data.clone(),
             synthetic: self.synthetic.clone(),
+            task: self.task.clone(),
             preparation: Some(self.preparation.clone()),
             models: self.models.clone(),
             rows: Some(self.compare.rows.clone()),

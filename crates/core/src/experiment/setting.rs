@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Models;
-use crate::data::Import;
+use crate::data::{Import, TaskParams};
 use crate::features::Preparation;
 use crate::matchers::{Mixture, Params};
-use crate::synth::Synthetic;
+use crate::synth::{Synthetic, import_of};
 use crate::{Error, Result, Run};
 
 /// A setting, with what is different in it from the rest of the file.
@@ -24,6 +24,8 @@ pub struct Setting {
     pub data: Option<Import>,
     /// A synthetic log instead.
     pub synthetic: Option<Synthetic>,
+    /// A task to be made of the data, instead of the log as it is.
+    pub task: Option<TaskParams>,
     /// How text is read.
     pub preparation: Option<Preparation>,
     /// Models beside those of the file, or in their place.
@@ -44,6 +46,7 @@ impl Setting {
             quick: self.quick.or(whole.quick),
             data: source.data.clone(),
             synthetic: source.synthetic.clone(),
+            task: self.task.clone().or_else(|| whole.task.clone()),
             preparation: self.preparation.clone().or_else(|| whole.preparation.clone()),
             models,
             rows: self.rows.clone().or_else(|| whole.rows.clone()),
@@ -69,6 +72,9 @@ impl Setting {
 
     /// Refuses what has no data, or two kinds of them.
     pub(super) fn check_source(&self) -> Result<()> {
+        if let Some(task) = &self.task {
+            task.check()?;
+        }
         match (&self.data, &self.synthetic) {
             (Some(_), None) | (None, Some(_)) => Ok(()),
             (None, None) => {
@@ -88,13 +94,27 @@ impl Setting {
         run: &Run<'_>,
     ) -> Result<()> {
         self.check_source()?;
-        if let Some(synthetic) = &self.synthetic {
-            synthetic.write(target, true, run)?;
-        }
-        if let Some(mut data) = self.data.clone() {
-            data.relative_to(data_folder);
-            data.run(target, true, run)?;
-        }
+        let work = tempfile::tempdir().map_err(Error::io("create", &std::env::temp_dir()))?;
+        let data = match (&self.data, &self.synthetic) {
+            (None, Some(synthetic)) if self.task.is_none() => {
+                synthetic.write(target, true, run)?;
+                return Ok(());
+            }
+            (None, Some(synthetic)) => {
+                let raw = work.path().join("log");
+                synthetic.write_raw(&raw, false, run)?;
+                import_of(&raw, synthetic.events)
+            }
+            (data, _) => {
+                let mut data = data.clone().unwrap_or_default();
+                data.relative_to(data_folder);
+                data
+            }
+        };
+        match &self.task {
+            Some(task) => task.run(&data, target, true, run)?,
+            None => data.run(target, true, run)?,
+        };
         Ok(())
     }
 
