@@ -46,7 +46,8 @@ impl Setting {
             quick: self.quick.or(whole.quick),
             data: source.data.clone(),
             synthetic: source.synthetic.clone(),
-            task: self.task.clone().or_else(|| whole.task.clone()),
+            // A task is of its data.
+            task: self.task.clone().or_else(|| source.task.clone()),
             preparation: self.preparation.clone().or_else(|| whole.preparation.clone()),
             models,
             rows: self.rows.clone().or_else(|| whole.rows.clone()),
