@@ -42,12 +42,14 @@ impl Fixture<'_> {
     }
 }
 
-/// Pages of results (query, count, [(document, rank, clicked)]) of so many queries and documents,
-/// in a file in `dir`.
+/// A page of results: query, count, and for every result document, rank and whether clicked.
+pub(crate) type Page<'a> = (u32, u32, &'a [(u32, u32, bool)]);
+
+/// Pages of results of so many queries and documents, in a file in `dir`.
 pub(crate) fn impressions(
     dir: &Path,
     (n_queries, n_documents): (usize, usize),
-    lists: &[(u32, u32, &[(u32, u32, bool)])],
+    lists: &[Page<'_>],
 ) -> ImpressionsAt {
     let path = dir.join("lists");
     let mut writer = ImpressionsWriter::create(dir).unwrap();

@@ -91,9 +91,9 @@ impl Agreement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::fixture::impressions;
+    use crate::data::fixture::{Page, impressions};
 
-    fn lists(lists: &[(u32, u32, &[(u32, u32, bool)])]) -> Impressions {
+    fn lists(lists: &[Page<'_>]) -> Impressions {
         let dir = tempfile::tempdir().unwrap();
         impressions(dir.path(), (10, 10), lists).open().unwrap()
     }

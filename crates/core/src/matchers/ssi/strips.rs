@@ -292,3 +292,42 @@ fn prefetch<const N: usize>(map: &[[f32; N]], i: usize) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (map, i);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::oracle::random_csr;
+
+    /// Two batches, by the instructions of every machine or by the widest.
+    fn turned<const N: usize>(wide: bool) -> (Vec<u32>, Vec<u32>) {
+        let data = Data::new(random_csr(9, 50, 4, 1), random_csr(20, 50, 13, 2), Vec::new());
+        let (data, maps) = (data.unwrap(), [3, 4].map(|seed| Dense::gaussian(50, N, seed)));
+        let maps = maps.iter().map(|map| {
+            let mut strip = Buffer::zeros(50 * N).unwrap();
+            strip.copy_from_slice(map.values());
+            strip
+        });
+        let (maps, images, dots) = (maps.collect(), Vec::new(), Vec::new());
+        let mut strip = Strip::<N> { maps, images, dots };
+        let now: Vec<Triple> = (0..30u32)
+            .map(|i| Triple { query: i % 9, good: i * 7 % 20, bad: (i * 3 + 1) % 20 })
+            .collect();
+        let slots = [0, 3, 4, 17, 29];
+        let moved = slots.map(|slot| Moved { slot, triple: now[slot] });
+        for moved in [&[][..], &moved] {
+            let turn = Turn { data: &data, view: 0, moved, now: &now, rate: 0.3 };
+            if wide { Columns::turn(&mut strip, &turn) } else { strip.turn_here(&turn) }
+        }
+        let bits =
+            |values: &[f32]| -> Vec<u32> { values.iter().map(|value| value.to_bits()).collect() };
+        (bits(&strip.dots), strip.maps.iter().flat_map(|map| bits(map)).collect())
+    }
+
+    #[test]
+    fn avx2_computes_the_same_bits() {
+        assert_eq!(turned::<8>(true), turned::<8>(false));
+        assert_eq!(turned::<24>(true), turned::<24>(false));
+        assert_eq!(turned::<56>(true), turned::<56>(false));
+        assert_eq!(turned::<104>(true), turned::<104>(false));
+    }
+}
