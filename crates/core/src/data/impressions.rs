@@ -133,10 +133,14 @@ impl Impressions {
     }
 }
 
+/// A list made on the spot: query, count, and documents with rank and whether clicked.
+#[cfg(test)]
+pub(crate) type MadeList = (u32, u32, Vec<(u32, u32, bool)>);
+
 #[cfg(test)]
 impl Impressions {
-    /// Lists made on the spot: query, count, and documents with rank and whether clicked.
-    pub(crate) fn made(lists: &[(u32, u32, Vec<(u32, u32, bool)>)]) -> Self {
+    /// Lists made on the spot.
+    pub(crate) fn made(lists: &[MadeList]) -> Self {
         let mut made = Impressions { starts: vec![0], ..Impressions::default() };
         for (query, count, list) in lists {
             made.queries.push(*query);

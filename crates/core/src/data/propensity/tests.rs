@@ -1,10 +1,7 @@
-use super::super::impressions::Impressions;
+use super::super::impressions::{Impressions, MadeList as List};
 use super::*;
 use crate::linalg::oracle::same_at_any_thread_count;
 use crate::random::Random;
-
-/// A list as [`Impressions::made`] takes it.
-type List = (u32, u32, Vec<(u32, u32, bool)>);
 
 fn seen(lists: &[List]) -> Seen {
     let n_queries = lists.iter().map(|list| list.0 + 1).max().unwrap_or(0);
