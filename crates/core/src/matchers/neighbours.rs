@@ -29,7 +29,7 @@ impl<'a> Neighbours<'a> {
             Some(bilinear) => Ok(Neighbours { counts: &model.counts, bilinear }),
             None => Err(Error::Empty {
                 what: format!("{} has no latent space to look around in", model.about.name),
-                advice: "what only counts words has none, nor has ridge; similarity is learnt: `liken train rmls …`, `pls` or `square`".into(),
+                advice: "what only counts words has none, nor has ridge; similarity is learnt: `liken train rmls …`, `pls` or `square`, or svdfeature without biases (--set biases=false)".into(),
             }),
         }
     }

@@ -265,3 +265,14 @@ fn bytes_are_written_for_people() {
     let texts = [0, 1023, 1536, 3 << 30].map(|bytes| Bytes(bytes).to_string());
     assert_eq!(texts, ["0 bytes", "1023 bytes", "1.5 KiB", "3.0 GiB"]);
 }
+
+#[test]
+fn svdfeature_holds_its_maps_three_times_where_there_is_validation() {
+    let shape = Shape { judged: 1000, ..one_week() };
+    let plan = shape.plan(&params("svdfeature", &[]), Some(&rates()), u64::MAX);
+    let once = (shape.d_x + shape.d_y) * (shape.dim + 1) * 4;
+    let line = |name: &str| plan.lines.iter().find(|(what, _)| what == name).unwrap().1;
+    assert_eq!(line("maps while they are learnt"), once);
+    assert_eq!(line("maps of the best epoch and of the last"), 2 * once);
+    assert!(plan.disk > shape.maps() && plan.total_seconds().unwrap() > 0.0);
+}
