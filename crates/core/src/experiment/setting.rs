@@ -104,7 +104,8 @@ impl Setting {
             (None, Some(synthetic)) => {
                 let raw = work.path().join("log");
                 synthetic.write_raw(&raw, false, run)?;
-                import_of(&raw, synthetic.events)
+                // A task has links or clicks for its truth, no judgments.
+                Import { judgments: None, ..import_of(&raw, synthetic.events) }
             }
             (data, _) => {
                 let mut data = data.clone().unwrap_or_default();

@@ -169,6 +169,15 @@ impl Counts {
         })
     }
 
+    /// The training clicks of every document; dislikes do not count.
+    pub fn clicks_by_document(&self) -> Vec<f64> {
+        let mut clicks = vec![0.0; self.n_docs()];
+        for (doc, n) in self.clicks.rows().flat_map(|row| row.iter()) {
+            clicks[doc as usize] += f64::from(n.max(0.0));
+        }
+        clicks
+    }
+
     /// Analyses all text of `dataset`.
     pub fn of(dataset: &Dataset, preparation: &Preparation, run: &Run<'_>) -> Result<Self> {
         preparation.check()?;

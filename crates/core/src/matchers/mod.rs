@@ -37,6 +37,7 @@ mod square;
 mod ssi;
 mod svdfeature;
 mod translation;
+mod unclicked;
 mod vpcg;
 mod vsm;
 mod walk;

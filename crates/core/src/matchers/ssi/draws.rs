@@ -1,7 +1,7 @@
 //! Triples: a clicked pair of training, all alike, and a document that was not clicked for the
 //! query. Where negatives come from pages of results, the query of the pair is kept and one of its
-//! preferences is drawn, as often as it was shown. Every triple has a stream of random numbers of its own, so it depends on the seed and
-//! on its number alone.
+//! preferences is drawn, as often as it was shown. Every triple has a stream of random numbers of
+//! its own, so it depends on the seed and on its number alone.
 
 use rayon::prelude::*;
 
@@ -9,6 +9,7 @@ use super::data::Triple;
 use super::{Negative, Ssi};
 use crate::data::Preference;
 use crate::features::{Counts, no_training_clicks};
+use crate::matchers::unclicked::Unclicked;
 use crate::matchers::{Bm25, Matcher};
 use crate::random::Random;
 use crate::sparse::Csr;
@@ -16,15 +17,12 @@ use crate::{Error, Result, Run};
 
 /// Streams of random numbers from here on belong to triples.
 const FIRST_STREAM: u64 = 1 << 41;
-/// Draws before every document is looked at.
-const TRIES: usize = 64;
 
 /// Where triples come from.
 pub(super) struct Draws<'a> {
     counts: &'a Counts,
     pairs: Vec<(u32, u32)>,
-    /// Documents that may be drawn: those with words that are not held out.
-    free: Vec<u32>,
+    unclicked: Unclicked<'a>,
     pool: Pool,
     seed: u64,
 }
@@ -86,22 +84,19 @@ impl<'a> Draws<'a> {
     /// `x` and `y` are the words of queries and documents; where there are none, there is nothing
     /// to learn.
     pub fn of(params: &Ssi, counts: &'a Counts, x: &Csr, y: &Csr, run: &Run<'_>) -> Result<Self> {
-        let held_out = |doc: u32| counts.held_out_documents.binary_search(&doc).is_ok();
+        let unclicked = Unclicked::of(counts, y);
         let pairs: Vec<(u32, u32)> = (0u32..)
             .zip(counts.clicks.rows())
             .filter(|&(query, _)| !x.row(query as usize).is_empty())
             .flat_map(|(query, row)| {
                 row.iter().filter(|&(_, clicks)| clicks > 0.0).map(move |(doc, _)| (query, doc))
             })
-            .filter(|&(_, doc)| !y.row(doc as usize).is_empty() && !held_out(doc))
+            .filter(|&(_, doc)| unclicked.is_free(doc))
             .collect();
         if pairs.is_empty() {
             return Err(no_training_clicks());
         }
-        let free: Vec<u32> = (0..counts.n_docs() as u32)
-            .filter(|&doc| !held_out(doc) && !y.row(doc as usize).is_empty())
-            .collect();
-        let mut draws = Draws { counts, pairs, free, pool: Pool::Uniform, seed: params.seed };
+        let mut draws = Draws { counts, pairs, unclicked, pool: Pool::Uniform, seed: params.seed };
         match params.negative {
             Negative::Uniform => {}
             Negative::Popularity => draws.pool = draws.popular(params.alpha),
@@ -150,46 +145,28 @@ impl<'a> Draws<'a> {
         })
     }
 
-    fn clicked(&self, query: u32, doc: u32) -> bool {
-        self.counts.clicks.row(query as usize).get(doc) > 0.0
-    }
-
     fn negative(&self, query: u32, random: &mut Random) -> Option<u32> {
-        if let Pool::Hard(hard) = &self.pool
-            && !hard[query as usize].is_empty()
-        {
-            let hard = &hard[query as usize];
-            return Some(hard[random.below(hard.len() as u64) as usize]);
-        }
-        let n = self.free.len() as u64;
-        for _ in 0..TRIES {
-            let at = match &self.pool {
-                Pool::Popularity(sums) => {
-                    let point = random.uniform() * sums[sums.len() - 1];
-                    sums.partition_point(|&sum| sum <= point).min(sums.len() - 1)
-                }
-                _ => random.below(n) as usize,
-            };
-            if !self.clicked(query, self.free[at]) {
-                return Some(self.free[at]);
+        match &self.pool {
+            Pool::Hard(hard) if !hard[query as usize].is_empty() => {
+                let hard = &hard[query as usize];
+                Some(hard[random.below(hard.len() as u64) as usize])
             }
+            Pool::Popularity(sums) => self.unclicked.draw_by(query, random, |random| {
+                let point = random.uniform() * sums[sums.len() - 1];
+                sums.partition_point(|&sum| sum <= point).min(sums.len() - 1)
+            }),
+            _ => self.unclicked.draw(query, random),
         }
-        let first = random.below(n) as usize;
-        let mut all = self.free[first..].iter().chain(&self.free[..first]);
-        all.find(|&&doc| !self.clicked(query, doc)).copied()
     }
 
     fn popular(&self, alpha: f64) -> Pool {
-        let mut clicks = vec![0.0f64; self.counts.n_docs()];
-        for (doc, n) in self.counts.clicks.rows().flat_map(|row| row.iter()) {
-            clicks[doc as usize] += f64::from(n.max(0.0));
-        }
+        let clicks = self.counts.clicks_by_document();
         let mut sum = 0.0;
         let of = |&doc: &u32| {
             sum += clicks[doc as usize].powf(alpha);
             sum
         };
-        Pool::Popularity(self.free.iter().map(of).collect())
+        Pool::Popularity(self.unclicked.free().iter().map(of).collect())
     }
 
     /// The preferences whose clicks are training's and whose documents may be drawn.
@@ -208,9 +185,10 @@ impl<'a> Draws<'a> {
             });
         }
         let mut preferences = impressions.preferences(next);
-        let free = |doc: u32| self.free.binary_search(&doc).is_ok();
+        let unclicked = &self.unclicked;
         preferences.retain(|&Preference { query, good, bad, .. }| {
-            self.clicked(query, good) && !self.clicked(query, bad) && free(good) && free(bad)
+            let ordered = unclicked.clicked(query, good) && !unclicked.clicked(query, bad);
+            ordered && unclicked.is_free(good) && unclicked.is_free(bad)
         });
         if preferences.is_empty() {
             return Err(Error::Empty {
@@ -233,12 +211,10 @@ impl<'a> Draws<'a> {
                 }
                 run.check()?;
                 let scores = bm25.scores(self.counts, &self.counts.query(query), None);
-                let mut docs: Vec<u32> = self
-                    .free
-                    .iter()
-                    .copied()
-                    .filter(|&doc| scores[doc as usize] > 0.0 && !self.clicked(query as u32, doc))
-                    .collect();
+                let free = self.unclicked.free().iter().copied();
+                let found = free.filter(|&doc| scores[doc as usize] > 0.0);
+                let mut docs: Vec<u32> =
+                    found.filter(|&doc| !self.unclicked.clicked(query as u32, doc)).collect();
                 let order = |a: &u32, b: &u32| {
                     scores[*b as usize].total_cmp(&scores[*a as usize]).then(a.cmp(b))
                 };

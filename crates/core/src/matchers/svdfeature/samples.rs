@@ -5,6 +5,7 @@
 use super::{Loss, SvdFeature};
 use crate::Result;
 use crate::features::{Counts, no_training_clicks};
+use crate::matchers::unclicked::Unclicked;
 use crate::random::Random;
 use crate::sparse::{Csr, Row};
 
@@ -12,8 +13,6 @@ use crate::sparse::{Csr, Row};
 /// the orders of epochs.
 const DRAWS: u64 = 1 << 42;
 const ORDERS: u64 = 1 << 43;
-/// Draws before every document is looked at.
-const TRIES: usize = 64;
 /// The share of clicks is kept this far from 0 and 1, so that its odds are finite.
 const LEAST_SHARE: f64 = 1e-3;
 
@@ -31,7 +30,7 @@ pub(super) struct Sample {
 
 /// Queries, documents and the pairs between them.
 pub(super) struct Samples<'a> {
-    counts: &'a Counts,
+    unclicked: Unclicked<'a>,
     /// Queries × features, all of them.
     pub x: Csr,
     /// Documents × features, all of them.
@@ -39,8 +38,6 @@ pub(super) struct Samples<'a> {
     /// The global feature of every document, if there is one.
     pub popularity: Vec<f32>,
     pairs: Vec<(u32, u32, f32)>,
-    /// Documents that may be drawn: those with features that are not held out.
-    free: Vec<u32>,
     loss: Loss,
     negatives: usize,
     seed: u64,
@@ -49,10 +46,7 @@ pub(super) struct Samples<'a> {
 impl<'a> Samples<'a> {
     /// Where a query or a document has no features, there is nothing to learn.
     pub fn of(params: &SvdFeature, counts: &'a Counts, x: Csr, y: Csr) -> Result<Self> {
-        let free: Vec<u32> = (0..counts.n_docs() as u32)
-            .filter(|doc| counts.held_out_documents.binary_search(doc).is_err())
-            .filter(|&doc| !y.row(doc as usize).is_empty())
-            .collect();
+        let unclicked = Unclicked::of(counts, &y);
         let response = |clicks: f32| match params.loss {
             // Dislikes are values like any other, or documents that were not clicked.
             Loss::Squared | Loss::Logistic => params.response.of(clicks),
@@ -62,7 +56,7 @@ impl<'a> Samples<'a> {
             .zip(counts.clicks.rows())
             .filter(|&(query, _)| !x.row(query as usize).is_empty())
             .flat_map(|(query, row)| row.iter().map(move |(doc, clicks)| (query, doc, clicks)))
-            .filter(|(_, doc, _)| free.binary_search(doc).is_ok())
+            .filter(|&(_, doc, _)| unclicked.is_free(doc))
             .map(|(query, doc, clicks)| (query, doc, response(clicks)))
             .filter(|&(.., response)| response != 0.0)
             .collect();
@@ -70,12 +64,11 @@ impl<'a> Samples<'a> {
             return Err(no_training_clicks());
         }
         Ok(Samples {
-            counts,
+            unclicked,
             x,
             y,
             popularity: if params.popularity { popularity(counts) } else { Vec::new() },
             pairs,
-            free,
             loss: params.loss,
             negatives: params.negatives,
             seed: params.seed,
@@ -134,26 +127,11 @@ impl<'a> Samples<'a> {
             return Some(Sample { query, doc, other: None, target, weight });
         }
         let at = (epoch * self.len() + number) as u64;
-        let drawn = self.negative(query, &mut Random::new(self.seed, DRAWS + at))?;
+        let drawn = self.unclicked.draw(query, &mut Random::new(self.seed, DRAWS + at))?;
         Some(match self.loss {
             Loss::Pairwise => Sample { query, doc, other: Some(drawn), target, weight },
             _ => Sample { query, doc: drawn, other: None, target: 0.0, weight },
         })
-    }
-
-    fn negative(&self, query: u32, random: &mut Random) -> Option<u32> {
-        let row = self.counts.clicks.row(query as usize);
-        let clicked = |doc: u32| row.get(doc) > 0.0;
-        let n = self.free.len() as u64;
-        for _ in 0..TRIES {
-            let doc = self.free[random.below(n) as usize];
-            if !clicked(doc) {
-                return Some(doc);
-            }
-        }
-        let first = random.below(n) as usize;
-        let mut all = self.free[first..].iter().chain(&self.free[..first]);
-        all.find(|&&doc| !clicked(doc)).copied()
     }
 
     /// The features of the query.
@@ -193,10 +171,7 @@ impl<'a> Samples<'a> {
 
 /// ln(1 + clicks) of every document over the largest such; 0 for documents without clicks.
 pub(super) fn popularity(counts: &Counts) -> Vec<f32> {
-    let mut clicks = vec![0.0f64; counts.n_docs()];
-    for (doc, n) in counts.clicks.rows().flat_map(|row| row.iter()) {
-        clicks[doc as usize] += f64::from(n.max(0.0));
-    }
+    let clicks = counts.clicks_by_document();
     let most = clicks.iter().fold(0.0f64, |most, &n| most.max(n)).ln_1p();
     clicks.iter().map(|n| if most > 0.0 { (n.ln_1p() / most) as f32 } else { 0.0 }).collect()
 }

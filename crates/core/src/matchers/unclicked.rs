@@ -1,0 +1,65 @@
+//! Documents that were not clicked for a query, drawn at random: what learning by examples needs
+//! beside the clicks.
+
+use crate::features::Counts;
+use crate::random::Random;
+use crate::sparse::Csr;
+
+/// Draws before every document is looked at.
+const TRIES: usize = 64;
+
+/// The documents that may be drawn, and who clicked what.
+pub(super) struct Unclicked<'a> {
+    clicks: &'a Csr,
+    /// Documents with features that are not held out, sorted.
+    free: Vec<u32>,
+}
+
+impl<'a> Unclicked<'a> {
+    /// `y` are the features of the documents; one without any teaches nothing.
+    pub fn of(counts: &'a Counts, y: &Csr) -> Self {
+        let free = (0..counts.n_docs() as u32)
+            .filter(|doc| counts.held_out_documents.binary_search(doc).is_err())
+            .filter(|&doc| !y.row(doc as usize).is_empty())
+            .collect();
+        Unclicked { clicks: &counts.clicks, free }
+    }
+
+    /// The documents that may be drawn.
+    pub fn free(&self) -> &[u32] {
+        &self.free
+    }
+
+    /// Whether `doc` may be drawn for some query.
+    pub fn is_free(&self, doc: u32) -> bool {
+        self.free.binary_search(&doc).is_ok()
+    }
+
+    /// Whether `doc` was clicked for `query`.
+    pub fn clicked(&self, query: u32, doc: u32) -> bool {
+        self.clicks.row(query as usize).get(doc) > 0.0
+    }
+
+    /// Any document that was not clicked for `query`, all alike; nothing if all were.
+    pub fn draw(&self, query: u32, random: &mut Random) -> Option<u32> {
+        self.draw_by(query, random, |random| random.below(self.free.len() as u64) as usize)
+    }
+
+    /// The same, where `place` draws a place among the free documents.
+    pub fn draw_by(
+        &self,
+        query: u32,
+        random: &mut Random,
+        place: impl Fn(&mut Random) -> usize,
+    ) -> Option<u32> {
+        for _ in 0..TRIES {
+            let doc = self.free[place(random)];
+            if !self.clicked(query, doc) {
+                return Some(doc);
+            }
+        }
+        let first = random.below(self.free.len() as u64) as usize;
+        let mut all = self.free[first..].iter().chain(&self.free[..first]);
+        all.find(|&&doc| !self.clicked(query, doc)).copied()
+    }
+}
