@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args};
 use liken::data::Dataset;
-use liken::eval::Measure;
+use liken::eval::{Candidates, Measure};
 use liken::features::{ClickEvidence, EvidenceAbout};
 use liken::matchers::Mixture;
 use liken::tuning::{BUILT_IN, Journal, Plan, Setting, Space, Tuned, Tuning, tune};
 
 use crate::console::{Console, Stopped};
 use crate::output::{Format, counted, json, typed};
-use crate::settings::{MemoryArgs, ParamArgs, TextArgs, named, resolve};
+use crate::settings::{MemoryArgs, ParamArgs, TextArgs, resolve};
 use crate::tune_report::Report;
 use crate::variant::VariantArgs;
 
@@ -88,9 +88,10 @@ pub struct TuneArgs {
     #[arg(long, value_name = "MEASURE", default_value = "nDCG@10")]
     measure: Measure,
 
-    /// Documents to rank: all, judged, or auto (judged if the judgments hold bad documents too).
-    #[arg(long, value_name = "WHICH", default_value = "auto", value_parser = ["auto", "all", "judged"])]
-    candidates: String,
+    /// Documents to rank: all, judged, auto (judged if the judgments hold bad documents too), or
+    /// sampled:N (the judged and N others), sampled:N:Q (for Q of the queries).
+    #[arg(long, value_name = "WHICH", default_value = "auto")]
+    candidates: Candidates,
 
     /// Begin anew, whatever the folder holds of an earlier tuning.
     #[arg(long)]
@@ -127,7 +128,7 @@ pub fn run(args: &TuneArgs, console: &Console) -> anyhow::Result<()> {
         space: &space,
         plan: args.budget.map_or(Plan::Grid, Plan::Budget),
         measure: args.measure,
-        candidates: named(&args.candidates)?,
+        candidates: args.candidates,
         variant: args.variant.variant()?,
         seed: args.params.seed().unwrap_or(1),
     };

@@ -1,4 +1,6 @@
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Write;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
@@ -31,9 +33,9 @@ impl Source {
         assert_eq!(documents.len(), n);
         let rows: Vec<String> =
             links.iter().map(|&(from, to)| format!("{}\t{}", name(from), name(to))).collect();
-        std::fs::write(folder.path().join("d.jsonl"), documents.join("\n")).unwrap();
+        write(&folder.path().join("d.jsonl"), &documents.join("\n"));
         let links_text = format!("query\tdoc\n{}\n", rows.join("\n"));
-        std::fs::write(folder.path().join("l.tsv"), links_text).unwrap();
+        write(&folder.path().join("l.tsv"), &links_text);
         Source { folder, links: links.to_vec() }
     }
 
@@ -67,6 +69,10 @@ impl Source {
     fn proper(&self) -> Pairs {
         self.links.iter().filter(|(a, b)| a != b).map(|&(a, b)| (name(a), name(b))).collect()
     }
+}
+
+fn write(path: &Path, text: &str) {
+    File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
 }
 
 fn name(i: usize) -> String {
@@ -328,7 +334,7 @@ fn only_clicks_at_rank_one_count_as_content() {
         ("blue sky", &["c", "d"], &[1]),
         ("green tree", &["b", "c"], &[1]),
     ];
-    std::fs::write(source.path("e.tsv"), events(&pages)).unwrap();
+    write(&source.path("e.tsv"), &events(&pages));
     let table = Table { format: Some(TableFormat::Tsv), ..Table::new(source.path("e.tsv")) };
     let import = Import { events: Some(table), ..Import::default() };
     let kind = TaskKind::Content;
@@ -348,7 +354,7 @@ fn only_clicks_at_rank_one_count_as_content() {
     let note = "6 pages of results, 5 of them with a click; 6 clicks, 4 of them at rank 1";
     assert!(report.notes.iter().any(|said| said == note), "{:?}", report.notes);
 
-    std::fs::write(source.path("e.tsv"), "query\tdoc\nred cars\ta\n").unwrap();
+    write(&source.path("e.tsv"), "query\tdoc\nred cars\ta\n");
     let error = task.run(&import, &source.path("other"), false, &Run::silent()).unwrap_err();
     assert!(error.to_string().contains("events have no ranks"), "{error}");
 }
@@ -396,11 +402,11 @@ fn what_a_task_has_no_use_for_is_refused() {
     assert!(run(Import { seed: Some(1), ..whole() }, links()).contains("seed = given"));
     let empty = TaskParams { fields: vec!["author".into()], ..links() };
     assert!(run(whole(), empty).contains("no link is left"));
-    std::fs::write(source.path("l.tsv"), "query\tdoc\nD0\tD1\nD9\tD1\n").unwrap();
+    write(&source.path("l.tsv"), "query\tdoc\nD0\tD1\nD9\tD1\n");
     assert!(run(whole(), links()).contains("unknown document \"D9\""));
-    std::fs::write(source.path("l.tsv"), "query\tdoc\tsplit\nD0\tD1\ttrain\n").unwrap();
+    write(&source.path("l.tsv"), "query\tdoc\tsplit\nD0\tD1\ttrain\n");
     assert!(run(whole(), links()).contains("a task deals out the links itself"));
-    std::fs::write(source.path("l.tsv"), "query\tdoc\nD0\tD1\n").unwrap();
+    write(&source.path("l.tsv"), "query\tdoc\nD0\tD1\n");
     assert!(run(whole(), links()).contains("is empty"));
 }
 
