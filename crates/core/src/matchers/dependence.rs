@@ -8,7 +8,7 @@
 //! f is how often the word or the pair occurs in the document, cf how often in all training
 //! documents, |C| their words; a word or pair that these do not have is dropped. As in `lm`, a
 //! constant of the query is left out: Σ ln(1 + f/(μ·cf/|C|)) + n·ln(μ/(μ + |d|)). The weights
-//! 0.85, 0.10 and 0.05 are those that the paper found to do well on all its collections.
+//! 0.85, 0.10 and 0.05 are the usual ones of this model; Anserini has them as its defaults.
 //!
 //! Neighbours in order stand no further apart than in the query, so that stop words between
 //! them are allowed where the query has them; those near each other are counted as the most
