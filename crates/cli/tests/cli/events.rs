@@ -158,7 +158,7 @@ fn bad_events_are_refused_with_their_line_or_counted() {
 fn clicks_prefer_results_to_those_passed_over() {
     let place = Place::new();
     for line in [
-        "synth demo -o events --events --scale 0.1",
+        "synth demo -o events --events --scale 0.2",
         "import --events events/events.tsv --documents events/documents.jsonl --judgments events/judgments.tsv -o data",
     ] {
         let said = place.run(line);
@@ -179,11 +179,11 @@ fn clicks_prefer_results_to_those_passed_over() {
     let report = fs::read_to_string(place.path("model").join("report.json")).unwrap();
     assert!(report.contains("preference pairs of") && report.contains("triples from pages"));
     // A dataset of counted clicks has nothing of the kind.
-    let place = Place::with(&[("clicks.tsv", "query\tdoc\tclicks\nred\ta\t9\nblue\tb\t9\n")]);
-    assert_eq!(
-        place.run("import --clicks clicks.tsv -o data --validation 0 --test 0").code,
-        Some(0)
-    );
+    let clicks = "query\tdoc\tclicks\nred\ta\t9\nblue\tb\t9\n";
+    let docs = "{\"id\":\"a\",\"title\":\"red\"}\n{\"id\":\"b\",\"title\":\"blue\"}\n";
+    let place = Place::with(&[("clicks.tsv", clicks), ("docs.jsonl", docs)]);
+    let line = "import --clicks clicks.tsv --documents docs.jsonl -o data --validation 0 --test 0";
+    assert_eq!(place.run(line).code, Some(0));
     place
         .run("train ssi data -o model --set negative=impressions")
         .refused(1, &["no pages of results", "--events"]);
