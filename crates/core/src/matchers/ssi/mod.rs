@@ -63,7 +63,7 @@ pub struct Ssi {
     pub identity: bool,
     /// The weight of the identity, α of W = αI + …; where it is learnt, its value at the start.
     pub identity_weight: f64,
-    /// Learn the weight of the identity with the rest.
+    /// Learn the weight of the identity with the rest. Every triple moves it, and the margin likes it large: where validation falls, set it instead.
     pub learn_identity: bool,
     /// `full`: learn weights of words with themselves; without them, words of other words alone count (set `identity = false`, too).
     pub diagonal: bool,
