@@ -1,7 +1,5 @@
 //! Real collections, each imported with one line; skipped, and counted, where they are absent.
 
-use std::path::Path;
-
 use liken::data::Dataset;
 
 use crate::place::Place;
@@ -107,15 +105,4 @@ fn sogou_is_read_as_gb18030() {
     assert!(data.about().report.iter().any(|line| line.contains("22591 rows read, 22274 kept")));
     place.run("train bm25 data -o model --language none").fine();
     place.run("search model 爱回家").shows(&["爱回家"]);
-}
-
-#[test]
-fn experiments_on_the_smart_collections_have_not_moved() {
-    for name in ["cran", "cisi", "med"] {
-        let Some(data) = data_with(name) else { continue };
-        let file = format!("../../experiments/{name}.toml");
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
-        let arguments = [file.to_str().unwrap(), "--data", data.to_str().unwrap()];
-        Place::new().ask("experiment", &arguments).fine();
-    }
 }

@@ -211,9 +211,10 @@ fn apply(clicks: &Csr, seen: &Seen, about: &mut EvidenceAbout) -> Result<Csr> {
                 p += 1;
             }
             let known = seen.pairs.get(p) == Some(&pair) && value > 0.0;
-            factors.push(known.then(|| {
-                let cells = seen.cells(p);
-                let clicked: f64 = cells.iter().map(|cell| cell.clicked).sum();
+            let cells = if known { seen.cells(p) } else { &[] };
+            let clicked: f64 = cells.iter().map(|cell| cell.clicked).sum();
+            // A pair that was clicked on no page that is left says nothing of being seen.
+            factors.push((clicked > 0.0).then(|| {
                 let looked: f64 = cells.iter().map(|cell| cell.shown * look(cell.rank)).sum();
                 let rate = (clicked + SMOOTHING * worth) / (looked + SMOOTHING);
                 (seen.pages[i] * rate / clicked).min(MOST)
