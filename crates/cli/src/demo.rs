@@ -12,7 +12,7 @@ use liken::eval::{Candidates, CompareParams, Comparison, HeldOut, Measure, Varia
 use liken::experiment::fit_and_compare;
 use liken::features::Preparation;
 use liken::matchers::{Explanation, Mixture, Model, Params};
-use liken::synth::{Log, Synthetic, import_of};
+use liken::synth::{Synthetic, SyntheticLog, import_of};
 use liken::training;
 
 use crate::console::Console;
@@ -64,7 +64,7 @@ pub fn run(args: &DemoArgs, console: &Console) -> anyhow::Result<()> {
     let mut out = console.out();
 
     writeln!(out, "1. A click log: people search, click, and the engine learns nothing from it")?;
-    let log = Synthetic { seed: args.seed, ..Synthetic::new(Log::Demo) };
+    let log = Synthetic { seed: args.seed, ..Synthetic::new(SyntheticLog::Demo) };
     console.run(|run| log.write_raw(&raw, args.force, run))?;
     for line in first_lines(&raw.join("clicks.tsv"), 4)? {
         writeln!(out, "     {}", line.replace('\t', "  |  "))?;

@@ -77,6 +77,9 @@ struct Replayed {
     missing: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<Outcome>,
+    /// Why nothing came of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed: Option<String>,
 }
 
 impl Replayed {
@@ -106,6 +109,9 @@ pub fn run(args: &ExperimentArgs, console: &Console) -> anyhow::Result<()> {
         .map(|file| Experiment::open(&file).map(|experiment| (file, experiment)))
         .collect::<Result<_, _>>()?;
     let alone = experiments.len() == 1 && !several;
+    if args.expected && experiments.len() > 1 {
+        return Err(Usage("--expected is for one file at a time".into()).into());
+    }
     for (file, experiment) in &experiments {
         let data = args.data.as_deref().unwrap_or(file.parent().unwrap_or(Path::new(".")));
         for setting in args.settings_of(experiment) {
@@ -115,15 +121,25 @@ pub fn run(args: &ExperimentArgs, console: &Console) -> anyhow::Result<()> {
                 setting: (!setting.name.is_empty()).then(|| setting.name.clone()),
                 missing: setting.missing(data).filter(|_| several),
                 outcome: None,
+                failed: None,
             };
             if let Some(missing) = &done.missing {
                 let missing = missing.display();
                 console.warn(format!("{} is left out: there is no {missing}", done.name()));
             } else {
-                let outcome = args.replay(experiment, &setting, data, console)?;
-                compare::warn_about(&outcome.comparison, &outcome.fits, console);
-                args.show(&mut out, &done, &outcome, alone)?;
-                done.outcome = Some(outcome);
+                match args.replay(experiment, &setting, data, console) {
+                    Ok(outcome) => {
+                        compare::warn_about(&outcome.comparison, &outcome.fits, console);
+                        args.show(&mut out, &done, &outcome, alone)?;
+                        done.outcome = Some(outcome);
+                    }
+                    // Hours of others are not lost for one; but who stops means all.
+                    Err(error) if alone || is_stop(&error) => return Err(error),
+                    Err(error) => {
+                        console.warn(format!("{} failed: {error}", done.name()));
+                        done.failed = Some(error.to_string());
+                    }
+                }
             }
             replayed.push(done);
         }
@@ -233,18 +249,24 @@ impl ExperimentArgs {
     }
 }
 
+/// Whether somebody wants all of it to end.
+fn is_stop(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(liken::Error::Cancelled))
+}
+
 /// The means of a table as an experiment file expects them.
 fn write_expected(out: &mut impl Write, outcome: &Outcome) -> std::io::Result<()> {
     let comparison = &outcome.comparison;
     for (m, measure) in comparison.measures.iter().enumerate() {
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
         writeln!(out, "\n[[expected]]")?;
         if let Some(setting) = &outcome.setting {
-            writeln!(out, "setting = {setting:?}")?;
+            writeln!(out, "setting = {}", quoted(setting))?;
         }
         writeln!(out, "measure = \"{measure}\"\ntolerance = {TOLERANCE}\n[expected.scores]")?;
         for row in &comparison.rows {
             if let Some(mean) = row.cells[m].mean {
-                writeln!(out, "{:?} = {mean:.4}", row.name)?;
+                writeln!(out, "{} = {mean:.4}", quoted(&row.name))?;
             }
         }
     }
@@ -260,6 +282,8 @@ fn summary(out: &mut impl Write, replayed: &[Replayed], format: TableFormat) -> 
         let moved: Vec<&str> = done.moved().map(|check| check.expected.as_str()).collect();
         let result = match &done.missing {
             Some(_) => "left out".to_owned(),
+            None if done.failed.is_some() => "failed".to_owned(),
+            None if checks.is_empty() => "nothing expected".to_owned(),
             None => format!("{met} of {}", checks.len()),
         };
         grid.row([done.name(), result, moved.join("; ")]);
@@ -267,8 +291,15 @@ fn summary(out: &mut impl Write, replayed: &[Replayed], format: TableFormat) -> 
     Ok(grid.write(out, format)?)
 }
 
-/// Exit code 1 and a list of what moved, if anything did.
+/// Exit code 1 and a list of what failed or moved, if anything did.
 fn verdict(replayed: &[Replayed]) -> anyhow::Result<()> {
+    let failed: Vec<String> = replayed
+        .iter()
+        .filter_map(|done| Some(format!("\n  {}: {}", done.name(), done.failed.as_ref()?)))
+        .collect();
+    if !failed.is_empty() {
+        bail!("{} of {} tables failed{}", failed.len(), replayed.len(), failed.concat());
+    }
     let Some(first) = replayed.iter().find(|done| done.moved().next().is_some()) else {
         return Ok(());
     };

@@ -116,7 +116,8 @@ pub fn run(args: &PlanArgs, console: &Console) -> anyhow::Result<()> {
     let plans: Vec<Plan> = match (&args.dataset, args.shape()) {
         (Some(path), _) => console.run(|run| {
             let dataset = Dataset::open(path)?;
-            let counts = Counts::of(&dataset, &settings.preparation, run)?;
+            let all = models.iter().map(|(_, params)| params);
+            let counts = Counts::of(&dataset, &Params::prepared(&settings.preparation, all), run)?;
             let judged = scores_judged(&dataset, &counts);
             plans_of(&mixtures, &models, &machine, |params| Ok(Shape::of(&counts, params, judged)))
         })?,

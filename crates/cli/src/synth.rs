@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use liken::synth::{Log, Synthetic};
+use liken::synth::{Synthetic, SyntheticLog};
 
 use crate::console::Console;
 use crate::output::{grouped, typed};
@@ -74,9 +74,9 @@ enum Kind {
 
 pub fn run(args: &SynthArgs, console: &Console) -> anyhow::Result<()> {
     let log = match args.kind {
-        Kind::Demo => Log::Demo,
-        Kind::OneWeek => Log::OneWeek,
-        Kind::HalfYear => Log::HalfYear,
+        Kind::Demo => SyntheticLog::Demo,
+        Kind::OneWeek => SyntheticLog::OneWeek,
+        Kind::HalfYear => SyntheticLog::HalfYear,
     };
     let synthetic = Synthetic {
         log,

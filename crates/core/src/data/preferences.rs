@@ -33,7 +33,7 @@ impl Impressions {
             let results = || list.docs.iter().zip(list.ranks).zip(list.clicked);
             for ((&good, &rank), _) in results().filter(|&((_, &rank), &c)| c == 1 && rank > 0) {
                 let passed = results().filter(|&((_, &other), &clicked)| {
-                    let below = next && other == rank + 1;
+                    let below = next && Some(other) == rank.checked_add(1);
                     clicked == 0 && other > 0 && (other < rank || below)
                 });
                 found.extend(passed.map(|((&bad, _), _)| Preference {

@@ -166,6 +166,14 @@ impl Method for SvdFeature {
 }
 
 impl SvdFeature {
+    /// Samples that an epoch makes of a clicked pair.
+    pub(crate) fn samples_a_pair(&self) -> usize {
+        match self.loss {
+            Loss::Squared | Loss::Logistic => 1 + self.negatives,
+            Loss::Pairwise => self.negatives,
+        }
+    }
+
     /// Refuses maps for which there is no room: those that are learnt, those of the best epoch,
     /// and the images of the documents.
     fn check_memory(&self, featurizer: &Featurizer, counts: &Counts, most: u64) -> Result<()> {

@@ -192,7 +192,7 @@ impl Fit {
         }
         let in_sample = self.nnz_x as f64 / self.n_queries.max(1) as f64
             + 2.0 * self.nnz_y as f64 / self.n_docs.max(1) as f64;
-        let samples = self.nnz_r as f64 * (1 + params.negatives) as f64 * params.epochs as f64;
+        let samples = self.nnz_r as f64 * (params.samples_a_pair() * params.epochs) as f64;
         let moved = 3.0 * 4.0 * (self.dim + 1) as f64 * in_sample * samples;
         let seconds = rates.map(|rates| moved / rates.gather(once));
         self.found("svdfeature", (name, seconds), vec![sought], self.fitted(self.maps()), rates)

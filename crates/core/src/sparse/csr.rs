@@ -1,6 +1,8 @@
 //! Compressed sparse rows whose rules are proved once, when a matrix is made or loaded, so
 //! that no kernel has to ask again.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::{Error, Result};
@@ -38,6 +40,13 @@ impl<'a> Row<'a> {
     /// Whether no entry is stored.
     pub fn is_empty(self) -> bool {
         self.indices.is_empty()
+    }
+
+    /// The entries in the columns `span`.
+    pub fn within(self, span: Range<u32>) -> Row<'a> {
+        let start = self.indices.partition_point(|&column| column < span.start);
+        let end = start + self.indices[start..].partition_point(|&column| column < span.end);
+        Row { indices: &self.indices[start..end], values: &self.values[start..end] }
     }
 
     /// The value in `column`, zero where nothing is stored.

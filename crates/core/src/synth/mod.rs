@@ -5,7 +5,7 @@ pub mod concepts;
 pub mod demo;
 pub mod engine;
 mod raw;
-mod ready;
+mod synthetic;
 pub mod weblog;
 
-pub use ready::{Log, Synthetic, import_of};
+pub use synthetic::{Synthetic, SyntheticLog, import_of};

@@ -154,22 +154,28 @@ fn correlated(
             of_feature[*f as usize] = occur(word);
         }
     }
-    let best = |word: usize| -> Result<Vec<u32>> {
+    // `together` counts the features beside the word; those above 0 are in `found`.
+    let best = |together: &mut Vec<u32>, word: usize| -> Result<Vec<u32>> {
         run.check()?;
         let mut found: Vec<u32> = Vec::new();
         for &doc in postings.row(word).indices {
-            if counts.held_out_documents.binary_search(&doc).is_err() {
-                let words = counts.docs.row(doc as usize).indices;
-                found.extend(words.iter().filter_map(|&other| feature[other as usize]));
+            if counts.held_out_documents.binary_search(&doc).is_ok() {
+                continue;
+            }
+            let words = counts.docs.row(doc as usize).indices;
+            for f in words.iter().filter_map(|&other| feature[other as usize]) {
+                let times = &mut together[f as usize];
+                if *times == 0 {
+                    found.push(f);
+                }
+                *times += 1;
             }
         }
-        found.sort_unstable();
-        let mut scored: Vec<(f64, u32)> = found
-            .chunk_by(|a, b| a == b)
-            .map(|same| {
-                (2.0 * same.len() as f64 / (occur(word) + of_feature[same[0] as usize]), same[0])
-            })
-            .collect();
+        let dice = |f: u32| {
+            let times = std::mem::take(&mut together[f as usize]);
+            (2.0 * f64::from(times) / (occur(word) + of_feature[f as usize]), f)
+        };
+        let mut scored: Vec<(f64, u32)> = found.into_iter().map(dice).collect();
         let own = feature[word];
         // Words that always occur together have DICE 1 with each other, too.
         scored.sort_unstable_by(|a, b| {
@@ -179,5 +185,6 @@ fn correlated(
         scored.truncate(k);
         Ok(scored.into_iter().map(|(_, f)| f).collect())
     };
-    (0..counts.n_terms()).into_par_iter().map(best).collect()
+    let counters = || vec![0u32; n_features];
+    (0..counts.n_terms()).into_par_iter().map_init(counters, best).collect()
 }

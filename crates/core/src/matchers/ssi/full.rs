@@ -7,7 +7,6 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::ops::Range;
 
 use rayon::prelude::*;
 
@@ -26,13 +25,13 @@ const CELL_BYTES: u64 = 32;
 const PARTS: usize = 16;
 
 /// The cells of one row by column.
-type Cells = HashMap<u32, f32, BuildHasherDefault<Mixed>>;
+type Cells = HashMap<u32, f32, BuildHasherDefault<Spread>>;
 
 /// Spreads numbers of words over a table by one product.
 #[derive(Default)]
-struct Mixed(u64);
+struct Spread(u64);
 
-impl Hasher for Mixed {
+impl Hasher for Spread {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -92,7 +91,7 @@ impl Full {
                 let mut new = 0;
                 for moved in moved {
                     let [query, good, bad] = data.features(moved.triple);
-                    for (s, q) in within(query, span.clone()).iter() {
+                    for (s, q) in query.within(span.clone()).iter() {
                         let cells = &mut rows[s as usize - first];
                         let before = cells.len();
                         for (row, factor) in [(good, rate * q), (bad, -rate * q)] {
@@ -121,13 +120,6 @@ impl Full {
             advice: "set `frequent`, take form = \"low_rank\" or \"hash\", whose size is fixed, or allow more (--max-memory SIZE)".into(),
         })
     }
-}
-
-/// The entries of `row` in the columns `span`.
-fn within(row: Row<'_>, span: Range<u32>) -> Row<'_> {
-    let start = row.indices.partition_point(|&i| i < span.start);
-    let end = start + row.indices[start..].partition_point(|&i| i < span.end);
-    Row { indices: &row.indices[start..end], values: &row.values[start..end] }
 }
 
 impl Shape for Full {

@@ -15,8 +15,9 @@ use crate::Result;
 use crate::matchers::Maps;
 use crate::sparse::Row;
 
-/// P of the hash, a large prime. Part of what a model's weights mean: never change it.
-const P: u64 = 2_147_483_659;
+/// P of the hash: a prime far from every power of two, or words side by side would share their
+/// weights where H is one. Part of what a model's weights mean: never change it.
+const P: u64 = 2_654_435_761;
 /// Weights, and cells that a batch moves, below which threads cost more than they bring.
 const FEW_WEIGHTS: usize = 1 << 16;
 const FEW_CELLS: usize = 1 << 12;
@@ -144,6 +145,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::matchers::Ssi;
 
     proptest! {
         #[test]
@@ -172,6 +174,19 @@ mod tests {
                 let by_definition = (u64::from(s) * P + u64::from(t)) % n as u64;
                 prop_assert_eq!(hashes.at(t) as u64, by_definition);
             }
+        }
+    }
+
+    #[test]
+    fn pairs_of_words_spread_over_all_weights() {
+        for n in [Ssi::default().weights, 1 << 17, 1_000_000] {
+            let mut filled = vec![false; n];
+            for s in 0..5000 {
+                let hashes = Hashes::of(s, n);
+                (0..5000).for_each(|t| filled[hashes.at(t)] = true);
+            }
+            let share = filled.iter().filter(|&&filled| filled).count() as f64 / n as f64;
+            assert!(share > 0.9, "{n}: {share}");
         }
     }
 }

@@ -200,11 +200,16 @@ impl Method for Ssi {
         if self.form.has_maps() {
             self.check_memory(n, counts, fitting.run.memory_left())?;
         }
+        if self.form == Form::Hash {
+            self.check_weights(fitting.run.memory_left())?;
+        }
         let map = |salt: u64| self.map(n, salt);
         match self.form {
             Form::LowRank if self.rare => {
-                let [u, v, rare_u, rare_v] = [0, V_SALT, RARE_SALT, RARE_SALT ^ V_SALT].map(map);
-                let shape = mixed::Mixed::new(&[&u, &v], &[&rare_u, &rare_v])?;
+                let shape = mixed::Mixed::new(
+                    &[&map(0), &map(V_SALT)],
+                    &[&map(RARE_SALT), &map(RARE_SALT ^ V_SALT)],
+                )?;
                 sgd::fit(self, shape, &data, &draws, fitting)
             }
             Form::LowRank => {
@@ -216,7 +221,8 @@ impl Method for Ssi {
                 sgd::fit(self, shape, &data, &draws, fitting)
             }
             Form::Symmetric => {
-                sgd::fit(self, symmetric::symmetric(&map(0))?, &data, &draws, fitting)
+                let shape = symmetric::symmetric(&map(0))?;
+                sgd::fit(self, shape, &data, &draws, fitting)
             }
             Form::Diagonal => {
                 sgd::fit(self, diagonal::Diagonal { weights: vec![0.0; n] }, &data, &draws, fitting)
@@ -274,6 +280,24 @@ const V_SALT: u64 = 0x5eed_0000_0000_0001;
 const RARE_SALT: u64 = 0x5eed_0000_0000_0002;
 
 impl Ssi {
+    /// Refuses weights of a hash for which there is no room: those that are learnt, those of the
+    /// best epoch and of the last.
+    fn check_weights(&self, most: u64) -> Result<()> {
+        let bytes = 3 * 4 * self.weights as u64;
+        if bytes <= most {
+            return Ok(());
+        }
+        Err(Error::Memory {
+            what: format!(
+                "{} weights take {} MiB three times over, but only {} MiB are free",
+                self.weights,
+                bytes >> 20,
+                most >> 20
+            ),
+            advice: "lower `weights`, or allow more (--max-memory SIZE)".into(),
+        })
+    }
+
     /// A map at the start.
     fn map(&self, n_features: usize, salt: u64) -> Dense {
         let mut map = Dense::gaussian(n_features, self.dim, self.seed ^ salt);

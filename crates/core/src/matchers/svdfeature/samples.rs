@@ -39,7 +39,8 @@ pub(super) struct Samples<'a> {
     pub popularity: Vec<f32>,
     pairs: Vec<(u32, u32, f32)>,
     loss: Loss,
-    negatives: usize,
+    /// Samples of one pair.
+    of_pair: usize,
     seed: u64,
 }
 
@@ -70,7 +71,7 @@ impl<'a> Samples<'a> {
             popularity: if params.popularity { popularity(counts) } else { Vec::new() },
             pairs,
             loss: params.loss,
-            negatives: params.negatives,
+            of_pair: params.samples_a_pair(),
             seed: params.seed,
         })
     }
@@ -79,22 +80,14 @@ impl<'a> Samples<'a> {
         self.pairs.len()
     }
 
-    /// Samples of one pair.
-    fn of_pair(&self) -> usize {
-        match self.loss {
-            Loss::Squared | Loss::Logistic => 1 + self.negatives,
-            Loss::Pairwise => self.negatives,
-        }
-    }
-
     /// Samples of an epoch.
     pub fn len(&self) -> usize {
-        self.pairs.len() * self.of_pair()
+        self.pairs.len() * self.of_pair
     }
 
     /// μ.
     pub fn base(&self) -> f32 {
-        let of_pair = self.of_pair() as f64;
+        let of_pair = self.of_pair as f64;
         let responses = || self.pairs.iter().map(|&(.., response)| f64::from(response));
         match self.loss {
             Loss::Pairwise => 0.0,
@@ -117,8 +110,8 @@ impl<'a> Samples<'a> {
 
     /// Sample number `number` of an epoch; nothing if every document was clicked for its query.
     pub fn draw(&self, epoch: usize, order: &[u32], number: usize) -> Option<Sample> {
-        let (query, doc, response) = self.pairs[order[number / self.of_pair()] as usize];
-        let place = number % self.of_pair();
+        let (query, doc, response) = self.pairs[order[number / self.of_pair] as usize];
+        let place = number % self.of_pair;
         let (target, weight) = match self.loss {
             Loss::Squared => (response, 1.0),
             Loss::Logistic | Loss::Pairwise => (f32::from(response > 0.0), response.abs()),

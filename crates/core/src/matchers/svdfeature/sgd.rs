@@ -193,7 +193,7 @@ where
         if shrink > 0.0 {
             let mut touched: Vec<u32> = Vec::new();
             for moved in moves() {
-                touched.extend_from_slice(within(moved.row, &span).indices);
+                touched.extend_from_slice(moved.row.within(span.clone()).indices);
             }
             touched.sort_unstable();
             for same in touched.chunk_by(|a, b| a == b) {
@@ -203,20 +203,13 @@ where
             }
         }
         for moved in moves() {
-            for (i, value) in within(moved.row, &span).iter() {
+            for (i, value) in moved.row.within(span.clone()).iter() {
                 let (start, factor) = (place(i), moved.factor * value);
                 let entries = &mut values[start..start + width];
                 entries.iter_mut().zip(moved.image).for_each(|(entry, by)| *entry += factor * by);
             }
         }
     });
-}
-
-/// The entries of `row` in the columns `span`.
-fn within<'a>(row: Row<'a>, span: &std::ops::Range<u32>) -> Row<'a> {
-    let start = row.indices.partition_point(|&i| i < span.start);
-    let end = start + row.indices[start..].partition_point(|&i| i < span.end);
-    Row { indices: &row.indices[start..end], values: &row.values[start..end] }
 }
 
 /// One epoch, counted from 0; its mean loss.

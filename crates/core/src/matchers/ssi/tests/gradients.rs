@@ -236,7 +236,8 @@ fn the_same_bits_at_any_thread_count() {
     let more = [
         Ssi { dim: 100, batch: 64, ..small(Form::LowRank) },
         Ssi { dim: 50, frequent: 5, bins: 2, rare: true, exact: true, ..small(Form::LowRank) },
-        Ssi { learn_identity: true, weights: 1 << 17, ..small(Form::Hash) },
+        // Enough cells for more than one part of the weights.
+        Ssi { learn_identity: true, weights: 1 << 17, batch: 512, ..small(Form::Hash) },
     ];
     for params in FORMS.map(small).into_iter().chain(more) {
         for negative in [Negative::Uniform, Negative::Popularity, Negative::Bm25] {

@@ -17,7 +17,7 @@ use crate::{Error, Result, Run};
 #[serde(deny_unknown_fields)]
 pub struct Synthetic {
     /// Which log.
-    pub log: Log,
+    pub log: SyntheticLog,
     /// Multiplies the number of queries, documents and words (or searches).
     #[serde(default = "whole")]
     pub scale: f64,
@@ -49,7 +49,7 @@ fn one() -> u64 {
 /// Which synthetic log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Log {
+pub enum SyntheticLog {
     /// Hand-written concepts, readable titles and queries, a real vocabulary gap.
     Demo,
     /// 94,022 queries, 111,631 documents: Table 1 of the RMLS papers, first row.
@@ -60,7 +60,7 @@ pub enum Log {
 
 impl Synthetic {
     /// The whole log called `log`.
-    pub fn new(log: Log) -> Self {
+    pub fn new(log: SyntheticLog) -> Self {
         let (scale, seed) = (whole(), one());
         Synthetic { log, scale, seed, events: false, bias: None, explore: None, shuffle: None }
     }
@@ -93,9 +93,9 @@ impl Synthetic {
     /// The web log, if it is one.
     fn weblog(&self) -> Result<Option<Weblog>> {
         let log = match self.log {
-            Log::Demo => return Ok(None),
-            Log::OneWeek => Weblog::one_week(),
-            Log::HalfYear => Weblog::half_year(),
+            SyntheticLog::Demo => return Ok(None),
+            SyntheticLog::OneWeek => Weblog::one_week(),
+            SyntheticLog::HalfYear => Weblog::half_year(),
         };
         let of_demo = [("bias", self.bias), ("explore", self.explore), ("shuffle", self.shuffle)];
         for (name, value) in of_demo {
