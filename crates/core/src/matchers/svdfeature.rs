@@ -78,11 +78,11 @@ pub struct SvdFeature {
 #[serde(rename_all = "lowercase")]
 pub enum Loss {
     /// The square of what the score is away from the response.
+    #[default]
     Squared,
     /// The log-likelihood of a click.
     Logistic,
     /// The log-likelihood of the clicked document standing above the drawn one.
-    #[default]
     Pairwise,
 }
 
@@ -91,7 +91,7 @@ impl Default for SvdFeature {
         SvdFeature {
             dim: 100,
             loss: Loss::default(),
-            response: Response::Binary,
+            response: Response::Log,
             negatives: 2,
             // Validation on nfcorpus and the demo. A query's own clicks as its features give away what
             // is to be learnt, and unseen queries have none.

@@ -358,7 +358,7 @@ fn clicked_documents_are_never_drawn() {
 fn what_makes_no_sense_is_refused() {
     let bad = [
         SvdFeature { dim: 0, ..SvdFeature::default() },
-        SvdFeature { negatives: 0, ..SvdFeature::default() },
+        SvdFeature { loss: Loss::Pairwise, negatives: 0, ..SvdFeature::default() },
         SvdFeature { rate: 0.0, ..SvdFeature::default() },
         SvdFeature { decay: 1.5, ..SvdFeature::default() },
         SvdFeature { lambda: f64::NAN, ..SvdFeature::default() },
