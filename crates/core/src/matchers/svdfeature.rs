@@ -61,7 +61,7 @@ pub struct SvdFeature {
     pub biases: bool,
     /// Learn a weight of the document's popularity, ln(1 + clicks), as a global feature.
     pub popularity: bool,
-    /// Samples whose gradients are taken together, before any of them moves anything.
+    /// Samples whose gradients are taken together, before any of them moves anything; fewer where an epoch would have less than 32 batches.
     pub batch: usize,
     /// Most epochs; an epoch sees every clicked pair once.
     pub epochs: usize,

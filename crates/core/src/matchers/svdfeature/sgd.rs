@@ -19,6 +19,9 @@ use crate::{Error, Result, Run};
 /// Parts of a map that are written side by side. Rows do not depend on each other, so the number
 /// changes no bit.
 const PARTS: usize = 16;
+/// Fewest batches of an epoch, as far as there are samples: a small log has smaller batches, or
+/// it would hardly move.
+const FEWEST_BATCHES: usize = 32;
 /// Fewest samples that a thread takes at once.
 const FEWEST_A_THREAD: usize = 4;
 /// How often progress is said.
@@ -212,6 +215,11 @@ where
     });
 }
 
+/// Samples of a batch.
+fn batch_of(params: &SvdFeature, samples: &Samples<'_>) -> usize {
+    params.batch.min((samples.len() / FEWEST_BATCHES).max(1))
+}
+
 /// One epoch, counted from 0; its mean loss.
 pub(super) fn one_epoch(
     params: &SvdFeature,
@@ -223,17 +231,18 @@ pub(super) fn one_epoch(
     let (stage, n) = (format!("epoch {}", epoch + 1), samples.len());
     let rate = (params.rate * params.decay.powi(epoch as i32)) as f32;
     let order = samples.order(epoch);
+    let batch = batch_of(params, samples);
     let mut slots: Vec<Slot> = Vec::new();
-    slots.resize_with(params.batch.min(n), Slot::default);
+    slots.resize_with(batch, Slot::default);
     let (mut sum, mut seen) = (0.0f64, 0u64);
     let mut said = Instant::now();
     run.step(&stage, 0, Some(n as u64))?;
-    for first in (0..n).step_by(params.batch) {
+    for first in (0..n).step_by(batch) {
         if said.elapsed() >= OFTEN {
             run.step(&stage, first as u64, Some(n as u64))?;
             said = Instant::now();
         }
-        let slots = &mut slots[..params.batch.min(n - first)];
+        let slots = &mut slots[..batch.min(n - first)];
         let now = &*learner;
         slots.par_iter_mut().with_min_len(FEWEST_A_THREAD).enumerate().for_each(|(k, slot)| {
             match samples.draw(epoch, &order, first + k) {
@@ -271,7 +280,7 @@ pub(super) fn fit(
             "{} samples an epoch from {} pairs, {} at a time",
             samples.len(),
             samples.n_pairs(),
-            params.batch
+            batch_of(params, samples)
         )],
         ..StepsReport::default()
     };

@@ -368,8 +368,8 @@ fn what_makes_no_sense_is_refused() {
     for params in bad {
         assert!(params.check().is_err(), "{params:?}");
     }
-    // Every sample in one batch: too far for the squared loss at this rate.
-    let growing = SvdFeature { popularity: true, ..small(Loss::Squared) };
+    // Too far for the squared loss at this rate.
+    let growing = SvdFeature { popularity: true, rate: 3.0, ..small(Loss::Squared) };
     let report = fitted(&growing, &drawn()).1;
     assert!(report.warnings()[0].contains("lower `rate`"), "{report:?}");
     let wild = SvdFeature { rate: 1e20, lambda: 0.0, ..small(Loss::Squared) };
