@@ -24,8 +24,23 @@ pub(in crate::data) struct FirstClicks {
     pub unranked: u64,
     /// The same event of the same user in the same second again.
     pub repeated: u64,
-    /// Files that the sort needed.
-    pub files: usize,
+}
+
+/// The page of results at hand.
+struct OpenPage {
+    query: String,
+    user: String,
+    page: String,
+    /// The second of its last event.
+    last: i64,
+    clicked: bool,
+}
+
+impl OpenPage {
+    fn of(event: &Event<'_>) -> Self {
+        let [query, user, page] = [event.query, event.user, event.page].map(str::to_owned);
+        OpenPage { query, user, page, last: event.seconds, clicked: false }
+    }
 }
 
 impl EventLog {
@@ -45,10 +60,9 @@ impl EventLog {
         run.step("sorting", 0, None)?;
         let offers = self.offers;
         let mut events = self.events.finish(run)?;
-        let mut found = FirstClicks { files: events.files(), ..FirstClicks::default() };
+        let mut found = FirstClicks::default();
         let mut previous = Vec::new();
-        // Query, user and page of the page at hand, its last second, and whether it was clicked.
-        let mut open: Option<(String, String, String, i64, bool)> = None;
+        let mut open: Option<OpenPage> = None;
         let mut seen = 0u64;
         while let Some(record) = events.next()? {
             seen += 1;
@@ -65,20 +79,17 @@ impl EventLog {
             }
             previous.clear();
             previous.extend_from_slice(record);
-            let continues = open.as_ref().is_some_and(|(query, user, page, last, _)| {
-                query == event.query
-                    && user == event.user
-                    && !is_other_page(page, *last, &event, offers)
+            let continues = open.as_ref().is_some_and(|open| {
+                open.query == event.query
+                    && open.user == event.user
+                    && !is_other_page(&open.page, open.last, &event, offers)
             });
             if !continues {
                 found.close(open.take());
-                let [query, user, page] = [event.query, event.user, event.page].map(str::to_owned);
-                open = Some((query, user, page, event.seconds, false));
             }
-            if let Some((_, _, _, last, clicked)) = &mut open {
-                *last = event.seconds;
-                *clicked |= event.clicked;
-            }
+            let page = open.get_or_insert_with(|| OpenPage::of(&event));
+            page.last = event.seconds;
+            page.clicked |= event.clicked;
             match (event.clicked, event.rank) {
                 (false, _) => {}
                 (true, 0) => found.unranked += 1,
@@ -93,10 +104,10 @@ impl EventLog {
 }
 
 impl FirstClicks {
-    fn close(&mut self, page: Option<(String, String, String, i64, bool)>) {
-        if let Some((.., clicked)) = page {
+    fn close(&mut self, page: Option<OpenPage>) {
+        if let Some(page) = page {
             self.pages += 1;
-            self.without_click += u64::from(!clicked);
+            self.without_click += u64::from(!page.clicked);
         }
     }
 }
