@@ -66,7 +66,7 @@ fn validation<'a>(
     candidates: Candidates,
     variant: Variant,
 ) -> Task<'a> {
-    Task::new(dataset, HeldOut::Validation, &counts.doc_ids, candidates, variant)
+    Task::new(dataset, HeldOut::Validation, counts, candidates, variant)
 }
 
 /// Trains as [`train`] does, and begins as `begin` says.

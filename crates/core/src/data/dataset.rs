@@ -5,11 +5,12 @@
 //! queries.jsonl                  one query a line: id, text as shown, clicks in the whole log
 //! documents.jsonl                one document a line: id and its fields as they came
 //! *.offsets.safetensors          where each line starts
-//! matrices.safetensors           clicks (training), validation and test judgments, held-out documents
+//! matrices.safetensors           clicks (training), validation and test judgments, held-out documents,
+//!                                and true pairs that are in none of the three, if there are any
 //! impressions.safetensors        pages of results as they were shown, if the log says
 //! log.jsonl.zst                  the raw log, aggregated: what another day is appended to
 //! ```
-//! Rows of the three matrices are queries, columns are documents, both in the order of the
+//! Rows of the matrices are queries, columns are documents, both in the order of the
 //! text tables. A judgment of grade 0 is stored, so that "judged bad" differs from "not judged".
 
 use std::path::{Path, PathBuf};
@@ -172,6 +173,9 @@ pub struct Dataset {
     pub test: Csr,
     /// Documents that training must not count, sorted (split by documents only).
     pub held_out_documents: Vec<u32>,
+    /// True pairs that a task left out of all three: they are no wrong answers, so their documents
+    /// are not ranked for their queries. Queries × documents.
+    pub set_aside: Csr,
 }
 
 impl Dataset {
@@ -179,13 +183,23 @@ impl Dataset {
     pub fn open(path: &Path) -> Result<Self> {
         let folder: Folder<DatasetAbout> = Folder::open(path, FolderKind::Dataset)?;
         let matrices = Tensors::open(&folder.file("matrices.safetensors"))?;
+        let clicks = matrices.csr("clicks")?;
+        let set_aside = match matrices.has("set_aside.starts")? {
+            true => matrices.csr("set_aside")?,
+            false => Csr::empty(clicks.n_rows(), clicks.n_cols()),
+        };
+        if (set_aside.n_rows(), set_aside.n_cols()) != (clicks.n_rows(), clicks.n_cols()) {
+            let path = folder.file("matrices.safetensors");
+            return Err(Error::damaged(&path, "set_aside is not as large as clicks"));
+        }
         Ok(Dataset {
             queries: LineTable::open(&folder.file("queries.jsonl"))?,
             documents: LineTable::open(&folder.file("documents.jsonl"))?,
-            clicks: matrices.csr("clicks")?,
+            clicks,
             validation: matrices.csr("validation")?,
             test: matrices.csr("test")?,
             held_out_documents: matrices.array("held_out_documents")?.1,
+            set_aside,
             folder,
         })
     }
@@ -216,6 +230,7 @@ pub struct DatasetWriter {
     folder: NewFolder,
     queries: LineTableWriter,
     documents: LineTableWriter,
+    set_aside: Option<Csr>,
 }
 
 impl DatasetWriter {
@@ -224,7 +239,7 @@ impl DatasetWriter {
         let folder = NewFolder::create(FolderKind::Dataset, path, force)?;
         let queries = LineTableWriter::create(&folder.path("queries.jsonl"))?;
         let documents = LineTableWriter::create(&folder.path("documents.jsonl"))?;
-        Ok(DatasetWriter { folder, queries, documents })
+        Ok(DatasetWriter { folder, queries, documents, set_aside: None })
     }
 
     /// Where the file `name` of the dataset is to be written; also the place for scratch files.
@@ -245,6 +260,11 @@ impl DatasetWriter {
     /// Appends a document.
     pub fn document(&mut self, document: &Document) -> Result<()> {
         self.documents.push(document)
+    }
+
+    /// Names true pairs that are neither training's nor held out; see [`Dataset::set_aside`].
+    pub fn set_aside(&mut self, pairs: Csr) {
+        self.set_aside = Some(pairs).filter(|pairs| pairs.nnz() > 0);
     }
 
     /// Writes the matrices and the manifest and gives the folder its name. `about.counts` is
@@ -283,6 +303,9 @@ impl DatasetWriter {
         let mut matrices = TensorsWriter::new();
         matrices.csr("clicks", clicks).csr("validation", validation).csr("test", test);
         matrices.array("held_out_documents", &[held_out_documents.len()], held_out_documents);
+        if let Some(set_aside) = &self.set_aside {
+            matrices.csr("set_aside", set_aside);
+        }
         matrices.write(&self.folder.path("matrices.safetensors"))?;
         self.folder.commit(&about)?;
         Ok(about)

@@ -73,7 +73,7 @@ impl Prepared {
         let hides_rare_queries = self.hides_rare_queries();
         let sort_files = self.events.as_ref().map_or(0, |events| events.aggregated.files);
 
-        let Divided { train, validation, test, held_out_documents, .. } = self.divided;
+        let Divided { train, validation, test, set_aside, held_out_documents, .. } = self.divided;
         let matrix = |pairs: &mut dyn Iterator<Item = (u32, u32, f32)>| {
             let known = pairs.filter_map(|(q, d, value)| Some((numbers[q as usize]?, d, value)));
             Csr::from_triplets(n_queries, n_documents, known.collect())
@@ -81,6 +81,7 @@ impl Prepared {
         let train = matrix(&mut train.into_iter().map(|e| (e.query, e.doc, e.weight)))?;
         let validation = matrix(&mut validation.into_iter())?;
         let test = matrix(&mut test.into_iter())?;
+        writer.set_aside(matrix(&mut set_aside.into_iter().map(|(q, d)| (q, d, 1.0)))?);
         run.check()?;
 
         let mut notes = self.log.notes;

@@ -85,6 +85,8 @@ pub(super) struct Divided {
     pub validation: Vec<(u32, u32, f32)>,
     /// (query, document, grade)
     pub test: Vec<(u32, u32, f32)>,
+    /// True pairs that are in none of the three, (query, document).
+    pub set_aside: Vec<(u32, u32)>,
     pub held_out_documents: Vec<u32>,
     /// By query, whether it is held out as a whole; empty unless queries are dealt.
     pub held_out_queries: Vec<bool>,
@@ -161,6 +163,7 @@ impl Split {
             train: Vec::new(),
             validation: Vec::new(),
             test: Vec::new(),
+            set_aside: Vec::new(),
             held_out_documents,
             held_out_queries,
             held_out_pairs,

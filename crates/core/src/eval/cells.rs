@@ -50,9 +50,16 @@ pub struct Against {
 /// The cells of a table, by system and measure. `values` holds, by system and measure, one
 /// value a query; all systems have the same queries in the same order.
 ///
+/// `higher` says of every measure whether more is better, so that a win is one.
+///
 /// # Panics
 /// If there is no system `baseline`, or systems differ in the number of values.
-pub fn cells(values: &[Vec<Vec<f64>>], baseline: usize, seed: u64) -> Vec<Vec<Cell>> {
+pub fn cells(
+    values: &[Vec<Vec<f64>>],
+    higher: &[bool],
+    baseline: usize,
+    seed: u64,
+) -> Vec<Vec<Cell>> {
     let mut cells: Vec<Vec<Cell>> = values
         .iter()
         .map(|system| {
@@ -77,6 +84,8 @@ pub fn cells(values: &[Vec<Vec<f64>>], baseline: usize, seed: u64) -> Vec<Vec<Ce
         let t: Vec<f64> = differences.iter().map(|d| paired_t(d).p).collect();
         let (by_holm, by_bh) = (holm(&t), benjamini_hochberg(&t));
         for (k, (&s, d)) in others.iter().zip(&differences).enumerate() {
+            let (above, ties, below) = wins_ties_losses(d);
+            let (wins, losses) = if higher[m] { (above, below) } else { (below, above) };
             cells[s][m].against = Some(Against {
                 difference: mean(d),
                 t: t[k],
@@ -86,7 +95,7 @@ pub fn cells(values: &[Vec<Vec<f64>>], baseline: usize, seed: u64) -> Vec<Vec<Ce
                 randomisation: randomisation(d, RANDOMISATION_ROUNDS, seed).p,
                 bootstrap: bootstrap_test(d, BOOTSTRAP_ROUNDS, seed).p,
                 effect_size: effect_size(d),
-                wins_ties_losses: wins_ties_losses(d),
+                wins_ties_losses: (wins, ties, losses),
             });
         }
     }
@@ -110,20 +119,20 @@ mod tests {
             vec![vec![0.1, f64::NAN, 0.9, 0.4], vec![]],
             vec![good.iter().map(|value| value + 0.5).collect(), vec![]],
         ];
-        let found = cells(&values, 0, 1);
+        let found = cells(&values, &[true; 2], 0, 1);
         assert!(found[1][0].standard_error.is_none() && found[0][1].standard_error.is_none());
         let error = found[0][0].standard_error.unwrap();
         // Squares around 0.4: 0.09, 0.04, 0.25, 0, over 3, over 4.
         assert!((error - (0.38f64 / 12.0).sqrt()).abs() < 1e-12);
         assert!(found[1][0].mean.is_none() && found[1][0].against.is_none());
         // As if the one that is not a number did not take part.
-        let alone = cells(&[values[0].clone(), values[2].clone()], 0, 1);
+        let alone = cells(&[values[0].clone(), values[2].clone()], &[true; 2], 0, 1);
         assert_eq!(found[2][0].against.unwrap().t_holm, alone[1][0].against.unwrap().t_holm);
         assert!(found[2][0].mean.is_some_and(|mean| (mean - 0.9).abs() < 1e-12));
         for row in &found {
             assert!(row[1].mean.is_none() && row[1].interval.is_none() && row[1].against.is_none());
         }
-        let by_nan = cells(&values, 1, 1);
+        let by_nan = cells(&values, &[true; 2], 1, 1);
         assert!(by_nan.iter().all(|row| row[0].against.is_none()));
     }
 }

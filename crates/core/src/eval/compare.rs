@@ -107,7 +107,6 @@ pub fn compare(
     run: &Run<'_>,
 ) -> Result<Comparison> {
     params.variant.check()?;
-    let task = Task::new(dataset, params.on, &counts.doc_ids, params.candidates, params.variant);
     check_comparable(dataset, params.rows, Some(params.on))?;
     check_tunable(dataset, params.rows, params.tune_on, &params.variant)?;
     let rows: Vec<Row> =
@@ -115,6 +114,7 @@ pub fn compare(
     let tuned = tune(dataset, counts, contenders, &rows, params, run)?;
 
     run.step("measuring", 0, None)?;
+    let task = Task::new(dataset, params.on, counts, params.candidates, params.variant);
     let chosen: Vec<Vec<Vec<f64>>> = tuned.iter().map(|row| vec![row.weights.clone()]).collect();
     let measured = measure_all(counts, contenders, &rows, &chosen, &task, params.measures, run)?;
 
@@ -130,7 +130,8 @@ pub fn compare(
                 .collect()
         })
         .collect();
-    let table = cells(&values, params.baseline, params.seed);
+    let higher: Vec<bool> = params.measures.iter().map(Measure::higher_is_better).collect();
+    let table = cells(&values, &higher, params.baseline, params.seed);
     let summaries = rows
         .iter()
         .zip(table)
@@ -279,7 +280,7 @@ fn tune(
         return Ok(choices.into_iter().map(given).collect());
     }
     let validation =
-        Task::new(dataset, HeldOut::Validation, &counts.doc_ids, params.candidates, params.variant);
+        Task::new(dataset, HeldOut::Validation, counts, params.candidates, params.variant);
     run.step("tuning mixes on validation", 0, None)?;
     let measure = params.tune_on;
     let measured = measure_all(counts, contenders, rows, &choices, &validation, &[measure], run)?;
@@ -353,7 +354,7 @@ fn measure_all(
                     choices
                         .iter()
                         .map(|weights| match row.parts[..] {
-                            [only] => task.measure(measures, place, &plain[only]),
+                            [only] => task.measure(measures, place, docs, &plain[only]),
                             _ => {
                                 let scores = match row.fusion {
                                     Fusion::Linear => &standard,
@@ -363,7 +364,7 @@ fn measure_all(
                                 for (&part, &weight) in row.parts.iter().zip(weights) {
                                     add(&mut sum, weight as f32, &scores[part]);
                                 }
-                                task.measure(measures, place, &sum)
+                                task.measure(measures, place, docs, &sum)
                             }
                         })
                         .collect()

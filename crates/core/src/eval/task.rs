@@ -2,7 +2,7 @@
 //! their grades are.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Ideal, Measure, Variant};
 use crate::data::{Dataset, SplitBy};
+use crate::features::Counts;
 use crate::matchers::Score;
 use crate::random::Random;
 use crate::ranking::{Hit, top_k};
@@ -19,6 +20,10 @@ use crate::{Error, Result};
 /// Most queries that a judge looks at: enough to choose a sweep by, and the choice must not
 /// cost more than the sweep.
 const JUDGED_QUERIES: usize = 1000;
+
+/// Documents that were drawn are kept up to this many (512 MiB); beyond it they are drawn again
+/// by whoever asks.
+const MOST_KEPT: u64 = 1 << 27;
 
 /// Seed of the documents and queries that are drawn, so that every model gets the same.
 const SEED: u64 = 1;
@@ -146,46 +151,82 @@ pub fn check_choice(
 /// A held-out part of a dataset, ready to be ranked and measured.
 pub struct Task<'a> {
     judged: &'a Csr,
-    excluded: Option<&'a Csr>,
-    /// By place of the query, the document that it is itself; empty where queries are none.
-    own: Vec<Option<u32>>,
+    /// By place of the query, the documents that are not ranked for it, sorted.
+    excluded: Vec<Cow<'a, [u32]>>,
     candidates: Candidates,
     queries: Vec<u32>,
+    /// By place of the query, the stream of random numbers that it draws documents from.
+    streams: Vec<u64>,
+    /// By place of the query, the candidates that were drawn; empty unless they are kept.
+    drawn: Vec<Vec<u32>>,
     tie_rank: Vec<u32>,
     variant: Variant,
 }
 
 impl<'a> Task<'a> {
-    /// The part `held_out` of `dataset`, whose documents are called `doc_ids`.
+    /// The part `held_out` of `dataset`, whose text `counts` were made of.
     pub fn new(
         dataset: &'a Dataset,
         held_out: HeldOut,
-        doc_ids: &[String],
+        counts: &Counts,
         candidates: Candidates,
         variant: Variant,
     ) -> Self {
-        let judged = match held_out {
-            HeldOut::Validation => &dataset.validation,
-            HeldOut::Test => &dataset.test,
+        let (judged, other) = match held_out {
+            HeldOut::Validation => (&dataset.validation, &dataset.test),
+            HeldOut::Test => (&dataset.test, &dataset.validation),
         };
-        // Where pairs were dealt out, a query's training documents are no longer a question.
-        let excluded = (dataset.about().split.by == SplitBy::Edges).then_some(&dataset.clicks);
+        let is_task = dataset.about().task.is_some();
         let mut queries: Vec<u32> =
             (0..judged.n_rows() as u32).filter(|&i| !judged.row(i as usize).is_empty()).collect();
+        // Queries of a task are numbered by its training links, too, and with more or fewer of
+        // these the same documents are to be drawn: there a query's place among the judged counts.
+        let mut streams: Vec<u64> = match is_task {
+            true => (0..queries.len() as u64).collect(),
+            false => queries.iter().map(|&query| u64::from(query)).collect(),
+        };
         let candidates = candidates.resolve(judged);
         if let Candidates::Sampled { queries: Some(most), .. } = candidates
             && most < queries.len()
         {
-            Random::new(SEED, u64::MAX).shuffle(&mut queries);
-            queries.truncate(most);
-            queries.sort_unstable();
+            let mut places: Vec<usize> = (0..queries.len()).collect();
+            Random::new(SEED, u64::MAX).shuffle(&mut places);
+            places.truncate(most);
+            places.sort_unstable();
+            queries = places.iter().map(|&place| queries[place]).collect();
+            streams = places.iter().map(|&place| streams[place]).collect();
         }
-        let own = own_documents(dataset, &queries, doc_ids);
-        let tie_rank = variant.ties.rank(doc_ids);
+        let excluded = queries.iter().map(|&query| {
+            let clicks = dataset.clicks.row(query as usize).indices;
+            if is_task {
+                // Every link but those to be found is known to be true, wherever it fell to.
+                let more = [other, &dataset.set_aside].map(|links| links.row(query as usize));
+                let own = counts.own_documents.get(query as usize).copied();
+                let more = more.into_iter().flat_map(|row| row.indices).copied().chain(own);
+                let mut known: Vec<u32> = clicks.iter().copied().chain(more).collect();
+                known.sort_unstable();
+                known.dedup();
+                return Cow::Owned(known);
+            }
+            // Where pairs were dealt out, a query's training documents are no longer a question.
+            let dealt = dataset.about().split.by == SplitBy::Edges;
+            Cow::Borrowed(if dealt { clicks } else { &[] })
+        });
+        let excluded = excluded.collect();
+        let tie_rank = variant.ties.rank(&counts.doc_ids);
         // Every judged document is a candidate, so both ideals are the same; this one can be had
         // from the best documents alone.
         let variant = Variant { ideal: Ideal::Judgments, ..variant };
-        Task { judged, excluded, own, candidates, queries, tie_rank, variant }
+        let drawn = Vec::new();
+        let mut task =
+            Task { judged, excluded, candidates, queries, streams, drawn, tie_rank, variant };
+        if let Candidates::Sampled { docs, .. } = candidates {
+            let places = 0..task.queries.len();
+            if places.clone().map(|place| task.n_docs(place) as u64).sum::<u64>() <= MOST_KEPT {
+                task.drawn = places.into_par_iter().map(|at| task.sampled(at, docs)).collect();
+            }
+        }
+        task
     }
 
     /// The judged queries.
@@ -202,7 +243,10 @@ impl<'a> Task<'a> {
     pub fn docs(&self, place: usize) -> Option<Cow<'_, [u32]>> {
         match self.candidates {
             Candidates::Judged => Some(Cow::Borrowed(self.grades(place).indices)),
-            Candidates::Sampled { docs, .. } => Some(Cow::Owned(self.sampled(place, docs))),
+            Candidates::Sampled { docs, .. } => Some(match self.drawn.get(place) {
+                Some(drawn) => Cow::Borrowed(drawn),
+                None => Cow::Owned(self.sampled(place, docs)),
+            }),
             Candidates::All | Candidates::Auto => None,
         }
     }
@@ -210,32 +254,27 @@ impl<'a> Task<'a> {
     /// The judged documents of the query at `place` and `n` others, sorted.
     fn sampled(&self, place: usize, n: usize) -> Vec<u32> {
         let judged = self.grades(place).indices;
-        let mut banned = self.excluded(place).into_owned();
+        let mut banned = self.excluded[place].to_vec();
         banned.extend_from_slice(judged);
         banned.sort_unstable();
         banned.dedup();
-        let mut random = Random::new(SEED, u64::from(self.queries[place]));
+        let mut random = Random::new(SEED, self.streams[place]);
         let mut docs = judged.to_vec();
         docs.extend(draw(n, self.tie_rank.len(), &banned, &mut random));
         docs.sort_unstable();
         docs
     }
 
-    /// The documents that are not ranked for the query at `place`, sorted: what training has
-    /// linked it to, where links were dealt out, and the document that it is itself.
-    fn excluded(&self, place: usize) -> Cow<'_, [u32]> {
-        let query = self.queries[place] as usize;
-        let known = self.excluded.map_or(&[][..], |clicks| clicks.row(query).indices);
-        match self.own.get(place).copied().flatten() {
-            None => Cow::Borrowed(known),
-            Some(own) => {
-                let mut all = known.to_vec();
-                let at = all.partition_point(|&doc| doc < own);
-                if all.get(at) != Some(&own) {
-                    all.insert(at, own);
-                }
-                Cow::Owned(all)
+    /// How many documents are ranked for the query at `place`.
+    fn n_docs(&self, place: usize) -> usize {
+        let (all, judged) = (self.tie_rank.len(), self.grades(place));
+        match self.candidates {
+            Candidates::Judged => judged.len(),
+            Candidates::Sampled { docs, .. } => {
+                let others = self.excluded[place].iter().filter(|&&doc| !judged.contains(doc));
+                judged.len() + docs.min(all - judged.len() - others.count())
             }
+            Candidates::All | Candidates::Auto => all,
         }
     }
 
@@ -244,14 +283,21 @@ impl<'a> Task<'a> {
         self.judged.row(self.queries[place] as usize)
     }
 
-    /// Ranks the candidates of the query at `place` by their `scores` and measures the ranking.
-    pub fn measure(&self, measures: &[Measure], place: usize, scores: &[f32]) -> Vec<Option<f64>> {
+    /// Ranks the candidates of the query at `place`, which are `docs` (see [`Task::docs`]), by their
+    /// `scores` and measures the ranking.
+    pub fn measure(
+        &self,
+        measures: &[Measure],
+        place: usize,
+        docs: Option<&[u32]>,
+        scores: &[f32],
+    ) -> Vec<Option<f64>> {
         let depth =
             measures.iter().map(|m| m.depth()).max_by_key(|depth| depth.unwrap_or(usize::MAX));
         let all_needed = measures.iter().any(|m| m.depth().is_none());
         let k = if all_needed { usize::MAX } else { depth.flatten().unwrap_or(usize::MAX) };
-        let hits = match self.docs(place) {
-            None => top_k(scores, k, &self.tie_rank, &self.excluded(place)),
+        let hits = match docs {
+            None => top_k(scores, k, &self.tie_rank, &self.excluded[place]),
             Some(docs) => {
                 let ties: Vec<u32> = docs.iter().map(|&doc| self.tie_rank[doc as usize]).collect();
                 let hits = top_k(scores, k, &ties, &[]);
@@ -266,7 +312,7 @@ impl<'a> Task<'a> {
     pub(crate) fn judged_scores(&self) -> u64 {
         let step = self.queries.len().div_ceil(JUDGED_QUERIES).max(1);
         let places = (0..self.queries.len()).step_by(step);
-        places.map(|at| self.docs(at).map_or(self.tie_rank.len(), |docs| docs.len()) as u64).sum()
+        places.map(|place| self.n_docs(place) as u64).sum()
     }
 
     /// A judge of scores: their mean `measure`, over some of the queries if there are very many.
@@ -278,27 +324,15 @@ impl<'a> Task<'a> {
             let values: Vec<Option<f64>> = places
                 .par_iter()
                 .map(|&place| {
-                    let scores = score(self.queries[place], self.docs(place).as_deref());
-                    self.measure(&[measure], place, &scores)[0]
+                    let docs = self.docs(place);
+                    let scores = score(self.queries[place], docs.as_deref());
+                    self.measure(&[measure], place, docs.as_deref(), &scores)[0]
                 })
                 .collect();
             super::significance::mean(&values.into_iter().flatten().collect::<Vec<_>>())
         };
         (!self.queries.is_empty()).then_some(judge)
     }
-}
-
-/// By place of the query, the document whose text it is, where the dataset was made of such.
-fn own_documents(dataset: &Dataset, queries: &[u32], doc_ids: &[String]) -> Vec<Option<u32>> {
-    if !dataset.about().task.as_ref().is_some_and(|task| task.asks_documents()) {
-        return Vec::new();
-    }
-    let numbers: HashMap<&str, u32> = doc_ids.iter().map(String::as_str).zip(0..).collect();
-    let own = |&query: &u32| {
-        let id = dataset.queries.get(query as usize).ok()?.id;
-        numbers.get(id.as_str()).copied()
-    };
-    queries.par_iter().map(own).collect()
 }
 
 /// `n` different numbers below `all`, or as many as there are, none of them in `banned`, which

@@ -115,6 +115,9 @@ pub struct Counts {
     pub document_frequency: Vec<u32>,
     /// Documents that training must not count, sorted.
     pub held_out_documents: Vec<u32>,
+    /// By query the document whose text it is and which is no answer to it; empty where queries
+    /// are no documents.
+    pub own_documents: Vec<u32>,
     /// Ids of the documents.
     pub doc_ids: Vec<String>,
     /// Ids of the queries.
@@ -236,6 +239,7 @@ impl Counts {
             false => None,
         };
         let queries = assemble(&query_blocks, &vocabulary, 0)?;
+        let own_documents = own_documents(dataset, &query_ids, &doc_ids)?;
         let unread =
             Unread { queries: count_unread(&query_blocks), documents: count_unread(&doc_blocks) };
         let counts = Counts::from_parts(Parts {
@@ -247,6 +251,7 @@ impl Counts {
             clicks,
             evidence,
             held_out_documents: held_out.clone(),
+            own_documents,
             doc_ids,
             query_ids,
             query_texts,
@@ -298,6 +303,7 @@ impl Counts {
             evidence: parts.evidence,
             document_frequency,
             held_out_documents: parts.held_out_documents,
+            own_documents: parts.own_documents,
             doc_ids: parts.doc_ids,
             query_ids: parts.query_ids,
             query_texts: parts.query_texts,
@@ -327,6 +333,7 @@ impl Counts {
             clicks,
             evidence: self.evidence.clone(),
             held_out_documents: self.held_out_documents.clone(),
+            own_documents: self.own_documents.clone(),
             doc_ids: self.doc_ids.clone(),
             query_ids: self.query_ids.clone(),
             query_texts: self.query_texts.clone(),
@@ -334,6 +341,11 @@ impl Counts {
         })?;
         // Whoever learns from pages takes those of the clicks that are left.
         Ok(Counts { impressions: self.impressions.clone(), ..counts })
+    }
+
+    /// The document whose text `query` is, if training knew it and it is one.
+    pub fn own_document(&self, query: &QueryTerms) -> Option<u32> {
+        query.known.and_then(|known| self.own_documents.get(known as usize).copied())
     }
 
     /// The number of documents.
@@ -416,6 +428,7 @@ pub(crate) struct Parts {
     pub clicks: Csr,
     pub evidence: Option<EvidenceAbout>,
     pub held_out_documents: Vec<u32>,
+    pub own_documents: Vec<u32>,
     pub doc_ids: Vec<String>,
     pub query_ids: Vec<String>,
     pub query_texts: Vec<String>,
@@ -432,6 +445,9 @@ impl Parts {
         };
         let held_out_fits = self.held_out_documents.iter().all(|&doc| (doc as usize) < n_docs)
             && self.held_out_documents.is_sorted();
+        let own = &self.own_documents;
+        let own_fits = own.is_empty()
+            || own.len() == n_queries && own.iter().all(|&doc| (doc as usize) < n_docs);
         let positions_fit = self.positions.as_ref().is_none_or(|positions| {
             positions.fields.len() == self.fields.len()
                 && positions.fields.iter().all(|field| field.n_docs() == n_docs)
@@ -441,12 +457,28 @@ impl Parts {
             && fits(&self.queries, n_queries, n_terms)
             && fits(&self.clicks, n_queries, n_docs)
             && held_out_fits
+            && own_fits
         {
             Ok(())
         } else {
             Err(Error::damaged(path, "its matrices do not fit the vocabulary and the ids"))
         }
     }
+}
+
+/// By query the document whose text it is, where the dataset is a task that asks with documents.
+fn own_documents(dataset: &Dataset, query_ids: &[String], doc_ids: &[String]) -> Result<Vec<u32>> {
+    if !dataset.about().task.as_ref().is_some_and(|task| task.asks_documents()) {
+        return Ok(Vec::new());
+    }
+    let numbers: HashMap<&str, u32> = doc_ids.iter().map(String::as_str).zip(0..).collect();
+    let own = |id: &String| {
+        numbers.get(id.as_str()).copied().ok_or_else(|| {
+            let problem = format!("its queries are documents, but none is called {id:?}");
+            Error::damaged(&dataset.folder.file("queries.jsonl"), problem)
+        })
+    };
+    query_ids.iter().map(own).collect()
 }
 
 /// Refuses fields that no document has, though the documents have others.

@@ -62,6 +62,7 @@ impl Counts {
             clicks,
             evidence: self.evidence,
             held_out_documents,
+            own_documents: self.own_documents,
             doc_ids,
             query_ids: self.query_ids,
             query_texts: self.query_texts,

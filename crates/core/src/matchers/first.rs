@@ -54,14 +54,16 @@ impl Ranking {
 
     /// The `k` best documents that score above 0. Those that training must not learn from are
     /// left out: no query may learn from them either, and no new one changes the scores of others.
+    /// So is the document that the query itself is: it would be the best, and tell nothing new.
     pub fn top(&self, counts: &Counts, query: &QueryTerms, k: usize) -> Vec<Hit> {
-        let scores = self.lexical.scores(counts, query, None);
+        let scores = self.scores_of_others(counts, query);
         let mut hits = top_k(&scores, k, &self.tie_rank, &counts.held_out_documents);
         hits.retain(|hit| hit.score > 0.0);
         hits
     }
 
-    /// The `k` best documents with a word of the query, whatever their scores.
+    /// The `k` best documents with a word of the query, whatever their scores; without those that
+    /// [`Ranking::top`] leaves out.
     pub fn top_with_words(
         &self,
         counts: &Counts,
@@ -69,7 +71,7 @@ impl Ranking {
         query: &QueryTerms,
         k: usize,
     ) -> Vec<Hit> {
-        let mut scores = self.lexical.scores(counts, query, None);
+        let mut scores = self.scores_of_others(counts, query);
         let mut has_word = vec![false; scores.len()];
         for &term in &query.indices {
             for &doc in rows.postings.row(term as usize).indices {
@@ -84,6 +86,15 @@ impl Ranking {
         let mut hits = top_k(&scores, k, &self.tie_rank, &counts.held_out_documents);
         hits.retain(|hit| hit.score > f32::NEG_INFINITY);
         hits
+    }
+
+    /// The scores; that of the document that the query itself is lies below all others.
+    fn scores_of_others(&self, counts: &Counts, query: &QueryTerms) -> Vec<f32> {
+        let mut scores = self.lexical.scores(counts, query, None);
+        if let Some(own) = counts.own_document(query) {
+            scores[own as usize] = f32::NEG_INFINITY;
+        }
+        scores
     }
 }
 

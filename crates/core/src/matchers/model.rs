@@ -379,6 +379,10 @@ impl Trained {
             &[counts.held_out_documents.len()],
             &counts.held_out_documents,
         );
+        if !counts.own_documents.is_empty() {
+            let own = &counts.own_documents;
+            tensors.array("own_documents", &[own.len()], own);
+        }
         tensors.write(&folder.path("counts.safetensors"))?;
         for (p, part) in self.model.parts.iter().enumerate() {
             let mut tensors = TensorsWriter::new();
@@ -441,6 +445,10 @@ impl Model {
             query_ids.push(name.id);
             query_texts.push(name.text);
         }
+        let own_documents = match tensors.has("own_documents")? {
+            true => tensors.array("own_documents")?.1,
+            false => Vec::new(),
+        };
         let parts = crate::features::Parts {
             preparation,
             vocabulary,
@@ -450,6 +458,7 @@ impl Model {
             clicks: tensors.csr("clicks")?,
             evidence: folder.manifest.about.evidence.clone(),
             held_out_documents: tensors.array("held_out_documents")?.1,
+            own_documents,
             doc_ids,
             query_ids,
             query_texts,

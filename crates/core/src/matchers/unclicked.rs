@@ -11,6 +11,8 @@ const TRIES: usize = 64;
 /// The documents that may be drawn, and who clicked what.
 pub(super) struct Unclicked<'a> {
     clicks: &'a Csr,
+    /// By query the document that it is itself, where queries are documents.
+    own: &'a [u32],
     /// Documents with features that are not held out, sorted.
     free: Vec<u32>,
 }
@@ -22,7 +24,7 @@ impl<'a> Unclicked<'a> {
             .filter(|doc| counts.held_out_documents.binary_search(doc).is_err())
             .filter(|&doc| !y.row(doc as usize).is_empty())
             .collect();
-        Unclicked { clicks: &counts.clicks, free }
+        Unclicked { clicks: &counts.clicks, own: &counts.own_documents, free }
     }
 
     /// The documents that may be drawn.
@@ -40,6 +42,12 @@ impl<'a> Unclicked<'a> {
         self.clicks.row(query as usize).get(doc) > 0.0
     }
 
+    /// Whether `doc` is no answer to `query` as far as training knows: it was not clicked, and is
+    /// not the query itself.
+    pub fn is_other(&self, query: u32, doc: u32) -> bool {
+        !self.clicked(query, doc) && self.own.get(query as usize) != Some(&doc)
+    }
+
     /// Any document that was not clicked for `query`, all alike; nothing if all were.
     pub fn draw(&self, query: u32, random: &mut Random) -> Option<u32> {
         self.draw_by(query, random, |random| random.below(self.free.len() as u64) as usize)
@@ -54,12 +62,12 @@ impl<'a> Unclicked<'a> {
     ) -> Option<u32> {
         for _ in 0..TRIES {
             let doc = self.free[place(random)];
-            if !self.clicked(query, doc) {
+            if self.is_other(query, doc) {
                 return Some(doc);
             }
         }
         let first = random.below(self.free.len() as u64) as usize;
         let mut all = self.free[first..].iter().chain(&self.free[..first]);
-        all.find(|&&doc| !self.clicked(query, doc)).copied()
+        all.find(|&&doc| self.is_other(query, doc)).copied()
     }
 }

@@ -47,7 +47,7 @@ impl TaskParams {
             let mutual = (a.1.query, a.1.doc) == (b.1.doc, b.1.query);
             asked && mutual
         };
-        let mut crossing = 0;
+        let mut set_aside = Vec::new();
         let mut held_out_documents = Vec::new();
         let mut keyed: Vec<(u64, Edge, Part)> = Vec::with_capacity(edges.len());
         match self.split {
@@ -73,7 +73,7 @@ impl TaskParams {
                 for edge in &edges {
                     let part = parts[edge.doc as usize];
                     if asked && parts[edge.query as usize] != part {
-                        crossing += 1;
+                        set_aside.push((edge.query, edge.doc));
                     } else {
                         keyed.push((key(edge), *edge, part));
                     }
@@ -84,6 +84,7 @@ impl TaskParams {
             }
         }
 
+        let crossing = set_aside.len() as u64;
         let n_links = keyed.len();
         let in_training = keyed.iter().filter(|(.., part)| *part == Part::Train).count();
         let kept = match self.share {
@@ -104,6 +105,7 @@ impl TaskParams {
             train: Vec::with_capacity(kept),
             validation: Vec::new(),
             test: Vec::new(),
+            set_aside,
             held_out_documents,
             held_out_queries: Vec::new(),
             held_out_pairs: Vec::new(),
@@ -118,7 +120,7 @@ impl TaskParams {
                 let graded = (edge.query, edge.doc, if edge.weight > 0.0 { 1.0 } else { 0.0 });
                 match part {
                     Part::Train if room => divided.train.push(*edge),
-                    Part::Train => {}
+                    Part::Train => divided.set_aside.push((edge.query, edge.doc)),
                     Part::Validation => divided.validation.push(graded),
                     Part::Test => divided.test.push(graded),
                 }

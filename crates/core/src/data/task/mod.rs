@@ -7,9 +7,12 @@
 //! content    query = a page, relevant = the adverts clicked on it at rank 1
 //! ```
 //! A document is no answer to itself: such links are left out, and it is not ranked for its own
-//! query. Links are dealt out one by one (two that lead there and back together), so that a document may have some in training and some
-//! in test; or documents are, and links between documents of different parts are left out, so
-//! that training knows no document of the test.
+//! query. Links are dealt out one by one (two that lead there and back together), so that a
+//! document may have some in training and some in test; or documents are, and links between
+//! documents of different parts are left out, so that training knows no document of the test.
+//!
+//! A link that is left out is still a true one, and so is one of another part. The documents of
+//! such links are neither right nor wrong answers: they are not ranked.
 //!
 //! Everything is drawn by a seeded hash of ids, so that nothing depends on the order of lines,
 //! and a smaller share of training links is a part of a larger one, with the same test.
@@ -20,6 +23,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -140,6 +144,15 @@ impl TaskParams {
         }
         if self.words == Some(0) {
             return Err(Error::parameter("words", 0, "1 or more"));
+        }
+        let usual = TaskParams::default();
+        if self.language != usual.language && self.kind != TaskKind::Keywords {
+            let expected = "nothing, or kind = \"keywords\", whose words are drawn by language";
+            return Err(Error::parameter("language", self.language, expected));
+        }
+        if self.fields != usual.fields && self.kind == TaskKind::Content {
+            let expected = "nothing for kind = \"content\", whose queries are pages";
+            return Err(Error::parameter("fields", self.fields.join(", "), expected));
         }
         if self.fields.is_empty() {
             return Err(Error::parameter("fields", "[]", "at least one field of the documents"));
@@ -309,6 +322,7 @@ impl TaskParams {
         };
         let mut silent = 0;
         let mut short = 0;
+        let mut others: BTreeSet<String> = BTreeSet::new();
         let mut kept: Vec<Edge> = Vec::with_capacity(edges.len());
         for (done, links) in edges.chunk_by(|a, b| a.query == b.query).enumerate() {
             if done.is_multiple_of(1 << 12) {
@@ -326,10 +340,28 @@ impl TaskParams {
             };
             if text.is_empty() {
                 silent += links.len() as u64;
+                others.extend(document.fields.into_iter().map(|(name, _)| name));
                 continue;
             }
             log.queries.texts[query as usize] = text.into();
             kept.extend_from_slice(links);
+        }
+        if kept.is_empty() && !edges.is_empty() {
+            let asked = self.fields.join(", ");
+            others.retain(|name| !self.fields.contains(name));
+            let others: Vec<String> = others.into_iter().collect();
+            return Err(Error::Empty {
+                what: format!(
+                    "no document that links to another has a word to ask with in {asked}"
+                ),
+                advice: match others.is_empty() {
+                    true => "check the documents: they have no other fields".into(),
+                    false => format!(
+                        "say where their text is (--fields): they also have {}",
+                        others.join(", ")
+                    ),
+                },
+            });
         }
         *edges = kept;
         dropped.push(("links of documents without a word to ask with".into(), silent));
@@ -361,7 +393,7 @@ fn push(queries: &mut Queries, id: &str, text: &str, clicks: f64) {
     queries.given_clicks.push(None);
 }
 
-/// Leaves out the documents that no pair asks with, and numbers the others anew.
+/// Leaves out the documents that nobody is trained or measured with, and numbers the others anew.
 fn leave_unasked(queries: &mut Queries, divided: &mut super::split::Divided) {
     let mut asked = vec![false; queries.names.len()];
     let held_out = divided.validation.iter().chain(&divided.test).map(|pair| pair.0);
@@ -380,6 +412,8 @@ fn leave_unasked(queries: &mut Queries, divided: &mut super::split::Divided) {
     for pairs in [&mut divided.validation, &mut divided.test] {
         pairs.iter_mut().for_each(|pair| pair.0 = numbers[pair.0 as usize]);
     }
+    divided.set_aside.retain(|pair| asked[pair.0 as usize]);
+    divided.set_aside.iter_mut().for_each(|pair| pair.0 = numbers[pair.0 as usize]);
     *queries = left;
 }
 

@@ -9,6 +9,7 @@ use super::*;
 use crate::data::fixture::real_data;
 use crate::data::{Dataset, TableFormat};
 use crate::eval::{Candidates, HeldOut, Measure, Task, Variant};
+use crate::features::{Counts, Preparation};
 use crate::sparse::Csr;
 
 type Pairs = BTreeSet<(String, String)>;
@@ -130,10 +131,11 @@ fn links_are_dealt_out_each_once_and_none_leads_to_itself() {
 #[test]
 fn a_document_is_not_ranked_for_itself_nor_are_its_training_links() {
     let (data, _) = Source::ring(20).make(&TaskParams::default());
-    let ids: Vec<String> = data.documents.iter().map(|doc| doc.unwrap().id).collect();
+    let counts = Counts::of(&data, &Preparation::default(), &Run::silent()).unwrap();
+    let ids = &counts.doc_ids;
     let number = |id: &str| ids.iter().position(|known| known == id).unwrap();
     for candidates in [Candidates::All, Candidates::Sampled { docs: 1000, queries: None }] {
-        let task = Task::new(&data, HeldOut::Test, &ids, candidates, Variant::default());
+        let task = Task::new(&data, HeldOut::Test, &counts, candidates, Variant::default());
         for place in 0..task.queries().len() {
             let query = task.queries()[place] as usize;
             let own = number(&data.queries.get(query).unwrap().id);
@@ -141,16 +143,20 @@ fn a_document_is_not_ranked_for_itself_nor_are_its_training_links() {
             scores[own] = 9.0;
             data.clicks.row(query).indices.iter().for_each(|&doc| scores[doc as usize] = 8.0);
             task.grades(place).indices.iter().for_each(|&doc| scores[doc as usize] = 7.0);
-            let ranked = match task.docs(place) {
+            let docs = task.docs(place);
+            let ranked = match &docs {
                 None => scores,
                 Some(docs) => docs.iter().map(|&doc| scores[doc as usize]).collect(),
             };
             let measures = [Measure::Ap { k: None }, Measure::RankLossAll];
-            assert_eq!(task.measure(&measures, place, &ranked), [Some(1.0), Some(0.0)]);
+            assert_eq!(
+                task.measure(&measures, place, docs.as_deref(), &ranked),
+                [Some(1.0), Some(0.0)]
+            );
         }
     }
     let few = Candidates::Sampled { docs: 3, queries: Some(5) };
-    let task = Task::new(&data, HeldOut::Test, &ids, few, Variant::default());
+    let task = Task::new(&data, HeldOut::Test, &counts, few, Variant::default());
     assert_eq!(task.queries().len(), 5);
     for place in 0..5 {
         let docs = task.docs(place).unwrap();
@@ -373,6 +379,8 @@ fn a_task_is_written_as_toml_and_refuses_what_it_does_not_know() {
         ("words = 3", "words = 3: expected nothing, or kind = \"keywords\""),
         ("kind = \"keywords\"\nwords = 0", "words = 0"),
         ("fields = []", "fields = []"),
+        ("language = \"de\"", "language = de: expected nothing, or kind = \"keywords\""),
+        ("kind = \"content\"\nfields = [\"text\"]", "fields = text: expected nothing"),
         ("share = 0", "share = 0"),
         ("share = 1.5", "share = 1.5: expected a share"),
         ("test = 0.8\nvalidation = 0.2", "validation + test = 1: expected a sum below 1"),
@@ -401,7 +409,7 @@ fn what_a_task_has_no_use_for_is_refused() {
     assert!(run(Import { clicks: table(), ..whole() }, links()).contains("no clicks"));
     assert!(run(Import { seed: Some(1), ..whole() }, links()).contains("seed = given"));
     let empty = TaskParams { fields: vec!["author".into()], ..links() };
-    assert!(run(whole(), empty).contains("no link is left"));
+    assert!(run(whole(), empty).contains("a word to ask with in author"));
     write(&source.path("l.tsv"), "query\tdoc\nD0\tD1\nD9\tD1\n");
     assert!(run(whole(), links()).contains("unknown document \"D9\""));
     write(&source.path("l.tsv"), "query\tdoc\tsplit\nD0\tD1\ttrain\n");

@@ -214,7 +214,7 @@ impl<'a> Draws<'a> {
                 let free = self.unclicked.free().iter().copied();
                 let found = free.filter(|&doc| scores[doc as usize] > 0.0);
                 let mut docs: Vec<u32> =
-                    found.filter(|&doc| !self.unclicked.clicked(query as u32, doc)).collect();
+                    found.filter(|&doc| self.unclicked.is_other(query as u32, doc)).collect();
                 let order = |a: &u32, b: &u32| {
                     scores[*b as usize].total_cmp(&scores[*a as usize]).then(a.cmp(b))
                 };
