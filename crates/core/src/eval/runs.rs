@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::cells::{Cell, cells};
 use super::trec::{Qrels, TrecRun};
 use super::trec_eval::{
-    Column, EvalParams, Evaluation, Over, QueryValues, Value, columns, evaluate,
+    Column, EvalParams, Evaluation, Over, QueryValues, Statistic, Value, columns, evaluate,
 };
 use crate::{Error, Result};
 
@@ -127,7 +127,12 @@ pub fn compare_runs(
                 .collect()
         })
         .collect();
-    let table = cells(&values, baseline, seed);
+    let better = |column: &Column| match &column.statistic {
+        Statistic::Own { measure, .. } => measure.higher_is_better(),
+        _ => true,
+    };
+    let higher: Vec<bool> = wanted.iter().map(better).collect();
+    let table = cells(&values, &higher, baseline, seed);
     let rows = runs
         .iter()
         .zip(table)

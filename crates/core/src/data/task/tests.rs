@@ -167,6 +167,36 @@ fn a_document_is_not_ranked_for_itself_nor_are_its_training_links() {
 }
 
 #[test]
+fn no_true_link_of_another_part_is_ranked_and_a_share_changes_no_candidate() {
+    let source = Source::ring(40);
+    let known = source.proper();
+    // What is ranked for every query of the test, by ids.
+    let ranked = |task: &TaskParams| {
+        let (data, _) = source.make(task);
+        let counts = Counts::of(&data, &Preparation::default(), &Run::silent()).unwrap();
+        let few = Candidates::Sampled { docs: 8, queries: None };
+        let task = Task::new(&data, HeldOut::Test, &counts, few, Variant::default());
+        let mut ranked = Vec::new();
+        for (place, &query) in task.queries().iter().enumerate() {
+            let query = data.queries.get(query as usize).unwrap().id;
+            let docs = task.docs(place).unwrap();
+            for &doc in docs.iter() {
+                let pair = (query.clone(), counts.doc_ids[doc as usize].clone());
+                assert_eq!(task.grades(place).contains(doc), known.contains(&pair), "{pair:?}");
+                assert_ne!(pair.0, pair.1);
+                ranked.push(pair);
+            }
+        }
+        ranked
+    };
+    ranked(&TaskParams { split: TaskSplit::Documents, ..TaskParams::default() });
+    let whole = ranked(&TaskParams::default());
+    for share in [0.05, 0.3] {
+        assert_eq!(ranked(&TaskParams { share: Some(share), ..TaskParams::default() }), whole);
+    }
+}
+
+#[test]
 fn documents_of_the_test_are_unknown_to_training() {
     let source = Source::ring(60);
     let task = TaskParams { split: TaskSplit::Documents, test: 0.4, ..TaskParams::default() };

@@ -3,6 +3,8 @@
 //! preferences is drawn, as often as it was shown. Every triple has a stream of random numbers of
 //! its own, so it depends on the seed and on its number alone.
 
+use std::collections::HashSet;
+
 use rayon::prelude::*;
 
 use super::data::Triple;
@@ -185,10 +187,21 @@ impl<'a> Draws<'a> {
             });
         }
         let mut preferences = impressions.preferences(next);
+        // Clicks that the filter of the import dropped are clicks all the same.
+        let clicked: HashSet<(u32, u32)> = impressions
+            .iter()
+            .flat_map(|list| {
+                let docs = list.docs.iter().zip(list.clicked).filter(|(_, clicked)| **clicked == 1);
+                docs.map(move |(&doc, _)| (list.query, doc))
+            })
+            .collect();
         let unclicked = &self.unclicked;
         preferences.retain(|&Preference { query, good, bad, .. }| {
             let ordered = unclicked.clicked(query, good) && !unclicked.clicked(query, bad);
-            ordered && unclicked.is_free(good) && unclicked.is_free(bad)
+            ordered
+                && unclicked.is_free(good)
+                && unclicked.is_free(bad)
+                && !clicked.contains(&(query, bad))
         });
         if preferences.is_empty() {
             return Err(Error::Empty {

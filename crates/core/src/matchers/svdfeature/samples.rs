@@ -85,6 +85,19 @@ impl<'a> Samples<'a> {
         self.pairs.len() * self.of_pair
     }
 
+    /// Which features of queries and of documents some sample may have.
+    pub fn touched(&self) -> (Vec<bool>, Vec<bool>) {
+        let mark = |of: &Csr, rows: &mut dyn Iterator<Item = u32>| {
+            let mut touched = vec![false; of.n_cols()];
+            for row in rows {
+                of.row(row as usize).indices.iter().for_each(|&i| touched[i as usize] = true);
+            }
+            touched
+        };
+        let queries = mark(&self.x, &mut self.pairs.iter().map(|&(query, ..)| query));
+        (queries, mark(&self.y, &mut self.unclicked.free().iter().copied()))
+    }
+
     /// μ.
     pub fn base(&self) -> f32 {
         let of_pair = self.of_pair as f64;

@@ -55,17 +55,22 @@ pub(super) struct Slot {
 }
 
 impl Learner {
-    /// Small random maps, no biases.
+    /// Small random maps of the features that samples have, no biases.
     pub fn new(params: &SvdFeature, samples: &Samples<'_>) -> Self {
         let dim = params.dim;
         let scale = (params.init_scale / (dim as f64).sqrt()) as f32;
-        let map = |n: usize, seed: u64| {
-            let drawn = Dense::gaussian(n, dim, seed);
-            Dense::from_fn(n, dim + 1, |i, k| drawn.row(i).get(k).map_or(0.0, |z| scale * z))
+        // What no sample touches stays as it starts: nothing is known of it, so it is 0.
+        let map = |learnt: Vec<bool>, seed: u64| {
+            let drawn = Dense::gaussian(learnt.len(), dim, seed);
+            Dense::from_fn(learnt.len(), dim + 1, |i, k| match drawn.row(i).get(k) {
+                Some(z) if learnt[i] => scale * z,
+                _ => 0.0,
+            })
         };
+        let (of_queries, of_docs) = samples.touched();
         Learner {
-            p: map(samples.x.n_cols(), params.seed),
-            q: map(samples.y.n_cols(), params.seed ^ Y_SALT),
+            p: map(of_queries, params.seed),
+            q: map(of_docs, params.seed ^ Y_SALT),
             base: if params.biases { samples.base() } else { 0.0 },
             global: 0.0,
         }
