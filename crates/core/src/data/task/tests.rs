@@ -189,7 +189,8 @@ fn no_true_link_of_another_part_is_ranked_and_a_share_changes_no_candidate() {
         }
         ranked
     };
-    ranked(&TaskParams { split: TaskSplit::Documents, ..TaskParams::default() });
+    let by_documents = TaskSplit::Documents;
+    ranked(&TaskParams { split: by_documents, validation: 0.0, ..TaskParams::default() });
     let whole = ranked(&TaskParams::default());
     for share in [0.05, 0.3] {
         assert_eq!(ranked(&TaskParams { share: Some(share), ..TaskParams::default() }), whole);

@@ -370,7 +370,7 @@ fn what_makes_no_sense_is_refused() {
     }
     // At some rate the loss grows without end in sight, but is still a number.
     let grows = [0.3, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8].into_iter().any(|rate| {
-        let params = SvdFeature { popularity: true, rate, ..small(Loss::Squared) };
+        let params = SvdFeature { popularity: true, lambda: 0.0, rate, ..small(Loss::Squared) };
         let (counts, run) = (drawn(), Run::silent());
         let fitting = Fitting { counts: &counts, init: None, judge: None, run: &run };
         let warnings = params.fit_to(fitting).map(|(_, report)| report.warnings());
