@@ -46,9 +46,12 @@ impl Lexical {
         match &self.query_side {
             QuerySide::Counts => {}
             QuerySide::CountsAndLength => {
-                // Words that no document has are dropped from the query's length.
-                let known =
-                    |&(&term, _): &(&u32, &f32)| !self.rows.postings.row(term as usize).is_empty();
+                // Words that no training document has weigh nothing, and are dropped from the
+                // query's length, too.
+                let known = |&(&term, _): &(&u32, &f32)| {
+                    let weights = self.rows.postings.row(term as usize).values;
+                    weights.first().is_some_and(|&weight| weight != 0.0)
+                };
                 let length =
                     query.indices.iter().zip(&query.counts).filter(known).map(|(_, &n)| n).sum();
                 indices.push(self.rows.docs.n_cols() as u32 - 1);

@@ -28,7 +28,8 @@ fn a_new_document_scores_as_one_of_training_with_the_same_words() {
     let dataset = four(&dir.path().join("d"));
     for name in every() {
         let model = train(&dataset, &name).model;
-        let queries = ["far sun", "earth insurance", "therapy policy"];
+        // "cheap" is a word that only queries have so far.
+        let queries = ["far sun", "earth insurance", "therapy policy", "cheap earth"];
         let scores =
             |model: &Model| queries.map(|text| model.scores(&model.read_query(text).unwrap()));
         let before = scores(&model);
@@ -38,9 +39,10 @@ fn a_new_document_scores_as_one_of_training_with_the_same_words() {
             document("sun", "something else"),
             document("blank", "words nobody knew"),
             document("copy", "named twice"),
+            document("cheap", "cheap cheap pressure"),
         ];
         let model = model.with_documents(&again).unwrap();
-        assert_eq!(model.counts.doc_ids[3..], ["alone", "copy", "blank"], "{name}");
+        assert_eq!(model.counts.doc_ids[3..], ["alone", "copy", "blank", "cheap"], "{name}");
         for (before, after) in before.iter().zip(scores(&model)) {
             assert_eq!(before[..], after[..4], "{name}");
             assert_eq!(after[4], after[3], "{name}");
