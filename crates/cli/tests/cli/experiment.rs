@@ -194,7 +194,7 @@ fn a_folder_leaves_out_what_has_no_data() {
         "{}",
         said.err
     );
-    said.shows(&["two logs, tables  left out", "two logs, demo    0 of 0"]);
+    said.shows(&["two logs, tables  left out", "two logs, demo    nothing expected"]);
     place.run("experiment --all --data nowhere --quick").fine().shows(&["left out"]);
     Place::new().run("experiment --all").refused(2, &["experiments, which is not here"]);
 }
