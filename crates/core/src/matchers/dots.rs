@@ -21,6 +21,11 @@ pub(super) struct DocRows {
 }
 
 impl DocRows {
+    /// Whether `term` weighs anything: where training has it, it does in every document.
+    pub fn weighs(&self, term: u32) -> bool {
+        self.postings.row(term as usize).values.first().is_some_and(|&weight| weight != 0.0)
+    }
+
     pub fn new(docs: Csr) -> Self {
         let postings = docs.transpose();
         DocRows { docs: Arc::new(docs), postings }

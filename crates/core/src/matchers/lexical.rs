@@ -48,10 +48,7 @@ impl Lexical {
             QuerySide::CountsAndLength => {
                 // Words that no training document has weigh nothing, and are dropped from the
                 // query's length, too.
-                let known = |&(&term, _): &(&u32, &f32)| {
-                    let weights = self.rows.postings.row(term as usize).values;
-                    weights.first().is_some_and(|&weight| weight != 0.0)
-                };
+                let known = |&(&term, _): &(&u32, &f32)| self.rows.weighs(term);
                 let length =
                     query.indices.iter().zip(&query.counts).filter(known).map(|(_, &n)| n).sum();
                 indices.push(self.rows.docs.n_cols() as u32 - 1);

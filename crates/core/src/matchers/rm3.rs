@@ -103,7 +103,7 @@ impl Vectors for Relevance {
     }
 
     fn vector(&self, counts: &Counts, query: &QueryTerms) -> SparseVector {
-        let known = |&(word, _): &(u32, f64)| !self.rows().postings.row(word as usize).is_empty();
+        let known = |&(word, _): &(u32, f64)| self.rows().weighs(word);
         let own = query.row().iter().map(|(word, tf)| (word, f64::from(tf)));
         let own: Vec<(u32, f64)> = own.filter(known).collect();
         let length: f64 = own.iter().map(|&(_, tf)| tf).sum();
