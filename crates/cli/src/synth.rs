@@ -3,11 +3,13 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use liken::synth::{Synthetic, SyntheticLog};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use liken::synth::Synthetic;
 
 use crate::console::Console;
 use crate::output::{grouped, typed};
+use crate::settings::named;
 
 /// Make a synthetic click log: a dataset folder, or raw files as a user would have them.
 #[derive(Args)]
@@ -21,8 +23,8 @@ Examples:
   liken synth half-year -o sample --scale 0.01 a hundredth of their half year")]
 pub struct SynthArgs {
     /// Which log.
-    #[arg(value_enum)]
-    kind: Kind,
+    #[arg(value_name = "LOG", value_parser = logs())]
+    log: String,
 
     /// Folder to write.
     #[arg(short, long, value_name = "DIR")]
@@ -62,24 +64,21 @@ pub struct SynthArgs {
     force: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Kind {
-    /// Hand-written concepts, readable titles and queries, a real vocabulary gap.
-    Demo,
-    /// 94,022 queries, 111,631 documents: Table 1 of the RMLS papers, first row.
-    OneWeek,
-    /// 6,372,254 queries, 4,599,849 documents: its second row.
-    HalfYear,
+/// The logs by the names they have in experiment files.
+fn logs() -> PossibleValuesParser {
+    PossibleValuesParser::new([
+        PossibleValue::new("demo")
+            .help("Hand-written concepts, readable titles and queries, a real vocabulary gap"),
+        PossibleValue::new("one-week")
+            .help("94,022 queries, 111,631 documents: Table 1 of the RMLS papers, first row"),
+        PossibleValue::new("half-year")
+            .help("6,372,254 queries, 4,599,849 documents: its second row"),
+    ])
 }
 
 pub fn run(args: &SynthArgs, console: &Console) -> anyhow::Result<()> {
-    let log = match args.kind {
-        Kind::Demo => SyntheticLog::Demo,
-        Kind::OneWeek => SyntheticLog::OneWeek,
-        Kind::HalfYear => SyntheticLog::HalfYear,
-    };
     let synthetic = Synthetic {
-        log,
+        log: named(&args.log)?,
         scale: args.scale,
         seed: args.seed,
         events: args.events,

@@ -3,14 +3,14 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
-use liken::data::{Import, TaskKind, TaskParams, TaskSplit};
+use clap::Args;
+use liken::data::{Import, TaskParams};
 use liken::text::Language;
 
 use crate::console::Console;
 use crate::import::{self, ReadingArgs, Role};
 use crate::output::{Format, json, typed};
+use crate::settings::named;
 use crate::size::parse_size;
 
 const EXAMPLES: &str = "\
@@ -38,8 +38,8 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct TaskArgs {
     /// The task: links, keywords or content.
-    #[arg(value_name = "TASK", value_parser = kinds())]
-    kind: TaskKind,
+    #[arg(value_name = "TASK", value_parser = ["links", "keywords", "content"])]
+    kind: String,
 
     /// The documents' texts.
     #[arg(long, value_name = "FILE")]
@@ -77,9 +77,10 @@ pub struct TaskArgs {
     #[arg(long, value_name = "CODE")]
     language: Option<Language>,
 
-    /// What to deal into training, validation and test [default: links].
-    #[arg(long, value_name = "BY", value_enum)]
-    split: Option<By>,
+    /// What to deal into training, validation and test: links, so that a document may have some
+    /// in each, or documents, so that training knows none of the test's [default: links].
+    #[arg(long, value_name = "BY", value_parser = ["links", "documents"])]
+    split: Option<String>,
 
     /// The share of all links to keep for training, validation and test being the same
     /// [default: all that they leave].
@@ -114,19 +115,10 @@ pub struct TaskArgs {
     format: Format,
 }
 
-/// What is dealt out.
-#[derive(Clone, Copy, ValueEnum)]
-enum By {
-    /// Links: a document may have some in training and others in test.
-    Links,
-    /// Documents: training knows none of the test's.
-    Documents,
-}
-
 /// Runs the verb.
 pub fn run(args: &TaskArgs, console: &Console) -> anyhow::Result<()> {
     let import = args.import();
-    let task = args.task();
+    let task = args.task()?;
     let report = console.run(|run| task.run(&import, &args.output, args.force, run))?;
     for warning in &report.warnings {
         console.warn(warning);
@@ -162,28 +154,18 @@ impl TaskArgs {
         import
     }
 
-    fn task(&self) -> TaskParams {
+    fn task(&self) -> anyhow::Result<TaskParams> {
         let usual = TaskParams::default();
-        TaskParams {
-            kind: self.kind,
+        Ok(TaskParams {
+            kind: named(&self.kind)?,
             words: self.words,
             fields: self.fields.clone().unwrap_or(usual.fields),
             language: self.language.unwrap_or(usual.language),
-            split: self.split.map_or(usual.split, |by| match by {
-                By::Links => TaskSplit::Links,
-                By::Documents => TaskSplit::Documents,
-            }),
+            split: self.split.as_deref().map_or(Ok(usual.split), named)?,
             share: self.share,
             validation: self.validation.unwrap_or(usual.validation),
             test: self.test.unwrap_or(usual.test),
             seed: self.seed.unwrap_or(usual.seed),
-        }
+        })
     }
-}
-
-fn kinds() -> impl TypedValueParser<Value = TaskKind> {
-    PossibleValuesParser::new(TaskKind::ALL.map(TaskKind::name)).map(|name| {
-        let named = TaskKind::ALL.into_iter().find(|kind| kind.name() == name);
-        named.unwrap_or_default()
-    })
 }

@@ -95,24 +95,18 @@ impl Setting {
         run: &Run<'_>,
     ) -> Result<()> {
         self.check_source()?;
+        if let (Some(synthetic), None) = (&self.synthetic, &self.task) {
+            return synthetic.write(target, true, run).map(|_| ());
+        }
         let work = tempfile::tempdir().map_err(Error::io("create", &std::env::temp_dir()))?;
-        let data = match (&self.data, &self.synthetic) {
-            (None, Some(synthetic)) if self.task.is_none() => {
-                synthetic.write(target, true, run)?;
-                return Ok(());
-            }
-            (None, Some(synthetic)) => {
-                let raw = work.path().join("log");
-                synthetic.write_raw(&raw, false, run)?;
-                // A task has links or clicks for its truth, no judgments.
-                Import { judgments: None, ..import_of(&raw, synthetic.events) }
-            }
-            (data, _) => {
-                let mut data = data.clone().unwrap_or_default();
-                data.relative_to(data_folder);
-                data
-            }
-        };
+        let mut data = self.data.clone().unwrap_or_default();
+        data.relative_to(data_folder);
+        if let Some(synthetic) = &self.synthetic {
+            let raw = work.path().join("log");
+            synthetic.write_raw(&raw, false, run)?;
+            // A task has links or clicks for its truth, no judgments.
+            data = Import { judgments: None, ..import_of(&raw, synthetic.events) };
+        }
         match &self.task {
             Some(task) => task.run(&data, target, true, run)?,
             None => data.run(target, true, run)?,

@@ -21,14 +21,19 @@ pub(super) struct DocRows {
 }
 
 impl DocRows {
+    pub fn new(docs: Csr) -> Self {
+        DocRows::over(Arc::new(docs))
+    }
+
+    /// The same of rows that others hold, too.
+    pub fn over(docs: Arc<Csr>) -> Self {
+        let postings = docs.transpose();
+        DocRows { docs, postings }
+    }
+
     /// Whether `term` weighs anything: where training has it, it does in every document.
     pub fn weighs(&self, term: u32) -> bool {
         self.postings.row(term as usize).values.first().is_some_and(|&weight| weight != 0.0)
-    }
-
-    pub fn new(docs: Csr) -> Self {
-        let postings = docs.transpose();
-        DocRows { docs: Arc::new(docs), postings }
     }
 
     /// Scores every document, feature by feature through the postings.

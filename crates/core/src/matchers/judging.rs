@@ -93,8 +93,29 @@ fn in_blocks(query: &[f32], y: &Csr, l_y: &Panels, candidates: &[u32]) -> Result
     Ok(scores)
 }
 
+/// The weight, in tenths, that validation likes best; the smallest of equally good ones.
+pub(super) fn best_tenths(
+    stage: &str,
+    run: &Run<'_>,
+    mut value: impl FnMut(u32) -> f64,
+) -> Result<u32> {
+    let mut best = (f64::NEG_INFINITY, 0);
+    for tenths in 0..=10 {
+        run.step(stage, tenths.into(), Some(10))?;
+        let found = value(tenths);
+        if found > best.0 {
+            best = (found, tenths);
+        }
+    }
+    Ok(best.1)
+}
+
 /// The score of every candidate: of all `n_docs` documents for `None`.
-fn scores_of(candidates: Option<&[u32]>, n_docs: usize, score: impl Fn(usize) -> f32) -> Vec<f32> {
+pub(super) fn scores_of(
+    candidates: Option<&[u32]>,
+    n_docs: usize,
+    score: impl Fn(usize) -> f32,
+) -> Vec<f32> {
     match candidates {
         Some(candidates) => candidates.iter().map(|&doc| score(doc as usize)).collect(),
         None => (0..n_docs).map(score).collect(),

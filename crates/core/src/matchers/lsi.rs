@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bilinear::{Bilinear, Maps};
 use super::check::check_weight;
+use super::judging::best_tenths;
 use super::map::Map;
 use super::method::{Fitting, Kept, Matcher, Method};
 use super::pls::PlsReport;
@@ -243,20 +244,14 @@ struct Mixed {
 }
 
 impl Mixed {
-    /// Sets the weight that `judge` likes best; the smallest of equally good ones.
+    /// Sets the weight that `judge` likes best.
     fn tune(&mut self, counts: &Counts, judge: &Judge<'_>, run: &Run<'_>) -> Result<()> {
-        let mut best = f64::NEG_INFINITY;
-        let mut chosen = 0.0;
-        for step in 0..=10u32 {
-            run.step("weight of tf-idf", step.into(), Some(10))?;
-            self.weight = [f64::from(step) / 10.0];
-            let value =
-                judge(&|query, docs| self.scores(counts, &counts.query(query as usize), docs));
-            if value > best {
-                (best, chosen) = (value, self.weight[0]);
-            }
-        }
-        self.weight = [chosen];
+        let weight = |tenths: u32| [f64::from(tenths) / 10.0];
+        let best = best_tenths("weight of tf-idf", run, |tenths| {
+            self.weight = weight(tenths);
+            judge(&|query, docs| self.scores(counts, &counts.query(query as usize), docs))
+        })?;
+        self.weight = weight(best);
         Ok(())
     }
 

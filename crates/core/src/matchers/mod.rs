@@ -10,6 +10,7 @@ mod dependence;
 mod dictionary;
 mod direct;
 mod dots;
+mod epochs;
 mod expansion;
 mod explain;
 mod feedback;

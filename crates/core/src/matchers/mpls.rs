@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::FitReport;
 use super::bilinear::{Bilinear, Maps};
-use super::judging::judge_maps;
+use super::judging::{best_tenths, judge_maps};
 use super::map::Map;
 use super::method::{Fitting, Kept, Matcher, Method};
 use super::pls::{Pls, PlsReport};
@@ -255,17 +255,9 @@ impl Mpls {
                 let validate = validate.ok_or_else(|| {
                     Error::parameter("alpha", "tuned", "sigma: there is no validation data")
                 })?;
-                let mut best = (f64::NEG_INFINITY, [1.0, 0.0]);
-                for step in 0..=10 {
-                    run.step("weights of the kinds", step, Some(10))?;
-                    let alpha = [step as f64 / 10.0, (10 - step) as f64 / 10.0];
-                    let maps = side_by_side(alpha);
-                    let score = validate(&maps);
-                    if score > best.0 {
-                        best = (score, alpha);
-                    }
-                }
-                best.1
+                let alpha = |tenths: u32| [tenths, 10 - tenths].map(|n| f64::from(n) / 10.0);
+                let stage = "weights of the kinds";
+                alpha(best_tenths(stage, run, |n| validate(&side_by_side(alpha(n))))?)
             }
         };
         let kind = |kinds, alpha, pls| KindReport { kind: name(kinds).to_owned(), alpha, pls };

@@ -117,11 +117,8 @@ impl Default for TaskParams {
 }
 
 impl TaskKind {
-    /// Every kind.
-    pub const ALL: [TaskKind; 3] = [TaskKind::Links, TaskKind::Keywords, TaskKind::Content];
-
     /// Its name in files and on the command line.
-    pub fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             TaskKind::Links => "links",
             TaskKind::Keywords => "keywords",

@@ -1,6 +1,8 @@
 //! The vectors of queries and documents as the loop sees them: by words, which the identity is
 //! about, and by the features that W is learnt over.
 
+use std::sync::Arc;
+
 use super::bins::Bins;
 use crate::Result;
 use crate::linalg::Dense;
@@ -17,7 +19,8 @@ pub(super) struct Triple {
 /// All vectors.
 pub(super) struct Data {
     x: Csr,
-    y: Csr,
+    /// Shared with the matchers that are made of every epoch.
+    y: Arc<Csr>,
     /// What W is learnt over, where that is not the words: one for each model that is learnt.
     views: Vec<View>,
 }
@@ -35,7 +38,12 @@ impl Data {
     pub fn new(x: Csr, y: Csr, bins: Vec<Bins>) -> Result<Self> {
         let view = |bins: Bins| Ok(View { x: bins.apply(&x)?, y: bins.apply(&y)?, bins });
         let views = bins.into_iter().map(view).collect::<Result<_>>()?;
-        Ok(Data { x, y, views })
+        Ok(Data { x, y: Arc::new(y), views })
+    }
+
+    /// The documents by words.
+    pub fn documents(&self) -> Arc<Csr> {
+        Arc::clone(&self.y)
     }
 
     /// The features that W is learnt over.
@@ -78,7 +86,7 @@ impl Data {
         let Triple { query, good, bad } = triple;
         let (x, y, places) = match self.views.get(view) {
             Some(view) => (&view.x, &view.y, view.bins.places()),
-            None => (&self.x, &self.y, 1),
+            None => (&self.x, &*self.y, 1),
         };
         let at = |i: u32| i as usize * places + place;
         [x.row(at(query)), y.row(at(good)), y.row(at(bad))]

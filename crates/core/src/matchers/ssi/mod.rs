@@ -39,6 +39,8 @@ mod symmetric;
 #[cfg(test)]
 mod tests;
 
+use std::fmt::Display;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -314,55 +316,65 @@ impl Ssi {
 
     /// Refuses what would be ignored.
     fn check_idle(&self) -> Result<()> {
-        let default = Ssi::default();
-        let idle = |name: &str, value: String, default: String, unless: &str| {
-            let expected = format!("{default}, or {unless}");
-            Err(Error::parameter(name, value, &expected))
-        };
-        if self.alpha != default.alpha && self.negative != Negative::Popularity {
-            let unless = "negative = \"popularity\"";
-            return idle("alpha", self.alpha.to_string(), default.alpha.to_string(), unless);
-        }
-        if self.next && self.negative != Negative::Impressions {
-            let unless = "negative = \"impressions\"";
-            return idle("next", self.next.to_string(), default.next.to_string(), unless);
-        }
-        if self.identity_weight != default.identity_weight && !self.identity {
-            let value = self.identity_weight.to_string();
-            return idle("identity_weight", value, "1".into(), "identity = true");
-        }
-        if self.learn_identity && !self.identity {
-            return idle("learn_identity", "true".into(), "false".into(), "identity = true");
-        }
-        if !self.diagonal && (self.form != Form::Full || self.identity) {
-            let unless = "form = \"full\" with identity = false";
-            return idle("diagonal", "false".into(), "true".into(), unless);
-        }
-        if self.hard != default.hard && self.negative != Negative::Bm25 {
-            let unless = "negative = \"bm25\"";
-            return idle("hard", self.hard.to_string(), default.hard.to_string(), unless);
-        }
+        let usual = Ssi::default();
         let maps = "form = \"low_rank\" or \"symmetric\"";
-        if self.init_scale != default.init_scale && !self.form.has_maps() {
-            let (value, default) = (self.init_scale.to_string(), default.init_scale.to_string());
-            return idle("init_scale", value, default, maps);
-        }
-        if self.dim != default.dim && !self.form.has_maps() {
-            return idle("dim", self.dim.to_string(), default.dim.to_string(), maps);
-        }
-        if self.weights != default.weights && self.form != Form::Hash {
-            let (value, default) = (self.weights.to_string(), default.weights.to_string());
-            return idle("weights", value, default, "form = \"hash\"");
-        }
-        if self.frequent > 0 && self.form == Form::Hash {
-            return idle("frequent", self.frequent.to_string(), "0".into(), "another form");
-        }
-        if self.bins > 0 && !self.form.has_maps() {
-            return idle("bins", self.bins.to_string(), "0".into(), maps);
-        }
-        for (name, set) in [("exact", self.exact), ("rare", self.rare)] {
-            if set && self.bins == 0 {
-                return idle(name, "true".into(), "false".into(), "bins = 1 or more");
+        let synonyms = self.form == Form::Full && !self.identity;
+        // A parameter, whether it counts for anything, its value, the usual one, and when it would.
+        let all: [(&str, bool, &dyn Display, &dyn Display, &str); 13] = [
+            (
+                "alpha",
+                self.negative == Negative::Popularity,
+                &self.alpha,
+                &usual.alpha,
+                "negative = \"popularity\"",
+            ),
+            (
+                "next",
+                self.negative == Negative::Impressions,
+                &self.next,
+                &usual.next,
+                "negative = \"impressions\"",
+            ),
+            (
+                "hard",
+                self.negative == Negative::Bm25,
+                &self.hard,
+                &usual.hard,
+                "negative = \"bm25\"",
+            ),
+            (
+                "identity_weight",
+                self.identity,
+                &self.identity_weight,
+                &usual.identity_weight,
+                "identity = true",
+            ),
+            (
+                "learn_identity",
+                self.identity,
+                &self.learn_identity,
+                &usual.learn_identity,
+                "identity = true",
+            ),
+            (
+                "diagonal",
+                synonyms,
+                &self.diagonal,
+                &usual.diagonal,
+                "form = \"full\" with identity = false",
+            ),
+            ("init_scale", self.form.has_maps(), &self.init_scale, &usual.init_scale, maps),
+            ("dim", self.form.has_maps(), &self.dim, &usual.dim, maps),
+            ("weights", self.form == Form::Hash, &self.weights, &usual.weights, "form = \"hash\""),
+            ("frequent", self.form != Form::Hash, &self.frequent, &usual.frequent, "another form"),
+            ("bins", self.form.has_maps(), &self.bins, &usual.bins, maps),
+            ("exact", self.bins > 0, &self.exact, &usual.exact, "bins = 1 or more"),
+            ("rare", self.bins > 0, &self.rare, &usual.rare, "bins = 1 or more"),
+        ];
+        for (name, counts, value, usual, unless) in all {
+            let (value, usual) = (value.to_string(), usual.to_string());
+            if !counts && value != usual {
+                return Err(Error::parameter(name, value, &format!("{usual}, or {unless}")));
             }
         }
         if self.bins > 0 && self.frequent == 0 {

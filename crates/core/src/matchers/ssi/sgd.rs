@@ -5,7 +5,7 @@
 //! W = αI + what the form learns; α moves by λ·qᵀ(d⁺ − d⁻), where it is learnt.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rayon::prelude::*;
 
@@ -13,20 +13,16 @@ use super::Ssi;
 use super::data::{Data, Triple};
 use super::draws::Draws;
 use super::fitted::{Identity, Indexed, Learnt};
-use crate::features::{Features, Featurizer};
 use crate::matchers::dots::DocRows;
+use crate::matchers::epochs::{FEWEST_A_THREAD, Progress, diverged};
 use crate::matchers::method::{Fitting, Matcher};
 use crate::matchers::{FitReport, Maps, StepsReport};
-use crate::{Error, Result, Run};
+use crate::{Result, Run};
 
 /// Fewest triples of an epoch, unless they are said.
 const FEWEST: usize = 16;
-/// Fewest triples that a thread takes at once.
-const FEWEST_A_THREAD: usize = 4;
 /// About how many triples are drawn at once.
 const DRAWN: usize = 1 << 12;
-/// How often progress is said.
-const OFTEN: Duration = Duration::from_millis(200);
 
 /// A form of W while it is learnt, less the identity.
 pub(super) trait Shape: Sync {
@@ -87,8 +83,7 @@ pub(super) fn fit<S: Shape>(
 ) -> Result<(Box<dyn Matcher>, FitReport)> {
     let Fitting { counts, judge, run, .. } = fitting;
     let steps = if params.steps > 0 { params.steps } else { draws.n_pairs().max(FEWEST) };
-    let featurizer = Featurizer::new(counts, &Features::words())?;
-    let rows = Arc::new(DocRows::new(featurizer.docs(counts)?));
+    let rows = Arc::new(DocRows::over(data.documents()));
     let indexed = |shape: &S, identity: Identity, epoch: usize| {
         let learnt = shape.learnt(data)?;
         if !learnt.is_finite() || !identity.weight.is_finite() {
@@ -175,15 +170,13 @@ pub(super) fn one_epoch<S: Shape>(
     (epoch, steps): (usize, usize),
     run: &Run<'_>,
 ) -> Result<Seen> {
-    let stage = format!("epoch {epoch}");
     let before = (epoch as u64 - 1) * steps as u64;
     let rate = params.rate as f32;
     let at_once = params.batch * (DRAWN / params.batch).max(1);
     let (mut now, mut cosines, mut moved) = (Vec::new(), Vec::new(), Vec::<Moved>::new());
     let mut scores: Vec<f32> = Vec::new();
     let mut seen = Seen::default();
-    let mut said = Instant::now();
-    run.step(&stage, 0, Some(steps as u64))?;
+    let mut progress = Progress::start(epoch, steps, run)?;
     for first in (0..steps).step_by(at_once) {
         let numbers = first..(first + at_once).min(steps);
         let draw = |number: usize| {
@@ -198,11 +191,7 @@ pub(super) fn one_epoch<S: Shape>(
         let drawn: Vec<_> =
             numbers.into_par_iter().with_min_len(FEWEST_A_THREAD).map(draw).collect();
         for (batch, drawn) in drawn.chunks(params.batch).enumerate() {
-            if said.elapsed() >= OFTEN {
-                let done = (first + batch * params.batch) as u64;
-                run.step(&stage, done, Some(steps as u64))?;
-                said = Instant::now();
-            }
+            progress.at(first + batch * params.batch)?;
             now.clear();
             now.extend(drawn.iter().flatten().map(|(drawn, _)| drawn.triple));
             scores.resize(now.len(), 0.0);
@@ -237,12 +226,4 @@ pub(super) fn one_epoch<S: Shape>(
     shape.turn(data, &moved, &[], rate, &mut [])?;
     moved.iter().for_each(|moved| identity.step(rate, cosines[moved.slot]));
     Ok(seen)
-}
-
-fn diverged(what: &'static str, epoch: usize, rate: f64) -> Error {
-    Error::NotFinite {
-        what,
-        sweep: epoch,
-        advice: format!("training diverged in epoch {epoch} at rate = {rate}: lower `rate`"),
-    }
 }

@@ -2,7 +2,7 @@
 //! rows that they touch are moved, in parallel over the rows. What a row gets is added in the
 //! order of the samples, so the number of threads changes no bit.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rayon::prelude::*;
 
@@ -11,10 +11,12 @@ use super::samples::{Sample, Samples};
 use super::{Loss, SvdFeature};
 use crate::linalg::{Dense, dot};
 use crate::matchers::bilinear::image_of;
+use crate::matchers::epochs::{FEWEST_A_THREAD, Progress, diverged};
+use crate::matchers::judging::scores_of;
 use crate::matchers::method::{Fitting, Matcher};
 use crate::matchers::{FitReport, Judge, Maps, StepsReport};
 use crate::sparse::Row;
-use crate::{Error, Result, Run};
+use crate::{Result, Run};
 
 /// Parts of a map that are written side by side. Rows do not depend on each other, so the number
 /// changes no bit.
@@ -22,10 +24,6 @@ const PARTS: usize = 16;
 /// Fewest batches of an epoch, as far as there are samples: a small log has smaller batches, or
 /// it would hardly move.
 const FEWEST_BATCHES: usize = 32;
-/// Fewest samples that a thread takes at once.
-const FEWEST_A_THREAD: usize = 4;
-/// How often progress is said.
-const OFTEN: Duration = Duration::from_millis(200);
 /// Turns the seed of one map into that of the other.
 const Y_SALT: u64 = 0x5eed_0000_0000_0002;
 
@@ -233,20 +231,16 @@ pub(super) fn one_epoch(
     epoch: usize,
     run: &Run<'_>,
 ) -> Result<f64> {
-    let (stage, n) = (format!("epoch {}", epoch + 1), samples.len());
+    let n = samples.len();
     let rate = (params.rate * params.decay.powi(epoch as i32)) as f32;
     let order = samples.order(epoch);
     let batch = batch_of(params, samples);
     let mut slots: Vec<Slot> = Vec::new();
     slots.resize_with(batch, Slot::default);
     let (mut sum, mut seen) = (0.0f64, 0u64);
-    let mut said = Instant::now();
-    run.step(&stage, 0, Some(n as u64))?;
+    let mut progress = Progress::start(epoch + 1, n, run)?;
     for first in (0..n).step_by(batch) {
-        if said.elapsed() >= OFTEN {
-            run.step(&stage, first as u64, Some(n as u64))?;
-            said = Instant::now();
-        }
+        progress.at(first)?;
         let slots = &mut slots[..batch.min(n - first)];
         let now = &*learner;
         slots.par_iter_mut().with_min_len(FEWEST_A_THREAD).enumerate().for_each(|(k, slot)| {
@@ -257,7 +251,7 @@ pub(super) fn one_epoch(
         });
         for slot in slots.iter().filter(|slot| slot.sample.is_some()) {
             if !slot.loss.is_finite() {
-                return Err(diverged("the loss of a sample", epoch, params.rate));
+                return Err(diverged("the loss of a sample", epoch + 1, params.rate));
             }
             sum += f64::from(slot.loss);
             seen += 1;
@@ -265,7 +259,7 @@ pub(super) fn one_epoch(
         learner.step(params, samples, slots, rate);
     }
     if !learner.is_finite() {
-        return Err(diverged("a map", epoch, params.rate));
+        return Err(diverged("a map", epoch + 1, params.rate));
     }
     Ok(sum / seen.max(1) as f64)
 }
@@ -343,18 +337,6 @@ fn judged(judge: &Judge<'_>, samples: &Samples<'_>, maps: &Maps, biases: &Biases
         let image = image_of(row, &maps.l_x);
         let bias = biases.shared[0] + bias_of(row, &biases.x);
         let of = |doc: usize| score(&image, bias, images.row(doc), docs[doc]);
-        match candidates {
-            Some(docs) => docs.iter().map(|&doc| of(doc as usize)).collect(),
-            None => (0..n_docs).map(of).collect(),
-        }
+        scores_of(candidates, n_docs, of)
     })
-}
-
-fn diverged(what: &'static str, epoch: usize, rate: f64) -> Error {
-    let epoch = epoch + 1;
-    Error::NotFinite {
-        what,
-        sweep: epoch,
-        advice: format!("training diverged in epoch {epoch} at rate = {rate}: lower `rate`"),
-    }
 }
