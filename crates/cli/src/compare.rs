@@ -224,7 +224,7 @@ fn write_all(
         Candidates::Judged => "the judged documents are ranked".into(),
         Candidates::All | Candidates::Auto => "all documents are ranked".into(),
         Candidates::Sampled { docs, .. } => {
-            format!("the judged documents and {docs} drawn at random are ranked")
+            format!("the judged documents and up to {docs} others drawn at random are ranked")
         }
     };
     let about = format!(

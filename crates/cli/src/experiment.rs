@@ -112,8 +112,22 @@ pub fn run(args: &ExperimentArgs, console: &Console) -> anyhow::Result<()> {
     if args.expected && experiments.len() > 1 {
         return Err(Usage("--expected is for one file at a time".into()).into());
     }
+    let data_of =
+        |file: &Path| args.data.clone().unwrap_or(file.parent().unwrap_or(Path::new(".")).into());
+    for (file, experiment) in experiments.iter().filter(|_| !several) {
+        for setting in args.settings_of(experiment) {
+            if let Some(missing) = setting.missing(&data_of(file)) {
+                let what = [file.display().to_string(), setting.name].join(" ");
+                bail!(
+                    "{}: there is no {}\n  say where its data are (--data DIR), or which setting is meant (--setting NAME)",
+                    what.trim_end(),
+                    missing.display()
+                );
+            }
+        }
+    }
     for (file, experiment) in &experiments {
-        let data = args.data.as_deref().unwrap_or(file.parent().unwrap_or(Path::new(".")));
+        let data = &data_of(file);
         for setting in args.settings_of(experiment) {
             let mut done = Replayed {
                 file: file.clone(),

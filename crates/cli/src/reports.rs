@@ -90,6 +90,12 @@ fn print_solved(out: &mut impl Write, name: &str, pls: &PlsReport) -> anyhow::Re
         pls.sigma.last().unwrap_or(&0.0)
     )?;
     writeln!(out, "products with C through {}", pls.way)?;
+    if let Some(weight) = pls.tfidf {
+        writeln!(
+            out,
+            "{name}: tf-idf weighs {weight:.1} and LSI the rest, as is best on validation"
+        )?;
+    }
     if name == "lsi_qd" {
         writeln!(out, "lsi_qd: a query without training clicks scores 0 everywhere")?;
     }

@@ -147,7 +147,9 @@ fn click_through(
     if shown.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{} lists of results were shown", grouped(shown.len()))?;
+    let times: u64 = shown.iter().map(|list| u64::from(list.count)).sum();
+    let lists = counted(shown.len(), "different list", "different lists");
+    writeln!(out, "\n{lists} of results were shown, {} times in all", grouped(times as usize))?;
     if let Some(evidence) = evidence {
         writeln!(out, "evidence: {evidence}")?;
     }

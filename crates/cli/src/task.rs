@@ -42,15 +42,17 @@ pub struct TaskArgs {
     kind: String,
 
     /// The documents' texts.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE",
+        required_if_eq_any = [("kind", "links"), ("kind", "keywords")])]
     documents: Option<PathBuf>,
 
     /// Links from a document (query) to a document (doc), both by id.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE",
+        required_if_eq_any = [("kind", "links"), ("kind", "keywords")])]
     links: Option<PathBuf>,
 
     /// For content: one line for each advert that was shown or clicked, with its rank.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", required_if_eq("kind", "content"))]
     events: Option<PathBuf>,
 
     /// For content: the pages' texts, where the events name pages by id.

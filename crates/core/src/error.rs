@@ -110,12 +110,12 @@ pub enum Error {
         problem: String,
     },
     /// A number became infinite or undefined while fitting.
-    #[error("{what} is not finite in sweep {sweep}\n  {advice}")]
+    #[error("{what} is not finite in step {step}\n  {advice}")]
     NotFinite {
         /// The quantity.
         what: &'static str,
-        /// The sweep or iteration, counted from one.
-        sweep: usize,
+        /// The sweep, iteration or epoch, counted from one.
+        step: usize,
         /// What the user can do.
         advice: String,
     },

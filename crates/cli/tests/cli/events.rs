@@ -30,7 +30,11 @@ fn a_raw_log_becomes_clicks_and_impressions_and_says_what_it_offers() {
     let lists = data.impressions().unwrap();
     assert_eq!((lists.len(), lists.by_rank(3)), (4, vec![(4, 4), (1, 0), (1, 1)]));
     let stats = place.run("stats data");
-    assert!(stats.out.contains("4 lists of results were shown"), "{}", stats.out);
+    assert!(
+        stats.out.contains("4 different lists of results were shown, 5 times"),
+        "{}",
+        stats.out
+    );
 }
 
 #[test]

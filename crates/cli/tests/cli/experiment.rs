@@ -21,7 +21,7 @@ fn expect(score: f64, tolerance: f64) -> String {
     format!(
         "[[expected]]\nmodel = \"bm25\"\nmeasure = \"nDCG@5\"\nscore = {score}\n\
          tolerance = {tolerance}\n[[expected]]\nmodel = \"small+bm25\"\nmeasure = \"AP\"\n\
-         at_least = 0.1\n"
+         at_least = 0.1\nat_most = 0.99\n"
     )
 }
 
@@ -49,6 +49,7 @@ fn an_experiment_passes_until_a_score_moves() {
         "paired t-test against bm25",
         "\nok    bm25 nDCG@5 0.",
         "\nok    small+bm25 AP at least 0.1: 0.",
+        "\nok    small+bm25 AP at most 0.99: 0.",
     ]);
 
     place.file("here/exp.toml", format!("{EXPERIMENT}{}", expect(score + 0.01, 0.0001)));
@@ -60,7 +61,7 @@ fn an_experiment_passes_until_a_score_moves() {
         } else {
             assert!(said.out.contains("MOVED bm25 nDCG@5"), "{}", said.out);
         }
-        said.refused(1, &["here/exp.toml: 1 of 2 expectations", "expected bm25 nDCG@5 0.", &found]);
+        said.refused(1, &["here/exp.toml: 1 of 3 expectations", "expected bm25 nDCG@5 0.", &found]);
     }
     // Nothing is written, whatever the experiment is called.
     assert_eq!(place.names(), ["here"]);
@@ -96,8 +97,8 @@ fn the_data_may_lie_elsewhere() {
     crate::place::Said::of(output).silent();
     place
         .run("experiment exp.toml --data nowhere")
-        .refused(1, &["nowhere", "cannot read", "check the path"]);
-    place.run("experiment exp.toml").refused(1, &["documents.jsonl: cannot read"]);
+        .refused(1, &["exp.toml: there is no nowhere", "--data DIR"]);
+    place.run("experiment exp.toml").refused(1, &["exp.toml: there is no", "--data DIR"]);
     place.run("experiment none.toml").refused(1, &["none.toml: cannot read", "check the path"]);
 }
 
@@ -119,16 +120,20 @@ fn a_broken_experiment_names_the_place() {
         assert_ne!(text, EXPERIMENT);
         place(&text).run("experiment here/exp.toml").refused(1, words);
     }
-    for expected in [
-        "model = \"lm\"\nmeasure = \"AP\"\nat_least = 0.1\n",
-        "model = \"bm25\"\nmeasure = \"AP\"\nscore = 0.1\n",
-        "model = \"bm25\"\nat_least = 0.1\n",
-        "model = \"bm25\"\n",
+    let score = "measure = \"AP\"\nscore = 0.1\n";
+    for (expected, problem) in [
+        ("model = \"lm\"\nmeasure = \"AP\"\nat_least = 0.1\n", "\"lm\", which is no row"),
+        (&format!("model = \"bm25\"\n{score}"), "no `tolerance`"),
+        (&format!("model = \"bm25\"\n{score}tolerance = -1\n"), "tolerance -1"),
+        (&format!("model = \"bm25\"\n{score}tolerance = nan\n"), "tolerance NaN"),
+        (&format!("{score}tolerance = 0.1\n"), "no row as its `model`"),
+        ("model = \"bm25\"\nat_most = 0.1\n", "which `measure`"),
+        ("model = \"bm25\"\n", "says nothing"),
     ] {
         let text = format!("{EXPERIMENT}[[expected]]\n{expected}");
         place(&text)
             .run("experiment here/exp.toml")
-            .refused(1, &["exp.toml: the expectation for", "[[expected]]"]);
+            .refused(1, &["exp.toml: the expectation for", problem, "[[expected]]"]);
     }
 }
 

@@ -32,7 +32,7 @@ fn links_become_a_dataset_that_can_be_compared_on() {
     let line = "compare data --models vsm,lsi --set lsi.dim=4 --measures RankLossAll,AP,P@10";
     let said = place.run(&format!("{line} --candidates sampled:20:10 --standard-errors"));
     said.shows(&[
-        "10 test queries, the judged documents and 20 drawn at random are ranked",
+        "10 test queries, the judged documents and up to 20 others drawn at random are ranked",
         "mean ± its standard error over the queries",
         "RankLossAll",
         " ± 0.",
@@ -102,12 +102,19 @@ fn clicks_at_rank_one_become_a_task_of_pages_and_adverts() {
 #[test]
 fn what_makes_no_sense_is_refused() {
     let place = place();
-    place.run("task links -o data --documents d.tsv").refused(1, &["needs links", "--links FILE"]);
+    place.run("task links -o data --documents d.tsv").refused(2, &["--links <FILE>"]);
     place.run(&format!("task advert {TABLES}")).refused(2, &["links", "keywords", "content"]);
     place.run(&format!("task links --words 3 {TABLES}")).refused(2, &["words = 3"]);
     place.run(&format!("task links --share 0.9 {TABLES}")).refused(2, &["share = 0.9", "at most"]);
     place.run(&format!("task links --test 0.95 {TABLES}")).refused(2, &["validation + test"]);
-    place.run(&format!("task content {TABLES}")).refused(2, &["no links for the task content"]);
+    place.run(&format!("task content {TABLES}")).refused(2, &["--events <FILE>"]);
+    let both = format!("task content --events l.tsv {TABLES}");
+    place.run(&both).refused(2, &["no links for the task content"]);
+    place.run(&format!("task links --test -0.3 {TABLES}")).refused(2, &["test = -0.3", "share"]);
+    place.file("odd.tsv", "from\tto\na\tb\n");
+    let odd = "task links -o data --documents d.tsv --links odd.tsv";
+    place.run(odd).refused(1, &["odd.tsv:1", "--columns links:query=NAME"]);
+    std::fs::remove_file(place.path("odd.tsv")).unwrap();
     let columns = "--columns query=a";
     place.run(&format!("task links {columns} {TABLES}")).refused(2, &["TABLE:OURS=THEIRS"]);
     assert_eq!(place.names(), ["d.tsv", "l.tsv"]);

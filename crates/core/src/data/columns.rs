@@ -153,7 +153,7 @@ impl Layout {
             keeps_rest: role == Role::Documents,
             has_paths: table.columns.values().any(|source| source.contains('.')),
         };
-        let finder = Finder { table, header: header.as_deref(), label };
+        let finder = Finder { table, role, header: header.as_deref(), label };
         for &column in role.columns() {
             // Clicks and weights exclude each other; naming one in the mapping decides.
             let rival = match column {
@@ -330,6 +330,7 @@ impl Layout {
 
 struct Finder<'a> {
     table: &'a Table,
+    role: Role,
     header: Option<&'a [String]>,
     label: &'a Path,
 }
@@ -377,12 +378,17 @@ impl Finder<'_> {
     }
 
     fn missing(&self, name: &str, source: &str) -> Error {
+        // On the command line the clicks need not be named.
+        let ours = match self.role {
+            Role::Clicks => name.to_owned(),
+            role => format!("{}:{name}", role.name()),
+        };
         let Some(header) = self.header else {
             return Error::Parameter {
                 name: "columns".into(),
                 value: format!("{name}={source}"),
                 expected: format!(
-                    "the position of {name}, because {} has no header: --columns {name}=0",
+                    "the position of {name}, because {} has no header: --columns {ours}=0",
                     self.label.display()
                 ),
             };
@@ -398,7 +404,7 @@ impl Finder<'_> {
             expected: format!("a column called {source}"),
             found,
             advice: format!(
-                "say which column it is (--columns {name}=NAME, or its position), or that the first line is already a row (--no-header), or check the format (--input-format)"
+                "say which column it is (--columns {ours}=NAME, or its position), or that the first line is already a row (--no-header), or check the format (--input-format)"
             ),
         }
     }

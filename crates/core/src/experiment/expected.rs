@@ -8,8 +8,8 @@ use super::Setting;
 use crate::eval::{Comparison, Measure, click_bins};
 use crate::matchers::FitReport;
 
-/// One expectation: a score within a tolerance, a floor, a warning, or several of them; or
-/// the scores of several rows.
+/// One expectation: a score within a tolerance, a floor, a ceiling, a warning, or several of
+/// them; or the scores of several rows.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {
@@ -19,7 +19,7 @@ pub struct Expected {
     /// The row.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub model: String,
-    /// The column, for scores and `at_least`.
+    /// The column, for scores and bounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure: Option<Measure>,
     /// Only queries of so many clicks count: `≤10`, `10–100`, `100–1000` or `>1000`.
@@ -34,6 +34,9 @@ pub struct Expected {
     /// A floor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<f64>,
+    /// A ceiling, for measures of which less is better.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<f64>,
     /// A word of a warning that the fit must give.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warns: Option<String>,
@@ -71,22 +74,41 @@ impl Expected {
                 "the expectation for {whose:?} names no setting of the file: {name:?}"
             ));
         };
+        let named = || setting.rows().iter().map(String::as_str);
+        let of_one = [self.score, self.at_least, self.at_most].iter().any(Option::is_some);
         let scored = self.score.is_some() || !self.scores.is_empty();
-        let complete = (scored == self.tolerance.is_some())
-            && (self.measure.is_some() || !(scored || self.at_least.is_some()))
-            && (scored || self.at_least.is_some() || self.warns.is_some())
-            && (self.scores.is_empty()
-                || (self.model.is_empty() && self.at_least.is_none() && self.warns.is_none()));
-        let is_row = |name: &String| setting.rows().contains(name);
-        let rows_exist = match self.scores.is_empty() {
-            false => self.scores.keys().all(is_row),
-            true => is_row(&self.model) || !(scored || self.at_least.is_some()),
+        let model = (of_one && !self.model.is_empty()).then_some(&self.model);
+        let strange =
+            model.into_iter().chain(self.scores.keys()).find(|&row| named().all(|n| n != row));
+        let problem = if !(of_one || scored || self.warns.is_some()) {
+            "says nothing: a `score`, `scores`, `at_least`, `at_most` or `warns`".to_owned()
+        } else if !self.scores.is_empty() && (of_one || self.warns.is_some()) {
+            "has `scores` of several rows and something of one; make two of it".into()
+        } else if (of_one || self.warns.is_some()) && self.model.is_empty() {
+            "names no row as its `model`".into()
+        } else if !self.scores.is_empty() && !self.model.is_empty() {
+            "has `scores` of several rows and a `model`; leave one out".into()
+        } else if (of_one || scored) && self.measure.is_none() {
+            "does not say which `measure`".into()
+        } else if scored && self.tolerance.is_none() {
+            "has no `tolerance`: how far the score may move".into()
+        } else if let Some(tolerance) =
+            self.tolerance.filter(|&t| !(scored && t >= 0.0 && t.is_finite()))
+        {
+            format!("has the tolerance {tolerance}; it must be 0 or more, and beside a score")
+        } else if let Some(row) = strange {
+            format!(
+                "is of {row:?}, which is no row; the rows are {}",
+                named().collect::<Vec<_>>().join(", ")
+            )
+        } else if let Some(clicks) =
+            self.clicks.as_ref().filter(|name| !click_bins().contains(name))
+        {
+            format!("is of queries of {clicks:?} clicks; they are {}", click_bins().join(", "))
+        } else {
+            return Ok(());
         };
-        let bin_exists = self.clicks.as_ref().is_none_or(|name| click_bins().contains(name));
-        match complete && rows_exist && bin_exists {
-            true => Ok(()),
-            false => Err(format!("the expectation for {whose:?} is not complete")),
-        }
+        Err(format!("the expectation for {whose:?} {problem}"))
     }
 
     pub(super) fn check(
@@ -108,12 +130,16 @@ impl Expected {
                     passed: found.is_some_and(|found| (found - score).abs() <= tolerance),
                 });
             }
-            if let Some(floor) = self.at_least {
+            type Holds = fn(&f64, &f64) -> bool;
+            let bounds: [(_, _, Holds); 2] =
+                [("at least", self.at_least, f64::ge), ("at most", self.at_most, f64::le)];
+            for (words, bound, holds) in bounds {
+                let Some(bound) = bound else { continue };
                 let found = self.found(comparison, &self.model, measure);
                 checks.push(Check {
-                    expected: format!("{} at least {floor}", self.what(&self.model, measure)),
+                    expected: format!("{} {words} {bound}", self.what(&self.model, measure)),
                     found: shown(found),
-                    passed: found.is_some_and(|found| found >= floor),
+                    passed: found.is_some_and(|found| holds(&found, &bound)),
                 });
             }
         }

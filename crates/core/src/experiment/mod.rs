@@ -135,7 +135,7 @@ impl Experiment {
                 return Err(Error::Unusable {
                     path: path.to_owned(),
                     problem,
-                    advice: "an [[expected]] names a row as `model`, with `measure`, `score` and `tolerance`, or `measure` and `at_least`, or `warns`; or several rows as `scores`, with `measure` and `tolerance`; and its `setting`, where there are several".into(),
+                    advice: "an [[expected]] names a row as `model`, with `measure`, `score` and `tolerance`, or `measure` and `at_least` or `at_most`, or `warns`; or several rows as `scores`, with `measure` and `tolerance`; and its `setting`, where there are several".into(),
                 });
             }
         }

@@ -481,16 +481,21 @@ fn own_documents(dataset: &Dataset, query_ids: &[String], doc_ids: &[String]) ->
     query_ids.iter().map(own).collect()
 }
 
-/// Refuses fields that no document has, though the documents have others.
+/// Refuses fields that no document has, though the documents have others; of those that are read
+/// by default, one that some document has is enough.
 fn check_fields(blocks: &[Block], fields: &[String]) -> Result<()> {
     let others: BTreeSet<&str> =
         blocks.iter().flat_map(|block| block.fields.iter().map(String::as_str)).collect();
-    if others.is_empty() || fields.iter().any(|field| others.contains(field.as_str())) {
+    let has = |field: &&String| others.contains(field.as_str());
+    let missing: Vec<&str> =
+        fields.iter().filter(|field| !has(field)).map(String::as_str).collect();
+    let excused = |name: &&str| READ_BY_DEFAULT.contains(name) && fields.iter().any(|f| has(&f));
+    if others.is_empty() || missing.iter().all(excused) {
         return Ok(());
     }
     Err(Error::Unknown {
         kind: "field of the documents",
-        name: fields.join(", "),
+        name: missing.join(", "),
         advice: format!("they have {}", others.into_iter().collect::<Vec<_>>().join(", ")),
     })
 }

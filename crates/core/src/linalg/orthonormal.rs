@@ -422,7 +422,11 @@ mod tests {
         fn q_times_r_is_the_block(n in 1usize..60, k in 1usize..12, seed in 0u64..500) {
             let block = Dense::gaussian(n, k, seed);
             let factor = Factor::of(&all_gram(&block));
-            prop_assert_eq!(factor.rank, n.min(k));
+            // One pass over a badly conditioned block may take a column of rounding for one of
+            // its own; two passes do not.
+            let rank = orthonormalise(&mut block.clone());
+            prop_assert_eq!(rank, n.min(k));
+            prop_assert!(factor.rank == rank || !factor.well_conditioned);
             let mut q = block.clone();
             multiply_right(&mut q, &factor.inverse, BlockStructure::TriangularUpper, &Run::silent()).unwrap();
             let r = Naive::from_fn(k, k, |i, j| factor.r[(i, j)]);

@@ -425,7 +425,7 @@ fn added(shares: &[Sums]) -> Sums {
 fn not_finite() -> Error {
     Error::NotFinite {
         what: "a step of conjugate gradients",
-        sweep: 1,
+        step: 1,
         advice: "look for extreme values in the features and the click weights; \
                  rows of norm one and log clicks keep them small"
             .to_owned(),

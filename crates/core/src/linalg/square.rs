@@ -241,7 +241,7 @@ fn finish(found: Found, iterations: usize, converged: bool, params: &SquareParam
 fn not_finite(iteration: usize) -> Error {
     Error::NotFinite {
         what: "the square loss",
-        sweep: iteration,
+        step: iteration,
         advice: "look for extreme values in the features and the click weights; \
                  rows of norm one and log clicks keep them small"
             .to_owned(),

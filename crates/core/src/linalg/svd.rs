@@ -306,7 +306,7 @@ fn finite_factor(block: &Dense, iteration: usize, run: &Run<'_>) -> Result<Facto
 fn not_finite(iteration: usize) -> Error {
     Error::NotFinite {
         what: "the product of C and its singular vectors",
-        sweep: iteration,
+        step: iteration,
         advice: "look for extreme values in the features and the click weights; \
                  rows of norm one and log clicks keep them small"
             .to_owned(),

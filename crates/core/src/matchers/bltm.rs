@@ -112,7 +112,7 @@ impl Method for Bltm {
             if !posterior.is_finite() {
                 return Err(Error::NotFinite {
                     what: "the log posterior",
-                    sweep: iteration + 1,
+                    step: iteration + 1,
                     advice: "set alpha and beta above 0".into(),
                 });
             }

@@ -41,11 +41,11 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// `what` is no number any more after `epoch`, counted from one.
-pub(super) fn diverged(what: &'static str, epoch: usize, rate: f64) -> Error {
+/// `what` is no number any more after `epoch`, counted from one; `also` says what else may help.
+pub(super) fn diverged(what: &'static str, epoch: usize, rate: f64, also: &str) -> Error {
     Error::NotFinite {
         what,
-        sweep: epoch,
-        advice: format!("training diverged in epoch {epoch} at rate = {rate}: lower `rate`"),
+        step: epoch,
+        advice: format!("training diverged in epoch {epoch} at rate = {rate}: lower `rate`{also}"),
     }
 }

@@ -143,11 +143,10 @@ impl Method for LsiDt {
 
     fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
         let Fitting { counts, judge, run, .. } = fitting;
-        let (maps, report) = self.fit(counts, run)?;
-        let report = FitReport::Pls(report);
+        let (maps, mut report) = self.fit(counts, run)?;
         let lsi = self.fitted(counts, maps)?;
         let weight = match self.tfidf {
-            TfidfWeight::Given(0.0) => return Ok((Box::new(lsi), report)),
+            TfidfWeight::Given(0.0) => return Ok((Box::new(lsi), FitReport::Pls(report))),
             TfidfWeight::Given(weight) => weight,
             // To be chosen below.
             TfidfWeight::Chosen(Chosen::Tuned) => 0.0,
@@ -158,8 +157,9 @@ impl Method for LsiDt {
                 Error::parameter("tfidf", "tuned", "a weight: there is no validation data")
             })?;
             mixed.tune(counts, judge, run)?;
+            report.tfidf = Some(mixed.weight[0]);
         }
-        Ok((Box::new(mixed), report))
+        Ok((Box::new(mixed), FitReport::Pls(report)))
     }
 
     fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {

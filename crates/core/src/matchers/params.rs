@@ -232,6 +232,10 @@ pub fn set_key(params: &mut Value, key: &str, value: &str) -> Result<()> {
         .ok()
         .and_then(|mut table| table.remove("value"))
         .unwrap_or_else(|| Value::String(value.to_owned()));
+    if parsed.is_null() {
+        // TOML knows nan and inf; JSON, in which parameters are kept, does not.
+        return Err(Error::Setting { problem: format!("{value}: expected a finite number") });
+    }
     let mut place = params;
     for name in key.split('.') {
         if place.is_null() {

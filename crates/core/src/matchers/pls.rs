@@ -79,6 +79,9 @@ pub struct PlsReport {
     pub rank_deficient: bool,
     /// The singular values.
     pub sigma: Vec<f64>,
+    /// LSI: the weight of tf-idf beside it, where it was chosen on validation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tfidf: Option<f64>,
 }
 
 impl PlsReport {
@@ -91,6 +94,7 @@ impl PlsReport {
             converged: svd.converged,
             rank_deficient: svd.rank_deficient,
             sigma: svd.sigma.clone(),
+            tfidf: None,
         }
     }
 

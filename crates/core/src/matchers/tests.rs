@@ -68,8 +68,32 @@ fn checkerboard(path: &Path) -> Dataset {
     dataset(path, &docs, &queries, &clicks)
 }
 
-fn small(name: &str) -> Params {
-    let mut params = Params::named(name).unwrap();
+/// Forms of methods that are as different as methods are: a name, and what is set.
+const FORMS: &[&str] = &[
+    "ssi form=symmetric",
+    "ssi form=diagonal",
+    "ssi form=full",
+    "ssi form=full identity=false diagonal=false",
+    "ssi form=hash weights=1000",
+    "ssi frequent=6 bins=2",
+    "ssi frequent=6 bins=2 exact=true",
+    "ssi frequent=6 bins=2 rare=true",
+    "ssi learn_identity=true",
+    "ssi negative=popularity",
+    "ssi negative=bm25 hard=2",
+    "svdfeature loss=logistic",
+    "svdfeature loss=pairwise",
+    "svdfeature biases=false",
+    "lsi_dt tfidf=0.5",
+];
+
+/// The parameters of a method or of one of its forms, with few dimensions.
+fn small(form: &str) -> Params {
+    let mut words = form.split(' ');
+    let mut params = Params::named(words.next().unwrap()).unwrap();
+    for (key, value) in words.map(|word| word.split_once('=').unwrap()) {
+        params.set(key, value).unwrap();
+    }
     if params.has_dim() {
         params.set("dim", "3").unwrap();
     }
@@ -77,17 +101,25 @@ fn small(name: &str) -> Params {
 }
 
 fn train(dataset: &Dataset, mix: &str) -> Trained {
-    let mixture = Mixture::parse(mix).unwrap();
-    let params: Vec<Params> = mixture.parts.iter().map(|(_, name)| small(name)).collect();
+    let mixture = Mixture::parse(mix.split(' ').next().unwrap()).unwrap();
+    let params: Vec<Params> = match &mixture.parts[..] {
+        [_] => vec![small(mix)],
+        parts => parts.iter().map(|(_, name)| small(name)).collect(),
+    };
     crate::training::train(dataset, &Preparation::default(), &mixture, &params, &Run::silent())
         .unwrap()
 }
 
-/// Every method, and some mixes.
+/// Every method and form.
+fn alone() -> impl Iterator<Item = &'static str> {
+    methods().map(|(name, _)| name).chain(FORMS.iter().copied())
+}
+
+/// The same, and some mixes.
 fn every() -> Vec<String> {
     let mixes =
         ["pls+bm25", "0.3*rmls+0.7*bm25", "lsi_qd+lsi_dt", "0.5*ridge+0.5*bm25", "rrf:pls+bm25"];
-    methods().map(|(name, _)| name).chain(mixes).map(str::to_owned).collect()
+    alone().chain(mixes).map(str::to_owned).collect()
 }
 
 /// The corpus of the hand-worked scores: lengths 3, 2 and 1, so avgdl = 2 and N = 3.

@@ -1,5 +1,8 @@
 //! Documents that were not clicked for a query, drawn at random: what learning by examples needs
-//! beside the clicks.
+//! beside the clicks. Documents are drawn by the order of their ids, so that what is learnt does
+//! not depend on the order in which they came.
+
+use rayon::prelude::*;
 
 use crate::features::Counts;
 use crate::random::Random;
@@ -13,28 +16,41 @@ pub(super) struct Unclicked<'a> {
     clicks: &'a Csr,
     /// By query the document that it is itself, where queries are documents.
     own: &'a [u32],
-    /// Documents with features that are not held out, sorted.
+    /// Documents with features that are not held out, by id.
     free: Vec<u32>,
+    /// The place of every document among them, or [`NOWHERE`].
+    places: Vec<u32>,
 }
+
+const NOWHERE: u32 = u32::MAX;
 
 impl<'a> Unclicked<'a> {
     /// `y` are the features of the documents; one without any teaches nothing.
     pub fn of(counts: &'a Counts, y: &Csr) -> Self {
-        let free = (0..counts.n_docs() as u32)
+        let mut free: Vec<u32> = (0..counts.n_docs() as u32)
             .filter(|doc| counts.held_out_documents.binary_search(doc).is_err())
             .filter(|&doc| !y.row(doc as usize).is_empty())
             .collect();
-        Unclicked { clicks: &counts.clicks, own: &counts.own_documents, free }
+        let id = |doc: u32| &counts.doc_ids[doc as usize];
+        free.par_sort_unstable_by(|&a, &b| id(a).cmp(id(b)));
+        let mut places = vec![NOWHERE; counts.n_docs()];
+        (0u32..).zip(&free).for_each(|(place, &doc)| places[doc as usize] = place);
+        Unclicked { clicks: &counts.clicks, own: &counts.own_documents, free, places }
     }
 
-    /// The documents that may be drawn.
+    /// The documents that may be drawn, by id.
     pub fn free(&self) -> &[u32] {
         &self.free
     }
 
     /// Whether `doc` may be drawn for some query.
     pub fn is_free(&self, doc: u32) -> bool {
-        self.free.binary_search(&doc).is_ok()
+        self.place(doc) != NOWHERE
+    }
+
+    /// The place of `doc` in the order of ids, for those who sort by it.
+    pub fn place(&self, doc: u32) -> u32 {
+        self.places[doc as usize]
     }
 
     /// Whether `doc` was clicked for `query`.

@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use super::{MOST, Plan, Rates, Shape};
 use crate::linalg::{SvdParams, svd_bytes};
-use crate::matchers::{Alpha, Kinds, Mpls, Params, Square, Ssi, SvdFeature};
+use crate::matchers::{Alpha, Form, Kinds, Mpls, Params, Square, Ssi, SvdFeature};
 use crate::sparse::PANEL;
 
 /// Latent columns that go through the factors together.
@@ -82,7 +82,7 @@ impl Fit {
             }
             Params::SvdFeature(svd) => self.svdfeature(svd, rates),
             Params::Bltm(bltm) => self.bltm(bltm.iterations, rates),
-            Params::Ssi(ssi) if params.dim().is_some() => self.ssi(ssi, rates),
+            Params::Ssi(ssi) => self.ssi(ssi, rates),
             // Features and maps of the usual kinds, sought in a time that nobody has measured.
             other if other.dim().is_some() && other.features().is_some() => {
                 let maps = ("maps while they are sought", self.maps());
@@ -215,27 +215,33 @@ impl Fit {
         self.found("bltm", (name, seconds), vec![sought], held, rates)
     }
 
-    /// Maps while they are learnt, in strips, and by words those of the best epoch and of the last,
-    /// each with the images of the documents.
+    /// W while it is learnt, and by words as the best epoch and the last leave it, each with the
+    /// images of the documents where W is of maps.
     fn ssi(&self, ssi: &Ssi, rates: Option<&Rates>) -> Plan {
-        let name = "maps while they are learnt";
+        let name = "W while it is learnt";
         let words = csr(self.nnz_x + 2 * self.nnz_y, self.n_queries + self.n_docs + self.d_y);
-        let learnt = self.n_docs.saturating_mul(self.dim).saturating_mul(4);
-        let learnt = self.maps().saturating_add(learnt).saturating_mul(2);
+        let ssi = &Ssi { dim: self.dim as usize, ..ssi.clone() };
+        let (all, by_words) = (ssi.bytes(self.d_y, self.n_docs), ssi.bytes(self.d_y, 0).epoch);
         let sought = vec![
-            (name, self.maps()),
+            (name, all.learnt),
             ("words of queries and documents", words),
-            ("the best epoch and the last", learnt),
+            ("the best epoch and the last", all.epoch.saturating_mul(2)),
         ];
+        let held = vec![("W", by_words), ("images of the documents", all.epoch - by_words)];
         let triples = if ssi.steps > 0 { ssi.steps as u64 } else { self.nnz_r };
-        let words_of_three = self.nnz_x as f64 / self.n_queries.max(1) as f64
-            + 2.0 * self.nnz_y as f64 / self.n_docs.max(1) as f64;
+        let in_query = self.nnz_x as f64 / self.n_queries.max(1) as f64;
+        let in_docs = 2.0 * self.nnz_y as f64 / self.n_docs.max(1) as f64;
+        let touched = match ssi.form {
+            Form::LowRank | Form::Symmetric => self.dim as f64 * (in_query + in_docs),
+            Form::Diagonal => in_query,
+            Form::Full | Form::Hash => in_query * in_docs,
+        };
         // Read to be looked at; read and written where the margin is violated, as it is at first.
-        let moved = 3.0 * numbers(triples, self.dim) * words_of_three;
+        let moved = 3.0 * numbers(triples, 1) * touched;
         let seconds = rates.map(|rates| {
-            ssi.epochs as f64 * (moved / rates.gather(self.maps()) + self.images_seconds(rates))
+            ssi.epochs as f64 * (moved / rates.gather(all.learnt) + self.images_seconds(rates))
         });
-        self.found("ssi", (name, seconds), vec![sought], self.fitted(self.maps()), rates)
+        self.found("ssi", (name, seconds), vec![sought], held, rates)
     }
 
     /// The lines of the phase that takes most, below what is there all the time; `held` is what

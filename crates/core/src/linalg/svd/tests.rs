@@ -185,7 +185,7 @@ fn values_that_overflow_stop_with_the_iteration() {
     let huge = full_csr(&Naive::from_fn(20, 20, |i, j| if i == j { 3e38 } else { 1e38 }));
     let c = Operator::new(huge.clone(), huge, identity(20), Centring::None).unwrap();
     let error = randomised_svd(&c, &SvdParams::of(2), &Run::silent()).unwrap_err();
-    assert!(matches!(error, Error::NotFinite { sweep: 1, .. }), "{error}");
+    assert!(matches!(error, Error::NotFinite { step: 1, .. }), "{error}");
 }
 
 #[test]

@@ -360,7 +360,7 @@ impl Fit<'_, '_> {
         if sums.broken || !sums.inner.is_finite() {
             return Err(Error::NotFinite {
                 what: "a row of Ω = C·L",
-                sweep,
+                step: sweep,
                 advice:
                     "look for huge weights in the clicks, or use response = \"log\" or \"binary\""
                         .into(),

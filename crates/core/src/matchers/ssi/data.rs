@@ -74,6 +74,25 @@ impl Data {
         }
     }
 
+    /// Which features of a view `queries` have, and which `documents` have.
+    pub fn seen(
+        &self,
+        view: usize,
+        queries: impl Iterator<Item = u32>,
+        documents: impl Iterator<Item = u32>,
+    ) -> (Vec<bool>, Vec<bool>) {
+        let (x, y, places) = self.view(view);
+        let n_features = self.n_features();
+        (columns(x, places, queries, n_features), columns(y, places, documents, n_features))
+    }
+
+    fn view(&self, view: usize) -> (&Csr, &Csr, usize) {
+        match self.views.get(view) {
+            Some(view) => (&view.x, &view.y, view.bins.places()),
+            None => (&self.x, &self.y, 1),
+        }
+    }
+
     /// The features of a triple in the first view: of the query, of the good document, of the
     /// bad one.
     pub fn features(&self, triple: Triple) -> [Row<'_>; 3] {
@@ -84,10 +103,7 @@ impl Data {
     #[inline]
     pub fn rows(&self, view: usize, triple: Triple, place: usize) -> [Row<'_>; 3] {
         let Triple { query, good, bad } = triple;
-        let (x, y, places) = match self.views.get(view) {
-            Some(view) => (&view.x, &view.y, view.bins.places()),
-            None => (&self.x, &*self.y, 1),
-        };
+        let (x, y, places) = self.view(view);
         let at = |i: u32| i as usize * places + place;
         [x.row(at(query)), y.row(at(good)), y.row(at(bad))]
     }
@@ -104,4 +120,20 @@ impl Data {
         let query = self.x.row(triple.query as usize);
         query.iter().map(|(s, q)| q * (good.get(s) - bad.get(s))).sum()
     }
+}
+
+/// The columns that the rows of `items` have in any of their `places`.
+fn columns(
+    rows: &Csr,
+    places: usize,
+    items: impl Iterator<Item = u32>,
+    n_columns: usize,
+) -> Vec<bool> {
+    let mut seen = vec![false; n_columns];
+    for item in items.map(|item| item as usize) {
+        for place in item * places..(item + 1) * places {
+            rows.row(place).iter().for_each(|(column, _)| seen[column as usize] = true);
+        }
+    }
+    seen
 }

@@ -87,7 +87,7 @@ impl<'a> Draws<'a> {
     /// to learn.
     pub fn of(params: &Ssi, counts: &'a Counts, x: &Csr, y: &Csr, run: &Run<'_>) -> Result<Self> {
         let unclicked = Unclicked::of(counts, y);
-        let pairs: Vec<(u32, u32)> = (0u32..)
+        let mut pairs: Vec<(u32, u32)> = (0u32..)
             .zip(counts.clicks.rows())
             .filter(|&(query, _)| !x.row(query as usize).is_empty())
             .flat_map(|(query, row)| {
@@ -98,6 +98,7 @@ impl<'a> Draws<'a> {
         if pairs.is_empty() {
             return Err(no_training_clicks());
         }
+        pairs.par_sort_unstable_by_key(|&(query, doc)| (query, unclicked.place(doc)));
         let mut draws = Draws { counts, pairs, unclicked, pool: Pool::Uniform, seed: params.seed };
         match params.negative {
             Negative::Uniform => {}
@@ -111,6 +112,16 @@ impl<'a> Draws<'a> {
     /// The number of clicked pairs.
     pub fn n_pairs(&self) -> usize {
         self.pairs.len()
+    }
+
+    /// The queries of the clicked pairs.
+    pub fn queries(&self) -> impl Iterator<Item = u32> {
+        self.pairs.iter().map(|&(query, _)| query)
+    }
+
+    /// The documents that are drawn from.
+    pub fn documents(&self) -> impl Iterator<Item = u32> {
+        self.unclicked.free().iter().copied()
     }
 
     /// Triple number `number`; nothing if every document was clicked for its query.
@@ -209,6 +220,8 @@ impl<'a> Draws<'a> {
                 advice: "set next = true, or take negative = \"uniform\"".into(),
             });
         }
+        let place = |doc: u32| unclicked.place(doc);
+        preferences.par_sort_unstable_by_key(|p| (p.query, place(p.good), place(p.bad)));
         Ok(Pool::Shown(Shown::new(preferences, self.counts.n_queries())))
     }
 
@@ -229,7 +242,8 @@ impl<'a> Draws<'a> {
                 let mut docs: Vec<u32> =
                     found.filter(|&doc| self.unclicked.is_other(query as u32, doc)).collect();
                 let order = |a: &u32, b: &u32| {
-                    scores[*b as usize].total_cmp(&scores[*a as usize]).then(a.cmp(b))
+                    let by_score = scores[*b as usize].total_cmp(&scores[*a as usize]);
+                    by_score.then(self.unclicked.place(*a).cmp(&self.unclicked.place(*b)))
                 };
                 if docs.len() > n {
                     docs.select_nth_unstable_by(n - 1, order);

@@ -9,6 +9,6 @@ use crate::Result;
 use crate::linalg::Dense;
 
 /// Begins with these maps, features × dimensions.
-pub(super) fn low_rank(u: &Dense, v: &Dense) -> Result<Latent> {
-    Latent::new(0, &[u, v])
+pub(super) fn low_rank(u_and_v: [&Dense; 2]) -> Result<Latent> {
+    Latent::new(0, &u_and_v)
 }

@@ -89,7 +89,7 @@ pub struct Ssi {
     pub batch: usize,
     /// Most epochs.
     pub epochs: usize,
-    /// Triples of an epoch; 0 means one a clicked pair, but 16 or more.
+    /// Triples of an epoch; 0 means one a clicked pair, but 128 or more.
     pub steps: usize,
     /// Stop after this many epochs without a better validation score.
     pub patience: usize,
@@ -201,21 +201,23 @@ impl Method for Ssi {
         let n = data.n_features();
         if self.form.has_maps() {
             self.check_memory(n, counts, fitting.run.memory_left())?;
-        }
-        if self.form == Form::Hash {
+        } else if self.form == Form::Hash {
             self.check_weights(fitting.run.memory_left())?;
         }
         let map = |salt: u64| self.map(n, salt);
+        // Of a view: U for the words of training's queries, V for those of its documents.
+        let maps = |view: usize, salt: u64| {
+            let (asked, answered) = data.seen(view, draws.queries(), draws.documents());
+            [keep_rows(map(salt), &asked), keep_rows(map(salt ^ V_SALT), &answered)]
+        };
         match self.form {
             Form::LowRank if self.rare => {
-                let shape = mixed::Mixed::new(
-                    &[&map(0), &map(V_SALT)],
-                    &[&map(RARE_SALT), &map(RARE_SALT ^ V_SALT)],
-                )?;
+                let shape =
+                    mixed::Mixed::new(&maps(0, 0).each_ref(), &maps(1, RARE_SALT).each_ref())?;
                 sgd::fit(self, shape, &data, &draws, fitting)
             }
             Form::LowRank => {
-                let shape = low_rank::low_rank(&map(0), &map(V_SALT))?;
+                let shape = low_rank::low_rank(maps(0, 0).each_ref())?;
                 sgd::fit(self, shape, &data, &draws, fitting)
             }
             Form::Symmetric if self.rare => {
@@ -276,16 +278,31 @@ impl Method for Ssi {
     }
 }
 
+/// Bytes of W: while it is learnt, and as an epoch leaves it, by words.
+pub(crate) struct Bytes {
+    pub learnt: u64,
+    pub epoch: u64,
+}
+
 /// Turns the seed of U into that of V.
 const V_SALT: u64 = 0x5eed_0000_0000_0001;
 /// Turns the seed of the first model into that of the second.
 const RARE_SALT: u64 = 0x5eed_0000_0000_0002;
 
+/// Makes the rows of `map` zero that are not in `seen`: nothing will be learnt of them, and what
+/// is random is no answer.
+fn keep_rows(mut map: Dense, seen: &[bool]) -> Dense {
+    for (row, _) in seen.iter().enumerate().filter(|(_, seen)| !**seen) {
+        map.row_mut(row).fill(0.0);
+    }
+    map
+}
+
 impl Ssi {
     /// Refuses weights of a hash for which there is no room: those that are learnt, those of the
     /// best epoch and of the last.
     fn check_weights(&self, most: u64) -> Result<()> {
-        let bytes = 3 * 4 * self.weights as u64;
+        let bytes = 3 * self.bytes(0, 0).learnt;
         if bytes <= most {
             return Ok(());
         }
@@ -386,15 +403,35 @@ impl Ssi {
         Ok(())
     }
 
-    /// Refuses maps for which there is no room: those that are learnt, those of the best epoch
-    /// and of the last, and the images of the documents.
-    fn check_memory(&self, features: usize, counts: &Counts, most: u64) -> Result<()> {
+    /// What W takes over so many words, and so many documents' images of it.
+    pub(crate) fn bytes(&self, words: u64, docs: u64) -> Bytes {
+        let features = if self.frequent > 0 { words.min(self.frequent as u64) } else { words };
         let row = 4 * self.dim as u64;
         // By words, every place of the bins has its own dimensions.
         let places = if self.exact { self.bins as u64 } else { 1 } + u64::from(self.rare);
-        let learnt = 2 * features as u64 * (1 + u64::from(self.rare));
-        let kept = places.saturating_mul(4 * counts.n_terms() as u64 + 2 * counts.n_docs() as u64);
-        let bytes = row.saturating_mul(learnt.saturating_add(kept));
+        let times = |n: u64, bytes: u64| n.saturating_mul(bytes);
+        match self.form {
+            Form::LowRank | Form::Symmetric => {
+                let maps = if self.form == Form::LowRank { 2 } else { 1 };
+                let models = 1 + u64::from(self.rare);
+                let learnt = times(features, maps * models * row);
+                Bytes { learnt, epoch: times(2 * words + docs, places.saturating_mul(row)) }
+            }
+            Form::Diagonal => Bytes { learnt: 4 * features, epoch: 4 * words },
+            Form::Hash => {
+                let weights = 4 * self.weights as u64;
+                Bytes { learnt: weights, epoch: weights }
+            }
+            // As many cells as steps touch: nobody knows.
+            Form::Full => Bytes { learnt: 0, epoch: 0 },
+        }
+    }
+
+    /// Refuses maps for which there is no room: those that are learnt, those of the best epoch
+    /// and of the last, and the images of the documents.
+    fn check_memory(&self, features: usize, counts: &Counts, most: u64) -> Result<()> {
+        let Bytes { learnt, epoch } = self.bytes(counts.n_terms() as u64, counts.n_docs() as u64);
+        let bytes = learnt.saturating_add(2 * epoch);
         if bytes <= most {
             return Ok(());
         }

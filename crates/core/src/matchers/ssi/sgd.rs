@@ -20,7 +20,7 @@ use crate::matchers::{FitReport, Maps, StepsReport};
 use crate::{Result, Run};
 
 /// Fewest triples of an epoch, unless they are said.
-const FEWEST: usize = 16;
+const FEWEST: usize = 128;
 /// About how many triples are drawn at once.
 const DRAWN: usize = 1 << 12;
 
@@ -87,7 +87,7 @@ pub(super) fn fit<S: Shape>(
     let indexed = |shape: &S, identity: Identity, epoch: usize| {
         let learnt = shape.learnt(data)?;
         if !learnt.is_finite() || !identity.weight.is_finite() {
-            return Err(diverged("W", epoch, params.rate));
+            return Err(diverged("W", epoch, params.rate, ""));
         }
         Indexed::over(counts, Arc::clone(&rows), identity, learnt)
     };
@@ -110,6 +110,10 @@ pub(super) fn fit<S: Shape>(
         )],
         ..StepsReport::default()
     };
+    if params.frequent > data.n_words() {
+        let words = data.n_words();
+        report.notes.push(format!("frequent = {}: all {words} words there are", params.frequent));
+    }
     report.notes.extend(draws.note());
     report.figures.extend(shape.figures().into_iter().map(|(name, _)| name.to_owned()));
     if identity.learnt {
@@ -152,7 +156,11 @@ pub(super) fn fit<S: Shape>(
     if best_epoch < report.steps.len() {
         report.kept = best_epoch.checked_sub(1);
     }
-    if best_epoch == 0 && params.epochs > 0 {
+    if all.triples == 0 && params.epochs > 0 {
+        report.warnings.push(
+            "no triple could be drawn, because every document was clicked for every query: nothing is learnt".into(),
+        );
+    } else if best_epoch == 0 && params.epochs > 0 {
         report.warnings.push(
             "no epoch is better on validation than the start: nothing learnt is kept; another `rate` or `negative` may help".into(),
         );
@@ -209,7 +217,7 @@ pub(super) fn one_epoch<S: Shape>(
                 // `max` would make a number of what is none.
                 let loss = if score >= 1.0 { 0.0 } else { 1.0 - score };
                 if !loss.is_finite() {
-                    return Err(diverged("the score of a triple", epoch, params.rate));
+                    return Err(diverged("the score of a triple", epoch, params.rate, ""));
                 }
                 let violates = loss > 0.0;
                 seen.triples += 1;

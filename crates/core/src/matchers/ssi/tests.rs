@@ -166,7 +166,7 @@ macro_rules! with_shape {
         let map = |seed| start(n, params.dim, seed);
         match params.form {
             Form::LowRank => {
-                let $shape = &mut low_rank::low_rank(&map(1), &map(2)).unwrap();
+                let $shape = &mut low_rank::low_rank([&map(1), &map(2)]).unwrap();
                 $body
             }
             Form::Symmetric => {

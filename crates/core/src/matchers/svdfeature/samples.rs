@@ -2,6 +2,8 @@
 //! is drawn, each with documents that were not clicked for its query. The order of an epoch and
 //! the documents of a pair depend on the seed and on their numbers alone.
 
+use rayon::prelude::*;
+
 use super::{Loss, SvdFeature};
 use crate::Result;
 use crate::features::{Counts, no_training_clicks};
@@ -53,7 +55,7 @@ impl<'a> Samples<'a> {
             Loss::Squared | Loss::Logistic => params.response.of(clicks),
             Loss::Pairwise => params.response.of(clicks.max(0.0)),
         };
-        let pairs: Vec<(u32, u32, f32)> = (0u32..)
+        let mut pairs: Vec<(u32, u32, f32)> = (0u32..)
             .zip(counts.clicks.rows())
             .filter(|&(query, _)| !x.row(query as usize).is_empty())
             .flat_map(|(query, row)| row.iter().map(move |(doc, clicks)| (query, doc, clicks)))
@@ -64,6 +66,7 @@ impl<'a> Samples<'a> {
         if pairs.iter().all(|&(.., response)| response <= 0.0) {
             return Err(no_training_clicks());
         }
+        pairs.par_sort_unstable_by_key(|&(query, doc, _)| (query, unclicked.place(doc)));
         Ok(Samples {
             unclicked,
             x,

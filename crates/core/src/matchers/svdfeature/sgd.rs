@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use super::fitted::{Biases, Factors, bias_of, doc_biases, score};
 use super::samples::{Sample, Samples};
 use super::{Loss, SvdFeature};
+use crate::features::Response;
 use crate::linalg::{Dense, dot};
 use crate::matchers::bilinear::image_of;
 use crate::matchers::epochs::{FEWEST_A_THREAD, Progress, diverged};
@@ -231,6 +232,12 @@ pub(super) fn one_epoch(
     epoch: usize,
     run: &Run<'_>,
 ) -> Result<f64> {
+    let also = match params.response {
+        Response::Raw => {
+            ", or take response = \"log\", so that many clicks are not so large a number"
+        }
+        _ => "",
+    };
     let n = samples.len();
     let rate = (params.rate * params.decay.powi(epoch as i32)) as f32;
     let order = samples.order(epoch);
@@ -251,7 +258,7 @@ pub(super) fn one_epoch(
         });
         for slot in slots.iter().filter(|slot| slot.sample.is_some()) {
             if !slot.loss.is_finite() {
-                return Err(diverged("the loss of a sample", epoch + 1, params.rate));
+                return Err(diverged("the loss of a sample", epoch + 1, params.rate, also));
             }
             sum += f64::from(slot.loss);
             seen += 1;
@@ -259,7 +266,7 @@ pub(super) fn one_epoch(
         learner.step(params, samples, slots, rate);
     }
     if !learner.is_finite() {
-        return Err(diverged("a map", epoch + 1, params.rate));
+        return Err(diverged("a map", epoch + 1, params.rate, also));
     }
     Ok(sum / seen.max(1) as f64)
 }

@@ -37,7 +37,7 @@ fn symmetric_is_low_rank_with_its_maps_tied() {
     let bench = Bench::of(&params, &counts);
     let u = Dense::gaussian(n, 3, 5);
     let (mut tied, mut apart) =
-        (symmetric::symmetric(&u).unwrap(), low_rank::low_rank(&u, &u).unwrap());
+        (symmetric::symmetric(&u).unwrap(), low_rank::low_rank([&u, &u]).unwrap());
     assert_eq!(bench.look(&mut tied, 20), bench.look(&mut apart, 20));
     // One batch: the step of the tied map is the sum of the steps of the two.
     let one = numbers(&bench.run(&params, &mut tied, 4));
@@ -156,7 +156,7 @@ fn from_nothing_one_map_moves_and_the_other_stays() {
     let params = Ssi { rate: 0.5, ..small(Form::LowRank) };
     let bench = Bench::of(&params, &counts);
     let v = Dense::gaussian(n, 3, 5);
-    let mut shape = low_rank::low_rank(&Dense::zeros(n, 3), &v).unwrap();
+    let mut shape = low_rank::low_rank([&Dense::zeros(n, 3), &v]).unwrap();
     bench.run(&params, &mut shape, 1);
     assert_eq!(shape.map(1), v);
     let [q, good, bad] = bench.data.features(bench.triple(0));
