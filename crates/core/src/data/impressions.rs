@@ -10,6 +10,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use bytemuck::Pod;
+use rayon::prelude::*;
 use safetensors::Dtype;
 
 use crate::file::{ArrayFile, Tensors, join_arrays};
@@ -102,6 +103,19 @@ impl Impressions {
     /// The lists, by query.
     pub fn iter(&self) -> impl Iterator<Item = ImpressionList<'_>> {
         (0..self.len()).map(|at| self.list(at))
+    }
+
+    /// The places of all lists, those of a query together, by query.
+    pub(super) fn by_query(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.len() as u32).collect();
+        order.par_sort_by_key(|&at| self.queries[at as usize]);
+        order
+    }
+
+    /// Cuts places as [`Impressions::by_query`] has them into those of each query.
+    pub(super) fn of_each<'a>(&self, order: &'a [u32]) -> Vec<&'a [u32]> {
+        let query = |at: u32| self.queries[at as usize];
+        order.chunk_by(|&a, &b| query(a) == query(b)).collect()
     }
 
     /// The list in place `at`.

@@ -5,6 +5,7 @@
 use rayon::prelude::*;
 
 use super::Impressions;
+use super::seen::BLOCK;
 use crate::sparse::Csr;
 
 /// A document that beats another for a query.
@@ -28,8 +29,18 @@ impl Impressions {
 
     /// All preferences, each once, by query, then by document. Results of unknown rank have none.
     pub fn preferences(&self, next: bool) -> Vec<Preference> {
+        let order = self.by_query();
+        let of_queries = |queries: &[&[u32]]| -> Vec<Preference> {
+            queries.iter().flat_map(|lists| self.of_query(lists, next)).collect()
+        };
+        let parts: Vec<_> = self.of_each(&order).par_chunks(BLOCK).map(of_queries).collect();
+        parts.concat()
+    }
+
+    /// The preferences of one query, whose lists are in the places `lists`.
+    fn of_query(&self, lists: &[u32], next: bool) -> Vec<Preference> {
         let mut found = Vec::new();
-        for list in self.iter() {
+        for list in lists.iter().map(|&at| self.list(at as usize)) {
             let results = || list.docs.iter().zip(list.ranks).zip(list.clicked);
             for ((&good, &rank), _) in results().filter(|&((_, &rank), &c)| c == 1 && rank > 0) {
                 let passed = results().filter(|&((_, &other), &clicked)| {
@@ -44,9 +55,9 @@ impl Impressions {
                 }));
             }
         }
-        found.par_sort_unstable();
+        found.sort_unstable();
         found.dedup_by(|again, first| {
-            let same = (again.query, again.good, again.bad) == (first.query, first.good, first.bad);
+            let same = (again.good, again.bad) == (first.good, first.bad);
             if same {
                 first.count += again.count;
             }

@@ -7,7 +7,7 @@ use super::impressions::Impressions;
 use crate::Run;
 
 /// Queries that are added up together.
-const BLOCK: usize = 256;
+pub(super) const BLOCK: usize = 256;
 
 /// How often a pair was shown and clicked at one rank.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,11 +37,8 @@ pub(crate) struct Seen {
 impl Seen {
     /// Adds up `lists`, of a dataset with so many queries.
     pub(crate) fn of(lists: &Impressions, n_queries: usize, run: &Run<'_>) -> crate::Result<Self> {
-        let mut order: Vec<u32> = (0..lists.len() as u32).collect();
-        order.par_sort_by_key(|&at| lists.list(at as usize).query);
-        let by_query: Vec<&[u32]> = order
-            .chunk_by(|&a, &b| lists.list(a as usize).query == lists.list(b as usize).query)
-            .collect();
+        let order = lists.by_query();
+        let by_query = lists.of_each(&order);
         let mut seen = Seen { starts: vec![0], pages: vec![0.0; n_queries], ..Seen::default() };
         // A few blocks at a time: what they leave is small, and a wish to stop is heard.
         for blocks in by_query.chunks(BLOCK * 64) {

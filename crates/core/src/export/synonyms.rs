@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::Dataset;
 use crate::linalg::{Dense, dot_f64};
-use crate::matchers::{Bilinear, Map, Model};
+use crate::matchers::{Bilinear, Map, Model, WHO_HAS_MAPS};
 use crate::{Error, Result, Run};
 use forms::Forms;
 
@@ -167,8 +167,7 @@ fn learnt(model: &Model) -> Result<&Bilinear> {
     let found = model.parts.iter().find_map(|part| part.matcher.bilinear());
     found.ok_or_else(|| Error::Empty {
         what: format!("{} has learnt no synonyms", model.about.name),
-        advice: "what only counts words knows none, nor does ridge; what belongs together is learnt: `liken train pls …` or `liken train rmls …`"
-            .into(),
+        advice: WHO_HAS_MAPS.into(),
     })
 }
 

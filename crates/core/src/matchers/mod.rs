@@ -67,6 +67,7 @@ pub use method::{Fitting, Judge, Kept, Matcher, Method, Score};
 pub use mix::{Fusion, Mixture, reciprocal_ranks, standardise, weight_grid};
 pub use model::{Model, ModelAbout, Part, Trained};
 pub use mpls::{Alpha, KindReport, Kinds, Mpls, MplsReport, Validate};
+pub(crate) use neighbours::WHO_HAS_MAPS;
 pub use neighbours::{Neighbour, Neighbours};
 pub use params::{ParamDoc, Params, merge, methods, preparation_docs, set_key};
 pub use pls::{Pls, PlsReport};

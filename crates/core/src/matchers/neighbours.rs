@@ -12,6 +12,9 @@ use crate::linalg::dot_f64;
 use crate::text::{Analyzer, AnalyzerParams};
 use crate::{Error, Result};
 
+/// What to do where a model has no maps.
+pub(crate) const WHO_HAS_MAPS: &str = "what only counts words has no maps, nor has ridge; `liken train rmls …`, pls, lsi, mpls and square learn them, and so do ssi without the identity (--set identity=false) and svdfeature without biases (--set biases=false)";
+
 /// Something near, by name, with its cosine.
 pub type Neighbour = (String, f64);
 
@@ -29,7 +32,7 @@ impl<'a> Neighbours<'a> {
             Some(bilinear) => Ok(Neighbours { counts: &model.counts, bilinear }),
             None => Err(Error::Empty {
                 what: format!("{} has no latent space to look around in", model.about.name),
-                advice: "what only counts words has none, nor has ridge; similarity is learnt: `liken train rmls …`, `pls` or `square`, or svdfeature without biases (--set biases=false)".into(),
+                advice: WHO_HAS_MAPS.into(),
             }),
         }
     }

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::folder::{ExportFolder, ExportedFile};
 use crate::features::QueryTerms;
 use crate::file::Output;
-use crate::matchers::{Bilinear, Model, Part};
+use crate::matchers::{Bilinear, Model, Part, WHO_HAS_MAPS};
 use crate::{Error, Result, Run};
 
 /// Rows made between two looks at whether to stop.
@@ -169,7 +169,7 @@ impl Vectors<'_> {
         if learnt.is_empty() {
             return Err(Error::Empty {
                 what: format!("{} has no vectors to export", self.model.about.name),
-                advice: "what only counts words has none, nor has ridge; vectors are learnt: `liken train pls …` or `liken train rmls …`".into(),
+                advice: WHO_HAS_MAPS.into(),
             });
         }
         Ok(learnt)

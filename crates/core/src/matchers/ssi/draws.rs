@@ -3,8 +3,6 @@
 //! preferences is drawn, as often as it was shown. Every triple has a stream of random numbers of
 //! its own, so it depends on the seed and on its number alone.
 
-use std::collections::HashSet;
-
 use rayon::prelude::*;
 
 use super::data::Triple;
@@ -199,20 +197,22 @@ impl<'a> Draws<'a> {
         }
         let mut preferences = impressions.preferences(next);
         // Clicks that the filter of the import dropped are clicks all the same.
-        let clicked: HashSet<(u32, u32)> = impressions
+        let mut clicked: Vec<(u32, u32)> = impressions
             .iter()
             .flat_map(|list| {
                 let docs = list.docs.iter().zip(list.clicked).filter(|(_, clicked)| **clicked == 1);
                 docs.map(move |(&doc, _)| (list.query, doc))
             })
             .collect();
+        clicked.par_sort_unstable();
+        clicked.dedup();
         let unclicked = &self.unclicked;
         preferences.retain(|&Preference { query, good, bad, .. }| {
             let ordered = unclicked.clicked(query, good) && !unclicked.clicked(query, bad);
             ordered
                 && unclicked.is_free(good)
                 && unclicked.is_free(bad)
-                && !clicked.contains(&(query, bad))
+                && clicked.binary_search(&(query, bad)).is_err()
         });
         if preferences.is_empty() {
             return Err(Error::Empty {

@@ -19,7 +19,8 @@ use crate::matchers::method::{Fitting, Matcher};
 use crate::matchers::{FitReport, Maps, StepsReport};
 use crate::{Result, Run};
 
-/// Fewest triples of an epoch, unless they are said.
+/// Fewest triples of an epoch, unless they are said: with less, a log of a few pairs is learnt by
+/// luck, and with many more it is learnt by heart that what nobody clicked yet is wrong.
 const FEWEST: usize = 128;
 /// About how many triples are drawn at once.
 const DRAWN: usize = 1 << 12;
