@@ -190,6 +190,13 @@ pub fn warn_about(comparison: &Comparison, fits: &[(String, FitReport)], console
             comparison.unread_queries, comparison.queries
         ));
     }
+    // Words that do not meet are what all this is about; a row of nothing else says nothing.
+    for row in comparison.rows.iter().filter(|row| row.tied * 2 > comparison.queries) {
+        console.warn(format!(
+            "{}: for {} of {} queries every document has the same score; the order is that of the ids, descending",
+            row.name, row.tied, comparison.queries
+        ));
+    }
     for (name, report) in fits {
         for warning in report.warnings() {
             console.warn(format!("{name}: {warning}"));
@@ -237,7 +244,13 @@ fn write_all(
         remark(out, format, &text)?;
     }
     if let Some(evidence) = &comparison.evidence {
-        remark(out, format, &format!("evidence: {evidence}"))?;
+        let alike = comparison.unweighed.join(", ");
+        let alike = match comparison.unweighed.len() {
+            0 => String::new(),
+            1 => format!("; {alike} does not use it"),
+            _ => format!("; {alike} do not use it"),
+        };
+        remark(out, format, &format!("evidence: {evidence}{alike}"))?;
     }
     writeln!(out)?;
     table.write_means(out, format)?;

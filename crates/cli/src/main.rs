@@ -79,7 +79,7 @@ fn command() -> clap::Command {
         let quiet = Arg::new("quiet").long("quiet").action(ArgAction::SetTrue);
         let quiet = quiet.help("Show no progress").global(true);
         let quiet = if verb == "eval" { quiet } else { quiet.short('q') };
-        // A negative number is a value, and what takes it says that it should not be negative.
+        // A negative number is a value that may be wrong, no flag that nobody knows.
         let with_quiet = |verb: clap::Command| verb.arg(quiet).allow_negative_numbers(true);
         command = command.mut_subcommand(verb, with_quiet);
     }

@@ -246,6 +246,7 @@ impl TextArgs {
             preparation["analyzer"]["language"] = serde_json::to_value(language)?;
         }
         if let Some(fields) = &self.fields {
+            let fields: Vec<&str> = fields.iter().map(|field| field.trim()).collect();
             preparation["fields"] = serde_json::to_value(fields)?;
         }
         if let Some(min_df) = self.min_df {

@@ -130,9 +130,14 @@ pub fn run(args: &TaskArgs, console: &Console) -> anyhow::Result<()> {
         Format::Json => json(&mut out, &report)?,
         Format::Table => {
             import::print(&report, &args.output, &mut out)?;
+            let on = match (report.about.counts.test.0, report.about.counts.validation.0) {
+                (0, 0) => return Ok(out.flush()?),
+                (0, _) => " --on validation",
+                _ => "",
+            };
             writeln!(
                 out,
-                "next: liken compare {} --models vsm,expansion,lsi_dt,ssi --measures RankLossAll,AP,P@10 --standard-errors",
+                "next: liken compare {} --models vsm,expansion,lsi_dt,ssi --measures RankLossAll,AP,P@10 --standard-errors{on}",
                 typed(&args.output)
             )?;
         }

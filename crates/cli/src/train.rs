@@ -128,7 +128,8 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
             if let Some(init) = &args.init {
                 print_known(&mut out, &trained, init)?;
             }
-            if let Some(evidence) = &trained.model.about.evidence {
+            let weighs = params.iter().any(Params::weighs_clicks);
+            if let Some(evidence) = trained.model.about.evidence.as_ref().filter(|_| weighs) {
                 writeln!(out, "evidence: {evidence}")?;
             }
             reports::print(&mut out, &trained)?;

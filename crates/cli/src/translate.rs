@@ -43,14 +43,23 @@ pub fn run(args: &TranslateArgs, console: &Console) -> anyhow::Result<()> {
     let model = Model::open(&args.model)?;
     let dictionary = Dictionary::of(&model)?;
     let mut found = Vec::with_capacity(args.words.len());
+    let mut unknown = Vec::new();
     for word in &args.words {
-        let entry = if args.from_query {
-            dictionary.from_query(word, args.k)?
-        } else {
-            dictionary.from_document(word, args.k)?
+        let entry = match args.from_query {
+            true => dictionary.from_query(word, args.k),
+            false => dictionary.from_document(word, args.k),
         };
-        found.push(Shown::new(word, entry));
+        match entry {
+            Ok(entry) => found.push(Shown::new(word, entry)),
+            Err(error) => unknown.push(error),
+        }
     }
+    if found.is_empty()
+        && let Some(error) = unknown.pop()
+    {
+        return Err(error.into());
+    }
+    unknown.iter().for_each(|error| console.warn(error));
     let mut out = console.out();
     match args.format {
         Format::Json => json(&mut out, &found)?,

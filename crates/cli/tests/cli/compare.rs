@@ -243,3 +243,20 @@ fn a_mean_over_no_queries_is_no_number() {
     assert!(cell["mean"].is_null() && cell["against"].is_null(), "{cell}");
     assert!(json["rows"][1]["cells"][1]["against"]["t"].is_number());
 }
+
+#[test]
+fn rows_that_know_nothing_of_most_queries_are_named() {
+    let place = Place::with(&[
+        ("c.tsv", "query\tdoc\tclicks\nred fruit\ta\t5\nblue sky\tb\t5\n"),
+        ("d.tsv", "id\ttitle\na\tred apple\nb\tblue sky\nc\tgreen tree\n"),
+        ("j.tsv", "query\tdoc\tgrade\nred apple\ta\t1\nred apple\tc\t2\nsky\tb\t1\nsky\ta\t0\n"),
+    ]);
+    let tables = "--clicks c.tsv --documents d.tsv --judgments j.tsv";
+    place.run(&format!("import {tables} --validation 0 --test 1 -o data")).fine();
+    let said = place.run("compare data --models bm25,walk --measures AP --format json").fine();
+    assert!(
+        said.err.contains("warning: walk: for 2 of 2 queries every document has the same score")
+    );
+    let tied = |row: usize| said.json()["rows"][row]["tied"].clone();
+    assert_eq!((tied(0), tied(1)), (0.into(), 2.into()));
+}

@@ -51,7 +51,12 @@ fn what_was_used_is_said_and_kept() {
 fn comparisons_and_tunings_say_it_too() {
     let place = shown();
     let line = "compare data --models bm25,clicked --measures nDCG@10";
-    place.run(line).shows(&["evidence: clicks weighted by propensity"]);
+    place.run(line).shows(&["evidence: clicks weighted by propensity", "; bm25 does not use it\n"]);
+    // Who weighs no click says nothing of weights.
+    let said = place.run("compare data --models bm25,vsm --measures nDCG@10").fine();
+    assert!(!said.out.contains("evidence"), "{}", said.out);
+    let said = place.run("train bm25 data -o bm25").fine();
+    assert!(!said.out.contains("evidence"), "{}", said.out);
     let json = place.run(&format!("{line} --evidence clicks --format json")).fine().json();
     assert_eq!(json["evidence"]["used"], "clicks");
     place.file("grid.toml", "preparation.evidence = [\"auto\", \"clicks\"]\n");

@@ -115,6 +115,14 @@ fn a_broken_experiment_names_the_place() {
         ("\"small+bm25\"", "\"smal+bm25\"", &["exp.toml: the row \"smal+bm25\": ", "\"smal\""]),
         ("rows =", "baseline = \"lm\"\nrows =", &["\"lm\"", "one of the rows"]),
         ("[\"nDCG@5\", \"AP\"]", "[]", &["measures = []", "at least one"]),
+        ("\"AP\"]", "\"nDCG@5\"]", &["nDCG@5 twice"]),
+        ("[\"bm25\", \"small\", \"small+bm25\"]", "[]", &["exp.toml: [models.small]", "some row"]),
+        ("\"small+bm25\"]", "\"small\"]", &["exp.toml: [compare]: ", "\"small\" twice"]),
+        (
+            "[data]",
+            "synthetic = { log = \"demo\" }\n[data]",
+            &["exp.toml: [data]: ", "`synthetic`"],
+        ),
     ] {
         let text = EXPERIMENT.replacen(from, to, 1);
         assert_ne!(text, EXPERIMENT);
@@ -123,12 +131,18 @@ fn a_broken_experiment_names_the_place() {
     let score = "measure = \"AP\"\nscore = 0.1\n";
     for (expected, problem) in [
         ("model = \"lm\"\nmeasure = \"AP\"\nat_least = 0.1\n", "\"lm\", which is no row"),
-        (&format!("model = \"bm25\"\n{score}"), "no `tolerance`"),
-        (&format!("model = \"bm25\"\n{score}tolerance = -1\n"), "tolerance -1"),
-        (&format!("model = \"bm25\"\n{score}tolerance = nan\n"), "tolerance NaN"),
+        (&format!("model = \"bm25\"\n{score}"), "needs a `tolerance`"),
+        (&format!("model = \"bm25\"\n{score}tolerance = -1\n"), "a `tolerance` of 0 or more"),
+        (&format!("model = \"bm25\"\n{score}tolerance = nan\n"), "the number NaN"),
         (&format!("{score}tolerance = 0.1\n"), "no row as its `model`"),
         ("model = \"bm25\"\nat_most = 0.1\n", "which `measure`"),
         ("model = \"bm25\"\n", "says nothing"),
+        (
+            "model = \"bm25\"\nmeasure = \"AP\"\nat_least = 0.5\nat_most = 0.1\n",
+            "above its `at_most`",
+        ),
+        ("model = \"pls\"\nwarns = \"collapse\"\n", "which no row is made of"),
+        ("model = \"bm25\"\nwarns = \"\"\n", "without a word"),
     ] {
         let text = format!("{EXPERIMENT}[[expected]]\n{expected}");
         place(&text)

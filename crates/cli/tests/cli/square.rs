@@ -18,8 +18,8 @@ fn ridge_goes_the_whole_way() {
     }
     // It has no space in which anything lies near anything.
     place.run("similar ridge --word flight").refused(1, &["no latent space", "liken train rmls"]);
-    place.run("export ridge --vectors npy -o x").refused(1, &["no vectors", "liken train pls"]);
-    place.run("export ridge --synonyms solr -o x").refused(1, &["no synonyms", "liken train pls"]);
+    place.run("export ridge --vectors npy -o x").refused(1, &["no vectors", "liken train rmls"]);
+    place.run("export ridge --synonyms solr -o x").refused(1, &["no synonyms", "liken train rmls"]);
     assert_eq!(place.names(), ["ridge"]);
 }
 

@@ -75,6 +75,9 @@ pub struct Comparison {
     /// What was made of the training clicks, where they came from a raw log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<EvidenceAbout>,
+    /// Models that take all clicks alike, whatever the evidence says they weigh.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unweighed: Vec<String>,
     /// One row a model.
     pub rows: Vec<ComparisonRow>,
 }
@@ -93,6 +96,9 @@ pub struct ComparisonRow {
     /// The means by clicks of the query: (upper bound, queries, a mean for each measure, or
     /// nothing where no query has a value).
     pub bins: Vec<(Option<f64>, usize, Vec<Option<f64>>)>,
+    /// Queries for which all documents have the same score, so that their ids say the order.
+    #[serde(default)]
+    pub tied: usize,
     /// Every query's value, a list for each measure; in the order of the test queries.
     #[serde(skip)]
     pub values: Vec<Vec<f64>>,
@@ -116,7 +122,8 @@ pub fn compare(
     run.step("measuring", 0, None)?;
     let task = Task::new(dataset, params.on, counts, params.candidates, params.variant);
     let chosen: Vec<Vec<Vec<f64>>> = tuned.iter().map(|row| vec![row.weights.clone()]).collect();
-    let measured = measure_all(counts, contenders, &rows, &chosen, &task, params.measures, run)?;
+    let (measured, tied) =
+        measure_all(counts, contenders, &rows, &chosen, &task, params.measures, run)?;
 
     let clicks: Vec<f64> = task
         .queries()
@@ -147,6 +154,7 @@ pub fn compare(
             validation: tuned[r].validation,
             cells,
             bins: by_clicks(&measured, r, &clicks, params.measures.len()),
+            tied: tied[r],
             values: values[r].clone(),
         })
         .collect();
@@ -168,6 +176,7 @@ pub fn compare(
         empty_queries: (0..task.queries().len()).filter(is_empty).count(),
         baseline: rows[params.baseline].name.clone(),
         evidence: counts.evidence.clone(),
+        unweighed: Vec::new(),
         rows: summaries,
     })
 }
@@ -283,7 +292,8 @@ fn tune(
         Task::new(dataset, HeldOut::Validation, counts, params.candidates, params.variant);
     run.step("tuning mixes on validation", 0, None)?;
     let measure = params.tune_on;
-    let measured = measure_all(counts, contenders, rows, &choices, &validation, &[measure], run)?;
+    let (measured, _) =
+        measure_all(counts, contenders, rows, &choices, &validation, &[measure], run)?;
     let mut tuned = Vec::with_capacity(rows.len());
     for (r, mut choices) in choices.into_iter().enumerate() {
         let means: Vec<f64> = (0..choices.len())
@@ -310,7 +320,7 @@ fn measure_all(
     task: &Task<'_>,
     measures: &[Measure],
     run: &Run<'_>,
-) -> Result<Measured> {
+) -> Result<(Measured, Vec<usize>)> {
     let used: Vec<bool> =
         (0..contenders.len()).map(|c| rows.iter().any(|row| row.parts.contains(&c))).collect();
     let mixed: Vec<bool> = (0..contenders.len())
@@ -320,7 +330,7 @@ fn measure_all(
     let by_ranks: Vec<bool> = (0..contenders.len())
         .map(|c| rows.iter().filter(fused).any(|row| row.parts.contains(&c)))
         .collect();
-    (0..task.queries().len())
+    let each: Vec<_> = (0..task.queries().len())
         .into_par_iter()
         .map(|place| {
             run.check()?;
@@ -370,9 +380,13 @@ fn measure_all(
                         .collect()
                 })
                 .collect();
-            Ok(measured)
+            let blind = |&c: &usize| plain[c].iter().all(|&score| score == plain[c][0]);
+            let tied: Vec<bool> = rows.iter().map(|row| row.parts.iter().all(blind)).collect();
+            Ok((measured, tied))
         })
-        .collect()
+        .collect::<Result<_>>()?;
+    let tied = (0..rows.len()).map(|r| each.iter().filter(|(_, tied)| tied[r]).count()).collect();
+    Ok((each.into_iter().map(|(measured, _)| measured).collect(), tied))
 }
 
 fn pick(scores: &[f32], docs: Option<&[u32]>) -> Vec<f32> {

@@ -74,33 +74,39 @@ impl Expected {
                 "the expectation for {whose:?} names no setting of the file: {name:?}"
             ));
         };
-        let named = || setting.rows().iter().map(String::as_str);
-        let of_one = [self.score, self.at_least, self.at_most].iter().any(Option::is_some);
+        let of_one = self.score.is_some() || self.at_least.is_some() || self.at_most.is_some();
+        let measured = of_one || !self.scores.is_empty();
         let scored = self.score.is_some() || !self.scores.is_empty();
-        let model = (of_one && !self.model.is_empty()).then_some(&self.model);
-        let strange =
-            model.into_iter().chain(self.scores.keys()).find(|&row| named().all(|n| n != row));
-        let problem = if !(of_one || scored || self.warns.is_some()) {
+        let numbers = [self.score, self.at_least, self.at_most, self.tolerance];
+        let mut numbers = numbers.into_iter().flatten().chain(self.scores.values().copied());
+        let rows = setting.rows();
+        let model = Some(&self.model).filter(|model| of_one && !model.is_empty());
+        let mut of_rows = model.into_iter().chain(self.scores.keys());
+        let problem = if !measured && self.warns.is_none() {
             "says nothing: a `score`, `scores`, `at_least`, `at_most` or `warns`".to_owned()
-        } else if !self.scores.is_empty() && (of_one || self.warns.is_some()) {
-            "has `scores` of several rows and something of one; make two of it".into()
-        } else if (of_one || self.warns.is_some()) && self.model.is_empty() {
-            "names no row as its `model`".into()
-        } else if !self.scores.is_empty() && !self.model.is_empty() {
-            "has `scores` of several rows and a `model`; leave one out".into()
-        } else if (of_one || scored) && self.measure.is_none() {
-            "does not say which `measure`".into()
-        } else if scored && self.tolerance.is_none() {
-            "has no `tolerance`: how far the score may move".into()
-        } else if let Some(tolerance) =
-            self.tolerance.filter(|&t| !(scored && t >= 0.0 && t.is_finite()))
+        } else if !self.scores.is_empty()
+            && (of_one || self.warns.is_some() || !self.model.is_empty())
         {
-            format!("has the tolerance {tolerance}; it must be 0 or more, and beside a score")
-        } else if let Some(row) = strange {
-            format!(
-                "is of {row:?}, which is no row; the rows are {}",
-                named().collect::<Vec<_>>().join(", ")
-            )
+            "has `scores` of several rows and something of one; make two of it".into()
+        } else if self.scores.is_empty() && self.model.is_empty() {
+            "names no row as its `model`".into()
+        } else if measured && self.measure.is_none() {
+            "does not say which `measure`".into()
+        } else if !measured && (self.measure.is_some() || self.clicks.is_some()) {
+            "has a `measure` or `clicks`, but nothing that is measured".into()
+        } else if let Some(number) = numbers.find(|number| !number.is_finite()) {
+            format!("has the number {number}; only finite ones can be met")
+        } else if scored != self.tolerance.is_some_and(|tolerance| tolerance >= 0.0) {
+            "needs a `tolerance` of 0 or more where it has a score, and none where it has not"
+                .into()
+        } else if self.at_least.zip(self.at_most).is_some_and(|(least, most)| least > most) {
+            "has an `at_least` above its `at_most`".into()
+        } else if let Some(row) = of_rows.find(|&row| !rows.contains(row)) {
+            format!("is of {row:?}, which is no row; the rows are {}", rows.join(", "))
+        } else if self.warns.is_some() && !setting.has_model(&self.model) {
+            format!("waits for a warning of {:?}, which no row is made of", self.model)
+        } else if self.warns.as_deref() == Some("") {
+            "waits for a warning without a word".into()
         } else if let Some(clicks) =
             self.clicks.as_ref().filter(|name| !click_bins().contains(name))
         {

@@ -163,44 +163,63 @@ impl Experiment {
 
     /// Finds wrong names before the data are read; `path` is the file that holds them.
     fn check(&self, path: &Path, settings: &[Setting]) -> Result<()> {
-        let wrong = |place: &str, error: Error| Error::Unusable {
+        let wrong = |place: &str, error: Error, advice: &str| Error::Unusable {
             path: path.to_owned(),
             problem: format!("{place}: {error}"),
-            advice: "rows are made of methods and of the file's own [models]".into(),
+            advice: advice.into(),
         };
+        let (data, rows) = (
+            "a setting has [data] or `synthetic`, and a [task] that fits them",
+            "rows are made of methods and of the file's own [models]",
+        );
         let table = &self.compare;
         for setting in settings {
-            setting.check_source().map_err(|error| wrong("[data]", error))?;
+            let place = match setting.name.as_str() {
+                "" => "[data]".to_owned(),
+                name => format!("the setting {name:?}"),
+            };
+            setting.check_source().map_err(|error| wrong(&place, error, data))?;
             for name in setting.models.keys() {
                 let place = format!("[models.{name}]");
-                setting.model(name).map_err(|error| wrong(&place, error))?;
-                let uses = |row: &String| {
-                    let parts = Mixture::parse(row).map(|mix| mix.parts).unwrap_or_default();
-                    parts.iter().any(|(_, part)| part == name)
-                };
-                if !settings.iter().any(|setting| setting.rows().iter().any(uses)) {
+                setting.model(name).map_err(|error| wrong(&place, error, rows))?;
+                if !settings.iter().any(|setting| setting.has_model(name)) {
                     let expected = "one that some row of the table uses";
-                    return Err(wrong(&place, Error::parameter("model", name, expected)));
+                    return Err(wrong(&place, Error::parameter("model", name, expected), rows));
                 }
             }
-            for row in setting.rows() {
+            if setting.rows().is_empty() {
+                let none = Error::parameter("rows", "[]", "at least one model");
+                return Err(wrong("[compare]", none, rows));
+            }
+            for (r, row) in setting.rows().iter().enumerate() {
                 let models = Mixture::parse(row).and_then(|row| setting.models_of(&[row]));
-                models.map_err(|error| wrong(&format!("the row {row:?}"), error))?;
+                models.map_err(|error| wrong(&format!("the row {row:?}"), error, rows))?;
+                if setting.rows()[..r].contains(row) {
+                    let twice = Error::parameter("rows", format!("{row:?} twice"), "each once");
+                    return Err(wrong("[compare]", twice, rows));
+                }
             }
             let missing = |name: &&String| !setting.rows().contains(name);
             if let Some(name) = table.baseline.as_ref().filter(missing) {
                 let missing = Error::parameter("baseline", format!("{name:?}"), "one of the rows");
-                return Err(wrong("[compare]", missing));
+                return Err(wrong("[compare]", missing, rows));
             }
         }
+        let columns = "columns are measures, such as \"nDCG@10\" or \"AP\", each once";
         if table.measures.is_empty() {
             let none = Error::parameter("measures", "[]", "at least one measure");
-            return Err(wrong("[compare]", none));
+            return Err(wrong("[compare]", none, columns));
+        }
+        for (m, measure) in table.measures.iter().enumerate() {
+            if table.measures[..m].contains(measure) {
+                let twice = Error::parameter("measures", format!("{measure} twice"), "each once");
+                return Err(wrong("[compare]", twice, columns));
+            }
         }
         for measure in self.expected.iter().filter_map(|expected| expected.measure) {
             if !table.measures.contains(&measure) {
                 let missing = Error::parameter("measure", measure, "one of the table's measures");
-                return Err(wrong("[[expected]]", missing));
+                return Err(wrong("[[expected]]", missing, columns));
             }
         }
         Ok(())
@@ -258,7 +277,15 @@ pub fn fit_and_compare(
     let counts = Counts::of(dataset, &Params::prepared(preparation, all), run)?;
     let (contenders, reports) =
         fit_all(dataset, &counts, models, params.candidates, params.variant, run)?;
-    let comparison = compare(dataset, &counts, &contenders, params, run)?;
+    let mut comparison = compare(dataset, &counts, &contenders, params, run)?;
+    let weighs = |(_, params): &&(String, Params)| params.weighs_clicks();
+    if comparison.evidence.is_some() {
+        let alike = models.iter().filter(|model| !weighs(model));
+        comparison.unweighed = alike.map(|(name, _)| name.clone()).collect();
+    }
+    if comparison.unweighed.len() == models.len() {
+        (comparison.evidence, comparison.unweighed) = (None, Vec::new());
+    }
     let names = models.iter().map(|(name, _)| name.clone());
     Ok((comparison, names.zip(reports).collect()))
 }

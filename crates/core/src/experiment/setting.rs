@@ -64,6 +64,12 @@ impl Setting {
         self.rows.as_deref().unwrap_or_default()
     }
 
+    /// Whether some row is made of the model `name`.
+    pub(super) fn has_model(&self, name: &str) -> bool {
+        let parts = |row: &String| Mixture::parse(row).map(|mix| mix.parts).unwrap_or_default();
+        self.rows().iter().flat_map(parts).any(|(_, part)| part == name)
+    }
+
     /// The first file that it would import and that is not there.
     pub fn missing(&self, data_folder: &Path) -> Option<PathBuf> {
         let mut data = self.data.clone()?;
@@ -71,19 +77,21 @@ impl Setting {
         data.paths().find(|path| !path.exists()).map(|path| path.clone())
     }
 
-    /// Refuses what has no data, or two kinds of them.
+    /// Refuses what has no data, or two kinds of them, or a task that they do not fit.
     pub(super) fn check_source(&self) -> Result<()> {
-        if let Some(task) = &self.task {
-            task.check()?;
-        }
-        match (&self.data, &self.synthetic) {
-            (Some(_), None) | (None, Some(_)) => Ok(()),
-            (None, None) => {
-                Err(Error::parameter("data", "nothing", "tables to import, or `synthetic`"))
+        let (expected, both) = ("tables to import, or `synthetic`", "tables and `synthetic`");
+        let source = match (&self.data, &self.synthetic) {
+            (None, None) => return Err(Error::parameter("data", "nothing", expected)),
+            (Some(_), Some(_)) => return Err(Error::parameter("data", both, "one of them")),
+            (Some(data), None) => data.clone(),
+            (None, Some(synthetic)) => {
+                synthetic.check()?;
+                raw_of(synthetic, Path::new(""))
             }
-            (Some(_), Some(_)) => {
-                Err(Error::parameter("data", "both", "tables to import or `synthetic`"))
-            }
+        };
+        match &self.task {
+            Some(task) => task.check().and_then(|()| task.check_source(&source)),
+            None => Ok(()),
         }
     }
 
@@ -104,8 +112,7 @@ impl Setting {
         if let Some(synthetic) = &self.synthetic {
             let raw = work.path().join("log");
             synthetic.write_raw(&raw, false, run)?;
-            // A task has links or clicks for its truth, no judgments.
-            data = Import { judgments: None, ..import_of(&raw, synthetic.events) };
+            data = raw_of(synthetic, &raw);
         }
         match &self.task {
             Some(task) => task.run(&data, target, true, run)?,
@@ -131,8 +138,19 @@ impl Setting {
         let method = table.remove("method");
         let method = method.as_ref().and_then(Value::as_str).unwrap_or(name);
         let mut params = Params::named(method)?;
+        if method != name && Params::named(name).is_ok_and(|known| known.name() != params.name()) {
+            let expected =
+                format!("{name:?}, whose name the model has, or a model of another name");
+            return Err(Error::parameter("method", format!("{method:?}"), &expected));
+        }
         params.merge(&table)?;
         params.check()?;
         Ok(params)
     }
+}
+
+/// The tables of a synthetic log that a task is made of: it has links or clicks for its truth, no
+/// judgments.
+fn raw_of(synthetic: &Synthetic, raw: &Path) -> Import {
+    Import { judgments: None, ..import_of(raw, synthetic.events) }
 }

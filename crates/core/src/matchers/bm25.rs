@@ -85,6 +85,10 @@ impl Method for Bm25 {
     fn learns(&self) -> bool {
         false
     }
+
+    fn weighs_clicks(&self) -> bool {
+        false
+    }
 }
 
 impl Bm25 {

@@ -78,6 +78,10 @@ impl Method for Dependence {
         false
     }
 
+    fn weighs_clicks(&self) -> bool {
+        false
+    }
+
     fn needs_positions(&self) -> bool {
         true
     }

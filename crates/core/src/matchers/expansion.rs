@@ -49,6 +49,10 @@ impl Method for Expansion {
     fn learns(&self) -> bool {
         false
     }
+
+    fn weighs_clicks(&self) -> bool {
+        false
+    }
 }
 
 impl Expansion {

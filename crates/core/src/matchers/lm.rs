@@ -59,6 +59,10 @@ impl Method for Lm {
     fn learns(&self) -> bool {
         false
     }
+
+    fn weighs_clicks(&self) -> bool {
+        false
+    }
 }
 
 impl Lm {

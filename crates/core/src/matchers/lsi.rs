@@ -178,6 +178,10 @@ impl Method for LsiDt {
         Ok(Box::new(Mixed { lsi, tfidf: Vsm::default().fit(counts)?, weight }))
     }
 
+    fn weighs_clicks(&self) -> bool {
+        false
+    }
+
     fn validated(&self) -> bool {
         self.tfidf == TfidfWeight::Chosen(Chosen::Tuned)
     }

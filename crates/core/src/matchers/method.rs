@@ -36,6 +36,11 @@ pub trait Method:
         true
     }
 
+    /// Whether it weighs clicks, so that what was made of them counts ([`Counts::evidence`]).
+    fn weighs_clicks(&self) -> bool {
+        true
+    }
+
     /// The features of a method that learns maps or weights of features.
     fn features(&self) -> Option<Features> {
         None

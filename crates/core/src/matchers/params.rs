@@ -54,6 +54,11 @@ macro_rules! methods {
                 match self { $(Params::$method(params) => params.learns(),)* }
             }
 
+            /// Whether the method weighs clicks, so that what was made of them counts.
+            pub fn weighs_clicks(&self) -> bool {
+                match self { $(Params::$method(params) => params.weighs_clicks(),)* }
+            }
+
             /// The features of a method that learns maps or weights of features.
             pub fn features(&self) -> Option<Features> {
                 match self { $(Params::$method(params) => Method::features(params),)* }

@@ -58,6 +58,10 @@ impl Method for Rm3 {
     fn learns(&self) -> bool {
         false
     }
+
+    fn weighs_clicks(&self) -> bool {
+        false
+    }
 }
 
 impl Rm3 {

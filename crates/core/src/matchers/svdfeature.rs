@@ -32,6 +32,7 @@ use serde::{Deserialize, Serialize};
 use self::fitted::{Biases, Factors};
 use self::samples::Samples;
 use super::check::{MOST, check_positive, check_range, check_share_above_zero, check_weight};
+use super::epochs::learn_at;
 use super::method::{Fitting, Kept, Matcher, Method};
 use super::{FitReport, Maps};
 use crate::features::{Counts, Features, Featurizer, Response};
@@ -139,7 +140,9 @@ impl Method for SvdFeature {
         self.check_memory(&featurizer, counts, fitting.run.memory_left())?;
         let (x, y) = (featurizer.queries(counts)?, featurizer.docs(counts)?);
         let samples = Samples::of(self, counts, x, y)?;
-        sgd::fit(self, &samples, fitting)
+        learn_at(self.rate, |rate| {
+            sgd::fit(&SvdFeature { rate, ..self.clone() }, &samples, &fitting)
+        })
     }
 
     fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {

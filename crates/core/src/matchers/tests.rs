@@ -83,7 +83,6 @@ const FORMS: &[&str] = &[
     "ssi negative=bm25 hard=2",
     "svdfeature loss=logistic",
     "svdfeature loss=pairwise",
-    "svdfeature biases=false",
     "lsi_dt tfidf=0.5",
 ];
 

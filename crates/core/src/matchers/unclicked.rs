@@ -64,6 +64,28 @@ impl<'a> Unclicked<'a> {
         !self.clicked(query, doc) && self.own.get(query as usize) != Some(&doc)
     }
 
+    /// Those of `queries` for which there is such a document; equal ones stand together.
+    pub fn with_others(&self, queries: impl Iterator<Item = u32>) -> impl Iterator<Item = u32> {
+        let mut last = (u32::MAX, false);
+        queries.filter(move |&query| {
+            if last.0 != query {
+                last = (query, self.has_other(query));
+            }
+            last.1
+        })
+    }
+
+    /// Whether there is such a document for `query`.
+    fn has_other(&self, query: u32) -> bool {
+        let clicked = self.clicks.row(query as usize);
+        let clicked = clicked.iter().filter(|&(doc, clicks)| clicks > 0.0 && self.is_free(doc));
+        let own = self.own.get(query as usize).is_some_and(|&own| {
+            self.places.get(own as usize).is_some_and(|&place| place != NOWHERE)
+                && !self.clicked(query, own)
+        });
+        self.free.len() > clicked.count() + usize::from(own)
+    }
+
     /// Any document that was not clicked for `query`, all alike; nothing if all were.
     pub fn draw(&self, query: u32, random: &mut Random) -> Option<u32> {
         self.draw_by(query, random, |random| random.below(self.free.len() as u64) as usize)

@@ -21,6 +21,10 @@ impl Method for Vsm {
     fn learns(&self) -> bool {
         false
     }
+
+    fn weighs_clicks(&self) -> bool {
+        false
+    }
 }
 
 impl Vsm {

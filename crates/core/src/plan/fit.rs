@@ -221,14 +221,7 @@ impl Fit {
         let name = "W while it is learnt";
         let words = csr(self.nnz_x + 2 * self.nnz_y, self.n_queries + self.n_docs + self.d_y);
         let ssi = &Ssi { dim: self.dim as usize, ..ssi.clone() };
-        let (all, by_words) = (ssi.bytes(self.d_y, self.n_docs), ssi.bytes(self.d_y, 0).epoch);
-        let sought = vec![
-            (name, all.learnt),
-            ("words of queries and documents", words),
-            ("the best epoch and the last", all.epoch.saturating_mul(2)),
-        ];
-        let held = vec![("W", by_words), ("images of the documents", all.epoch - by_words)];
-        let triples = if ssi.steps > 0 { ssi.steps as u64 } else { self.nnz_r };
+        let triples = ssi.triples(self.nnz_r as usize) as f64;
         let in_query = self.nnz_x as f64 / self.n_queries.max(1) as f64;
         let in_docs = 2.0 * self.nnz_y as f64 / self.n_docs.max(1) as f64;
         let touched = match ssi.form {
@@ -236,10 +229,24 @@ impl Fit {
             Form::Diagonal => in_query,
             Form::Full | Form::Hash => in_query * in_docs,
         };
+        // All of them different: that is the most.
+        let cells = (triples * ssi.epochs as f64 * touched) as u64;
+        let all = ssi.bytes(self.d_y, self.n_docs, cells);
+        let by_words = ssi.bytes(self.d_y, 0, cells).epoch;
+        let sought = vec![
+            (name, all.learnt),
+            ("words of queries and documents", words),
+            ("the best epoch and the last", all.epoch.saturating_mul(2)),
+        ];
+        let mut held = vec![("W", by_words)];
+        if all.epoch > by_words {
+            held.push(("images of the documents", all.epoch - by_words));
+        }
         // Read to be looked at; read and written where the margin is violated, as it is at first.
-        let moved = 3.0 * numbers(triples, 1) * touched;
+        let moved = 3.0 * 4.0 * triples * touched;
         let seconds = rates.map(|rates| {
-            ssi.epochs as f64 * (moved / rates.gather(all.learnt) + self.images_seconds(rates))
+            let images = if held.len() > 1 { self.images_seconds(rates) } else { 0.0 };
+            ssi.epochs as f64 * (moved / rates.gather(all.learnt) + images)
         });
         self.found("ssi", (name, seconds), vec![sought], held, rates)
     }

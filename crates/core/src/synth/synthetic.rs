@@ -65,6 +65,14 @@ impl Synthetic {
         Synthetic { log, scale, seed, events: false, bias: None, explore: None, shuffle: None }
     }
 
+    /// Refuses what cannot be made.
+    pub fn check(&self) -> Result<()> {
+        match self.weblog()? {
+            Some(log) => log.check(),
+            None => self.demo().map(|_| ()),
+        }
+    }
+
     /// Writes the log to `target` as a dataset.
     pub fn write(&self, target: &Path, force: bool, run: &Run<'_>) -> Result<DatasetAbout> {
         // Refuse before the work, not after it.

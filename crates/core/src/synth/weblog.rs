@@ -210,6 +210,11 @@ impl Weblog {
         write_rest(folder, &log, &mut judged, run)
     }
 
+    /// Says what is wrong with the parameters.
+    pub(super) fn check(&self) -> Result<()> {
+        self.size().map(|_| ())
+    }
+
     /// The numbers at this scale, or what is wrong with the parameters.
     fn size(&self) -> Result<Size> {
         if !(self.scale.is_finite() && self.scale > 0.0) {

@@ -249,7 +249,7 @@ impl TaskParams {
     }
 
     /// Refuses what a task has no use for, and misses what it needs.
-    fn check_source(&self, import: &Import) -> Result<()> {
+    pub(crate) fn check_source(&self, import: &Import) -> Result<()> {
         let content = self.kind == TaskKind::Content;
         let tables: [(&str, &Option<Table>, bool); 6] = [
             ("clicks", &import.clicks, false),

@@ -112,9 +112,9 @@ impl<'a> Draws<'a> {
         self.pairs.len()
     }
 
-    /// The queries of the clicked pairs.
+    /// The queries that triples are drawn for, once for each of their pairs.
     pub fn queries(&self) -> impl Iterator<Item = u32> {
-        self.pairs.iter().map(|&(query, _)| query)
+        self.unclicked.with_others(self.pairs.iter().map(|&(query, _)| query))
     }
 
     /// The documents that are drawn from.
@@ -217,7 +217,11 @@ impl<'a> Draws<'a> {
         if preferences.is_empty() {
             return Err(Error::Empty {
                 what: "negative = \"impressions\": no result that was not clicked stands above a clicked one".into(),
-                advice: "set next = true, or take negative = \"uniform\"".into(),
+                advice: match next {
+                    true => "each page seems to hold one result: import with columns that say which were shown together (page, session, user or time), or take negative = \"uniform\"",
+                    false => "set next = true, or take negative = \"uniform\"",
+                }
+                .into(),
             });
         }
         let place = |doc: u32| unclicked.place(doc);

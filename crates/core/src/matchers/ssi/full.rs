@@ -19,7 +19,7 @@ use crate::{Error, Result};
 
 /// Bytes of a cell while it is learnt: a table is between seven sixteenths and seven eighths
 /// full, and twice as large while it grows.
-const CELL_BYTES: u64 = 32;
+pub(super) const CELL_BYTES: u64 = 32;
 
 /// Rows that are written side by side.
 const PARTS: usize = 16;

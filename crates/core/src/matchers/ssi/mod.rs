@@ -15,8 +15,8 @@
 //! full       W = M + I          M_st += λ·q_s·(d⁺ − d⁻)_t, only touched cells are stored
 //! hash       W_st = w_h(s,t) + I_st,   h(s, t) = (s·P + t) mod H
 //! ```
-//! I may have a weight, α·I, set or learnt with the rest. The paper draws U and V from N(0, 1), which drowns the identity; `init_scale` says how large
-//! they are, and √dim is the paper's.
+//! I may have a weight, α·I, set or learnt with the rest. The paper draws U and V from N(0, 1),
+//! which drowns the identity; `init_scale` says how large they are, and √dim is the paper's.
 //!
 //! With `bins = k` every word is replaced by the k of the `frequent` most frequent words that it
 //! occurs with most, by DICE, each with weight 1/k (correlated feature hashing). For k > 1 this
@@ -49,8 +49,9 @@ use self::data::Data;
 use self::draws::Draws;
 use self::fitted::{Identity, Indexed, Learnt};
 use super::check::{MOST, check_positive, check_range, check_weight};
+use super::epochs::learn_at;
 use super::method::{Fitting, Kept, Matcher, Method};
-use super::{FitReport, Maps};
+use super::{FitReport, Maps, StepsReport};
 use crate::features::{Counts, Features, Featurizer};
 use crate::linalg::Dense;
 use crate::{Error, Result};
@@ -129,7 +130,7 @@ pub enum Negative {
     /// Any, all alike.
     #[default]
     Uniform,
-    /// By clicks to the power `alpha`: documents without clicks are not drawn unless it is 0.
+    /// By clicks to the power `alpha`: unless it is 0, documents without clicks are drawn only where others are hard to find.
     Popularity,
     /// Any of the best by BM25 for the query; where BM25 finds none, any, all alike.
     Bm25,
@@ -204,40 +205,7 @@ impl Method for Ssi {
         } else if self.form == Form::Hash {
             self.check_weights(fitting.run.memory_left())?;
         }
-        let map = |salt: u64| self.map(n, salt);
-        // Of a view: U for the words of training's queries, V for those of its documents.
-        let maps = |view: usize, salt: u64| {
-            let (asked, answered) = data.seen(view, draws.queries(), draws.documents());
-            [keep_rows(map(salt), &asked), keep_rows(map(salt ^ V_SALT), &answered)]
-        };
-        match self.form {
-            Form::LowRank if self.rare => {
-                let shape =
-                    mixed::Mixed::new(&maps(0, 0).each_ref(), &maps(1, RARE_SALT).each_ref())?;
-                sgd::fit(self, shape, &data, &draws, fitting)
-            }
-            Form::LowRank => {
-                let shape = low_rank::low_rank(maps(0, 0).each_ref())?;
-                sgd::fit(self, shape, &data, &draws, fitting)
-            }
-            Form::Symmetric if self.rare => {
-                let shape = mixed::Mixed::new(&[&map(0)], &[&map(RARE_SALT)])?;
-                sgd::fit(self, shape, &data, &draws, fitting)
-            }
-            Form::Symmetric => {
-                let shape = symmetric::symmetric(&map(0))?;
-                sgd::fit(self, shape, &data, &draws, fitting)
-            }
-            Form::Diagonal => {
-                sgd::fit(self, diagonal::Diagonal { weights: vec![0.0; n] }, &data, &draws, fitting)
-            }
-            Form::Full => {
-                let most = fitting.run.memory_left() / 2;
-                let shape = full::Full::new(n, most, self.diagonal);
-                sgd::fit(self, shape, &data, &draws, fitting)
-            }
-            Form::Hash => sgd::fit(self, hashed::Hashed::new(self.weights), &data, &draws, fitting),
-        }
+        learn_at(self.rate, |rate| Ssi { rate, ..self.clone() }.learn(&data, &draws, &fitting))
     }
 
     fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
@@ -273,6 +241,11 @@ impl Method for Ssi {
         true
     }
 
+    /// Clicked pairs are drawn all alike.
+    fn weighs_clicks(&self) -> bool {
+        false
+    }
+
     fn set_seed(&mut self, seed: u64) {
         self.seed = seed;
     }
@@ -284,6 +257,9 @@ pub(crate) struct Bytes {
     pub epoch: u64,
 }
 
+/// Fewest triples of an epoch, unless they are said: with less, a log of a few pairs is learnt by
+/// luck, and with many more it is learnt by heart that what nobody clicked yet is wrong.
+const FEWEST: usize = 128;
 /// Turns the seed of U into that of V.
 const V_SALT: u64 = 0x5eed_0000_0000_0001;
 /// Turns the seed of the first model into that of the second.
@@ -299,10 +275,58 @@ fn keep_rows(mut map: Dense, seen: &[bool]) -> Dense {
 }
 
 impl Ssi {
+    /// Learns at the rate that is set.
+    fn learn(
+        &self,
+        data: &Data,
+        draws: &Draws<'_>,
+        fitting: &Fitting<'_>,
+    ) -> Result<(Box<dyn Matcher>, StepsReport)> {
+        let n = data.n_features();
+        let map = |salt: u64| match draws.queries().next() {
+            Some(_) => self.map(n, salt),
+            // What is random is no answer where nothing will be learnt.
+            None => Dense::zeros(n, self.dim),
+        };
+        // Of a view: U for the words of training's queries, V for those of its documents.
+        let maps = |view: usize, salt: u64| {
+            let (asked, answered) = data.seen(view, draws.queries(), draws.documents());
+            [keep_rows(map(salt), &asked), keep_rows(map(salt ^ V_SALT), &answered)]
+        };
+        match self.form {
+            Form::LowRank if self.rare => {
+                let shape =
+                    mixed::Mixed::new(&maps(0, 0).each_ref(), &maps(1, RARE_SALT).each_ref())?;
+                sgd::fit(self, shape, data, draws, fitting)
+            }
+            Form::LowRank => {
+                let shape = low_rank::low_rank(maps(0, 0).each_ref())?;
+                sgd::fit(self, shape, data, draws, fitting)
+            }
+            Form::Symmetric if self.rare => {
+                let shape = mixed::Mixed::new(&[&map(0)], &[&map(RARE_SALT)])?;
+                sgd::fit(self, shape, data, draws, fitting)
+            }
+            Form::Symmetric => {
+                let shape = symmetric::symmetric(&map(0))?;
+                sgd::fit(self, shape, data, draws, fitting)
+            }
+            Form::Diagonal => {
+                sgd::fit(self, diagonal::Diagonal { weights: vec![0.0; n] }, data, draws, fitting)
+            }
+            Form::Full => {
+                let most = fitting.run.memory_left() / 2;
+                let shape = full::Full::new(n, most, self.diagonal);
+                sgd::fit(self, shape, data, draws, fitting)
+            }
+            Form::Hash => sgd::fit(self, hashed::Hashed::new(self.weights), data, draws, fitting),
+        }
+    }
+
     /// Refuses weights of a hash for which there is no room: those that are learnt, those of the
     /// best epoch and of the last.
     fn check_weights(&self, most: u64) -> Result<()> {
-        let bytes = 3 * self.bytes(0, 0).learnt;
+        let bytes = 3 * self.bytes(0, 0, 0).learnt;
         if bytes <= most {
             return Ok(());
         }
@@ -403,8 +427,14 @@ impl Ssi {
         Ok(())
     }
 
-    /// What W takes over so many words, and so many documents' images of it.
-    pub(crate) fn bytes(&self, words: u64, docs: u64) -> Bytes {
+    /// Triples of an epoch on a log of so many clicked pairs.
+    pub(crate) fn triples(&self, pairs: usize) -> usize {
+        if self.steps > 0 { self.steps } else { pairs.max(FEWEST) }
+    }
+
+    /// What W takes over so many words, and so many documents' images of it; steps touch at most so
+    /// many `cells`.
+    pub(crate) fn bytes(&self, words: u64, docs: u64, cells: u64) -> Bytes {
         let features = if self.frequent > 0 { words.min(self.frequent as u64) } else { words };
         let row = 4 * self.dim as u64;
         // By words, every place of the bins has its own dimensions.
@@ -422,16 +452,19 @@ impl Ssi {
                 let weights = 4 * self.weights as u64;
                 Bytes { learnt: weights, epoch: weights }
             }
-            // As many cells as steps touch: nobody knows.
-            Form::Full => Bytes { learnt: 0, epoch: 0 },
+            Form::Full => {
+                let cells = cells.min(times(features, features));
+                Bytes { learnt: times(cells, full::CELL_BYTES), epoch: times(cells, 8) }
+            }
         }
     }
 
     /// Refuses maps for which there is no room: those that are learnt, those of the best epoch
     /// and of the last, and the images of the documents.
     fn check_memory(&self, features: usize, counts: &Counts, most: u64) -> Result<()> {
-        let Bytes { learnt, epoch } = self.bytes(counts.n_terms() as u64, counts.n_docs() as u64);
-        let bytes = learnt.saturating_add(2 * epoch);
+        let Bytes { learnt, epoch } =
+            self.bytes(counts.n_terms() as u64, counts.n_docs() as u64, 0);
+        let bytes = learnt.saturating_add(epoch.saturating_mul(2));
         if bytes <= most {
             return Ok(());
         }

@@ -14,14 +14,11 @@ use super::data::{Data, Triple};
 use super::draws::Draws;
 use super::fitted::{Identity, Indexed, Learnt};
 use crate::matchers::dots::DocRows;
-use crate::matchers::epochs::{FEWEST_A_THREAD, Progress, diverged};
+use crate::matchers::epochs::{FEWEST_A_THREAD, NOTHING_DRAWN, Progress, diverged, speed};
 use crate::matchers::method::{Fitting, Matcher};
-use crate::matchers::{FitReport, Maps, StepsReport};
+use crate::matchers::{Maps, StepsReport};
 use crate::{Result, Run};
 
-/// Fewest triples of an epoch, unless they are said: with less, a log of a few pairs is learnt by
-/// luck, and with many more it is learnt by heart that what nobody clicked yet is wrong.
-const FEWEST: usize = 128;
 /// About how many triples are drawn at once.
 const DRAWN: usize = 1 << 12;
 
@@ -80,15 +77,15 @@ pub(super) fn fit<S: Shape>(
     mut shape: S,
     data: &Data,
     draws: &Draws<'_>,
-    fitting: Fitting<'_>,
-) -> Result<(Box<dyn Matcher>, FitReport)> {
-    let Fitting { counts, judge, run, .. } = fitting;
-    let steps = if params.steps > 0 { params.steps } else { draws.n_pairs().max(FEWEST) };
+    fitting: &Fitting<'_>,
+) -> Result<(Box<dyn Matcher>, StepsReport)> {
+    let &Fitting { counts, judge, run, .. } = fitting;
+    let steps = params.triples(draws.n_pairs());
     let rows = Arc::new(DocRows::over(data.documents()));
     let indexed = |shape: &S, identity: Identity, epoch: usize| {
         let learnt = shape.learnt(data)?;
         if !learnt.is_finite() || !identity.weight.is_finite() {
-            return Err(diverged("W", epoch, params.rate, ""));
+            return Err(diverged("W", epoch, params.rate));
         }
         Indexed::over(counts, Arc::clone(&rows), identity, learnt)
     };
@@ -125,13 +122,12 @@ pub(super) fn fit<S: Shape>(
         report.notes.push(format!("validation before the first epoch {value:.4}"));
     }
     let mut all = Seen::default();
+    let mut speeds = Vec::new();
     for epoch in 1..=params.epochs {
         let start = Instant::now();
         let seen = one_epoch(params, &mut shape, &mut identity, data, draws, (epoch, steps), run)?;
         let seconds = start.elapsed().as_secs_f64().max(1e-9);
-        report
-            .times
-            .push(format!("epoch {epoch}: {:.0} triplets a second", seen.triples as f64 / seconds));
+        speeds.push(seen.triples as f64 / seconds);
         all.triples += seen.triples;
         all.shown += seen.shown;
         let of = |sum: f64| sum / seen.triples.max(1) as f64;
@@ -153,20 +149,19 @@ pub(super) fn fit<S: Shape>(
             break;
         }
     }
+    report.times.extend(speed(&speeds, "triplets"));
     report.notes.extend(draws.sources(all.triples, all.shown));
     if best_epoch < report.steps.len() {
         report.kept = best_epoch.checked_sub(1);
     }
     if all.triples == 0 && params.epochs > 0 {
-        report.warnings.push(
-            "no triple could be drawn, because every document was clicked for every query: nothing is learnt".into(),
-        );
+        report.warnings.push(NOTHING_DRAWN.into());
     } else if best_epoch == 0 && params.epochs > 0 {
         report.warnings.push(
             "no epoch is better on validation than the start: nothing learnt is kept; another `rate` or `negative` may help".into(),
         );
     }
-    Ok((Box::new(best), FitReport::Steps(report)))
+    Ok((Box::new(best), report))
 }
 
 /// One epoch, counted from one, of so many triples.
@@ -218,7 +213,7 @@ pub(super) fn one_epoch<S: Shape>(
                 // `max` would make a number of what is none.
                 let loss = if score >= 1.0 { 0.0 } else { 1.0 - score };
                 if !loss.is_finite() {
-                    return Err(diverged("the score of a triple", epoch, params.rate, ""));
+                    return Err(diverged("the score of a triple", epoch, params.rate));
                 }
                 let violates = loss > 0.0;
                 seen.triples += 1;

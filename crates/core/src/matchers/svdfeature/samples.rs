@@ -88,6 +88,20 @@ impl<'a> Samples<'a> {
         self.pairs.len() * self.of_pair
     }
 
+    /// Whether there is any sample: `pairwise` needs a document that was not clicked.
+    pub fn any(&self) -> bool {
+        self.queries().next().is_some()
+    }
+
+    /// The queries of samples, once or more.
+    fn queries(&self) -> Box<dyn Iterator<Item = u32> + '_> {
+        let queries = self.pairs.iter().map(|&(query, ..)| query);
+        match self.loss {
+            Loss::Pairwise => Box::new(self.unclicked.with_others(queries)),
+            Loss::Squared | Loss::Logistic => Box::new(queries),
+        }
+    }
+
     /// Which features of queries and of documents some sample may have.
     pub fn touched(&self) -> (Vec<bool>, Vec<bool>) {
         let mark = |of: &Csr, rows: &mut dyn Iterator<Item = u32>| {
@@ -97,7 +111,7 @@ impl<'a> Samples<'a> {
             }
             touched
         };
-        let queries = mark(&self.x, &mut self.pairs.iter().map(|&(query, ..)| query));
+        let queries = mark(&self.x, &mut self.queries());
         (queries, mark(&self.y, &mut self.unclicked.free().iter().copied()))
     }
 

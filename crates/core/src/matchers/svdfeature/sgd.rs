@@ -9,13 +9,12 @@ use rayon::prelude::*;
 use super::fitted::{Biases, Factors, bias_of, doc_biases, score};
 use super::samples::{Sample, Samples};
 use super::{Loss, SvdFeature};
-use crate::features::Response;
 use crate::linalg::{Dense, dot};
 use crate::matchers::bilinear::image_of;
-use crate::matchers::epochs::{FEWEST_A_THREAD, Progress, diverged};
+use crate::matchers::epochs::{FEWEST_A_THREAD, NOTHING_DRAWN, Progress, diverged, speed};
 use crate::matchers::judging::scores_of;
 use crate::matchers::method::{Fitting, Matcher};
-use crate::matchers::{FitReport, Judge, Maps, StepsReport};
+use crate::matchers::{Judge, Maps, StepsReport};
 use crate::sparse::Row;
 use crate::{Result, Run};
 
@@ -232,12 +231,6 @@ pub(super) fn one_epoch(
     epoch: usize,
     run: &Run<'_>,
 ) -> Result<f64> {
-    let also = match params.response {
-        Response::Raw => {
-            ", or take response = \"log\", so that many clicks are not so large a number"
-        }
-        _ => "",
-    };
     let n = samples.len();
     let rate = (params.rate * params.decay.powi(epoch as i32)) as f32;
     let order = samples.order(epoch);
@@ -258,7 +251,7 @@ pub(super) fn one_epoch(
         });
         for slot in slots.iter().filter(|slot| slot.sample.is_some()) {
             if !slot.loss.is_finite() {
-                return Err(diverged("the loss of a sample", epoch + 1, params.rate, also));
+                return Err(diverged("the loss of a sample", epoch + 1, params.rate));
             }
             sum += f64::from(slot.loss);
             seen += 1;
@@ -266,7 +259,7 @@ pub(super) fn one_epoch(
         learner.step(params, samples, slots, rate);
     }
     if !learner.is_finite() {
-        return Err(diverged("a map", epoch + 1, params.rate, also));
+        return Err(diverged("a map", epoch + 1, params.rate));
     }
     Ok(sum / seen.max(1) as f64)
 }
@@ -275,9 +268,9 @@ pub(super) fn one_epoch(
 pub(super) fn fit(
     params: &SvdFeature,
     samples: &Samples<'_>,
-    fitting: Fitting<'_>,
-) -> Result<(Box<dyn Matcher>, FitReport)> {
-    let Fitting { counts, judge, run, .. } = fitting;
+    fitting: &Fitting<'_>,
+) -> Result<(Box<dyn Matcher>, StepsReport)> {
+    let &Fitting { counts, judge, run, .. } = fitting;
     let mut learner = Learner::new(params, samples);
     let mut report = StepsReport {
         step: "epoch".into(),
@@ -293,13 +286,16 @@ pub(super) fn fit(
     if judge.is_some() {
         report.figures.push("validation".into());
     }
+    if !samples.any() {
+        report.warnings.push(NOTHING_DRAWN.into());
+    }
+    let mut speeds = Vec::new();
     let mut best: Option<(usize, f64, Maps, Biases)> = None;
     for epoch in 0..params.epochs {
         let start = Instant::now();
         let loss = one_epoch(params, &mut learner, samples, epoch, run)?;
         let seconds = start.elapsed().as_secs_f64().max(1e-9);
-        let rate = samples.len() as f64 / seconds;
-        report.times.push(format!("epoch {}: {rate:.0} samples a second", epoch + 1));
+        speeds.push(samples.len() as f64 / seconds);
         let mut figures = vec![loss];
         let Some(judge) = judge else {
             report.steps.push(figures);
@@ -316,6 +312,7 @@ pub(super) fn fit(
             break;
         }
     }
+    report.times.extend(speed(&speeds, "samples"));
     if let [first, .., last] = &report.steps[..]
         && last[0] > first[0]
     {
@@ -332,7 +329,7 @@ pub(super) fn fit(
         None => learner.learnt(),
     };
     let fitted = Factors::new(counts, &params.features, maps, biases)?;
-    Ok((Box::new(fitted), FitReport::Steps(report)))
+    Ok((Box::new(fitted), report))
 }
 
 /// What `judge` says, of the scores that the fitted matcher would give.

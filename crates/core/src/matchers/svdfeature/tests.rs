@@ -384,3 +384,31 @@ fn what_makes_no_sense_is_refused() {
     let message = wild.fit_to(fitting).map(|_| ()).unwrap_err().to_string();
     assert!(message.contains("lower `rate`"), "{message}");
 }
+
+#[test]
+fn a_rate_that_is_too_high_is_halved_until_nothing_runs_away() {
+    let counts = drawn();
+    let high = SvdFeature { dim: 3, rate: 40.0, ..SvdFeature::default() };
+    let (matcher, report) = fitted(&high, &counts);
+    let warnings = report.warnings();
+    let said = warnings.iter().find(|warning| warning.contains("diverged at rate = 40 ")).unwrap();
+    // At the rate that it names, the same comes out at once.
+    let rate = said.split("again at ").nth(1).unwrap().split(':').next().unwrap();
+    let lower = SvdFeature { rate: rate.parse().unwrap(), ..high };
+    let (again, report) = fitted(&lower, &counts);
+    assert!(report.warnings().iter().all(|warning| !warning.contains("diverged")));
+    let query = counts.query(0);
+    let scores = matcher.scores(&counts, &query, None);
+    assert!(scores.iter().all(|score| score.is_finite()));
+    assert_eq!(scores, again.scores(&counts, &query, None));
+}
+
+#[test]
+fn where_every_document_was_clicked_pairs_teach_nothing_and_that_is_said() {
+    let name = |kind: &str, n: usize| (0..n).map(|i| format!("{kind}{i}")).collect::<Vec<_>>();
+    let counts = counted(&name("d", 2), &name("q", 3));
+    let params = SvdFeature { dim: 3, loss: Loss::Pairwise, ..SvdFeature::default() };
+    let (matcher, report) = fitted(&params, &counts);
+    assert!(report.warnings().iter().any(|warning| warning.contains("nothing is learnt")));
+    assert_eq!(matcher.scores(&counts, &counts.query(0), None), [0.0, 0.0]);
+}

@@ -1,6 +1,8 @@
 //! What every matcher must do, whatever it computes. The methods come from the list that the
 //! program itself has, so that a new one is held to all of this without another line.
 
+use std::path::Path;
+
 use super::*;
 use crate::features::QueryTerms;
 
@@ -123,16 +125,35 @@ fn explanations_add_up() {
     }
 }
 
+/// Documents that draw from the same words and queries that click on some, in order or turned round.
+fn fifty(path: &Path, turned: bool) -> Dataset {
+    const N: usize = 50;
+    let words = ["red", "apple", "green", "tree", "blue", "sky", "cloud", "river", "stone"];
+    let place = |doc: usize| if turned { N - 1 - doc } else { doc };
+    let mut docs: Vec<(String, String)> = (0..N)
+        .map(|i| {
+            let some = (0..3 + i % 3).map(|k| words[(i * (k + 2) + k * k) % words.len()]);
+            (format!("d{i}"), some.collect::<Vec<_>>().join(" "))
+        })
+        .collect();
+    if turned {
+        docs.reverse();
+    }
+    let docs: Vec<(&str, &str)> = docs.iter().map(|(id, text)| (&id[..], &text[..])).collect();
+    let queries = ["fruit", "heaven above", "water", "green fruit", "rock water"];
+    let mut clicks: Vec<(u32, u32, f32)> = (0..N)
+        .flat_map(|i| [(i % 5, place(i), (1 + i % 7) as f32), (i % 3, place((i * 7) % N), 9.0)])
+        .map(|(query, doc, clicks)| (query as u32, doc as u32, clicks))
+        .collect();
+    clicks.sort_by_key(|&(query, doc, _)| (query, doc));
+    clicks.dedup_by_key(|&mut (query, doc, _)| (query, doc));
+    dataset(path, &docs, &queries, &clicks)
+}
+
 #[test]
 fn permuting_the_documents_permutes_the_scores() {
     let dir = tempfile::tempdir().unwrap();
-    let docs = [("a", "red apple"), ("b", "green apple tree"), ("c", "blue sky")];
-    let clicks = [(0, 0, 5.0), (0, 1, 2.0), (1, 2, 4.0), (1, 1, 1.0)];
-    let turned: Vec<_> = docs.iter().rev().copied().collect();
-    let turned_clicks: Vec<_> = clicks.iter().map(|&(q, d, c)| (q, 2 - d, c)).collect();
-    let plain = dataset(&dir.path().join("p"), &docs, &["fruit", "heaven above"], &clicks);
-    let turned =
-        dataset(&dir.path().join("t"), &turned, &["fruit", "heaven above"], &turned_clicks);
+    let (plain, turned) = (fifty(&dir.path().join("p"), false), fifty(&dir.path().join("t"), true));
     for name in alone() {
         let (a, b) = (train(&plain, name).model, train(&turned, name).model);
         for text in ["fruit", "apple heaven"] {
@@ -140,7 +161,10 @@ fn permuting_the_documents_permutes_the_scores() {
             let mut backward = b.scores(&b.read_query(text).unwrap());
             backward.reverse();
             for (x, y) in forward.iter().zip(&backward) {
-                assert!((x - y).abs() < 1e-4, "{name}: {forward:?} {backward:?}");
+                // Solvers stop when they are near enough; what is drawn is the same to the bit.
+                let drawn = name.starts_with("ssi") || name.starts_with("svdfeature");
+                let near = if drawn { 0.0 } else { 1e-3 };
+                assert!((x - y).abs() <= near, "{name}: {forward:?} {backward:?}");
             }
         }
     }
