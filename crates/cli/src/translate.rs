@@ -54,12 +54,11 @@ pub fn run(args: &TranslateArgs, console: &Console) -> anyhow::Result<()> {
             Err(error) => unknown.push(error),
         }
     }
-    if found.is_empty()
-        && let Some(error) = unknown.pop()
-    {
-        return Err(error.into());
+    if found.is_empty() {
+        unknown.into_iter().try_for_each(Err)?;
+    } else {
+        unknown.iter().for_each(|error| console.warn(error));
     }
-    unknown.iter().for_each(|error| console.warn(error));
     let mut out = console.out();
     match args.format {
         Format::Json => json(&mut out, &found)?,

@@ -175,7 +175,8 @@ fn fit_each(
     for ((name, params), init) in models.iter().zip(begun) {
         run.step(&format!("fitting {name}"), 0, None)?;
         let (matcher, report) = params.fit_to(Fitting { counts, init, judge, run })?;
-        contenders.push(Contender { name: name.clone(), matcher });
+        let weighs_clicks = params.weighs_clicks();
+        contenders.push(Contender { name: name.clone(), matcher, weighs_clicks });
         reports.push(report);
     }
     Ok((contenders, reports))

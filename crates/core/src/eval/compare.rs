@@ -29,6 +29,8 @@ pub struct Contender {
     pub name: String,
     /// Fitted to the counts that are compared on.
     pub matcher: Box<dyn Matcher>,
+    /// Whether its method weighs clicks, so that what was made of them counts.
+    pub weighs_clicks: bool,
 }
 
 /// What to compare, and how.
@@ -158,6 +160,10 @@ pub fn compare(
             values: values[r].clone(),
         })
         .collect();
+    let alike = contenders.iter().filter(|contender| !contender.weighs_clicks);
+    let unweighed: Vec<String> = alike.map(|contender| contender.name.clone()).collect();
+    // Where nobody weighs clicks, nothing was made of them.
+    let evidence = counts.evidence.clone().filter(|_| unweighed.len() < contenders.len());
     let is_empty = |&place: &usize| {
         !task.grades(place).values.iter().any(|&g| g >= params.variant.relevant_from)
     };
@@ -175,8 +181,8 @@ pub fn compare(
         unread: counts.unread,
         empty_queries: (0..task.queries().len()).filter(is_empty).count(),
         baseline: rows[params.baseline].name.clone(),
-        evidence: counts.evidence.clone(),
-        unweighed: Vec::new(),
+        unweighed: if evidence.is_some() { unweighed } else { Vec::new() },
+        evidence,
         rows: summaries,
     })
 }

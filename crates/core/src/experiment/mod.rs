@@ -277,15 +277,7 @@ pub fn fit_and_compare(
     let counts = Counts::of(dataset, &Params::prepared(preparation, all), run)?;
     let (contenders, reports) =
         fit_all(dataset, &counts, models, params.candidates, params.variant, run)?;
-    let mut comparison = compare(dataset, &counts, &contenders, params, run)?;
-    let weighs = |(_, params): &&(String, Params)| params.weighs_clicks();
-    if comparison.evidence.is_some() {
-        let alike = models.iter().filter(|model| !weighs(model));
-        comparison.unweighed = alike.map(|(name, _)| name.clone()).collect();
-    }
-    if comparison.unweighed.len() == models.len() {
-        (comparison.evidence, comparison.unweighed) = (None, Vec::new());
-    }
+    let comparison = compare(dataset, &counts, &contenders, params, run)?;
     let names = models.iter().map(|(name, _)| name.clone());
     Ok((comparison, names.zip(reports).collect()))
 }

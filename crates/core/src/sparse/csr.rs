@@ -189,6 +189,15 @@ impl Csr {
         self.indices.len()
     }
 
+    /// Which columns some of `rows` have.
+    pub fn columns_of(&self, rows: impl Iterator<Item = usize>) -> Vec<bool> {
+        let mut has = vec![false; self.n_cols()];
+        for row in rows {
+            self.row(row).indices.iter().for_each(|&column| has[column as usize] = true);
+        }
+        has
+    }
+
     /// Row `i`.
     pub fn row(&self, i: usize) -> Row<'_> {
         let span = self.starts[i] as usize..self.starts[i + 1] as usize;

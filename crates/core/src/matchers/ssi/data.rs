@@ -82,8 +82,8 @@ impl Data {
         documents: impl Iterator<Item = u32>,
     ) -> (Vec<bool>, Vec<bool>) {
         let (x, y, places) = self.view(view);
-        let n_features = self.n_features();
-        (columns(x, places, queries, n_features), columns(y, places, documents, n_features))
+        let rows = |item: u32| item as usize * places..(item as usize + 1) * places;
+        (x.columns_of(queries.flat_map(rows)), y.columns_of(documents.flat_map(rows)))
     }
 
     fn view(&self, view: usize) -> (&Csr, &Csr, usize) {
@@ -120,20 +120,4 @@ impl Data {
         let query = self.x.row(triple.query as usize);
         query.iter().map(|(s, q)| q * (good.get(s) - bad.get(s))).sum()
     }
-}
-
-/// The columns that the rows of `items` have in any of their `places`.
-fn columns(
-    rows: &Csr,
-    places: usize,
-    items: impl Iterator<Item = u32>,
-    n_columns: usize,
-) -> Vec<bool> {
-    let mut seen = vec![false; n_columns];
-    for item in items.map(|item| item as usize) {
-        for place in item * places..(item + 1) * places {
-            rows.row(place).iter().for_each(|(column, _)| seen[column as usize] = true);
-        }
-    }
-    seen
 }

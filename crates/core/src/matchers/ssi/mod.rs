@@ -199,12 +199,7 @@ impl Method for Ssi {
         let bins = Bins::of(self, counts, fitting.run)?;
         let draws = Draws::of(self, counts, &x, &y, fitting.run)?;
         let data = Data::new(x, y, bins)?;
-        let n = data.n_features();
-        if self.form.has_maps() {
-            self.check_memory(n, counts, fitting.run.memory_left())?;
-        } else if self.form == Form::Hash {
-            self.check_weights(fitting.run.memory_left())?;
-        }
+        self.check_memory(counts, fitting.run.memory_left())?;
         learn_at(self.rate, |rate| Ssi { rate, ..self.clone() }.learn(&data, &draws, &fitting))
     }
 
@@ -321,24 +316,6 @@ impl Ssi {
             }
             Form::Hash => sgd::fit(self, hashed::Hashed::new(self.weights), data, draws, fitting),
         }
-    }
-
-    /// Refuses weights of a hash for which there is no room: those that are learnt, those of the
-    /// best epoch and of the last.
-    fn check_weights(&self, most: u64) -> Result<()> {
-        let bytes = 3 * self.bytes(0, 0, 0).learnt;
-        if bytes <= most {
-            return Ok(());
-        }
-        Err(Error::Memory {
-            what: format!(
-                "{} weights take {} MiB three times over, but only {} MiB are free",
-                self.weights,
-                bytes >> 20,
-                most >> 20
-            ),
-            advice: "lower `weights`, or allow more (--max-memory SIZE)".into(),
-        })
     }
 
     /// A map at the start.
@@ -459,24 +436,30 @@ impl Ssi {
         }
     }
 
-    /// Refuses maps for which there is no room: those that are learnt, those of the best epoch
-    /// and of the last, and the images of the documents.
-    fn check_memory(&self, features: usize, counts: &Counts, most: u64) -> Result<()> {
-        let Bytes { learnt, epoch } =
-            self.bytes(counts.n_terms() as u64, counts.n_docs() as u64, 0);
+    /// Refuses a W for which there is no room: that which is learnt, and with the images of the
+    /// documents those of the best epoch and of the last. `full` looks at it while it grows.
+    fn check_memory(&self, counts: &Counts, most: u64) -> Result<()> {
+        let (words, docs) = (counts.n_terms(), counts.n_docs());
+        let Bytes { learnt, epoch } = self.bytes(words as u64, docs as u64, 0);
         let bytes = learnt.saturating_add(epoch.saturating_mul(2));
         if bytes <= most {
             return Ok(());
         }
+        let (what, advice) = match self.form {
+            Form::Hash => {
+                (format!("{} weights, three times over,", self.weights), "lower `weights`")
+            }
+            _ => {
+                let dim = self.dim;
+                let what = format!(
+                    "maps of {words} words in {dim} dimensions and the images of {docs} documents"
+                );
+                (what, "lower `dim` or set `frequent`")
+            }
+        };
         Err(Error::Memory {
-            what: format!(
-                "maps of {features} words in {} dimensions and the images of {} documents take {} MiB, but only {} MiB are free",
-                self.dim,
-                counts.n_docs(),
-                bytes >> 20,
-                most >> 20
-            ),
-            advice: "lower `dim` or set `frequent`, or allow more (--max-memory SIZE)".into(),
+            what: format!("{what} take {} MiB, but only {} MiB are free", bytes >> 20, most >> 20),
+            advice: format!("{advice}, or allow more (--max-memory SIZE)"),
         })
     }
 }

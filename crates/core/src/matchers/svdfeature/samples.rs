@@ -104,15 +104,9 @@ impl<'a> Samples<'a> {
 
     /// Which features of queries and of documents some sample may have.
     pub fn touched(&self) -> (Vec<bool>, Vec<bool>) {
-        let mark = |of: &Csr, rows: &mut dyn Iterator<Item = u32>| {
-            let mut touched = vec![false; of.n_cols()];
-            for row in rows {
-                of.row(row as usize).indices.iter().for_each(|&i| touched[i as usize] = true);
-            }
-            touched
-        };
-        let queries = mark(&self.x, &mut self.queries());
-        (queries, mark(&self.y, &mut self.unclicked.free().iter().copied()))
+        let rows = |row: u32| row as usize;
+        let docs = self.unclicked.free().iter().copied();
+        (self.x.columns_of(self.queries().map(rows)), self.y.columns_of(docs.map(rows)))
     }
 
     /// μ.
