@@ -47,6 +47,8 @@
 
 pub mod data;
 pub mod features;
+pub mod topic;
+
 pub mod matchers;
 
 pub mod eval;

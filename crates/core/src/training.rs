@@ -44,9 +44,31 @@ pub fn scores_judged(dataset: &Dataset, counts: &Counts) -> u64 {
     validation(dataset, counts, Candidates::Auto, Variant::default()).judged_scores()
 }
 
+/// Refuses models that cannot be fitted together: those that take classes from different fields, and
+/// those that choose by validation, where validation is there but has no relevant document to choose by.
+pub fn check_models<'a>(
+    dataset: &Dataset,
+    models: impl IntoIterator<Item = &'a Params> + Clone,
+    variant: &Variant,
+) -> Result<()> {
+    let mut fields = models.clone().into_iter().filter_map(Params::class_field);
+    if let Some(first) = fields.next()
+        && let Some(other) = fields.find(|field| *field != first)
+    {
+        return Err(Error::parameter(
+            "class",
+            other,
+            &format!(
+                "{first}, as the model before: models that are fitted together have the same classes"
+            ),
+        ));
+    }
+    check_validation(dataset, models, variant)
+}
+
 /// Refuses models that choose by validation while they are fitted, where validation is there but
 /// has no relevant document to choose by.
-pub fn check_validation<'a>(
+fn check_validation<'a>(
     dataset: &Dataset,
     models: impl IntoIterator<Item = &'a Params>,
     variant: &Variant,
@@ -80,7 +102,7 @@ pub fn train_from(
 ) -> Result<Trained> {
     check_comparable(dataset, std::slice::from_ref(mixture), None)?;
     check_tunable(dataset, std::slice::from_ref(mixture), MEASURE, &Variant::default())?;
-    check_validation(dataset, params, &Variant::default())?;
+    check_models(dataset, params, &Variant::default())?;
     // How many parts before this one have its method.
     let nth = |p: usize| params[..p].iter().filter(|q| q.name() == params[p].name()).count();
     let init = begin.init;
@@ -148,7 +170,7 @@ pub fn fit_all(
     variant: Variant,
     run: &Run<'_>,
 ) -> Result<(Vec<Contender>, Vec<FitReport>)> {
-    check_validation(dataset, models.iter().map(|(_, params)| params), &variant)?;
+    check_models(dataset, models.iter().map(|(_, params)| params), &variant)?;
     let task = validation(dataset, counts, candidates, variant);
     let params: Vec<&Params> = models.iter().map(|(_, params)| params).collect();
     let limit = run.memory();

@@ -60,10 +60,10 @@ fn nothing_left(log: &Log) -> Error {
 
 /// What to know of a dataset without clicks and links.
 pub(super) fn nothing_to_learn_from(judged: bool) -> String {
-    let models = "only bm25, vsm and lm can be used";
+    let models = "only methods that learn from documents alone can be used (bm25, vsm, lm, lsi and topic models such as rlsi, nmf and lda)";
     if judged {
         format!(
-            "no clicks or links, so nothing to learn from: {models}; to learn from some of the judged pairs, deal them out (--split queries)"
+            "no clicks or links: {models}; to learn from some of the judged pairs, deal them out (--split queries)"
         )
     } else {
         format!(

@@ -243,7 +243,7 @@ impl DatasetWriter {
     }
 
     /// Where the file `name` of the dataset is to be written; also the place for scratch files.
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path(name)
     }
 

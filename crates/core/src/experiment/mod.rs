@@ -24,7 +24,7 @@ use crate::eval::{
 use crate::features::{Counts, Preparation};
 use crate::matchers::{FitReport, Mixture, Params};
 use crate::synth::Synthetic;
-use crate::training::{check_validation, fit_all};
+use crate::training::{check_models, fit_all};
 use crate::{Error, Result, Run};
 
 /// An experiment file.
@@ -272,7 +272,7 @@ pub fn fit_and_compare(
 ) -> Result<(Comparison, Vec<(String, FitReport)>)> {
     check_comparable(dataset, params.rows, Some(params.on))?;
     check_tunable(dataset, params.rows, params.tune_on, &params.variant)?;
-    check_validation(dataset, models.iter().map(|(_, params)| params), &params.variant)?;
+    check_models(dataset, models.iter().map(|(_, params)| params), &params.variant)?;
     let all = models.iter().map(|(_, params)| params);
     let counts = Counts::of(dataset, &Params::prepared(preparation, all), run)?;
     let (contenders, reports) =

@@ -9,7 +9,7 @@ use super::Models;
 use crate::data::{Import, TaskParams};
 use crate::features::Preparation;
 use crate::matchers::{Mixture, Params};
-use crate::synth::{Synthetic, import_of};
+use crate::synth::Synthetic;
 use crate::{Error, Result, Run};
 
 /// A setting, with what is different in it from the rest of the file.
@@ -152,5 +152,5 @@ impl Setting {
 /// The tables of a synthetic log that a task is made of: it has links or clicks for its truth, no
 /// judgments.
 fn raw_of(synthetic: &Synthetic, raw: &Path) -> Import {
-    Import { judgments: None, ..import_of(raw, synthetic.events) }
+    Import { judgments: None, ..synthetic.import(raw) }
 }

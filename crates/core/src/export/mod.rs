@@ -8,8 +8,10 @@ mod dataset;
 mod folder;
 mod synonyms;
 mod vectors;
+mod written;
 
 pub use dataset::{DatasetExport, DatasetExportAbout, DatasetFormat, ExportedCounts};
 pub use folder::ExportedFile;
 pub use synonyms::{Pair, SynonymFormat, SynonymParams, Synonyms};
 pub use vectors::{NamedQuery, VectorFormat, VectorSet, Vectors, VectorsAbout};
+pub use written::written;

@@ -9,7 +9,7 @@
 //! before the engine's own stemmer; a rule is given for each frequent form of the query's word.
 //! Stems themselves are only of use behind the very same (Snowball) stemmer.
 
-mod forms;
+pub(super) mod forms;
 mod write;
 
 use rayon::prelude::*;
@@ -106,7 +106,10 @@ impl Synonyms {
             }
             return Ok(Synonyms { rules, notes });
         };
-        let forms = Forms::of(model, dataset, &near, run)?;
+        let wanted = near.iter().flat_map(|(word, synonyms)| {
+            std::iter::once(*word).chain(synonyms.iter().map(|&(synonym, _)| synonym))
+        });
+        let forms = Forms::of(model, dataset, wanted, run)?;
         let mut nameless = 0;
         for (word, synonyms) in near {
             let words = forms.of_query_word(word);

@@ -7,6 +7,8 @@ use std::collections::{BTreeSet, HashMap};
 use rayon::prelude::*;
 use serde_json::Value;
 
+use super::classes::class_of;
+use super::counts::Preparation;
 use super::positions::{Sequences, renamed, sequence};
 use crate::data::{self, Dataset, Document, Said};
 use crate::sparse::Csr;
@@ -100,20 +102,32 @@ fn read_value(analyzer: &Analyzer, name: &str, value: &Value, emit: &mut dyn FnM
     });
 }
 
-/// Counts the `fields` of every document, with the positions of their words if these are
-/// wanted; with the documents' ids.
+/// All documents, read.
+pub(super) struct ReadDocuments {
+    pub blocks: Vec<Block>,
+    pub ids: Vec<String>,
+    /// The class that every document says, where classes are wanted; else empty.
+    pub classes: Vec<Option<String>>,
+}
+
+/// Counts the fields of every document that `preparation` names, with the positions of their words
+/// and their classes if these are wanted.
 pub(super) fn read_documents(
     dataset: &Dataset,
     analyzer: &Analyzer,
-    fields: &[String],
-    positions: bool,
+    preparation: &Preparation,
     run: &Run<'_>,
-) -> Result<(Vec<Block>, Vec<String>)> {
+) -> Result<ReadDocuments> {
+    let Preparation { fields, positions, class, .. } = preparation;
     let blocks = in_blocks(dataset.documents.len(), "reading documents", run, |span| {
         let mut block = BlockBuilder::default();
         let mut ids = Vec::with_capacity(span.len());
+        let mut classes = Vec::new();
         for j in span {
             let document: Document = dataset.documents.get(j)?;
+            if let Some(field) = class {
+                classes.push(class_of(&document, field));
+            }
             for name in document.fields.keys() {
                 if !block.fields.contains(name) {
                     block.fields.insert(name.clone());
@@ -127,7 +141,7 @@ pub(super) fn read_documents(
                 })
                 .collect();
             block.texts.push(counts);
-            if positions {
+            if *positions {
                 let of = |name: &String| match document.fields.get(name) {
                     Some(value) => sequence(analyzer, name, value, |term| Some(block.id(term))),
                     None => Vec::new(),
@@ -137,15 +151,19 @@ pub(super) fn read_documents(
             }
             ids.push(document.id);
         }
-        Ok((block, ids))
+        Ok((block, ids, classes))
     })?;
-    let mut all_ids = Vec::with_capacity(dataset.documents.len());
-    let mut all_blocks = Vec::with_capacity(blocks.len());
-    for (first, (block, ids)) in blocks {
-        all_ids.extend(ids);
-        all_blocks.push(block.finish(first));
+    let mut read = ReadDocuments {
+        blocks: Vec::with_capacity(blocks.len()),
+        ids: Vec::with_capacity(dataset.documents.len()),
+        classes: Vec::new(),
+    };
+    for (first, (block, ids, classes)) in blocks {
+        read.ids.extend(ids);
+        read.classes.extend(classes);
+        read.blocks.push(block.finish(first));
     }
-    Ok((all_blocks, all_ids))
+    Ok(read)
 }
 
 /// Counts every query; with their ids and texts.

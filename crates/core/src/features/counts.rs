@@ -14,8 +14,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{
-    Block, assemble, assemble_sequences, count_texts, count_unread, read_documents, read_queries,
+    Block, ReadDocuments, assemble, assemble_sequences, count_texts, count_unread, read_documents,
+    read_queries,
 };
+use super::classes::Classes;
 use super::evidence::{ClickEvidence, EvidenceAbout, weigh};
 use super::positions::{Positions, query_sequence};
 use super::weighted::SharedFeatures;
@@ -39,6 +41,9 @@ pub struct Preparation {
     pub max_terms: usize,
     /// Keep where the words of documents stand, four bytes a word. Methods that look at distances have them kept by themselves.
     pub positions: bool,
+    /// The field in which the class of a document stands, if classes are to be kept. Methods that learn by class have them kept by themselves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
     /// What is made of the training clicks: `clicks` as they are; `rates`, by how rarely their
     /// documents were shown; `propensity`, by how unlikely they were seen at their ranks; `auto`,
     /// the best of these that the log allows.
@@ -54,6 +59,7 @@ impl Default for Preparation {
             min_df: 1,
             max_terms: 0,
             positions: false,
+            class: None,
             evidence: ClickEvidence::default(),
         }
     }
@@ -103,6 +109,8 @@ pub struct Counts {
     pub docs: Csr,
     /// Where the words of the documents stand, if that was wanted.
     pub positions: Option<Positions>,
+    /// The classes of the documents, if they were wanted and some document has one.
+    pub classes: Option<Classes>,
     /// Queries × terms.
     pub queries: Csr,
     /// Training clicks, weighted by their evidence: queries × documents.
@@ -185,8 +193,8 @@ impl Counts {
     pub fn of(dataset: &Dataset, preparation: &Preparation, run: &Run<'_>) -> Result<Self> {
         preparation.check()?;
         let analyzer = Analyzer::new(&preparation.analyzer)?;
-        let (doc_blocks, doc_ids) =
-            read_documents(dataset, &analyzer, &preparation.fields, preparation.positions, run)?;
+        let ReadDocuments { blocks: doc_blocks, ids: doc_ids, classes } =
+            read_documents(dataset, &analyzer, preparation, run)?;
         check_fields(&doc_blocks, &preparation.fields)?;
         let (query_blocks, query_ids, query_texts) = read_queries(dataset, &analyzer, run)?;
         let (clicks, evidence) = weigh(dataset, preparation.evidence, run)?;
@@ -247,6 +255,7 @@ impl Counts {
             vocabulary,
             fields,
             positions,
+            classes: Classes::of_documents(classes),
             queries,
             clicks,
             evidence,
@@ -297,6 +306,7 @@ impl Counts {
             vocabulary: parts.vocabulary,
             fields: parts.fields,
             positions: parts.positions,
+            classes: parts.classes,
             docs,
             queries: parts.queries,
             clicks: parts.clicks,
@@ -329,6 +339,7 @@ impl Counts {
             vocabulary: self.vocabulary.clone(),
             fields: self.fields.clone(),
             positions: self.positions.clone(),
+            classes: self.classes.clone(),
             queries: self.queries.clone(),
             clicks,
             evidence: self.evidence.clone(),
@@ -424,6 +435,7 @@ pub(crate) struct Parts {
     pub vocabulary: Vocabulary,
     pub fields: Vec<Field>,
     pub positions: Option<Positions>,
+    pub classes: Option<Classes>,
     pub queries: Csr,
     pub clicks: Csr,
     pub evidence: Option<EvidenceAbout>,
@@ -454,6 +466,7 @@ impl Parts {
         });
         if self.fields.iter().all(|field| fits(&field.docs, n_docs, n_terms))
             && positions_fit
+            && self.classes.as_ref().is_none_or(|classes| classes.fits(n_docs))
             && fits(&self.queries, n_queries, n_terms)
             && fits(&self.clicks, n_queries, n_docs)
             && held_out_fits

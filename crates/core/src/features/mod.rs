@@ -2,6 +2,7 @@
 //! weighted matrices that bilinear models are trained on.
 
 mod blocks;
+mod classes;
 mod counts;
 mod evidence;
 mod negatives;
@@ -14,6 +15,7 @@ mod weighted;
 #[cfg(test)]
 mod tests;
 
+pub use classes::{CLASS_FIELD, Classes, NO_CLASS};
 pub(crate) use counts::Parts;
 pub use counts::{Counts, Field, Preparation, QueryTerms, Unread};
 pub use evidence::{ClickEvidence, EvidenceAbout};

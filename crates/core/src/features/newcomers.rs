@@ -49,6 +49,10 @@ impl Counts {
             self.clicks.indices().to_vec(),
             self.clicks.values().to_vec(),
         )?;
+        let classes = match (self.classes, &self.preparation.class) {
+            (Some(classes), Some(field)) => Some(classes.with_documents(field, documents)),
+            (classes, _) => classes,
+        };
         let mut held_out_documents = self.held_out_documents;
         held_out_documents.extend(first..n_docs as u32);
         let mut doc_ids = self.doc_ids;
@@ -58,6 +62,7 @@ impl Counts {
             vocabulary: self.vocabulary,
             fields,
             positions,
+            classes,
             queries: self.queries,
             clicks,
             evidence: self.evidence,

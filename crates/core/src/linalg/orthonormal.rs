@@ -184,17 +184,19 @@ fn upper_inverse(r: &[f64], k: usize) -> Vec<f64> {
 /// BᵀB in f64, its lower triangle alone. The rows are cut into groups by the shape alone and the
 /// groups' sums are added in order.
 pub(crate) fn gram(block: &Dense, run: &Run<'_>) -> Result<Mat<f64>> {
-    let k = block.n_cols();
+    gram_of(block.values(), block.n_cols(), run)
+}
+
+/// The same of rows of `k` numbers.
+pub(crate) fn gram_of(values: &[f32], k: usize, run: &Run<'_>) -> Result<Mat<f64>> {
     if k == 0 {
         return Ok(Mat::zeros(0, 0));
     }
-    let rows_per_group = block
-        .n_rows()
+    let rows_per_group = (values.len() / k)
         .div_ceil(n_groups(k))
         .next_multiple_of(ROWS_PER_PRODUCT)
         .max(ROWS_PER_PRODUCT);
-    let sums: Vec<Mat<f64>> = block
-        .values()
+    let sums: Vec<Mat<f64>> = values
         .par_chunks(rows_per_group * k)
         .map(|group| {
             let mut sum = Mat::zeros(k, k);

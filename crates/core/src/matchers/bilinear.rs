@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::map::Map;
-use super::{Kept, Line, Matcher};
+use super::{Kept, Line, Matcher, TopicsView};
 use crate::features::{Counts, Features, Featurizer, QueryTerms};
 use crate::file::{Tensors, TensorsWriter};
 use crate::linalg::{Dense, dot, dot_f64, scale_to};
@@ -135,6 +135,12 @@ impl Bilinear {
         &self.y
     }
 
+    /// Whether documents are made of words alone.
+    fn is_of_words(&self) -> bool {
+        let features = self.featurizer.features();
+        features.doc_words > 0.0 && features.doc_clicks == 0.0
+    }
+
     /// The latent dimension.
     pub fn dim(&self) -> usize {
         self.maps.l_x.n_cols()
@@ -251,6 +257,26 @@ impl Matcher for Bilinear {
 
     fn bilinear(&self) -> Option<&Bilinear> {
         Some(self)
+    }
+
+    /// The latent dimensions, where documents are made of words alone, as in LSI.
+    fn topics(&self) -> Option<TopicsView<'_>> {
+        self.is_of_words().then(|| TopicsView {
+            weights: Cow::Borrowed(&self.maps.l_y),
+            n_shared: self.dim(),
+            per_class: 0,
+            classes: &[],
+            class_of: &[],
+            documents: match &self.images {
+                Some(images) => Cow::Borrowed(images),
+                None => Cow::Owned(self.maps.l_y.images(&self.y)),
+            },
+            non_negative: false,
+        })
+    }
+
+    fn topics_of(&self, counts: &Counts, query: &QueryTerms) -> Option<(Option<u32>, Vec<f32>)> {
+        self.is_of_words().then(|| (None, self.query_image(counts, query)))
     }
 }
 

@@ -18,6 +18,8 @@
 //! ```
 //! P(w|C) is the share of w in all text of training; a word that it does not have is dropped.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,10 +28,10 @@ use super::check::{MOST, check_range, check_share, check_share_above_zero, check
 use super::lexical::lengths;
 use super::method::{Fitting, Kept, Matcher, Method};
 use super::pairs::{clicked_pairs, collection, text_of};
-use super::{FitReport, Line, StepsReport};
+use super::{FitReport, Line, StepsReport, TopicsView};
 use crate::features::{Counts, QueryTerms, Response};
 use crate::file::{Tensors, TensorsWriter};
-use crate::linalg::dot_f64;
+use crate::linalg::{Dense, dot_f64};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result, Run};
 
@@ -375,6 +377,33 @@ impl Matcher for Topics {
     /// Scores are logarithms: 0 is the best there is.
     fn zero_is_none(&self) -> bool {
         false
+    }
+
+    /// Topics by their words of documents.
+    fn topics(&self) -> Option<TopicsView<'_>> {
+        let dim = self.params.dim;
+        let mut phi = Dense::zeros(self.doc.rows.len(), dim);
+        for (row, &term) in self.doc.phi.chunks_exact(dim).zip(&self.doc.terms) {
+            phi.row_mut(term as usize).copy_from_slice(row);
+        }
+        let theta = Dense::from_values(self.theta.len() / dim, dim, self.theta.clone());
+        Some(TopicsView {
+            weights: Cow::Owned(phi.into()),
+            n_shared: dim,
+            per_class: 0,
+            classes: &[],
+            class_of: &[],
+            documents: Cow::Owned(theta),
+            non_negative: true,
+        })
+    }
+
+    fn topics_of(&self, _: &Counts, query: &QueryTerms) -> Option<(Option<u32>, Vec<f32>)> {
+        let mut theta = vec![0.0; self.params.dim];
+        if query.indices.iter().any(|&term| self.doc.of(term).is_some()) {
+            self.fold_in(query.row(), &mut theta);
+        }
+        Some((None, theta))
     }
 }
 

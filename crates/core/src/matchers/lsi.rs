@@ -26,7 +26,7 @@ use super::map::Map;
 use super::method::{Fitting, Kept, Matcher, Method};
 use super::pls::PlsReport;
 use super::solver::Solver;
-use super::{FitReport, Judge, Lexical, Line, Vsm};
+use super::{FitReport, Judge, Lexical, Line, TopicsView, Vsm};
 use crate::features::{Counts, Features, Featurizer, QueryTerms, Response, no_training_clicks};
 use crate::file::TensorsWriter;
 use crate::linalg::{Centring, Dense, Operator, scale_columns};
@@ -304,6 +304,14 @@ impl Matcher for Mixed {
 
     fn zero_is_none(&self) -> bool {
         false
+    }
+
+    fn topics(&self) -> Option<TopicsView<'_>> {
+        self.lsi.topics()
+    }
+
+    fn topics_of(&self, counts: &Counts, query: &QueryTerms) -> Option<(Option<u32>, Vec<f32>)> {
+        self.lsi.topics_of(counts, query)
     }
 }
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Bilinear, FitReport, Line, Maps, Translator};
+use super::{Bilinear, FitReport, Line, Maps, TopicsView, Translator};
 use crate::features::{Counts, Features, QueryTerms};
 use crate::file::{Tensors, TensorsWriter};
 use crate::{Error, Result, Run};
@@ -59,6 +59,11 @@ pub trait Method:
     /// Whether it looks at where words stand ([`Counts::positions`]).
     fn needs_positions(&self) -> bool {
         false
+    }
+
+    /// The field that the class of a document stands in, if it learns by class ([`Counts::classes`]).
+    fn class_field(&self) -> Option<&str> {
+        None
     }
 
     /// Sets the seed, where there is one.
@@ -137,6 +142,17 @@ pub trait Matcher: Send + Sync {
 
     /// The table of translations that it learnt, if that is what it is.
     fn translator(&self) -> Option<&Translator> {
+        None
+    }
+
+    /// The topics that it learnt, if that is what it is.
+    fn topics(&self) -> Option<TopicsView<'_>> {
+        None
+    }
+
+    /// A text folded in: the class that it fits best, and what the shared topics and those of that
+    /// class weigh in it; all 0 where the topics know none of its words.
+    fn topics_of(&self, _counts: &Counts, _query: &QueryTerms) -> Option<(Option<u32>, Vec<f32>)> {
         None
     }
 

@@ -37,6 +37,7 @@ mod solver;
 mod square;
 mod ssi;
 mod svdfeature;
+mod topics;
 mod translation;
 mod unclicked;
 mod vpcg;
@@ -78,6 +79,10 @@ pub use rmls::{Penalty, Rmls, RmlsReport, RmlsStep, Start};
 pub use square::{Square, SquareReport};
 pub use ssi::{Form, Negative, Ssi};
 pub use svdfeature::{Loss, SvdFeature};
+pub use topics::{
+    Cnmf, Crlsi, Gnmf, Grlsi, Lda, Nmf, Plsi, Rlsi, TextTopic, TextTopics, TopicClass,
+    TopicDocument, TopicFigures, TopicSummary, TopicWord, TopicsLook, TopicsSummary, TopicsView,
+};
 pub use translation::{Translation, Translator};
 pub use vpcg::Vpcg;
 pub use vsm::Vsm;

@@ -25,7 +25,7 @@ use super::mix::{Fusion, Mixture, reciprocal_ranks, standardise};
 use super::{Explanation, FitReport, Kept, Known, Matcher, Params, PartExplanation};
 use crate::data::{Dataset, Document};
 use crate::features::{
-    Counts, EvidenceAbout, Field, Positions, Preparation, QueryTerms, Sequences, Unread,
+    Classes, Counts, EvidenceAbout, Field, Positions, Preparation, QueryTerms, Sequences, Unread,
 };
 use crate::file::{
     Folder, FolderKind, LineTable, LineTableWriter, NewFolder, Tensors, TensorsWriter,
@@ -126,6 +126,8 @@ struct Statistics {
     n_training_docs: usize,
     unread: Unread,
     fields: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    classes: Vec<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -350,6 +352,7 @@ impl Trained {
             n_training_docs: counts.n_training_docs,
             unread: counts.unread,
             fields: counts.fields.iter().map(|field| field.name.clone()).collect(),
+            classes: counts.classes.iter().flat_map(|classes| classes.names.clone()).collect(),
         };
         folder.write_json("statistics.json", &statistics)?;
         folder.write_json("parameters.json", &self.model.about.parts)?;
@@ -379,6 +382,9 @@ impl Trained {
             &[counts.held_out_documents.len()],
             &counts.held_out_documents,
         );
+        if let Some(classes) = &counts.classes {
+            tensors.array("classes", &[classes.of.len()], &classes.of);
+        }
         if !counts.own_documents.is_empty() {
             let own = &counts.own_documents;
             tensors.array("own_documents", &[own.len()], own);
@@ -449,11 +455,16 @@ impl Model {
             true => tensors.array("own_documents")?.1,
             false => Vec::new(),
         };
+        let classes = match tensors.has("classes")? {
+            true => Some(Classes { names: statistics.classes, of: tensors.array("classes")?.1 }),
+            false => None,
+        };
         let parts = crate::features::Parts {
             preparation,
             vocabulary,
             fields,
             positions,
+            classes,
             queries: tensors.csr("queries")?,
             clicks: tensors.csr("clicks")?,
             evidence: folder.manifest.about.evidence.clone(),

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    Bltm, Bm25, Clicked, Dependence, Expansion, Feedback, FitReport, Fitting, Judge, Kept, Knn, Lm,
-    LsiDt, LsiQd, Matcher, Method, Mpls, Pls, Ridge, Rm3, Rmls, Smoothing, Square, Ssi, SvdFeature,
-    Translation, Vpcg, Vsm, Walk,
+    Bltm, Bm25, Clicked, Cnmf, Crlsi, Dependence, Expansion, Feedback, FitReport, Fitting, Gnmf,
+    Grlsi, Judge, Kept, Knn, Lda, Lm, LsiDt, LsiQd, Matcher, Method, Mpls, Nmf, Pls, Plsi, Ridge,
+    Rlsi, Rm3, Rmls, Smoothing, Square, Ssi, SvdFeature, Translation, Vpcg, Vsm, Walk,
 };
 use crate::features::{Counts, Features, Preparation};
 use crate::{Error, Result, Run};
@@ -79,6 +79,11 @@ macro_rules! methods {
                 match self { $(Params::$method(params) => params.needs_positions(),)* }
             }
 
+            /// The field that the class of a document stands in, if the method learns by class.
+            pub fn class_field(&self) -> Option<&str> {
+                match self { $(Params::$method(params) => params.class_field(),)* }
+            }
+
             /// Sets the seed, where the method has one.
             pub fn seed(&mut self, seed: u64) {
                 match self { $(Params::$method(params) => params.set_seed(seed),)* }
@@ -122,6 +127,14 @@ methods! {
     "square" Square "square loss over all pairs: from PLS towards canonical correlation by one knob"
     "ssi" Ssi "supervised semantic indexing: pairs of words weighted by a margin between clicked and other documents"
     "svdfeature" SvdFeature "feature-based matrix factorisation: biases and maps by stochastic gradient steps"
+    "rlsi" Rlsi "regularised latent semantic indexing: topics of few words, from documents alone"
+    "grlsi" Grlsi "group RLSI: topics that all documents share, and topics of every class"
+    "crlsi" Crlsi "RLSI class by class"
+    "nmf" Nmf "non-negative matrix factorisation: topics whose words only add up, from documents alone"
+    "gnmf" Gnmf "group NMF: topics that all documents share, and topics of every class"
+    "cnmf" Cnmf "NMF class by class"
+    "plsi" Plsi "probabilistic latent semantic indexing: topics of words by EM, from documents alone"
+    "lda" Lda "latent Dirichlet allocation: topics of words by variational Bayes, from documents alone"
     "walk" Walk "backward random walk on the click graph: only knows queries that have clicks"
     "translation" Translation "word translation: IBM model 1 from the words of documents to those of queries"
     "bltm" Bltm "bilingual topic model: topics with words of queries and words of documents"
@@ -190,8 +203,14 @@ impl Params {
         preparation: &Preparation,
         models: impl IntoIterator<Item = &'a Params>,
     ) -> Preparation {
-        let needed = models.into_iter().any(Params::needs_positions);
-        Preparation { positions: preparation.positions || needed, ..preparation.clone() }
+        let mut prepared = preparation.clone();
+        for params in models {
+            prepared.positions |= params.needs_positions();
+            if prepared.class.is_none() {
+                prepared.class = params.class_field().map(str::to_owned);
+            }
+        }
+        prepared
     }
 
     /// Whether the method has latent dimensions.

@@ -84,6 +84,8 @@ const FORMS: &[&str] = &[
     "svdfeature loss=logistic",
     "svdfeature loss=pairwise",
     "lsi_dt tfidf=0.5",
+    "plsi tempering=1",
+    "lda batch=4",
 ];
 
 /// The parameters of a method or of one of its forms, with few dimensions.

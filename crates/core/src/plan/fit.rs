@@ -82,7 +82,17 @@ impl Fit {
             }
             Params::SvdFeature(svd) => self.svdfeature(svd, rates),
             Params::Bltm(bltm) => self.bltm(bltm.iterations, rates),
+            Params::Plsi(plsi) => self.bags("plsi", 1, 2.0 * plsi.iterations as f64, rates),
+            Params::Lda(lda) => {
+                self.bags("lda", 2, (lda.iterations as f64) * (lda.inner as f64), rates)
+            }
             Params::Ssi(ssi) => self.ssi(ssi, rates),
+            Params::Rlsi(_)
+            | Params::Nmf(_)
+            | Params::Grlsi(_)
+            | Params::Gnmf(_)
+            | Params::Crlsi(_)
+            | Params::Cnmf(_) => self.topics(params, rates, limit),
             // Features and maps of the usual kinds, sought in a time that nobody has measured.
             other if other.dim().is_some() && other.features().is_some() => {
                 let maps = ("maps while they are sought", self.maps());

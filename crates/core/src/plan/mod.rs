@@ -2,11 +2,13 @@
 //! the data. Memory and disk follow from the shapes alone; seconds need the rates of the
 //! machine ([`Rates`]), which are measured once.
 //!
-//! `fit.rs` has a function for each method, with the formula beside each line; `rmls.rs` has RMLS.
+//! `fit.rs` has a function for each method, with the formula beside each line; `rmls.rs` has RMLS,
+//! `topics.rs` topic models.
 
 mod fit;
 mod machine;
 mod rmls;
+mod topics;
 
 use std::fmt;
 
@@ -44,6 +46,9 @@ pub struct Shape {
     pub nnz_r: u64,
     /// Latent dimensions.
     pub dim: u64,
+    /// Classes of documents; 0 where nobody knows.
+    #[serde(default)]
+    pub classes: u64,
     /// Scores that validation computes each time it is asked: queries × candidates.
     pub judged: u64,
 }
@@ -133,6 +138,7 @@ impl Shape {
                 + share(features.doc_clicks, positive),
             nnz_r: counts.clicks.nnz() as u64,
             dim: 1,
+            classes: counts.classes.as_ref().map_or(0, |classes| classes.names.len() as u64),
             judged: 0,
         }
     }
@@ -191,6 +197,7 @@ impl Shape {
             nnz_y: nnz(self.nnz_y),
             nnz_r: nnz(self.nnz_r),
             dim: self.dim.clamp(1, MOST),
+            classes: rows(self.classes),
             judged: nnz(self.judged),
         }
     }

@@ -5,6 +5,7 @@ use crate::matchers::{Mpls, Pls, Ridge, Square, methods, rmls_bytes};
 
 fn one_week() -> Shape {
     Shape {
+        classes: 0,
         n_queries: 94_022,
         n_docs: 111_631,
         d_x: 213_535,
@@ -208,6 +209,7 @@ fn shapes_that_cannot_be_are_refused() {
 fn the_largest_numbers_do_no_harm() {
     let most = u64::from(u32::MAX);
     let shape = Shape {
+        classes: 0,
         n_queries: most,
         n_docs: most,
         d_x: most,
@@ -232,6 +234,7 @@ fn the_largest_numbers_do_no_harm() {
         params("rmls", &[("penalty", "absolute"), ("beta", "1")]),
     ]);
     let endless = Shape {
+        classes: 0,
         n_queries: u64::MAX,
         n_docs: u64::MAX,
         d_x: u64::MAX,

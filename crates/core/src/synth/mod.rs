@@ -1,7 +1,8 @@
 //! Logs made up from a known truth: a readable one for the demonstration, and ones with the
-//! size and shape of the papers' web logs.
+//! size and shape of the papers' web logs; and a corpus with planted topics.
 
 pub mod concepts;
+pub mod corpus;
 pub mod demo;
 pub mod engine;
 mod raw;

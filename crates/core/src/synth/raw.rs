@@ -1,5 +1,6 @@
 //! A log as somebody would have it who has not met liken: `clicks.tsv` (or, as it was written
-//! down, `events.tsv`), `documents.jsonl` and `judgments.tsv` in a folder that appears whole or not at all.
+//! down, `events.tsv`), `documents.jsonl` and `judgments.tsv` in a folder that appears whole or not
+//! at all. A corpus has `documents.jsonl` and `topics.jsonl` instead.
 
 use std::fs;
 use std::path::Path;
@@ -21,6 +22,8 @@ pub(super) const PERIOD: u64 = 30 * 86_400;
 pub(super) const DOCUMENTS: &str = "documents.jsonl";
 /// Query, document, grade and perhaps split.
 pub(super) const JUDGMENTS: &str = "judgments.tsv";
+/// The topics that are planted in a corpus.
+pub(super) const TOPICS: &str = "topics.jsonl";
 
 /// A raw log being written.
 pub(super) struct RawFolder {
@@ -34,7 +37,7 @@ impl RawFolder {
         let is_ours = |folder: &Path| {
             fs::read_dir(folder).is_ok_and(|entries| {
                 entries.flatten().all(|entry| {
-                    [CLICKS, EVENTS, DOCUMENTS, JUDGMENTS]
+                    [CLICKS, EVENTS, DOCUMENTS, JUDGMENTS, TOPICS]
                         .iter()
                         .any(|name| entry.file_name() == *name)
                 })

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::corpus::Corpus;
 use super::demo::{Demo, PAGE};
 use super::engine::bm25;
 use super::raw::{CLICKS, DOCUMENTS, EVENTS, JUDGMENTS};
@@ -36,6 +37,21 @@ pub struct Synthetic {
     /// Of the demo log: the share of pages shown in random order.
     #[serde(default)]
     pub shuffle: Option<f64>,
+    /// Of the corpus with planted topics: how many documents there are.
+    #[serde(default)]
+    pub documents: Option<usize>,
+    /// Of the corpus with planted topics: how many words documents may have.
+    #[serde(default)]
+    pub terms: Option<usize>,
+    /// Of the corpus with planted topics: how many topics are planted.
+    #[serde(default)]
+    pub topics: Option<usize>,
+    /// Of the corpus with planted topics: the average number of words of a document.
+    #[serde(default)]
+    pub length: Option<f64>,
+    /// Of the corpus with planted topics: how many classes the documents have.
+    #[serde(default)]
+    pub classes: Option<usize>,
 }
 
 fn whole() -> f64 {
@@ -56,20 +72,42 @@ pub enum SyntheticLog {
     OneWeek,
     /// 6,372,254 queries, 4,599,849 documents: its second row.
     HalfYear,
+    /// Documents in classes with planted topics; neither queries nor clicks.
+    Topics,
+}
+
+/// What a name stands for.
+enum Shape {
+    Demo(Demo),
+    Weblog(Weblog),
+    Corpus(Corpus),
 }
 
 impl Synthetic {
     /// The whole log called `log`.
     pub fn new(log: SyntheticLog) -> Self {
-        let (scale, seed) = (whole(), one());
-        Synthetic { log, scale, seed, events: false, bias: None, explore: None, shuffle: None }
+        Synthetic {
+            log,
+            scale: whole(),
+            seed: one(),
+            events: false,
+            bias: None,
+            explore: None,
+            shuffle: None,
+            documents: None,
+            terms: None,
+            topics: None,
+            length: None,
+            classes: None,
+        }
     }
 
     /// Refuses what cannot be made.
     pub fn check(&self) -> Result<()> {
-        match self.weblog()? {
-            Some(log) => log.check(),
-            None => self.demo().map(|_| ()),
+        match self.shape()? {
+            Shape::Demo(_) => Ok(()),
+            Shape::Weblog(log) => log.check(),
+            Shape::Corpus(corpus) => corpus.check(),
         }
     }
 
@@ -79,8 +117,10 @@ impl Synthetic {
         if target.exists() && !force {
             return Err(Error::Exists { path: target.to_owned() });
         }
-        if let (Some(log), false) = (self.weblog()?, self.events) {
-            return log.write(target, force, run);
+        match self.shape()? {
+            Shape::Weblog(log) if !self.events => return log.write(target, force, run),
+            Shape::Corpus(corpus) => return corpus.write(target, force, run),
+            _ => {}
         }
         let work = tempfile::tempdir().map_err(Error::io("create", &std::env::temp_dir()))?;
         let raw = work.path().join("log");
@@ -90,29 +130,71 @@ impl Synthetic {
 
     /// Writes the log, the documents and the judgments to `target` as a user would have them.
     pub fn write_raw(&self, target: &Path, force: bool, run: &Run<'_>) -> Result<()> {
-        match (self.weblog()?, self.events) {
-            (Some(log), true) => log.write_events(target, force, run),
-            (Some(log), false) => log.write_raw(target, force, run),
-            (None, true) => self.demo()?.write_events(&engine, target, force, run),
-            (None, false) => self.demo()?.build(&engine, run)?.write_raw(target, force),
+        match (self.shape()?, self.events) {
+            (Shape::Weblog(log), true) => log.write_events(target, force, run),
+            (Shape::Weblog(log), false) => log.write_raw(target, force, run),
+            (Shape::Demo(demo), true) => demo.write_events(&engine, target, force, run),
+            (Shape::Demo(demo), false) => demo.build(&engine, run)?.write_raw(target, force),
+            (Shape::Corpus(corpus), _) => corpus.write_raw(target, force, run),
         }
     }
 
-    /// The web log, if it is one.
-    fn weblog(&self) -> Result<Option<Weblog>> {
-        let log = match self.log {
-            SyntheticLog::Demo => return Ok(None),
-            SyntheticLog::OneWeek => Weblog::one_week(),
-            SyntheticLog::HalfYear => Weblog::half_year(),
-        };
+    /// What is to be made; an error for a parameter that belongs to another log.
+    fn shape(&self) -> Result<Shape> {
         let of_demo = [("bias", self.bias), ("explore", self.explore), ("shuffle", self.shuffle)];
-        for (name, value) in of_demo {
+        let of_corpus = [
+            ("documents", self.documents.map(|n| n as f64)),
+            ("terms", self.terms.map(|n| n as f64)),
+            ("topics", self.topics.map(|n| n as f64)),
+            ("length", self.length),
+            ("classes", self.classes.map(|n| n as f64)),
+        ];
+        let is_demo = self.log == SyntheticLog::Demo;
+        let is_corpus = self.log == SyntheticLog::Topics;
+        let strange_demo = of_demo.iter().filter(|_| !is_demo).map(|p| (p, "demo"));
+        let strange_corpus = of_corpus.iter().filter(|_| !is_corpus).map(|p| (p, "topics"));
+        for (&(name, value), owner) in strange_demo.chain(strange_corpus) {
             if let Some(value) = value {
-                let expected = "nothing: it is for the demo log alone";
-                return Err(Error::parameter(name, value, expected));
+                let expected = format!("nothing: it is for the {owner} log alone");
+                return Err(Error::parameter(name, value, &expected));
             }
         }
-        Ok(Some(Weblog { scale: self.scale, seed: self.seed, ..log }))
+        let of_shape = |log: Weblog| Weblog { scale: self.scale, seed: self.seed, ..log };
+        Ok(match self.log {
+            SyntheticLog::Demo => Shape::Demo(self.demo()?),
+            SyntheticLog::OneWeek => Shape::Weblog(of_shape(Weblog::one_week())),
+            SyntheticLog::HalfYear => Shape::Weblog(of_shape(Weblog::half_year())),
+            SyntheticLog::Topics => Shape::Corpus(self.corpus()?),
+        })
+    }
+
+    /// How its raw files are imported.
+    pub fn import(&self, raw: &Path) -> Import {
+        let whole = import_of(raw, self.events);
+        match self.log {
+            SyntheticLog::Topics => Import { documents: whole.documents, ..Import::default() },
+            _ => whole,
+        }
+    }
+
+    fn corpus(&self) -> Result<Corpus> {
+        if self.events {
+            let expected = "false: a corpus of topics has no clicks";
+            return Err(Error::parameter("events", self.events, expected));
+        }
+        if !(self.scale.is_finite() && self.scale > 0.0) {
+            return Err(Error::parameter("scale", self.scale, "a number above 0"));
+        }
+        let whole = Corpus::default();
+        let scaled = |n: usize| (n as f64 * self.scale).round() as usize;
+        Ok(Corpus {
+            documents: scaled(self.documents.unwrap_or(whole.documents)),
+            terms: scaled(self.terms.unwrap_or(whole.terms)),
+            topics: self.topics.unwrap_or(whole.topics),
+            length: self.length.unwrap_or(whole.length),
+            classes: self.classes.unwrap_or(whole.classes),
+            seed: self.seed,
+        })
     }
 
     fn demo(&self) -> Result<Demo> {

@@ -11,7 +11,7 @@
 mod judgments;
 mod line;
 mod log;
-mod names;
+pub(super) mod names;
 mod speech;
 mod spread;
 #[cfg(test)]

@@ -39,7 +39,7 @@ use crate::eval::HeldOut::Validation;
 use crate::eval::{Candidates, Measure, Variant, check_choice, check_comparable};
 use crate::matchers::{Mixture, Params};
 use crate::random::Random;
-use crate::training::check_validation;
+use crate::training::check_models;
 use crate::{Error, Progress, Result, Run};
 use table::{Found, in_order, restored};
 use workshop::Workshop;
@@ -106,12 +106,13 @@ impl Tuning<'_> {
         let advice = "every try would score the same: lower --relevant-from, or import it again with other judgments or --grades";
         check_choice(dataset, self.measure, &self.variant, "", advice)?;
         let models = self.base.models.iter().map(|(_, params)| params);
-        check_validation(dataset, models, &self.variant)?;
-        let learns = self.base.models.iter().any(|(_, params)| Params::learns(params));
+        check_models(dataset, models, &self.variant)?;
+        let from_clicks = |params: &Params| params.learns() && params.weighs_clicks();
+        let learns = self.base.models.iter().any(|(_, params)| from_clicks(params));
         if learns && dataset.clicks.nnz() == 0 {
             return Err(Error::Empty {
                 what: format!("{path} has no training clicks to learn from"),
-                advice: "import a click log or links, or judged pairs with `--split queries`; without any, tune bm25, vsm or lm".into(),
+                advice: "import a click log or links, or judged pairs with `--split queries`; without any, tune bm25, lm, lsi or a topic model such as rlsi".into(),
             });
         }
         if self.space.keys.is_empty() {

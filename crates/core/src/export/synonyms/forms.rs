@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use rayon::prelude::*;
 
-use super::Near;
 use crate::data::{self, Dataset, Said};
 use crate::matchers::Model;
 use crate::{Result, Run};
@@ -18,28 +17,25 @@ const BLOCK: usize = 1024;
 /// How often each form of each term occurs.
 type Uses = HashMap<u32, BTreeMap<String, u64>>;
 
-/// The forms of the words that stand in rules.
-pub(super) struct Forms {
+/// The forms of the words that are asked for.
+pub(in crate::export) struct Forms {
     in_queries: Uses,
     in_documents: Uses,
 }
 
 impl Forms {
-    /// Reads the texts again for the words of `near`.
-    pub(super) fn of(
+    /// Reads the texts again for the words that are `wanted`.
+    pub(in crate::export) fn of(
         model: &Model,
         dataset: &Dataset,
-        near: &[Near],
+        wanted: impl Iterator<Item = u32>,
         run: &Run<'_>,
     ) -> Result<Self> {
         let counts = &model.counts;
-        let mut wanted = vec![false; counts.n_terms()];
-        for (word, synonyms) in near {
-            wanted[*word as usize] = true;
-            synonyms.iter().for_each(|&(synonym, _)| wanted[synonym as usize] = true);
-        }
+        let mut is_wanted = vec![false; counts.n_terms()];
+        wanted.for_each(|term| is_wanted[term as usize] = true);
         let note = |uses: &mut Uses, form: &str, term: &str, by: u64| {
-            let Some(id) = counts.vocabulary.id(term).filter(|&id| wanted[id as usize]) else {
+            let Some(id) = counts.vocabulary.id(term).filter(|&id| is_wanted[id as usize]) else {
                 return;
             };
             let forms = uses.entry(id).or_default();
@@ -105,7 +101,7 @@ impl Forms {
     }
 
     /// The form in which documents mostly use `term`.
-    pub(super) fn of_document_word(&self, term: u32) -> Option<&str> {
+    pub(in crate::export) fn of_document_word(&self, term: u32) -> Option<&str> {
         let uses = self.in_documents.get(&term)?;
         let best = uses.iter().rev().max_by_key(|&(_, count)| count)?;
         Some(best.0)

@@ -19,6 +19,16 @@ const DOCUMENTS_ALONE: &[&str] = &[
     "lsi_dt tfidf=0.5",
     "expansion",
     "rm3",
+    "rlsi",
+    "grlsi",
+    "crlsi",
+    "nmf",
+    "gnmf",
+    "cnmf",
+    "plsi",
+    "plsi tempering=1",
+    "lda",
+    "lda batch=4",
 ];
 /// Methods that know queries by their clicks, not by their words.
 const KNOWN_QUERIES_ALONE: &[&str] = &["lsi_qd", "walk"];

@@ -1,0 +1,237 @@
+//! Matching by the topics of a model of bags of words: every document and every query is folded
+//! into the topics that training found, and the score is the cosine of their shares.
+//!
+//! All documents are folded in alike, those of training too, so that a new document scores as one
+//! with the same words did.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::TopicsView;
+use super::classes::training;
+use crate::features::{Counts, QueryTerms};
+use crate::file::{Tensors, TensorsWriter};
+use crate::linalg::{Dense, dot, dot_f64, scale_to};
+use crate::matchers::pairs::text_of;
+use crate::matchers::{Line, Map, Matcher};
+use crate::sparse::Csr;
+use crate::topic::{BagTopics, Room, completion};
+use crate::{Error, Result, Run};
+
+/// A fitted model of bags of words.
+pub(super) struct Bag {
+    topics: Arc<dyn BagTopics>,
+    field: Option<String>,
+    /// Documents × topics: shares.
+    theta: Dense,
+    /// One over the norm of every document's shares; 0 where training knows none of its words.
+    scales: Vec<f32>,
+}
+
+impl Bag {
+    /// Folds all documents in.
+    pub fn new(
+        topics: Arc<dyn BagTopics>,
+        counts: &Counts,
+        field: Option<&str>,
+        run: &Run<'_>,
+    ) -> Result<Self> {
+        run.step("topics of the documents", 0, None)?;
+        let text = text_of(counts, field)?;
+        let theta = topics.fold_in_all(text, 0, run)?;
+        Ok(Bag::over(topics, field, text, theta))
+    }
+
+    /// Puts together what a model folder keeps; `topics` makes topics of the weights.
+    pub fn restored(
+        tensors: &Tensors,
+        counts: &Counts,
+        field: Option<&str>,
+        dim: usize,
+        topics: impl FnOnce(Dense) -> Arc<dyn BagTopics>,
+    ) -> Result<Box<dyn Matcher>> {
+        let read = |name: &str, n_rows: usize| {
+            let (shape, values) = tensors.array::<f32>(name)?;
+            if shape != [n_rows, dim] {
+                return Err(Error::Structure {
+                    problem: format!("{name} is {shape:?} instead of {n_rows} × {dim}"),
+                });
+            }
+            if values.iter().any(|value| !value.is_finite() || *value < 0.0) {
+                return Err(Error::Structure {
+                    problem: format!("{name} has weights that are not finite or below 0"),
+                });
+            }
+            Ok(Dense::from_values(n_rows, dim, values))
+        };
+        let theta = read("theta", counts.n_docs())?;
+        let weights = read("phi", counts.n_terms())?;
+        Ok(Box::new(Bag::over(topics(weights), field, text_of(counts, field)?, theta)))
+    }
+
+    fn over(topics: Arc<dyn BagTopics>, field: Option<&str>, text: &Csr, theta: Dense) -> Self {
+        let scale = |doc: usize| {
+            // A document of no known word is like no query, even as its shares are.
+            if !text.row(doc).indices.iter().any(|&term| topics.knows(term)) {
+                return 0.0;
+            }
+            let norm = dot_f64(theta.row(doc), theta.row(doc)).sqrt();
+            if norm > 0.0 { (1.0 / norm) as f32 } else { 0.0 }
+        };
+        let scales = (0..theta.n_rows()).map(scale).collect();
+        Bag { topics, field: field.map(str::to_owned), theta, scales }
+    }
+
+    /// The shares of a query; `None` where training has none of its words.
+    fn shares(&self, query: &QueryTerms) -> Option<Vec<f32>> {
+        query.indices.iter().any(|&term| self.topics.knows(term)).then(|| {
+            let mut theta = vec![0.0; self.topics.dim()];
+            self.topics.fold_in(query.row(), &mut Room::new(theta.len()), &mut theta);
+            theta
+        })
+    }
+
+    /// The same with norm 1; zeros where there are none.
+    fn image(&self, query: &QueryTerms) -> Vec<f32> {
+        let mut image = self.shares(query).unwrap_or_else(|| vec![0.0; self.topics.dim()]);
+        scale_to(&mut image, 1.0);
+        image
+    }
+
+    fn score(&self, image: &[f32], doc: usize) -> f32 {
+        dot(image, self.theta.row(doc)) * self.scales[doc]
+    }
+
+    /// The three strongest words of every topic.
+    fn words(&self, counts: &Counts) -> Vec<String> {
+        let weights = self.topics.weights();
+        let mut best: Vec<Vec<(f32, u32)>> = vec![Vec::with_capacity(4); self.topics.dim()];
+        for term in 0..weights.n_rows() {
+            for (best, &weight) in best.iter_mut().zip(weights.row(term)) {
+                let at = best.partition_point(|&(other, _)| other >= weight);
+                if at < 3 && weight > 0.0 {
+                    best.insert(at, (weight, term as u32));
+                    best.truncate(3);
+                }
+            }
+        }
+        let name = |&(_, term): &(f32, u32)| counts.vocabulary.term(term);
+        best.iter().map(|best| best.iter().map(name).collect::<Vec<_>>().join(", ")).collect()
+    }
+}
+
+impl Matcher for Bag {
+    fn score_all(&self, _: &Counts, query: &QueryTerms, out: &mut [f32]) {
+        let image = self.image(query);
+        out.iter_mut().enumerate().for_each(|(doc, score)| *score = self.score(&image, doc));
+    }
+
+    fn score_some(&self, _: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]) {
+        let image = self.image(query);
+        for (score, &doc) in out.iter_mut().zip(docs) {
+            *score = self.score(&image, doc as usize);
+        }
+    }
+
+    /// What every topic adds.
+    fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line> {
+        let (image, doc) = (self.image(query), doc as usize);
+        let (words, scale) = (self.words(counts), f64::from(self.scales[doc]));
+        let parts = image.iter().zip(self.theta.row(doc)).zip(words).enumerate();
+        parts
+            .map(|(k, ((&x, &y), words))| Line {
+                query: format!("topic {}", k + 1),
+                doc: words,
+                value: f64::from(x) * f64::from(y) * scale,
+            })
+            .filter(|line| line.value != 0.0)
+            .collect()
+    }
+
+    fn keep<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
+        let weights = self.topics.weights();
+        tensors.array("phi", &[weights.n_rows(), weights.n_cols()], weights.values());
+        tensors.array("theta", &[self.theta.n_rows(), weights.n_cols()], self.theta.values());
+    }
+
+    /// New documents are folded in, the others stay as they are.
+    fn with_documents(&self, counts: &Counts, n_new: usize) -> Result<Option<Box<dyn Matcher>>> {
+        let text = text_of(counts, self.field.as_deref())?;
+        let first = counts.n_docs() - n_new;
+        let new = self.topics.fold_in_all(text, first, &Run::silent())?;
+        let mut values = self.theta.values().to_vec();
+        values.extend_from_slice(new.values());
+        let theta = Dense::from_values(counts.n_docs(), self.topics.dim(), values);
+        Ok(Some(Box::new(Bag::over(self.topics.clone(), self.field.as_deref(), text, theta))))
+    }
+
+    fn nothing(&self) -> &'static str {
+        "no document of training has a word of the query"
+    }
+
+    fn zero_is_none(&self) -> bool {
+        false
+    }
+
+    fn topics(&self) -> Option<TopicsView<'_>> {
+        Some(TopicsView {
+            weights: Cow::Owned(Map::Dense(self.topics.probabilities().into_owned())),
+            n_shared: self.topics.dim(),
+            per_class: 0,
+            classes: &[],
+            class_of: &[],
+            documents: Cow::Borrowed(&self.theta),
+            non_negative: true,
+        })
+    }
+
+    fn topics_of(&self, _: &Counts, query: &QueryTerms) -> Option<(Option<u32>, Vec<f32>)> {
+        Some((None, self.shares(query).unwrap_or_else(|| vec![0.0; self.topics.dim()])))
+    }
+}
+
+/// The documents that training may learn from, in the order of their ids, so that their numbers
+/// do not matter.
+pub(super) fn training_documents(counts: &Counts, text: &Csr) -> Result<Csr> {
+    rows(text, &training(counts))
+}
+
+fn rows(text: &Csr, docs: &[u32]) -> Result<Csr> {
+    Csr::by_rows(text.n_cols(), docs.len(), |at| {
+        let row = text.row(docs[at] as usize);
+        Ok((row.indices.to_vec(), row.values.to_vec()))
+    })
+}
+
+/// What there is to say of topics: their number and what they were learnt from, how they came to an
+/// end, and how well they foretell documents that were held out.
+pub(super) fn notes(
+    topics: &dyn BagTopics,
+    counts: &Counts,
+    (text, docs): (&Csr, &Csr),
+    converged: bool,
+    run: &Run<'_>,
+) -> Result<Vec<String>> {
+    let n_known = (0..docs.n_cols() as u32).filter(|&term| topics.knows(term)).count();
+    let n_empty = docs.rows().filter(|row| row.is_empty()).count();
+    let mut notes =
+        vec![format!("{} topics of {} documents and {n_known} words", topics.dim(), docs.n_rows())];
+    if n_empty > 0 {
+        notes.push(format!("{n_empty} documents have no word: their topics are even"));
+    }
+    if converged {
+        notes.push("it came to rest before the last iteration".into());
+    }
+    let held_out = &counts.held_out_documents;
+    if !held_out.is_empty() {
+        let found = completion(topics, &rows(text, held_out)?, run)?;
+        if found.words > 0.0 {
+            notes.push(format!(
+                "perplexity {:.1}: half the words of {} held-out documents, foretold from the other half",
+                found.perplexity,
+                held_out.len()
+            ));
+        }
+    }
+    Ok(notes)
+}

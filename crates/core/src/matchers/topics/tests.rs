@@ -1,0 +1,4 @@
+//! Bags of words and factorisations as matchers.
+
+mod bags;
+mod factorised;

@@ -1,0 +1,106 @@
+//! Classes for documents that have none: spherical k-means (Dhillon and Modha, 2001).
+//!
+//! ```text
+//! class of d = argmax_p d·c_p/‖c_p‖,  c_p = Σ of the unit rows of its documents
+//! ```
+
+use rayon::prelude::*;
+
+use super::seeds::seeds;
+use crate::linalg::Dense;
+use crate::random::Random;
+use crate::sparse::{Csr, Row};
+use crate::{Result, Run};
+
+/// Most rounds; most documents have found their place long before.
+const ROUNDS: usize = 20;
+
+/// Documents in clusters.
+pub struct Clusters {
+    /// The cluster of every document: the one whose centre it is most like.
+    pub of: Vec<u32>,
+    /// Terms × clusters, every centre scaled to 1: a document's likeness to all of them is one walk
+    /// over its words.
+    pub centres: Dense,
+}
+
+/// Deals the rows of `docs` into at most `n` clusters and numbers these by size, the largest first.
+/// Rows without entries are in the first. What is drawn depends on the order of the rows.
+pub fn clusters(docs: &Csr, n: usize, seed: u64, run: &Run<'_>) -> Result<Clusters> {
+    let filled = (0..docs.n_rows()).filter(|&doc| !docs.row(doc).is_empty()).count();
+    let n = n.min(filled).max(1);
+    let first = seeds(0..docs.n_rows(), |doc| docs.row(doc), n, Random::new(seed, 0));
+    let mut centres = Dense::zeros(docs.n_cols(), n);
+    for (cluster, &doc) in first.iter().enumerate() {
+        add(&mut centres, docs.row(doc), cluster);
+    }
+    let mut of = dealt(docs, &centres);
+    for round in 0..ROUNDS {
+        run.step("classes of documents", round as u64, Some(ROUNDS as u64))?;
+        centres = means(docs, &of, n);
+        let dealt = dealt(docs, &centres);
+        let settled = dealt == of;
+        of = dealt;
+        if settled {
+            break;
+        }
+    }
+    Ok(by_size(&of, &centres))
+}
+
+/// The nearest centre of every document.
+fn dealt(docs: &Csr, centres: &Dense) -> Vec<u32> {
+    (0..docs.n_rows()).into_par_iter().map(|doc| nearest_centre(centres, docs.row(doc))).collect()
+}
+
+fn add(centres: &mut Dense, row: Row<'_>, cluster: usize) {
+    let norm = row.norm();
+    for (term, d) in row.iter() {
+        centres.row_mut(term as usize)[cluster] += (f64::from(d) / norm) as f32;
+    }
+}
+
+/// The cluster a document is most like; the first of equals.
+pub fn nearest_centre(centres: &Dense, row: Row<'_>) -> u32 {
+    let mut likeness = vec![0.0f32; centres.n_cols()];
+    for (term, d) in row.iter() {
+        let words = centres.row(term as usize);
+        likeness.iter_mut().zip(words).for_each(|(sum, &c)| *sum += d * c);
+    }
+    let best = (0..likeness.len()).rev().max_by(|&a, &b| likeness[a].total_cmp(&likeness[b]));
+    best.unwrap_or(0) as u32
+}
+
+/// The centres of clusters, each scaled to 1.
+fn means(docs: &Csr, of: &[u32], n: usize) -> Dense {
+    let mut centres = Dense::zeros(docs.n_cols(), n);
+    for (doc, &cluster) in of.iter().enumerate() {
+        add(&mut centres, docs.row(doc), cluster as usize);
+    }
+    let mut squares = vec![0.0f64; n];
+    for term in 0..docs.n_cols() {
+        let row = centres.row(term);
+        squares.iter_mut().zip(row).for_each(|(sum, &c)| *sum += f64::from(c) * f64::from(c));
+    }
+    let scales: Vec<f32> =
+        squares.iter().map(|&s| if s > 0.0 { (1.0 / s.sqrt()) as f32 } else { 0.0 }).collect();
+    centres
+        .rows_mut()
+        .for_each(|row| row.iter_mut().zip(&scales).for_each(|(c, &scale)| *c *= scale));
+    centres
+}
+
+/// The same clusters, the largest first; those that are empty fall away.
+fn by_size(of: &[u32], centres: &Dense) -> Clusters {
+    let n = centres.n_cols();
+    let mut sizes = vec![0u64; n];
+    of.iter().for_each(|&cluster| sizes[cluster as usize] += 1);
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by_key(|&cluster| std::cmp::Reverse(sizes[cluster]));
+    let filled = sizes.iter().filter(|&&size| size > 0).count().max(1);
+    let mut place = vec![0u32; n];
+    order.iter().zip(0..).for_each(|(&cluster, at)| place[cluster] = at);
+    let of: Vec<u32> = of.iter().map(|&cluster| place[cluster as usize]).collect();
+    let centres = Dense::from_fn(centres.n_rows(), filled, |term, at| centres.row(term)[order[at]]);
+    Clusters { of, centres }
+}
