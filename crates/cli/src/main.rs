@@ -28,6 +28,8 @@ mod stats;
 mod synth;
 mod tables;
 mod task;
+mod topics;
+mod topics_page;
 mod train;
 mod translate;
 mod tune;
@@ -103,6 +105,7 @@ enum Verb {
     Similar(similar::SimilarArgs),
     Explain(explain::ExplainArgs),
     Translate(translate::TranslateArgs),
+    Topics(Box<topics::TopicsArgs>),
     Run(run::RunArgs),
     Fuse(Box<fuse::FuseArgs>),
     Rerank(rerank::RerankArgs),
@@ -142,6 +145,7 @@ fn main() -> ExitCode {
         Verb::Similar(args) => similar::run(args, &console),
         Verb::Explain(args) => explain::run(args, &console),
         Verb::Translate(args) => translate::run(args, &console),
+        Verb::Topics(args) => topics::run(args, &console),
         Verb::Run(args) => run::run(args, &console),
         Verb::Fuse(args) => fuse::run(args, &console),
         Verb::Rerank(args) => rerank::run(args, &console),

@@ -151,6 +151,7 @@ pub fn run(args: &PlanArgs, console: &Console) -> anyhow::Result<()> {
 impl PlanArgs {
     fn shape(&self) -> Option<Shape> {
         Some(Shape {
+            classes: 0,
             n_queries: self.queries?,
             n_docs: self.documents?,
             d_x: self.query_features?,

@@ -1,17 +1,17 @@
-//! `liken synth`: click logs made up from a known truth.
+//! `liken synth`: click logs and a corpus made up from a known truth.
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use liken::synth::Synthetic;
+use liken::synth::{Synthetic, SyntheticLog};
 
 use crate::console::Console;
 use crate::output::{grouped, typed};
 use crate::settings::named;
 
-/// Make a synthetic click log: a dataset folder, or raw files as a user would have them.
+/// Make a synthetic click log or corpus: a dataset folder, or raw files as a user would have them.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -20,7 +20,9 @@ Examples:
   liken synth demo -o raw --events             every result shown, clicked or not: a raw log
   liken synth demo -o raw --events --bias 1.5 --shuffle 0.05   users who hardly look down the page
   liken synth one-week -o week                 the size and shape of the papers' one week of clicks
-  liken synth half-year -o sample --scale 0.01 a hundredth of their half year")]
+  liken synth half-year -o sample --scale 0.01 a hundredth of their half year
+  liken synth topics -o corpus                 documents with 100 planted topics, in 20 classes
+  liken synth topics -o corpus --documents 1000000 --terms 500000 --topics 500 --length 100")]
 pub struct SynthArgs {
     /// Which log.
     #[arg(value_name = "LOG", value_parser = logs())]
@@ -59,6 +61,26 @@ pub struct SynthArgs {
     #[arg(long, value_name = "SHARE")]
     shuffle: Option<f64>,
 
+    /// Topics: documents [default: 20000].
+    #[arg(long, value_name = "N")]
+    documents: Option<usize>,
+
+    /// Topics: words that documents may have [default: 10000].
+    #[arg(long, value_name = "N")]
+    terms: Option<usize>,
+
+    /// Topics: planted topics; a fifth of them are shared by all classes [default: 100].
+    #[arg(long, value_name = "N")]
+    topics: Option<usize>,
+
+    /// Topics: average number of words of a document [default: 80].
+    #[arg(long, value_name = "X")]
+    length: Option<f64>,
+
+    /// Topics: classes of the documents [default: 20].
+    #[arg(long, value_name = "N")]
+    classes: Option<usize>,
+
     /// Replace the folder if it is there.
     #[arg(long)]
     force: bool,
@@ -73,6 +95,8 @@ fn logs() -> PossibleValuesParser {
             .help("94,022 queries, 111,631 documents: Table 1 of the RMLS papers, first row"),
         PossibleValue::new("half-year")
             .help("6,372,254 queries, 4,599,849 documents: its second row"),
+        PossibleValue::new("topics")
+            .help("Documents in classes with planted topics (topics.jsonl); no queries, no clicks"),
     ])
 }
 
@@ -85,14 +109,31 @@ pub fn run(args: &SynthArgs, console: &Console) -> anyhow::Result<()> {
         bias: args.bias,
         explore: args.explore,
         shuffle: args.shuffle,
+        documents: args.documents,
+        terms: args.terms,
+        topics: args.topics,
+        length: args.length,
+        classes: args.classes,
     };
+    let is_corpus = synthetic.log == SyntheticLog::Topics;
     let about = console.run(|run| match args.raw || args.events {
         true => synthetic.write_raw(&args.output, args.force, run).map(|()| None),
         false => synthetic.write(&args.output, args.force, run).map(Some),
     })?;
     let mut out = console.out();
     let path = args.output.display();
+    let table = |name: &str| typed(&args.output.join(name));
     match about {
+        Some(about) if is_corpus => {
+            let n = grouped(about.counts.documents);
+            writeln!(out, "{path}: {n} documents; what is planted: topics.jsonl")?;
+            writeln!(out, "next: liken train rlsi {} -o model", typed(&args.output))?;
+        }
+        None if is_corpus => {
+            writeln!(out, "{path}: documents.jsonl, topics.jsonl")?;
+            let documents = table("documents.jsonl");
+            writeln!(out, "next: liken import --documents {documents} -o data")?;
+        }
         Some(about) => {
             let counts = about.counts;
             writeln!(
@@ -109,7 +150,6 @@ pub fn run(args: &SynthArgs, console: &Console) -> anyhow::Result<()> {
         None => {
             let role = if args.events { "events" } else { "clicks" };
             writeln!(out, "{path}: {role}.tsv, documents.jsonl, judgments.tsv")?;
-            let table = |name: &str| typed(&args.output.join(name));
             writeln!(
                 out,
                 "next: liken import --{role} {} --documents {} --judgments {} -o data",

@@ -59,6 +59,8 @@ mod square;
 mod synth;
 #[path = "cli/task.rs"]
 mod task;
+#[path = "cli/topics.rs"]
+mod topics;
 #[path = "cli/train.rs"]
 mod train;
 #[path = "cli/translate.rs"]

@@ -202,6 +202,29 @@ mod tests {
     }
 
     #[test]
+    fn bars_begin_at_zero() {
+        let mut series = Series::scatter("", 0, Mark::Bar);
+        series.points = vec![Point::new(0.0, 2.0), Point::new(1.0, -1.0), Point::new(2.0, 1.0)];
+        let names = ["a", "b", "c"].map(str::to_owned).to_vec();
+        let panel = Panel { x: Axis::names("x", names), series: vec![series], ..Panel::titled("") };
+        let svg = Chart::of(vec![panel]).svg();
+        well_formed(&svg);
+        let places = |name: &str| -> Vec<f64> {
+            let rects = svg.split("<rect ").skip(1).map(|rect| rect.split("/>").next().unwrap());
+            let before = format!("{name}=\"");
+            let value = |rect: &str| {
+                let after = rect.split(&before).nth(1).unwrap();
+                after.split('"').next().unwrap().parse().unwrap()
+            };
+            rects.map(value).collect()
+        };
+        let (y, height) = (places(" y"), places("height"));
+        // Two above zero end where the one below begins.
+        assert!((y[0] + height[0] - y[1]).abs() < 0.2 && (y[2] + height[2] - y[1]).abs() < 0.2);
+        assert!((height[0] - 2.0 * height[1]).abs() < 0.3, "{height:?}");
+    }
+
+    #[test]
     fn a_long_legend_takes_several_lines() {
         let series = |i: usize| Series::line(format!("a series with a long name {i}"), i);
         let many = Panel { series: (0..9).map(series).collect(), ..Panel::titled("") };

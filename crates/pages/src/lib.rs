@@ -22,12 +22,16 @@
 //! ```
 
 mod axis;
+mod bars;
+mod bubbles;
 mod chart;
 mod escape;
 mod page;
 mod panel;
 
 pub use axis::{Axis, Scale};
+pub use bars::{Bar, Card};
+pub use bubbles::{Bubble, Bubbles};
 pub use chart::Chart;
 pub use escape::escape;
 pub use page::{Page, Part};

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::bars::{self, Bar, Card};
 use crate::escape;
 
 /// A page in the making.
@@ -33,6 +34,19 @@ pub enum Part {
         /// Columns of numbers.
         numbers: Vec<usize>,
     },
+    /// Bars below each other, all by the same measure.
+    Bars(Vec<Bar>),
+    /// Cards that links lead to, and the id that they lead back to.
+    Cards(Vec<Card>, String),
+    /// An id that links can lead to.
+    Anchor(String),
+    /// A table of shares, the larger the darker; the heading has one column more, for the names.
+    Heat {
+        /// The heading of each column.
+        heading: Vec<String>,
+        /// The rows by name.
+        rows: Vec<(String, Vec<f64>)>,
+    },
 }
 
 const STYLE: &str = "\
@@ -56,10 +70,14 @@ impl Page {
     /// The whole page.
     pub fn html(&self) -> String {
         let title = escape(&self.title);
+        let plain = |part: &Part| {
+            !matches!(part, Part::Bars(_) | Part::Cards(..) | Part::Anchor(_) | Part::Heat { .. })
+        };
+        let more = if self.parts.iter().all(plain) { "" } else { bars::STYLE };
         let mut out = format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
+             <title>{title}</title>\n<style>\n{STYLE}{more}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
         );
         for part in &self.parts {
             part.write(&mut out);
@@ -76,6 +94,19 @@ impl Part {
             Part::Text(text) => writeln!(out, "<p>{}</p>", escape(text)),
             Part::Code(text) => writeln!(out, "<pre><code>{}</code></pre>", escape(text)),
             Part::Plot(svg) => writeln!(out, "<figure style=\"margin: 1rem 0\">{svg}</figure>"),
+            Part::Anchor(id) => writeln!(out, "<a id=\"{}\"></a>", escape(id)),
+            Part::Bars(list) => {
+                bars::write_bars(out, list);
+                Ok(())
+            }
+            Part::Cards(cards, home) => {
+                bars::write_cards(out, cards, home);
+                Ok(())
+            }
+            Part::Heat { heading, rows } => {
+                bars::write_heat(out, heading, rows);
+                Ok(())
+            }
             Part::Table { heading, rows, numbers } => {
                 let cell = |tag: &str, c: usize, text: &str| {
                     let class = if numbers.contains(&c) { " class=\"n\"" } else { "" };

@@ -23,6 +23,8 @@ pub enum Mark {
     Diamond,
     /// A star, for the one point that matters.
     Star,
+    /// A bar from zero to the point.
+    Bar,
 }
 
 /// One value.
@@ -147,6 +149,9 @@ impl Panel {
             let (low, high) = point.interval.unwrap_or((point.y, point.y));
             [point.y, low, high]
         });
+        // Bars begin at zero, so it must be on the sheet.
+        let bars = self.series.iter().any(|series| series.mark == Mark::Bar);
+        let ends = ends.chain(bars.then_some(0.0));
         let y = self.y.lay_out(ends, (inner.height / 36.0) as usize);
         let _ = writeln!(out, "<g class=\"panel\">");
         self.draw_axes(out, inner, &x, &y);
@@ -203,6 +208,7 @@ impl Panel {
             (left, inner.top + (1.0 - y.place(py)) * inner.height)
         };
         let ink = series.ink();
+        let bottom = inner.top + inner.height;
         let _ = writeln!(
             out,
             "<g color=\"{ink}\" opacity=\"{}\">",
@@ -251,13 +257,21 @@ impl Panel {
                     name(point.y, &self.y)
                 )
             });
-            // A line alone has tooltips, too: a circle that only the pointer finds.
-            let _ = writeln!(
-                out,
-                "<g>{}<title>{}</title></g>",
-                mark(series.mark, left, top, ink),
-                escape(&about)
-            );
+            let look = match series.mark {
+                Mark::Bar => {
+                    let zero = if self.y.shows(0.0) { at(point.x, 0.0).1 } else { bottom };
+                    let wide = (0.8 * inner.width / x.ticks.len().max(1) as f64).clamp(0.5, 28.0);
+                    format!(
+                        "<rect x=\"{:.2}\" y=\"{:.1}\" width=\"{wide:.2}\" height=\"{:.1}\" fill=\"{ink}\"/>",
+                        left - wide / 2.0,
+                        top.min(zero),
+                        (top - zero).abs()
+                    )
+                }
+                // A line alone has tooltips, too: a circle that only the pointer finds.
+                other => mark(other, left, top, ink),
+            };
+            let _ = writeln!(out, "<g>{look}<title>{}</title></g>", escape(&about));
         }
         let _ = writeln!(out, "</g>");
     }
@@ -277,6 +291,11 @@ pub(crate) fn mark(mark: Mark, left: f64, top: f64, ink: &str) -> String {
         Mark::None => {
             format!("<circle cx=\"{left:.1}\" cy=\"{top:.1}\" r=\"6\" fill-opacity=\"0\"/>")
         }
+        Mark::Bar => format!(
+            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"8\" height=\"8\" fill=\"{ink}\"/>",
+            left - 4.0,
+            top - 4.0
+        ),
         Mark::Dot => {
             format!("<circle cx=\"{left:.1}\" cy=\"{top:.1}\" r=\"3.6\" fill=\"{ink}\"/>")
         }

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use crate::place::{Place, Said};
 use crate::shared::{at, shared};
 
-const VERBS: [&str; 16] = [
+const VERBS: [&str; 17] = [
     "demo",
     "import",
     "stats",
@@ -17,6 +17,7 @@ const VERBS: [&str; 16] = [
     "similar",
     "explain",
     "translate",
+    "topics",
     "run",
     "fuse",
     "rerank",

@@ -109,3 +109,25 @@ fn a_learnt_model_improves_the_first_hundred_of_bm25() {
     place.run("fuse bm25.trec reranked.trec -o fused.trec").silent();
     assert!(ndcg_at_10(&qrels, &read("fused.trec")) > engine);
 }
+
+#[test]
+fn topics_of_ap_have_few_words_and_are_as_coherent_as_those_of_lda() {
+    let Some(data) = data_with("ap") else { return };
+    let place = Place::new();
+    let at = |name: &str| data.join("ap").join(name).to_str().unwrap().to_owned();
+    let (documents, words) = (at("ap.dat"), at("vocab.txt"));
+    place.ask("import", &["--documents", &documents, "--vocabulary", &words, "-o", "ap"]).fine();
+    let topics = |method: &str, settings: &str| {
+        let words = "--set preparation.analyzer.stem=false";
+        place.run(&format!("train {method} ap --dim 20 {words} {settings} -o {method}")).fine();
+        place.run(&format!("topics {method} --format json")).json()["all"].clone()
+    };
+    let rlsi = topics("rlsi", "--set lambda1=0.68 --set lambda2=0.1 --set sweeps=50 --seed 6");
+    let lda = topics("lda", "");
+    let figure = |of: &serde_json::Value, name: &str| of[name].as_f64().unwrap();
+    // An empty topic would lower the first and be left out of the second.
+    assert_eq!(rlsi["dead"], 0, "{rlsi}");
+    assert!(figure(&rlsi, "avg_comp") < 0.02, "{rlsi}");
+    assert!(figure(&rlsi, "npmi") >= figure(&lda, "npmi"), "{rlsi} {lda}");
+    assert_eq!(lda["avg_comp"], 1.0);
+}

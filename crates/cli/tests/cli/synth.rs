@@ -36,6 +36,49 @@ fn raw_files_import_to_what_synth_itself_writes() {
 }
 
 #[test]
+fn a_corpus_with_planted_topics_is_documents_and_topics() {
+    let place = Place::new();
+    let shape = "--documents 300 --terms 400 --topics 10 --classes 3 --length 20";
+    for (name, seed) in [("a", 1), ("b", 1), ("c", 2)] {
+        let line = format!("synth topics {shape} --seed {seed} -o {name}");
+        place.run(&line).silent().shows(&["300 documents", "topics.jsonl", "liken train rlsi"]);
+    }
+    assert_eq!(identity(&place, "a"), identity(&place, "b"));
+    assert_ne!(identity(&place, "a"), identity(&place, "c"));
+    let read = |name: &str| fs::read_to_string(place.path(name)).unwrap();
+    assert_eq!(read("a/topics.jsonl").lines().count(), 10);
+    // The line that the raw files advise makes the same documents.
+    let said = place.run(&format!("synth topics {shape} --raw -o raw")).silent();
+    let next = said.out.lines().find_map(|line| line.strip_prefix("next: liken ")).unwrap();
+    place.run(next).silent();
+    assert_eq!(read("data/documents.jsonl"), read("a/documents.jsonl"));
+    assert_eq!(read("raw/topics.jsonl"), read("a/topics.jsonl"));
+    place.run(&format!("synth topics -o half {shape} --scale 0.5")).silent();
+    assert_eq!(place.dataset("half").documents.len(), 150);
+}
+
+#[test]
+fn a_corpus_that_makes_no_sense_is_refused() {
+    let place = Place::new();
+    for (flags, words) in [
+        ("--topics 0", "topics = 0"),
+        ("--topics 2000", "terms = 10000"),
+        ("--classes 101", "the number of topics"),
+        ("--documents 0", "documents = 0"),
+        ("--length 0", "length = 0"),
+        ("--scale 0", "scale = 0"),
+        ("--scale 1e300", "documents = "),
+        ("--events", "no clicks"),
+        ("--bias 1", "for the demo log alone"),
+    ] {
+        place.run(&format!("synth topics -o out {flags}")).refused(2, &[words, "expected"]);
+    }
+    place.run("synth demo --topics 3 -o out").refused(2, &["topics = 3", "for the topics log"]);
+    place.run("synth one-week --terms 300 -o out").refused(2, &["terms = 300", "topics log"]);
+    assert!(place.names().is_empty());
+}
+
+#[test]
 fn an_existing_folder_is_refused_before_any_work() {
     let place = Place::with(&[("mine/letter.txt", "dear"), ("file", "")]);
     for raw in ["", "--raw"] {
@@ -66,7 +109,7 @@ fn a_scale_that_makes_no_sense_is_refused() {
         place.run(&format!("synth {kind} --scale much -o out")).refused(2, &["--scale", "much"]);
     }
     place.run("synth one-week --scale 0.0001 -o out").refused(2, &["expected at least 0.00"]);
-    place.run("synth other -o out").refused(2, &["demo, one-week, half-year"]);
+    place.run("synth other -o out").refused(2, &["demo, one-week, half-year, topics"]);
     place.run("synth demo").refused(2, &["--output"]);
     place.run("synth demo --scale 0.1 -o out").refused(2, &["from 0.17 to 100"]);
     assert!(place.names().is_empty());

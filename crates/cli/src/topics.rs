@@ -1,0 +1,412 @@
+//! `liken topics`: the topics that a model has learnt, for people and programs.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+use liken::export::written;
+use liken::file::NewFile;
+use liken::matchers::{Model, TextTopics, TopicFigures, TopicSummary, TopicsLook, TopicsSummary};
+use serde::Serialize;
+
+use crate::console::{Console, Usage};
+use crate::output::{Grid, TableFormat, counted, grouped, json, remark};
+use crate::runs::check_output;
+use crate::search::{Shelf, shorten};
+use crate::tables::NOTHING;
+use crate::topics_page::page;
+
+const EXAMPLES: &str = "\
+Share: the part of the documents that is this topic (mean of its absolute weight, by that of all
+topics). NPMI: how well its heaviest ten words belong together, from -1 (never in one document)
+over 0 (by chance) to 1 (always together). AvgComp: mean share of the vocabulary in a topic.
+
+Examples:
+  liken train lsi data -o model --dim 20
+  liken topics model                                  every topic by its words
+  liken topics model --sort coherence --top 5         the five best
+  liken topics model --html topics.html               a map of topics and more, to look at
+  liken topics model --text \"price of oil\"            the topics of a text
+  liken topics model --whole-words --documents --format json";
+
+/// Show the topics that a model has learnt.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct TopicsArgs {
+    /// Model folder.
+    model: PathBuf,
+
+    /// The part of a mix to look at, by its method; the first that has topics if not given.
+    #[arg(long, value_name = "NAME")]
+    part: Option<String>,
+
+    /// Words to show of each topic.
+    #[arg(long, default_value_t = 10, value_name = "N",
+        value_parser = clap::value_parser!(u16).range(1..=1000))]
+    words: u16,
+
+    /// Show only so many topics, the first of the order.
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
+
+    /// The order of topics.
+    #[arg(long, value_enum, default_value_t)]
+    sort: Order,
+
+    /// Only the topics of this class; `shared` for those that all classes share.
+    #[arg(long, value_name = "NAME")]
+    class: Option<String>,
+
+    /// Show the topics of this text instead.
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["class", "documents", "html"])]
+    text: Option<String>,
+
+    /// Show words as the documents mostly write them (police), not as the model reads them
+    /// (polic); the documents are read again for that.
+    #[arg(long)]
+    whole_words: bool,
+
+    /// Show the documents in which each topic is strongest, too.
+    #[arg(long)]
+    documents: bool,
+
+    /// How to print it.
+    #[arg(long, value_enum, default_value_t)]
+    format: TableFormat,
+
+    /// Write a page with a map of the topics, for any browser.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Replace the page if it is there.
+    #[arg(long, requires = "html")]
+    force: bool,
+
+    /// Where the dataset lies, if not where it was in training (for titles and
+    /// whole words).
+    #[arg(long, value_name = "DIR")]
+    dataset: Option<PathBuf>,
+}
+
+/// In which order topics are shown.
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Order {
+    /// As the model counts them.
+    #[default]
+    Number,
+    /// The largest part of the documents first.
+    Share,
+    /// The best NPMI first.
+    Coherence,
+}
+
+/// Documents shown of a topic.
+const DOCUMENTS: usize = 5;
+
+/// Topics side by side on the terminal.
+const ABREAST: usize = 4;
+
+/// The longest word there.
+const WORD: usize = 14;
+
+pub fn run(args: &TopicsArgs, console: &Console) -> anyhow::Result<()> {
+    if let Some(path) = &args.html {
+        if path.as_os_str() == "-" {
+            return Err(Usage("--html -: name a file to write the page to".into()).into());
+        }
+        check_output(path, args.force)?;
+    }
+    let model = Model::open(&args.model)?;
+    let with_documents = args.documents || args.html.is_some();
+    let look = TopicsLook {
+        words: args.words.into(),
+        documents: if with_documents { DOCUMENTS } else { 0 },
+        map: args.html.is_some(),
+        ..TopicsLook::default()
+    };
+    let part = args.part.as_deref();
+    let mut summary = console.run(|run| TopicsSummary::of(&model, part, &look, run))?;
+    let shelf =
+        (with_documents || args.whole_words).then(|| Shelf::open(&model, args.dataset.as_deref()));
+    if let Some(reason) = shelf.as_ref().and_then(|shelf| shelf.missing.as_ref()) {
+        console.warn(format!("no titles and no whole words: {reason}"));
+    }
+    let dataset = shelf.as_ref().and_then(|shelf| shelf.dataset.as_ref());
+    if let Some(dataset) = dataset.filter(|_| args.whole_words) {
+        let mut words: Vec<&mut String> = summary
+            .topics
+            .iter_mut()
+            .flat_map(|topic| topic.words.iter_mut().map(|word| &mut word.word))
+            .collect();
+        let terms = words.iter().map(|word| word.as_str());
+        let forms = console.run(|run| written(&model, dataset, terms, run))?;
+        for word in &mut words {
+            if let Some(form) = forms.get(word.as_str()) {
+                form.clone_into(word);
+            }
+        }
+    }
+    let text = match &args.text {
+        Some(text) => {
+            let query = model.read_query(text)?;
+            let found = TextTopics::of(&model, part, &query, &summary)?;
+            if !found.unknown.is_empty() {
+                console.warn(format!("the model does not know {}", found.unknown.join(", ")));
+            }
+            if found.topics.is_empty() {
+                console.warn("the topics know no word of the text");
+            }
+            Some((text, found))
+        }
+        None => None,
+    };
+    select(&mut summary, args)?;
+    if let Some(path) = &args.html {
+        let html = page(&summary, &model.about.name, shelf.as_ref());
+        let file = NewFile::create(path)?;
+        file.writer()?.write_all(html.as_bytes()).map_err(liken::Error::io("write", path))?;
+        file.commit()?;
+        console.note(format!("wrote {}", path.display()));
+    }
+    if !args.documents {
+        summary.topics.iter_mut().for_each(|topic| topic.documents.clear());
+    }
+    let mut out = console.out();
+    match (text, args.format) {
+        (Some((text, found)), TableFormat::Json) => {
+            json(&mut out, &Text { text, topics: &found })?;
+        }
+        (Some((_, found)), format) => write_text(&mut out, &found, args.top, format)?,
+        (None, TableFormat::Json) => json(&mut out, &summary)?,
+        (None, format) => {
+            about(&mut out, &summary, format)?;
+            // Their number is said above; there is nothing to see in them.
+            summary.topics.retain(|topic| topic.n_words > 0);
+            match format {
+                TableFormat::Table => write_blocks(&mut out, &summary)?,
+                _ => write_rows(&mut out, &summary, format)?,
+            }
+            if args.documents {
+                write_documents(&mut out, &summary, shelf.as_ref(), format)?;
+            }
+        }
+    }
+    Ok(out.flush()?)
+}
+
+/// A text with its topics.
+#[derive(Serialize)]
+struct Text<'a> {
+    text: &'a str,
+    #[serde(flatten)]
+    topics: &'a TextTopics,
+}
+
+/// Leaves the topics that are asked for, in the order that is.
+fn select(summary: &mut TopicsSummary, args: &TopicsArgs) -> anyhow::Result<()> {
+    if let Some(name) = &args.class {
+        match summary.find_class(name) {
+            Ok(_) => summary.topics.retain(|topic| topic.class.as_ref() == Some(name)),
+            Err(_) if name == "shared" => summary.topics.retain(|topic| topic.class.is_none()),
+            Err(error) => bail!(error),
+        }
+    }
+    let none = f64::NEG_INFINITY;
+    match args.sort {
+        Order::Number => {}
+        Order::Share => summary.topics.sort_by(|a, b| b.share.total_cmp(&a.share)),
+        Order::Coherence => {
+            summary.topics.sort_by(|a, b| b.npmi.unwrap_or(none).total_cmp(&a.npmi.unwrap_or(none)))
+        }
+    }
+    summary.topics.truncate(args.top.unwrap_or(usize::MAX));
+    Ok(())
+}
+
+/// What there is to say of all topics, a line each.
+pub fn remarks(summary: &TopicsSummary) -> Vec<String> {
+    let mut lines = vec![format!(
+        "{}: {} in {}, {} terms",
+        summary.method,
+        counted(summary.all.topics, "topic", "topics"),
+        counted(summary.documents, "document", "documents"),
+        grouped(summary.terms),
+    )];
+    lines.push(figures(&summary.all));
+    let split = [("shared topics", &summary.shared), ("topics of classes", &summary.of_classes)];
+    for (name, found) in split {
+        if let Some(found) = found.as_ref().filter(|found| found.topics > 0) {
+            lines.push(format!(
+                "{name} ({}): {}; {} of the documents",
+                found.topics,
+                figures(found),
+                percent(found.share)
+            ));
+        }
+    }
+    if summary.documents_without > 0 {
+        let documents = counted(summary.documents_without, "document has", "documents have");
+        lines.push(format!("{documents} no topic: not one of their words is in any"));
+    }
+    if summary.signed {
+        lines.push(
+            "weights have signs: a topic is turned where its largest would be negative; words are the largest then".into(),
+        );
+    }
+    lines
+}
+
+fn figures(found: &TopicFigures) -> String {
+    let mut text = format!("AvgComp {:.4}, mean NPMI {}", found.avg_comp, npmi(found.npmi));
+    if found.dead > 0 {
+        text += &format!(", {} without a word", counted(found.dead, "topic", "topics"));
+    }
+    text
+}
+
+fn about(out: &mut impl Write, summary: &TopicsSummary, format: TableFormat) -> io::Result<()> {
+    for line in remarks(summary) {
+        remark(out, format, &line)?;
+    }
+    if format == TableFormat::Table {
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// Topics side by side, a word a line, as many abreast as a terminal holds.
+fn write_blocks(out: &mut impl Write, summary: &TopicsSummary) -> io::Result<()> {
+    let columns: Vec<Vec<[String; 2]>> = summary.topics.iter().map(column).collect();
+    for (b, block) in columns.chunks(ABREAST).enumerate() {
+        if b > 0 {
+            writeln!(out)?;
+        }
+        let height = block.iter().map(Vec::len).max().unwrap_or(0);
+        // An empty column between two topics, so that a weight and the next word stand apart.
+        let cells = |row: usize| {
+            let mut cells = Vec::with_capacity(3 * block.len());
+            for column in block {
+                cells.extend((!cells.is_empty()).then(String::new));
+                cells.extend(column.get(row).cloned().unwrap_or_default());
+            }
+            cells
+        };
+        let left: Vec<usize> = (0..block.len()).map(|c| 3 * c).collect();
+        let mut grid = Grid::new(cells(0)).left(&left);
+        (1..height).for_each(|row| grid.row(cells(row)));
+        grid.write(out, TableFormat::Table)?;
+    }
+    Ok(())
+}
+
+/// A topic from top to bottom: its number, figures, and words with their weights.
+fn column(topic: &TopicSummary) -> Vec<[String; 2]> {
+    let name = match &topic.class {
+        Some(class) => shorten(&format!("{} {class}", topic.topic), WORD),
+        None => format!("topic {}", topic.topic),
+    };
+    let mut cells = vec![
+        [name, percent(topic.share)],
+        ["· NPMI".into(), npmi(topic.npmi)],
+        ["· words".into(), grouped(topic.n_words)],
+    ];
+    for word in &topic.words {
+        cells.push([shorten(&word.word, WORD), weight(word.weight)]);
+    }
+    cells
+}
+
+/// A topic a row, for Markdown and LaTeX.
+fn write_rows(
+    out: &mut impl Write,
+    summary: &TopicsSummary,
+    format: TableFormat,
+) -> io::Result<()> {
+    let classes = !summary.classes.is_empty();
+    let mut heading = vec!["topic"];
+    heading.extend(classes.then_some("class"));
+    heading.extend(["share", "strongest in", "NPMI", "words", "heaviest words"]);
+    let last = heading.len() - 1;
+    let mut grid = Grid::new(heading).left(&[usize::from(classes), last]);
+    for topic in &summary.topics {
+        let words: Vec<String> =
+            topic.words.iter().map(|w| format!("{} {}", w.word, weight(w.weight))).collect();
+        let mut cells = vec![topic.topic.to_string()];
+        cells.extend(classes.then(|| topic.class.clone().unwrap_or_else(|| "shared".into())));
+        cells.extend([
+            percent(topic.share),
+            grouped(topic.strongest_in),
+            npmi(topic.npmi),
+            grouped(topic.n_words),
+            words.join(", "),
+        ]);
+        grid.row(cells);
+    }
+    grid.write(out, format)
+}
+
+fn write_documents(
+    out: &mut impl Write,
+    summary: &TopicsSummary,
+    shelf: Option<&Shelf>,
+    format: TableFormat,
+) -> io::Result<()> {
+    writeln!(out)?;
+    let mut grid = Grid::new(["topic", "weight", "document", "title"]).left(&[2, 3]);
+    for topic in &summary.topics {
+        for document in &topic.documents {
+            let title = shelf.map(|shelf| shelf.title(document.doc)).unwrap_or_default();
+            let name = topic.topic.to_string();
+            grid.row([name, weight(document.weight), document.id.clone(), title]);
+        }
+    }
+    grid.write(out, format)
+}
+
+fn write_text(
+    out: &mut impl Write,
+    found: &TextTopics,
+    top: Option<usize>,
+    format: TableFormat,
+) -> io::Result<()> {
+    if let Some(class) = &found.class {
+        remark(out, format, &format!("it fits best into {class}"))?;
+    }
+    let classes = found.class.is_some();
+    let mut heading = vec!["topic", "weight", "share"];
+    heading.extend(classes.then_some("class"));
+    heading.push("words");
+    let last = heading.len() - 1;
+    let mut grid = Grid::new(heading).left(&[3, last]);
+    for topic in found.topics.iter().take(top.unwrap_or(TEXT_TOPICS)) {
+        let mut cells = vec![topic.topic.to_string(), weight(topic.weight), percent(topic.share)];
+        cells.extend(classes.then(|| topic.class.clone().unwrap_or_else(|| "shared".into())));
+        // A line of the terminal; all of them elsewhere.
+        let words = topic.words.join(" ");
+        cells.push(if format == TableFormat::Table { shorten(&words, 70) } else { words });
+        grid.row(cells);
+    }
+    grid.write(out, format)
+}
+
+/// Topics shown of a text unless `--top` says otherwise.
+const TEXT_TOPICS: usize = 10;
+
+/// A share, as people read it.
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// A coherence, where there is one.
+pub fn npmi(value: Option<f64>) -> String {
+    value.map_or_else(|| NOTHING.to_owned(), |value| format!("{value:.3}"))
+}
+
+/// A weight in few signs.
+pub fn weight(weight: f32) -> String {
+    match weight.abs() {
+        size if size == 0.0 || size >= 0.001 => format!("{weight:.3}"),
+        _ => format!("{weight:.0e}"),
+    }
+}

@@ -1,0 +1,243 @@
+//! The page of `liken topics --html`: a map of the topics, their words as bars, and how they stand
+//! to the documents and their classes.
+
+use liken::matchers::{TopicSummary, TopicsSummary};
+use liken_pages::{
+    Axis, Bar, Bubble, Bubbles, Card, Chart, Mark, Page, Panel, Part, Point, Series,
+};
+
+use crate::search::Shelf;
+use crate::topics::{npmi, percent, remarks, weight};
+
+/// Shared topics in the heat map at most; the largest are taken.
+const HEAT: usize = 15;
+
+/// The whole page.
+pub fn page(summary: &TopicsSummary, model: &str, shelf: Option<&Shelf>) -> String {
+    let mut page = Page::titled(format!("Topics of {model}"));
+    let parts = &mut page.parts;
+    parts.extend(remarks(summary).into_iter().map(Part::Text));
+    parts.push(Part::Anchor("map".into()));
+    parts.push(Part::Heading("Map".into()));
+    parts.push(Part::Text(
+        "Topics with the same words lie near each other; the larger a circle, the more of the documents is its topic. Choose one to see its words."
+            .into(),
+    ));
+    parts.push(Part::Plot(map(summary).svg()));
+    let left_out =
+        summary.topics.iter().filter(|topic| topic.place.is_none() && topic.n_words > 0).count();
+    if left_out > 0 {
+        parts.push(Part::Text(format!("{left_out} smaller topics are not on the map.")));
+    }
+    parts.push(Part::Heading("How large and how coherent they are".into()));
+    parts.push(Part::Plot(by_size(summary) + &by_coherence(summary)));
+    if !summary.classes.is_empty() {
+        classes(summary, parts);
+    }
+    parts.push(Part::Heading("Every topic by its words".into()));
+    let card = |topic| card(topic, summary, shelf);
+    parts.push(Part::Cards(summary.topics.iter().map(card).collect(), "map".into()));
+    page.html()
+}
+
+/// The id of a topic on the page.
+fn id(topic: &TopicSummary) -> String {
+    format!("topic-{}", topic.topic)
+}
+
+fn first_words(topic: &TopicSummary, most: usize) -> String {
+    let words: Vec<&str> = topic.words.iter().take(most).map(|word| word.word.as_str()).collect();
+    words.join(" ")
+}
+
+fn title(topic: &TopicSummary) -> String {
+    match &topic.class {
+        Some(class) => format!("Topic {} ({class})", topic.topic),
+        None => format!("Topic {}", topic.topic),
+    }
+}
+
+fn map(summary: &TopicsSummary) -> Bubbles {
+    let mut kinds = vec!["shared".to_owned()];
+    kinds.extend(summary.classes.iter().map(|class| class.name.clone()));
+    let kind = |topic: &TopicSummary| match &topic.class {
+        Some(name) => kinds.iter().skip(1).position(|known| known == name).map_or(0, |at| at + 1),
+        // Without classes there is one kind, and it needs not be grey.
+        None => usize::from(summary.classes.is_empty()),
+    };
+    let bubble = |topic: &TopicSummary| {
+        let [x, y] = topic.place?;
+        Some(Bubble {
+            x,
+            y,
+            size: topic.share,
+            kind: kind(topic),
+            name: topic.topic.to_string(),
+            label: first_words(topic, 1),
+            about: format!(
+                "{}: {}; {} of the documents",
+                title(topic),
+                first_words(topic, 10),
+                percent(topic.share)
+            ),
+            link: Some(id(topic)),
+        })
+    };
+    let bubbles: Vec<Bubble> = summary.topics.iter().filter_map(bubble).collect();
+    let about = format!("Map of {} topics; every topic is a link to its words", bubbles.len());
+    let kinds = if summary.classes.is_empty() { Vec::new() } else { kinds };
+    Bubbles { about, kinds, bubbles }
+}
+
+/// Bars of one value a topic, the largest first.
+fn bars(
+    summary: &TopicsSummary,
+    heading: &str,
+    label: &str,
+    value: impl Fn(&TopicSummary) -> Option<f64>,
+) -> String {
+    let mut found: Vec<(f64, &TopicSummary)> =
+        summary.topics.iter().filter_map(|topic| Some((value(topic)?, topic))).collect();
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut series = Series::scatter("", 0, Mark::Bar);
+    series.points = found
+        .iter()
+        .enumerate()
+        .map(|(at, &(value, topic))| {
+            let about = format!("{} ({}): {value:.3}", title(topic), first_words(topic, 5));
+            Point::new(at as f64, value).about(about)
+        })
+        .collect();
+    let names = found.iter().map(|(_, topic)| topic.topic.to_string()).collect();
+    let panel = Panel {
+        x: Axis::names("topic", names),
+        y: Axis::linear(label),
+        series: vec![series],
+        ..Panel::titled(heading)
+    };
+    Chart::of(vec![panel]).svg()
+}
+
+fn by_size(summary: &TopicsSummary) -> String {
+    bars(summary, "Share of the documents, the largest first", "share", |topic| Some(topic.share))
+}
+
+fn by_coherence(summary: &TopicsSummary) -> String {
+    let heading = format!("NPMI of {} words, the best first", summary.coherence_words);
+    bars(summary, &heading, "NPMI", |topic| topic.npmi)
+}
+
+/// How much of every class is shared topics, and which.
+fn classes(summary: &TopicsSummary, parts: &mut Vec<Part>) {
+    parts.push(Part::Heading("Shared topics and topics of classes".into()));
+    parts.push(Part::Text(
+        "How much of the documents of each class is shared topics (grey, and the number) and how much is topics of its own (blue)."
+            .into(),
+    ));
+    let bar = |class: &liken::matchers::TopicClass| {
+        let own = if class.documents > 0 { 1.0 - class.shared } else { 0.0 };
+        let value = percent(class.shared);
+        Bar { pieces: vec![(class.shared, 5), (own, 0)], ..Bar::new(&class.name, 0.0, value) }
+    };
+    parts.push(Part::Bars(summary.classes.iter().map(bar).collect()));
+    let mut shared: Vec<&TopicSummary> =
+        summary.topics.iter().filter(|topic| topic.class.is_none()).collect();
+    shared.sort_by(|a, b| b.share.total_cmp(&a.share));
+    shared.truncate(HEAT);
+    if shared.is_empty() {
+        return;
+    }
+    parts.push(Part::Text(match shared.len() == HEAT {
+        true => format!("The part of each class that each of the {HEAT} largest shared topics is."),
+        false => "The part of each class that each shared topic is.".into(),
+    }));
+    let mut heading = vec!["class".to_owned()];
+    heading.extend(shared.iter().map(|topic| format!("{} {}", topic.topic, first_words(topic, 1))));
+    let row = |class: &liken::matchers::TopicClass| {
+        let share = |topic: &&TopicSummary| {
+            class.shared_topics.get(topic.topic - 1).copied().unwrap_or_default()
+        };
+        (class.name.clone(), shared.iter().map(share).collect())
+    };
+    parts.push(Part::Heat { heading, rows: summary.classes.iter().map(row).collect() });
+}
+
+fn card(topic: &TopicSummary, summary: &TopicsSummary, shelf: Option<&Shelf>) -> Card {
+    let mut lines = vec![format!(
+        "{} of the documents, strongest in {}; NPMI {}; {} of {} words",
+        percent(topic.share),
+        topic.strongest_in,
+        npmi(topic.npmi),
+        topic.n_words,
+        summary.terms,
+    )];
+    let documents: Vec<String> = topic
+        .documents
+        .iter()
+        .map(|document| {
+            let title = shelf.map(|shelf| shelf.title(document.doc)).unwrap_or_default();
+            if title.is_empty() { document.id.clone() } else { title }
+        })
+        .collect();
+    if !documents.is_empty() {
+        lines.push(format!("Documents: {}", documents.join(" · ")));
+    }
+    if topic.n_words == 0 {
+        lines.push("No word weighs anything in it.".into());
+    }
+    let bar = |word: &liken::matchers::TopicWord| {
+        Bar::new(&word.word, f64::from(word.weight), weight(word.weight))
+    };
+    Card { id: id(topic), title: title(topic), lines, bars: topic.words.iter().map(bar).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary() -> TopicsSummary {
+        let figures = serde_json::json!({
+            "topics": 4, "dead": 0, "avg_comp": 0.1, "npmi": 0.2, "share": 1.0
+        });
+        let topic = |number: usize, class: Option<&str>, x: f64| {
+            serde_json::json!({
+                "topic": number, "class": class, "n_words": 2, "flipped": false, "npmi": -0.1,
+                "words": [{ "word": "<b>", "weight": 0.5 }, { "word": "car", "weight": 0.25 }],
+                "share": 0.25, "strongest_in": 3, "place": [x, 0.1]
+            })
+        };
+        let class = |name: &str, shared: f64| {
+            serde_json::json!({
+                "name": name, "documents": 10, "shared": shared, "shared_topics": [shared, 0.0]
+            })
+        };
+        serde_json::from_value(serde_json::json!({
+            "method": "grlsi", "documents": 20, "documents_without": 1, "terms": 30, "signed": true,
+            "coherence_words": 10, "all": figures, "shared": figures, "of_classes": figures,
+            "classes": [class("rec.autos", 0.4), class("sci.space", 0.9)],
+            "topics": [
+                topic(1, None, 0.0), topic(2, None, 1.0),
+                topic(3, Some("rec.autos"), 2.0), topic(4, Some("sci.space"), 3.0)
+            ]
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn classes_are_on_the_page() {
+        let html = page(&summary(), "grlsi+bm25", None);
+        for text in [
+            "<h1>Topics of grlsi+bm25</h1>",
+            "shared topics (4): AvgComp 0.1000, mean NPMI 0.200; 100.0 % of the documents",
+            "1 document has no topic",
+            ">40.0 %</td>",
+            "<th scope=\"col\">1 &lt;b&gt;</th>",
+            "/ 0.600)\">90.0 %</td>",
+            "<h3>Topic 3 (rec.autos)</h3>",
+            ">sci.space</text>",
+        ] {
+            assert!(html.contains(text), "no {text} in\n{html}");
+        }
+        assert!(!html.contains("<b>"), "words are no markup");
+    }
+}
