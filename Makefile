@@ -8,7 +8,7 @@ SKIP_LOG = $(CURDIR)/.skipped-tests
 VENV = .venv
 PYTHON = $(VENV)/bin/python
 
-.PHONY: help test check bench bench-bilinear bench-eval bench-events bench-ssi bm25 demo
+.PHONY: help test check bench bench-bilinear bench-eval bench-events bench-ssi bench-topics bm25 demo
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,10 @@ bench-bilinear: $(PYTHON) ## time RMLS and PLS beside scipy and scikit-learn, me
 bench-events: ## aggregate a raw log of 1 GiB within 256 MiB, beside GNU sort
 	cargo build --release -p liken-cli
 	python3 bench/events.py
+
+bench-topics: $(PYTHON) ## topic models beside scikit-learn and gensim, growth and memory, on two threads (real data: LIKEN_DATA; an hour)
+	cargo build --release -p liken -p liken-cli -p liken-pages --bins --examples
+	$(PYTHON) bench/topics.py
 
 bench-ssi: ## time SSI's steps beside a plain loop, on the demo log
 	cargo run --release -- synth demo --force -o target/bench-ssi
