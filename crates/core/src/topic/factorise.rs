@@ -28,8 +28,10 @@ use super::corpus::Corpus;
 use super::descent::Descent;
 use super::fold::{ClassTopics, Solver, SolverRoom, Topics, lower_to_full};
 use super::momentum::Momentum;
+use super::some_rows::SomeRows;
 use super::spectral::parts;
 use super::start::start;
+use super::symmetric::{block, by_rows, inner_product};
 use crate::linalg::{Dense, add_scaled, gram_of, widest};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result, Run};
@@ -503,72 +505,4 @@ impl Room {
     fn new(k: usize) -> Self {
         Room { u: vec![0.0; k], r: vec![0.0; k], segment: vec![0.0; k] }
     }
-}
-
-/// Some sparse rows, made one after the other.
-#[derive(Default)]
-struct SomeRows {
-    lengths: Vec<u32>,
-    indices: Vec<u32>,
-    values: Vec<f32>,
-}
-
-impl SomeRows {
-    fn push(&mut self, row: &[f32]) {
-        let before = self.indices.len();
-        for (k, &value) in (0u32..).zip(row) {
-            if value != 0.0 {
-                self.indices.push(k);
-                self.values.push(value);
-            }
-        }
-        self.lengths.push((self.indices.len() - before) as u32);
-    }
-
-    /// A matrix of `n_rows` rows, of which those called `numbers`, rising, are the rows of `blocks`.
-    fn together(
-        blocks: Vec<SomeRows>,
-        numbers: impl Iterator<Item = usize>,
-        n_rows: usize,
-        n_cols: usize,
-    ) -> Result<Csr> {
-        let nnz = blocks.iter().map(|block| block.indices.len()).sum();
-        let (mut indices, mut values) = (Vec::with_capacity(nnz), Vec::with_capacity(nnz));
-        let mut starts = vec![0u64; n_rows + 1];
-        let lengths = blocks.iter().flat_map(|block| &block.lengths);
-        lengths.zip(numbers).for_each(|(&length, row)| starts[row + 1] = length.into());
-        for row in 0..n_rows {
-            starts[row + 1] += starts[row];
-        }
-        for block in blocks {
-            indices.extend(block.indices);
-            values.extend(block.values);
-        }
-        Csr::new(n_cols, starts, indices, values)
-    }
-}
-
-/// A part of a symmetric matrix of which the lower triangle is there.
-fn block(gram: &Mat<f64>, rows: &Range<usize>, columns: &Range<usize>) -> Mat<f64> {
-    Mat::from_fn(rows.len(), columns.len(), |i, j| {
-        let (i, j) = (rows.start + i, columns.start + j);
-        gram[(i.max(j), i.min(j))]
-    })
-}
-
-fn by_rows(matrix: &Mat<f64>) -> Vec<f32> {
-    let cells = (0..matrix.nrows()).flat_map(|i| (0..matrix.ncols()).map(move |j| (i, j)));
-    cells.map(|(i, j)| matrix[(i, j)] as f32).collect()
-}
-
-/// Σ a·b over all cells of two symmetric matrices of which the lower triangles are there.
-fn inner_product(a: &Mat<f64>, b: &Mat<f64>) -> f64 {
-    let mut sum = 0.0;
-    for j in 0..a.ncols() {
-        sum += a[(j, j)] * b[(j, j)];
-        for i in j + 1..a.nrows() {
-            sum += 2.0 * a[(i, j)] * b[(i, j)];
-        }
-    }
-    sum
 }

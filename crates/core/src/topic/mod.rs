@@ -16,9 +16,11 @@ pub mod lda;
 mod momentum;
 pub mod plsi;
 mod seeds;
+mod some_rows;
 mod special;
 mod spectral;
 mod start;
+mod symmetric;
 
 #[cfg(test)]
 mod tests;
