@@ -210,11 +210,7 @@ impl<'a> State<'a> {
 
     /// Lays weights of parts over weights by documents, where a topic has a part.
     fn lay_over(&mut self, topics: &Topics, parts: &[f32]) {
-        let has = |matrix: &Csr| {
-            let mut has = vec![false; matrix.n_cols()];
-            matrix.indices().iter().for_each(|&k| has[k as usize] = true);
-            has
-        };
+        let has = |matrix: &Csr| matrix.columns_of(0..matrix.n_rows());
         let (width, shared) = (self.how.width(), has(&topics.shared));
         for class in 0..self.corpus.n_classes() {
             let mut taken = shared.clone();

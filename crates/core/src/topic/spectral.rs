@@ -4,11 +4,11 @@
 //! ```text
 //! D ≈ Σ σ_k·a_k·b_kᵀ;  of a_k b_kᵀ = (a⁺ − a⁻)(b⁺ − b⁻)ᵀ the larger of a⁺b⁺ᵀ and a⁻b⁻ᵀ is topic k
 //! ```
-//! The singular vectors are those of a block power method: near enough to begin with.
+//! The singular vectors are those of a block power method: near enough to begin with. It walks the corpus
+//! where it lies; the solver of [`crate::linalg`] would need copies of it in memory, for every class.
 
 use std::ops::Range;
 
-use faer::Mat;
 use rayon::prelude::*;
 
 use super::corpus::Corpus;
@@ -54,9 +54,8 @@ pub(super) fn parts(
     let Some(eigen) = symmetric_eigen(&gram(&right, run)?) else {
         return Ok(nothing());
     };
-    let turn = Mat::from_fn(width, width, |i, j| eigen.vectors[(i, j)]);
-    rotate(&mut left, &turn, run)?;
-    rotate(&mut right, &turn, run)?;
+    rotate(&mut left, &eigen.vectors, run)?;
+    rotate(&mut right, &eigen.vectors, run)?;
     let sigma: Vec<f64> = eigen.values.iter().map(|value| value.max(0.0).sqrt()).collect();
     let largest = sigma.first().copied().unwrap_or(0.0);
     let n = sigma.iter().take(n).take_while(|&&s| s > 1e-6 * largest && s > 0.0).count();

@@ -121,15 +121,6 @@ impl Grouped {
                 "{n_classes} classes for {n_docs} documents: a class of one or two documents has no topics to speak of; name a field with fewer classes (--set class=FIELD)"
             ));
         }
-        let silent = (0..corpus.n_docs())
-            .filter(|&doc| !corpus.doc(doc).is_empty())
-            .filter(|&doc| factors.weights.row(doc).iter().all(|&v| v == 0.0))
-            .count();
-        if silent > 0 {
-            report.warnings.push(format!(
-                "{silent} of {n_docs} documents are in no topic and score 0: take more topics, or another seed"
-            ));
-        }
         let fitted = match best {
             Some((_, _, fitted)) => fitted,
             None => {
@@ -139,6 +130,8 @@ impl Grouped {
                 Factorised::new(counts, whole, rule, fold, run)?
             }
         };
+        // Of the sweep that was kept, be it the last or not.
+        report.warnings.splice(0..0, fitted.warnings(counts));
         Ok((Box::new(fitted), FitReport::Steps(report)))
     }
 
@@ -178,32 +171,15 @@ fn report(
     if factors.converged {
         notes.push("it came to rest before the last sweep".into());
     }
-    let mut warnings = Vec::new();
-    let dead = dead_topics(&factors.topics);
-    if dead > 0 {
-        let advice =
-            if sparse { "lower lambda1, or take fewer topics" } else { "take fewer topics" };
-        warnings.push(format!("{dead} topics have no word: {advice}"));
-    }
     StepsReport {
         step: "sweep".into(),
         figures,
         steps: factors.sweeps.iter().enumerate().map(figures_of).collect(),
         kept,
         notes,
-        warnings,
+        warnings: Vec::new(),
         times: vec![format!("{mean:.3} s a sweep, {total:.1} s in all")],
     }
-}
-
-/// How many topics have no word.
-fn dead_topics(topics: &Topics) -> usize {
-    let dead = |matrix: &crate::sparse::Csr| {
-        let mut alive = vec![false; matrix.n_cols()];
-        matrix.indices().iter().for_each(|&k| alive[k as usize] = true);
-        alive.iter().filter(|alive| !**alive).count()
-    };
-    dead(&topics.shared) + topics.own.iter().map(dead).sum::<usize>()
 }
 
 /// Defines a factorisation: its own parameters and those that all have, and what

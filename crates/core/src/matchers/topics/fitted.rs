@@ -113,6 +113,32 @@ impl Factorised {
         Factorised::new(counts, learnt, rule, |_| false, &Run::silent())
     }
 
+    /// What a user should be warned of: topics without a word, documents without a topic.
+    pub fn warnings(&self, counts: &Counts) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let dead = |matrix: &Csr| {
+            matrix.columns_of(0..matrix.n_rows()).iter().filter(|has| !**has).count()
+        };
+        let dead = dead(&self.topics.shared) + self.topics.own.iter().map(dead).sum::<usize>();
+        if dead > 0 {
+            let advice = match self.rule {
+                Rule::Sparse { .. } => "lower lambda1, or take fewer topics",
+                Rule::NonNegative => "take fewer topics",
+            };
+            warnings.push(format!("{dead} topics have no word: {advice}"));
+        }
+        let silent =
+            |&doc: &usize| self.inverse_norms[doc] == 0.0 && !counts.docs.row(doc).is_empty();
+        let silent = (0..counts.n_docs()).filter(silent).count();
+        if silent > 0 {
+            warnings.push(format!(
+                "{silent} of {} documents are in no topic and score 0: take more topics, or another seed",
+                counts.n_docs()
+            ));
+        }
+        warnings
+    }
+
     fn has_classes(&self) -> bool {
         self.topics.per_class() > 0 || self.classes.len() > 1
     }
