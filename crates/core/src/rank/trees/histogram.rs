@@ -1,0 +1,216 @@
+//! Sums of gradients by bin.
+//!
+//! Gradients and second derivatives are rounded to whole numbers before they are added: sums of
+//! whole numbers do not depend on their order, so a tree is the same at any number of threads, and
+//! the histogram of a child is exactly its parent's less its sibling's. The rounding is as fine as
+//! 64 bits allow, 2⁻⁴⁰ of the largest gradient for half a million rows.
+
+use super::bins::{Column, WIDTH};
+
+/// What rows add up to: their gradients, their second derivatives and how many they are, the latter
+/// two in one number.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(align(16))]
+pub(super) struct Sums {
+    pub gradient: i64,
+    /// The second derivatives above, the count in the lowest bits.
+    pub rest: u64,
+}
+
+impl Sums {
+    /// The sum of both, as one addition of two numbers where the processor has that.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub fn plus(self, other: Sums) -> Sums {
+        use std::arch::x86_64::{__m128i, _mm_add_epi64};
+        let pair = |sums: Sums| bytemuck::cast::<_, __m128i>([sums.gradient as u64, sums.rest]);
+        // SAFETY: every x86-64 has SSE2.
+        let sum = unsafe { _mm_add_epi64(pair(self), pair(other)) };
+        let [gradient, rest]: [u64; 2] = bytemuck::cast(sum);
+        Sums { gradient: gradient as i64, rest }
+    }
+
+    /// The sum of both.
+    #[cfg(not(target_arch = "x86_64"))]
+    #[inline(always)]
+    pub fn plus(self, other: Sums) -> Sums {
+        Sums {
+            gradient: self.gradient.wrapping_add(other.gradient),
+            rest: self.rest.wrapping_add(other.rest),
+        }
+    }
+
+    #[inline(always)]
+    pub fn minus(self, other: Sums) -> Sums {
+        Sums {
+            gradient: self.gradient.wrapping_sub(other.gradient),
+            rest: self.rest.wrapping_sub(other.rest),
+        }
+    }
+}
+
+/// How numbers are rounded.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Scale {
+    /// Steps in a gradient of 1.
+    pub gradient: f64,
+    /// Steps in a second derivative of 1.
+    pub hessian: f64,
+    /// The bits in which rows are counted.
+    pub count_bits: u32,
+}
+
+/// Adding it and taking it away rounds to whole numbers.
+const ROUND: f64 = 1.5 * (1u64 << 52) as f64;
+
+impl Scale {
+    /// For `n` rows, whose largest gradient and second derivative are given.
+    pub fn new(n: usize, gradient: f64, hessian: f64) -> Self {
+        let count_bits = (usize::BITS - n.leading_zeros()).max(1);
+        let steps = |bits: u32| (1u64 << bits.min(50)) as f64 - 1.0;
+        let over = |steps: f64, most: f64| if most > 0.0 { steps / most } else { 0.0 };
+        Scale {
+            gradient: over(steps(62 - count_bits), gradient),
+            hessian: over(steps(64 - 2 * count_bits), hessian),
+            count_bits,
+        }
+    }
+
+    /// One row.
+    #[inline(always)]
+    pub fn row(&self, gradient: f64, hessian: f64) -> Sums {
+        let whole = |number: f64| ((number + ROUND) - ROUND) as i64;
+        Sums {
+            gradient: whole(gradient * self.gradient),
+            rest: (whole(hessian * self.hessian) as u64) << self.count_bits | 1,
+        }
+    }
+
+    /// How many rows there are in `sums`.
+    #[inline(always)]
+    pub fn count(&self, sums: Sums) -> usize {
+        (sums.rest & ((1 << self.count_bits) - 1)) as usize
+    }
+
+    /// The gradients, in steps.
+    #[inline(always)]
+    pub fn gradient_steps(&self, sums: Sums) -> f64 {
+        sums.gradient as f64
+    }
+
+    /// The second derivatives, in steps.
+    #[inline(always)]
+    pub fn hessian_steps(&self, sums: Sums) -> f64 {
+        (sums.rest >> self.count_bits) as i64 as f64
+    }
+
+    /// The gradients.
+    pub fn gradient(&self, sums: Sums) -> f64 {
+        if self.gradient > 0.0 { sums.gradient as f64 / self.gradient } else { 0.0 }
+    }
+
+    /// The second derivatives.
+    pub fn hessian(&self, sums: Sums) -> f64 {
+        if self.hessian > 0.0 { self.hessian_steps(sums) / self.hessian } else { 0.0 }
+    }
+}
+
+/// The sums by bin for the features of a block.
+pub(super) type Block = [[Sums; 256]; WIDTH];
+
+/// The sums by bin for all features.
+pub(super) type Histogram = Vec<Block>;
+
+/// An empty histogram of `n_blocks` blocks.
+pub(super) fn empty(n_blocks: usize) -> Histogram {
+    vec![[[Sums::default(); 256]; WIDTH]; n_blocks]
+}
+
+/// How many rows ahead items are asked for.
+pub(super) const AHEAD: usize = 32;
+
+/// Fills `block` with the sums of `rows`, whose own are in `sums`.
+pub(super) fn fill(
+    block: &mut Block,
+    columns: &[Column],
+    bins: &[[u8; WIDTH]],
+    rows: &[u32],
+    sums: &[Sums],
+) {
+    clear(block, columns);
+    for (at, (&row, &sums)) in rows.iter().zip(sums).enumerate() {
+        if let Some(&coming) = rows.get(at + AHEAD) {
+            prefetch(bins, coming as usize);
+        }
+        let bins = bins[row as usize];
+        for lane in 0..WIDTH {
+            let cell = &mut block[lane][bins[lane] as usize];
+            *cell = cell.plus(sums);
+        }
+    }
+}
+
+/// Asks for an item without waiting for it.
+#[inline(always)]
+pub(super) fn prefetch<T>(items: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch reads nothing into the program and never faults, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(items.as_ptr().wrapping_add(at).cast::<i8>()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (items, at);
+}
+
+/// Takes what `less` has away from `block`.
+pub(super) fn subtract(block: &mut Block, less: &Block, columns: &[Column]) {
+    for (lane, column) in columns.iter().enumerate() {
+        let n = column.n_bins();
+        for (cell, &less) in block[lane][..n].iter_mut().zip(&less[lane][..n]) {
+            *cell = cell.minus(less);
+        }
+    }
+}
+
+fn clear(block: &mut Block, columns: &[Column]) {
+    for (lane, column) in columns.iter().enumerate() {
+        block[lane][..column.n_bins()].fill(Sums::default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_as_fine_as_they_say() {
+        let n = 500_000;
+        let scale = Scale::new(n, 3.0, 0.25);
+        let mut random = crate::random::Random::new(5, 0);
+        let (mut sums, mut gradients, mut hessians) = (Sums::default(), 0.0, 0.0);
+        for _ in 0..n {
+            let (gradient, hessian) = (6.0 * random.uniform() - 3.0, 0.25 * random.uniform());
+            gradients += gradient;
+            hessians += hessian;
+            sums = sums.plus(scale.row(gradient, hessian));
+        }
+        assert_eq!(scale.count(sums), n);
+        assert!((scale.gradient(sums) - gradients).abs() < 1e-6);
+        assert!((scale.hessian(sums) / hessians - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn the_largest_sums_fit() {
+        for n in [1, 2, 3, 255, 256, (1 << 19) - 1] {
+            let scale = Scale::new(n, 2.0, 7.0);
+            let row = scale.row(-2.0, 7.0);
+            let mut sums = Sums::default();
+            (0..n).for_each(|_| sums = sums.plus(row));
+            assert_eq!(scale.count(sums), n);
+            assert!((scale.gradient(sums) / n as f64 + 2.0).abs() < 1e-6);
+            assert!((scale.hessian(sums) / n as f64 - 7.0).abs() < 1e-5);
+            assert_eq!(sums.minus(row).plus(row), sums);
+        }
+    }
+}

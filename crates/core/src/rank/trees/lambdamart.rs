@@ -1,0 +1,323 @@
+//! LambdaMART: boosted trees whose gradients are what swapping two rows would do to a measure
+//! (Burges, 2010), in the form of LightGBM.
+//!
+//! For rows i, j of a query, i the better one, with scores s and ranks r by these scores:
+//!
+//! ```text
+//! ρ = 1 / (1 + e^{σ (s_i − s_j)})
+//! λ_ij = σ ρ |Δ_ij|,  pushed up at i and down at j;  second derivative σ² ρ (1 − ρ) |Δ_ij|
+//! ndcg: Δ_ij = (gain_i − gain_j) (discount(r_i) − discount(r_j)) / ideal DCG at the truncation
+//! map:  Δ_ij = the change of average precision
+//! ```
+//! Only pairs count of which one row is among the first `truncation`: O(n · truncation) a query.
+//! With `norm`, Δ is divided by 0.01 + |s_i − s_j|, and the gradients of a query are scaled by
+//! log2(1 + Σλ) / Σλ, so that queries with many pairs do not drown the others. A pair counts what its
+//! better row counts; the scale of a query does not look at that, so that weights mean the same in
+//! every query.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::boost::{Bag, Boosting, Loss, boosted};
+use crate::eval::{Gain, Variant};
+use crate::rank::{FeatureTable, RankMethod, RankReport, Scorer, Training};
+use crate::{Error, Result};
+
+/// The measure whose changes are the gradients.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Lambdas {
+    /// Normalised discounted cumulative gain.
+    #[default]
+    Ndcg,
+    /// Average precision: a row is relevant or not.
+    Map,
+}
+
+boosted! {
+    /// Boosted trees that learn NDCG or MAP.
+    pub struct LambdaMart {
+        /// The measure whose changes are the gradients.
+        pub lambdas: Lambdas = Lambdas::Ndcg,
+        /// Of a pair of rows, one must be among so many first ones.
+        pub truncation: usize = 30,
+        /// How steep the probability that one row is better than another is in their scores.
+        pub sigmoid: f64 = 1.0,
+        /// Whether the gradients of queries are brought to one size.
+        pub norm: bool = true,
+    }
+}
+
+impl RankMethod for LambdaMart {
+    fn check(&self) -> Result<()> {
+        if self.truncation == 0 {
+            return Err(Error::parameter("truncation", 0, "a whole number from 1 on"));
+        }
+        if !(self.sigmoid > 0.0 && self.sigmoid.is_finite()) {
+            return Err(Error::parameter("sigmoid", self.sigmoid, "a finite number above 0"));
+        }
+        self.boosting().check()
+    }
+
+    fn fit(&self, training: &Training<'_>) -> Result<(Scorer, RankReport)> {
+        let loss = Pairs::new(self, training.table, &training.goal.variant);
+        let nothing = loss.queries.iter().all(|query| query.skip);
+        let (trees, mut report) = self.boosting().fit(training, &loss)?;
+        if nothing {
+            let what = "no two rows of a query differ in what they are worth: nothing to learn";
+            report.warnings.insert(0, what.into());
+        }
+        Ok((Scorer::Trees(trees), report))
+    }
+
+    fn is_linear(&self) -> bool {
+        false
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+}
+
+/// What of a query does not change with the scores.
+struct Query {
+    /// Whether its rows are all worth the same.
+    skip: bool,
+    /// One over the ideal DCG, or over the number of relevant rows.
+    norm: f64,
+}
+
+/// The pairs of a table.
+struct Pairs<'a> {
+    params: &'a LambdaMart,
+    table: &'a FeatureTable,
+    /// What every row is worth, over what the best of its query is.
+    gains: Vec<f64>,
+    /// What the first ranks are worth.
+    discounts: Vec<f64>,
+    queries: Vec<Query>,
+}
+
+impl<'a> Pairs<'a> {
+    fn new(params: &'a LambdaMart, table: &'a FeatureTable, variant: &Variant) -> Self {
+        let longest = table.by_query().map(|rows| rows.len()).max().unwrap_or(0);
+        let discounts: Vec<f64> = (1..=longest).map(|rank| variant.discount.of(rank)).collect();
+        let mut gains = vec![0.0; table.n_rows()];
+        let mut queries = Vec::with_capacity(table.n_queries());
+        for rows in table.by_query() {
+            let of_query = &mut gains[rows.clone()];
+            match params.lambdas {
+                Lambdas::Ndcg => worth(&table.grades()[rows], variant.gain, of_query),
+                Lambdas::Map => {
+                    for (gain, &grade) in of_query.iter_mut().zip(&table.grades()[rows]) {
+                        *gain = if grade >= variant.relevant_from { 1.0 } else { 0.0 };
+                    }
+                }
+            }
+            let skip = of_query.windows(2).all(|two| two[0] == two[1]);
+            let ideal = match params.lambdas {
+                Lambdas::Ndcg => {
+                    let mut sorted = of_query.to_vec();
+                    sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+                    let ranks = sorted.iter().zip(&discounts).take(params.truncation);
+                    ranks.map(|(gain, discount)| gain * discount).sum::<f64>()
+                }
+                Lambdas::Map => of_query.iter().sum(),
+            };
+            queries.push(Query { skip, norm: if skip { 0.0 } else { ideal.recip() } });
+        }
+        Pairs { params, table, gains, discounts, queries }
+    }
+}
+
+/// What rows of these grades are worth, the best one 1 where that is more than nothing: 2^g of any
+/// grade is within what numbers hold.
+fn worth(grades: &[f32], gain: Gain, out: &mut [f64]) {
+    let highest = grades.iter().fold(0.0f32, |a, &b| a.max(b));
+    let of = |grade: f32, highest: f32| match gain {
+        Gain::Exp => (f64::from(grade) - f64::from(highest)).exp2() - (-f64::from(highest)).exp2(),
+        Gain::Linear => f64::from(grade),
+        Gain::Table(table) => table.of(grade),
+    };
+    let best = of(highest, highest);
+    for (out, &grade) in out.iter_mut().zip(grades) {
+        *out = if best > 0.0 { of(grade.max(0.0), highest) / best } else { 0.0 };
+    }
+}
+
+/// Room for the work on one query.
+#[derive(Default)]
+struct Room {
+    /// Ranks to rows of the query.
+    order: Vec<u32>,
+    /// By rank.
+    scores: Vec<f64>,
+    gains: Vec<f64>,
+    weights: Vec<f64>,
+    out: Vec<[f64; 2]>,
+    /// All ranks, and those of rows that are worth something.
+    all: Vec<u32>,
+    worthy: Vec<u32>,
+    /// How many relevant rows there are up to a rank, and the sum of 1/rank over them.
+    relevant: Vec<[f64; 2]>,
+}
+
+impl Loss for Pairs<'_> {
+    fn base(&self) -> f64 {
+        0.0
+    }
+
+    fn gradients(&self, scores: &[f64], out: &mut [[f64; 2]]) {
+        let mut slices = Vec::with_capacity(self.queries.len());
+        let mut rest = out;
+        for (number, rows) in self.table.by_query().enumerate() {
+            let (own, others) = rest.split_at_mut(rows.len());
+            rest = others;
+            slices.push((number, rows.start, own));
+        }
+        slices.into_par_iter().with_min_len(8).for_each_init(
+            Room::default,
+            |room, (number, start, out)| {
+                out.fill([0.0; 2]);
+                if !self.queries[number].skip {
+                    self.of_query(number, start, &scores[start..start + out.len()], out, room);
+                }
+            },
+        );
+    }
+}
+
+impl Pairs<'_> {
+    /// The gradients of one query, whose first row is `start`.
+    fn of_query(
+        &self,
+        number: usize,
+        start: usize,
+        scores: &[f64],
+        out: &mut [[f64; 2]],
+        room: &mut Room,
+    ) {
+        let n = scores.len();
+        room.order.clear();
+        room.order.extend(0..n as u32);
+        room.order.sort_unstable_by(|&a, &b| {
+            scores[b as usize].total_cmp(&scores[a as usize]).then(a.cmp(&b))
+        });
+        let by_rank = |from: &[f64], into: &mut Vec<f64>| {
+            into.clear();
+            into.extend(room.order.iter().map(|&row| from[row as usize]));
+        };
+        by_rank(scores, &mut room.scores);
+        by_rank(&self.gains[start..start + n], &mut room.gains);
+        room.weights.clear();
+        room.weights.extend(room.order.iter().map(|&row| self.table.weight(start + row as usize)));
+        room.out.clear();
+        room.out.resize(n, [0.0; 2]);
+        let norm = self.queries[number].norm;
+        let sum = match self.params.lambdas {
+            Lambdas::Ndcg => {
+                let discounts = &self.discounts;
+                room.pairs(self.params, |gains, high, low| {
+                    (gains[high] - gains[low]) * (discounts[high] - discounts[low]).abs() * norm
+                })
+            }
+            Lambdas::Map => {
+                let relevant = precisions(&room.gains, std::mem::take(&mut room.relevant));
+                let sum = room.pairs(self.params, |_, high, low| {
+                    norm * change_of_precision(&relevant, high, low)
+                });
+                room.relevant = relevant;
+                sum
+            }
+        };
+        let scale = match self.params.norm && sum > 0.0 {
+            true => (1.0 + sum).log2() / sum,
+            false => 1.0,
+        };
+        for (&row, &[gradient, hessian]) in room.order.iter().zip(&room.out) {
+            out[row as usize] = [gradient * scale, hessian * scale];
+        }
+    }
+}
+
+impl Room {
+    /// Adds up the pairs of a query by rank; `change` says how much a swap of the ranks of a better
+    /// and a worse row changes the measure. The sum of all λ, as if all rows counted 1.
+    fn pairs(&mut self, params: &LambdaMart, change: impl Fn(&[f64], usize, usize) -> f64) -> f64 {
+        let n = self.scores.len();
+        self.all.clear();
+        self.all.extend(0..n as u32);
+        self.worthy.clear();
+        self.worthy.extend(self.all.iter().filter(|&&rank| self.gains[rank as usize] > 0.0));
+        let (scores, gains) = (&self.scores[..n], &self.gains[..n]);
+        let (weights, out) = (&self.weights[..n], &mut self.out[..n]);
+        let sigma = params.sigmoid;
+        let apart = params.norm && scores[0] != scores[n - 1];
+        let mut sum = 0.0;
+        for first in 0..n.min(params.truncation) {
+            let (score, gain) = (scores[first], gains[first]);
+            // Pairs of two rows that are worth nothing are the most, and none counts.
+            let others = if gain == 0.0 { &self.worthy } else { &self.all };
+            let after = others.partition_point(|&rank| rank as usize <= first);
+            let mut own = [0.0; 2];
+            for &second in &others[after..] {
+                let second = second as usize;
+                if gain == gains[second] {
+                    continue;
+                }
+                // 1 if the first is the better one.
+                let (high, low, sign) = match gain > gains[second] {
+                    true => (first, second, 1.0),
+                    false => (second, first, -1.0),
+                };
+                let lead = sign * (score - scores[second]);
+                let gap = if apart { 0.01 + lead.abs() } else { 1.0 };
+                // One division for both: by the gap, and for the chance.
+                let inverse = 1.0 / (gap * (1.0 + (sigma * lead).exp()));
+                let chance = gap * inverse;
+                let lambda = sigma * change(gains, high, low) * inverse;
+                let hessian = sigma * (1.0 - chance) * lambda;
+                sum += 2.0 * lambda;
+                let (lambda, hessian) = (weights[high] * lambda, weights[high] * hessian);
+                own = [own[0] - sign * lambda, own[1] + hessian];
+                out[second] = [out[second][0] + sign * lambda, out[second][1] + hessian];
+            }
+            out[first] = [out[first][0] + own[0], out[first][1] + own[1]];
+        }
+        sum
+    }
+}
+
+/// For every rank, from the first: how many relevant rows there are up to it, and the sum of 1/rank
+/// over them.
+fn precisions(gains: &[f64], mut room: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
+    room.clear();
+    let mut so_far = [0.0; 2];
+    for (rank, &gain) in (1..).zip(gains) {
+        so_far[0] += gain;
+        so_far[1] += gain / f64::from(rank);
+        room.push(so_far);
+    }
+    room
+}
+
+/// By how much average precision, times the number of relevant rows, changes when a relevant and
+/// another row swap ranks (from 0).
+fn change_of_precision(relevant: &[[f64; 2]], high: usize, low: usize) -> f64 {
+    let (first, second) = (high.min(low), high.max(low));
+    let precision = |rank: usize, more: f64| (relevant[rank][0] + more) / (rank + 1) as f64;
+    // Relevant rows strictly between the two have one relevant row more, or fewer, before them.
+    let up_to = if second == high { second - 1 } else { second };
+    let between = relevant[up_to][1] - relevant[first][1];
+    match high < low {
+        // The relevant row falls.
+        true => precision(first, 0.0) - precision(second, 0.0) + between,
+        false => precision(first, 1.0) - precision(second, 0.0) + between,
+    }
+}
+
+#[cfg(test)]
+mod tests;
