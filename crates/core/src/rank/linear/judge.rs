@@ -1,0 +1,245 @@
+//! A measure of a table asked for again and again: what does not depend on the order is worked out
+//! once. It is turned so that 1 is best.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::eval::{Discount, Gain, Measure, Ties};
+use crate::rank::{FeatureTable, Goal};
+use crate::ranking::Hit;
+use crate::sparse::Row;
+
+/// A measure of a table.
+pub(super) struct Judge<'a> {
+    table: &'a FeatureTable,
+    goal: Goal,
+    queries: Vec<Judged>,
+    /// The worth of each rank, the first being 1.
+    discounts: Vec<f64>,
+}
+
+struct Judged {
+    rows: Range<usize>,
+    /// Which of two rows with equal scores comes first: the one with the smaller number.
+    ties: Vec<u32>,
+    kind: Kind,
+}
+
+enum Kind {
+    /// The value, or none, whatever the order.
+    Fixed(Option<f64>),
+    /// What each row adds at the first rank.
+    Ndcg(Vec<f64>),
+    /// Which rows are relevant, and how many.
+    Ap(Vec<bool>, f64),
+    Other,
+}
+
+impl<'a> Judge<'a> {
+    /// The measure of `goal` on `table`.
+    pub fn new(table: &'a FeatureTable, goal: Goal) -> Self {
+        let longest = table.by_query().map(|rows| rows.len()).max().unwrap_or(0);
+        let discount = |rank: usize| match goal.variant.discount {
+            Discount::Log2 => ((rank + 1) as f64).log2().recip(),
+            Discount::Letor => (rank.max(2) as f64).log2().recip(),
+        };
+        let mut judge = Judge {
+            table,
+            goal,
+            queries: Vec::new(),
+            discounts: (1..=longest).map(discount).collect(),
+        };
+        judge.queries = table.by_query().map(|rows| judge.judged(rows)).collect();
+        judge
+    }
+
+    fn judged(&self, rows: Range<usize>) -> Judged {
+        let grades = &self.table.grades()[rows.clone()];
+        let n = grades.len() as u32;
+        let mut first: Vec<u32> = (0..n).collect();
+        if self.goal.variant.ties == Ties::DocnoDesc {
+            let docs = &self.table.docs()[rows.clone()];
+            first.sort_by(|&a, &b| docs[b as usize].as_bytes().cmp(docs[a as usize].as_bytes()));
+        }
+        let mut ties = vec![0; n as usize];
+        for (place, &row) in (0..).zip(&first) {
+            ties[row as usize] = place;
+        }
+        let alike = |worth: &[f64]| worth.windows(2).all(|two| two[0] == two[1]);
+        let fixed = || Kind::Fixed(self.plain(&rows, &first));
+        let kind = match self.goal.measure {
+            Measure::Ndcg { k } => match self.worths(grades, k) {
+                Some(worths) if !alike(&worths) => Kind::Ndcg(worths),
+                _ => fixed(),
+            },
+            Measure::Ap { .. } => {
+                let from = self.goal.variant.relevant_from;
+                let relevant: Vec<bool> = grades.iter().map(|&grade| grade >= from).collect();
+                match relevant.iter().filter(|&&relevant| relevant).count() {
+                    n_relevant if n_relevant == 0 || n_relevant == grades.len() => fixed(),
+                    n_relevant => Kind::Ap(relevant, n_relevant as f64),
+                }
+            }
+            _ if grades.windows(2).all(|two| two[0] == two[1]) => fixed(),
+            _ => Kind::Other,
+        };
+        Judged { rows, ties, kind }
+    }
+
+    /// Gains over the ideal sum; nothing if that is 0.
+    fn worths(&self, grades: &[f32], k: Option<usize>) -> Option<Vec<f64>> {
+        let highest = f64::from(grades.iter().copied().fold(0.0, f32::max));
+        let gain = |grade: f32| match self.goal.variant.gain {
+            _ if grade <= 0.0 => 0.0,
+            Gain::Exp => (f64::from(grade) - highest).exp2() - (-highest).exp2(),
+            Gain::Linear => f64::from(grade),
+            Gain::Table(table) => table.of(grade),
+        };
+        let gains: Vec<f64> = grades.iter().map(|&grade| gain(grade)).collect();
+        let mut ideal = gains.clone();
+        ideal.sort_unstable_by(|a, b| b.total_cmp(a));
+        let ideal = ideal.iter().zip(&self.discounts).take(k.unwrap_or(usize::MAX));
+        let best: f64 = ideal.map(|(gain, discount)| gain * discount).sum();
+        (best > 0.0).then(|| gains.iter().map(|gain| gain / best).collect())
+    }
+
+    /// How many queries there are.
+    pub fn n_queries(&self) -> usize {
+        self.queries.len()
+    }
+
+    /// The rows of a query.
+    pub fn rows_of(&self, query: usize) -> Range<usize> {
+        self.queries[query].rows.clone()
+    }
+
+    /// Whether the order of the query's rows makes a difference.
+    pub fn counts(&self, query: usize) -> bool {
+        !matches!(self.queries[query].kind, Kind::Fixed(_))
+    }
+
+    /// Puts `order`, the rows of a query counted from its first, into that of `scores`: all of it,
+    /// or where the measure looks no further, and the query is long, its top.
+    pub fn sort(&self, query: usize, scores: &[f64], order: &mut [u32]) {
+        let ties = &self.queries[query].ties;
+        let by_score = |&a: &u32, &b: &u32| {
+            let (first, second) = (scores[a as usize], scores[b as usize]);
+            match second.partial_cmp(&first) {
+                Some(Ordering::Equal) | None => ties[a as usize].cmp(&ties[b as usize]),
+                Some(order) => order,
+            }
+        };
+        match self.goal.measure.depth() {
+            Some(depth) if depth < order.len() / 4 => {
+                let (top, _, _) = order.select_nth_unstable_by(depth, by_score);
+                top.sort_by(by_score);
+            }
+            _ => order.sort_by(by_score),
+        }
+    }
+
+    /// The value of a query whose rows, counted from its first, stand in `order`, which is that of
+    /// `scores`; nothing if it is left out.
+    pub fn value(&self, query: usize, scores: &[f64], order: &[u32]) -> Option<f64> {
+        let judged = &self.queries[query];
+        let cut = &order[..self.goal.measure.depth().unwrap_or(usize::MAX).min(order.len())];
+        match &judged.kind {
+            Kind::Fixed(value) => *value,
+            Kind::Ndcg(worths) => {
+                let found = cut.iter().zip(&self.discounts);
+                let found = found.map(|(&row, discount)| worths[row as usize] * discount);
+                Some(found.fold(0.0, |sum, worth| sum + worth).min(1.0))
+            }
+            Kind::Ap(relevant, n_relevant) => {
+                let (mut found, mut sum) = (0.0, 0.0);
+                for (rank, &row) in (1..).zip(cut) {
+                    if relevant[row as usize] {
+                        found += 1.0;
+                        sum += found / f64::from(rank);
+                        if found == *n_relevant {
+                            break;
+                        }
+                    }
+                }
+                Some(sum / n_relevant)
+            }
+            Kind::Other => {
+                let hit = |&doc: &u32| Hit { doc, score: scores[doc as usize] as f32 };
+                let hits: Vec<Hit> = order.iter().map(hit).collect();
+                self.measured(&judged.rows, &hits)
+            }
+        }
+    }
+
+    /// The values of all queries when the rows have `scores`.
+    pub fn values(&self, scores: &[f64]) -> Vec<Option<f64>> {
+        let value = |order: &mut Vec<u32>, query: usize| {
+            let scores = &scores[self.rows_of(query)];
+            if self.counts(query) {
+                order.clear();
+                order.extend(0..scores.len() as u32);
+                self.sort(query, scores, order);
+            }
+            self.value(query, scores, order)
+        };
+        (0..self.queries.len()).into_par_iter().map_init(Vec::new, value).collect()
+    }
+
+    fn plain(&self, rows: &Range<usize>, order: &[u32]) -> Option<f64> {
+        let hits: Vec<Hit> = order.iter().map(|&doc| Hit { doc, score: 0.0 }).collect();
+        self.measured(rows, &hits)
+    }
+
+    fn measured(&self, rows: &Range<usize>, hits: &[Hit]) -> Option<f64> {
+        let numbers: Vec<u32> = (0..hits.len() as u32).collect();
+        let judged = Row { indices: &numbers, values: &self.table.grades()[rows.clone()] };
+        let value = self.goal.measure.of(hits, judged, &self.goal.variant)?;
+        Some(if self.goal.measure.higher_is_better() { value } else { 1.0 - value })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture;
+    use super::*;
+    use crate::eval::Variant;
+    use crate::random::Random;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn it_is_the_plain_measure(
+            grades in proptest::collection::vec((0u8..3, -1i8..5), 1..80),
+            seed in 0u64..1000,
+        ) {
+            let names = ["a", "b", "c"];
+            let rows: Vec<(&str, f32)> = grades
+                .iter()
+                .map(|&(query, grade)| (names[query as usize], f32::from(grade)))
+                .collect();
+            let table = fixture::graded(&rows);
+            let mut random = Random::new(seed, 0);
+            let scores: Vec<f64> = rows.iter().map(|_| random.below(6) as f64).collect();
+            for measure in ["nDCG@3", "nDCG", "AP", "AP@4", "RR", "P@2", "ERR", "RankLoss", "Rprec"] {
+                for preset in Variant::PRESETS {
+                    let goal = Goal {
+                        measure: measure.parse().unwrap(),
+                        variant: Variant::preset(preset).unwrap(),
+                    };
+                    let found = Judge::new(&table, goal).values(&scores);
+                    for (found, plain) in found.into_iter().zip(goal.values(&table, &scores)) {
+                        prop_assert_eq!(found.is_some(), plain.is_some());
+                        let plain = plain.unwrap_or(0.0);
+                        let turned =
+                            if goal.measure.higher_is_better() { plain } else { 1.0 - plain };
+                        let near = (found.unwrap_or(turned) - turned).abs() < 1e-12;
+                        let none = found.is_none();
+                        prop_assert!(near || none, "{} {} {:?} {}", measure, preset, found, plain);
+                    }
+                }
+            }
+        }
+    }
+}
