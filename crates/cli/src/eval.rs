@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::console::{Console, Usage};
 use crate::output::{Grid, TableFormat, counted, grouped, json, remark};
-use crate::runs::{check_stdin, read_engine_run, read_judgments};
+use crate::runs::{check_stdin, read_diversity_judgments, read_engine_run, read_judgments};
 use crate::tables::Table;
 use crate::variant::VariantArgs;
 
@@ -26,6 +26,9 @@ white space, lines that begin with # are comments; .gz, .zst and - (standard inp
 Measures have trec_eval's names (map, P.5,10, ndcg_cut.10, ndcg.1=3,2=9, official, set, all_trec)
 or those of ir_measures (nDCG@10, AP, R@100, RR@10, ERR@20, RBP(p=0.8), Judged@10, AP(rel=2)@1000,
 nDCG(dcg='exp-log2')@10). One run is printed as trec_eval prints it, several as a table.
+Measures of diversity (alpha_nDCG@10, alpha_nDCG(alpha=0.3)@10, alpha_DCG@10, ERR_IA@10,
+nERR_IA@10, P_IA@10, StRecall@10; as TREC's ndeval) take the judgments' second column for the
+subtopic: qid subtopic docno grade. Measures beside them look at a document's highest grade.
 With --preset (or --gain, --discount and so on) the measures of ir_measures' spelling are those of
 liken compare in that variant, and the table says so; RankLoss is one of them.
 
@@ -35,6 +38,7 @@ Examples:
   liken eval qrels.txt bm25.trec mine.trec -m nDCG@10 -m AP --format markdown
   liken eval qrels.txt mine.trec --preset letor -m nDCG@5 -m AP
   liken eval qrels.txt bm25.trec mine.trec -m nDCG@10 --top 5     where they differ most
+  liken eval diversity.qrels bm25.trec mmr.trec -m alpha_nDCG@10 -m ERR_IA@10 -m StRecall@10
   zcat run.gz | liken eval qrels.txt - -m all_trec --format json")]
 pub struct EvalArgs {
     /// File of judgments (qrels).
@@ -142,7 +146,10 @@ pub fn run(args: &EvalArgs, console: &Console) -> anyhow::Result<()> {
         n_docs: args.n_docs,
     };
     let names = names(&args.runs);
-    let qrels = read_judgments(&args.qrels, args.lenient, console)?;
+    let qrels = match by_subtopic(&wanted) {
+        true => read_diversity_judgments(&args.qrels, args.lenient, console)?,
+        false => read_judgments(&args.qrels, args.lenient, console)?,
+    };
     let mut runs = Vec::with_capacity(names.len());
     for (name, path) in names.into_iter().zip(&args.runs) {
         runs.push((name, read_engine_run(path, args.lenient, console)?));
@@ -180,7 +187,7 @@ pub fn run(args: &EvalArgs, console: &Console) -> anyhow::Result<()> {
     if table == TableFormat::Json {
         write_json(&mut out, args, &params, &comparison, &qrels, &runs, &wanted)?;
     } else {
-        write_table(&mut out, args, &params, &comparison, table)?;
+        write_table(&mut out, args, &params, &comparison, &wanted, table)?;
     }
     Ok(out.flush()?)
 }
@@ -197,6 +204,11 @@ fn wanted(
         None if given.is_empty() && as_trec_eval => columns(&["official"])?,
         None => columns(names)?,
     })
+}
+
+/// Whether a measure is about subtopics, so that the second column of the judgments is one.
+fn by_subtopic(wanted: &[Column]) -> bool {
+    wanted.iter().any(|column| column.statistic.needs_subtopics())
 }
 
 /// The variant of our own measures, if a flag asks for one.
@@ -292,7 +304,12 @@ fn warn_about(
 }
 
 /// What was measured how, for the heading of a table.
-fn variant(params: &EvalParams, comparison: &RunComparison, own: Option<&Variant>) -> [String; 2] {
+fn variant(
+    params: &EvalParams,
+    comparison: &RunComparison,
+    own: Option<&Variant>,
+    by_subtopic: bool,
+) -> [String; 2] {
     let averaged = match (params.complete, comparison.rows.len()) {
         (true, _) => "all judged queries, missing ones as 0",
         (false, 1) => "the judged queries with results",
@@ -303,7 +320,13 @@ fn variant(params: &EvalParams, comparison: &RunComparison, own: Option<&Variant
          relevant: grade >= {}; ties: larger id first",
         params.level
     );
-    let mut how = own.map_or(trec, |variant| format!("{variant}; trec_eval's names as trec_eval"));
+    let mut how = match by_subtopic {
+        true => "diversity as ndeval, ideal made greedily; other measures look at a document's \
+                 highest grade; "
+            .to_owned(),
+        false => String::new(),
+    };
+    how += &own.map_or(trec, |variant| format!("{variant}; trec_eval's names as trec_eval"));
     if params.judged_only {
         how.push_str("; documents that were not judged are taken out");
     }
@@ -323,6 +346,7 @@ fn write_table(
     args: &EvalArgs,
     params: &EvalParams,
     comparison: &RunComparison,
+    wanted: &[Column],
     format: TableFormat,
 ) -> anyhow::Result<()> {
     let table = Table {
@@ -339,8 +363,9 @@ fn write_table(
         .collect();
     let judged = format!("judged of the first {LOOKED_AT}: {}", judged.join(", "));
     let own = own_variant(args)?;
-    for text in
-        variant(params, comparison, own.as_ref()).into_iter().chain([judged, table.legend()])
+    for text in variant(params, comparison, own.as_ref(), by_subtopic(wanted))
+        .into_iter()
+        .chain([judged, table.legend()])
     {
         remark(out, format, &text)?;
     }
@@ -414,7 +439,7 @@ fn write_json(
     wanted: &[Column],
 ) -> anyhow::Result<()> {
     let own = own_variant(args)?;
-    let [averaged, how] = variant(params, comparison, own.as_ref());
+    let [averaged, how] = variant(params, comparison, own.as_ref(), by_subtopic(wanted));
     let mut described = serde_json::to_value(comparison)?;
     described["averaged_over"] = json!(averaged);
     described["variant"] = json!(how);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use liken::Run;
 use liken::data::{Dropped, text_lines};
-use liken::eval::trec::{Qrels, TrecRun, read_qrels, read_run, write_run};
+use liken::eval::trec::{Qrels, TrecRun, read_diversity_qrels, read_qrels, read_run, write_run};
 use liken::file::NewFile;
 use liken::ranking::Hit;
 
@@ -52,6 +52,26 @@ pub fn read_engine_run(path: &Path, lenient: bool, console: &Console) -> liken::
 pub fn read_judgments(path: &Path, lenient: bool, console: &Console) -> liken::Result<Qrels> {
     let (found, dropped) = console.run(|run| read_qrels(path, lenient, *run))?;
     warn_of_dropped(path, &dropped, console);
+    Ok(found)
+}
+
+/// Reads judgments by subtopic, and warns of the lines that a `lenient` reading leaves out, and
+/// where no query has more than one subtopic.
+pub fn read_diversity_judgments(
+    path: &Path,
+    lenient: bool,
+    console: &Console,
+) -> liken::Result<Qrels> {
+    let (found, dropped) = console.run(|run| read_diversity_qrels(path, lenient, *run))?;
+    warn_of_dropped(path, &dropped, console);
+    let several =
+        |place: usize| found.subtopics(place).is_some_and(|judged| judged.names().len() > 1);
+    if !(0..found.len()).any(several) {
+        console.warn(format!(
+            "{}: no query has more than one subtopic; expected qid subtopic docno grade",
+            path.display()
+        ));
+    }
     Ok(found)
 }
 

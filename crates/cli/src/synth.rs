@@ -149,7 +149,11 @@ pub fn run(args: &SynthArgs, console: &Console) -> anyhow::Result<()> {
         }
         None => {
             let role = if args.events { "events" } else { "clicks" };
-            writeln!(out, "{path}: {role}.tsv, documents.jsonl, judgments.tsv")?;
+            let facets = match synthetic.log {
+                SyntheticLog::Demo => ", facets.tsv, facets-train.qrels, facets-test.qrels",
+                _ => "",
+            };
+            writeln!(out, "{path}: {role}.tsv, documents.jsonl, judgments.tsv{facets}")?;
             writeln!(
                 out,
                 "next: liken import --{role} {} --documents {} --judgments {} -o data",

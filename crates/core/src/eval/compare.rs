@@ -1,6 +1,8 @@
 //! Several models on one task: every query measured under every model, mixes tuned on
 //! validation, differences tested, and the means by how often a query is clicked.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +30,7 @@ pub struct Contender {
     /// The name that mixes refer to.
     pub name: String,
     /// Fitted to the counts that are compared on.
-    pub matcher: Box<dyn Matcher>,
+    pub matcher: Arc<dyn Matcher>,
     /// Whether its method weighs clicks, so that what was made of them counts.
     pub weighs_clicks: bool,
 }

@@ -18,6 +18,7 @@
 mod bound;
 mod cells;
 mod compare;
+pub mod diversity;
 mod measure;
 mod name;
 mod runs;

@@ -283,6 +283,11 @@ impl<'a> Task<'a> {
         self.judged.row(self.queries[place] as usize)
     }
 
+    /// The documents that are not ranked for the query at `place`, sorted.
+    pub fn excluded(&self, place: usize) -> &[u32] {
+        &self.excluded[place]
+    }
+
     /// Ranks the candidates of the query at `place`, which are `docs` (see [`Task::docs`]), by their
     /// `scores` and measures the ranking.
     pub fn measure(

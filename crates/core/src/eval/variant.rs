@@ -169,7 +169,7 @@ impl Variant {
 
 impl Discount {
     /// The worth of a rank, from 1.
-    pub(super) fn of(self, rank: usize) -> f64 {
+    pub(crate) fn of(self, rank: usize) -> f64 {
         match self {
             Discount::Log2 => ((rank + 1) as f64).log2().recip(),
             Discount::Letor => (rank.max(2) as f64).log2().recip(),

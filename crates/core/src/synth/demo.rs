@@ -13,6 +13,7 @@
 
 mod clicks;
 mod documents;
+mod facets;
 mod judgments;
 mod queries;
 mod raw;

@@ -1,6 +1,6 @@
 //! A log as somebody would have it who has not met liken: `clicks.tsv` (or, as it was written
 //! down, `events.tsv`), `documents.jsonl` and `judgments.tsv` in a folder that appears whole or not
-//! at all. A corpus has `documents.jsonl` and `topics.jsonl` instead.
+//! at all. The demo has judgments by facet as well (`facets.tsv` and two files of judgments). A corpus has `documents.jsonl` and `topics.jsonl` instead.
 
 use std::fs;
 use std::path::Path;
@@ -22,8 +22,18 @@ pub(super) const PERIOD: u64 = 30 * 86_400;
 pub(super) const DOCUMENTS: &str = "documents.jsonl";
 /// Query, document, grade and perhaps split.
 pub(super) const JUDGMENTS: &str = "judgments.tsv";
+/// Broad queries of the demo: id, text.
+pub(super) const FACETS: &str = "facets.tsv";
+/// Judgments of the broad queries by facet: id, facet, document, grade.
+pub(super) const FACETS_TRAIN: &str = "facets-train.qrels";
+/// The same for other queries.
+pub(super) const FACETS_TEST: &str = "facets-test.qrels";
 /// The topics that are planted in a corpus.
 pub(super) const TOPICS: &str = "topics.jsonl";
+
+/// Every name there is.
+const OURS: [&str; 8] =
+    [CLICKS, EVENTS, DOCUMENTS, JUDGMENTS, FACETS, FACETS_TRAIN, FACETS_TEST, TOPICS];
 
 /// A raw log being written.
 pub(super) struct RawFolder {
@@ -36,11 +46,7 @@ impl RawFolder {
     pub(super) fn create(target: &Path, force: bool) -> Result<Self> {
         let is_ours = |folder: &Path| {
             fs::read_dir(folder).is_ok_and(|entries| {
-                entries.flatten().all(|entry| {
-                    [CLICKS, EVENTS, DOCUMENTS, JUDGMENTS, TOPICS]
-                        .iter()
-                        .any(|name| entry.file_name() == *name)
-                })
+                entries.flatten().all(|entry| OURS.iter().any(|name| entry.file_name() == *name))
             })
         };
         Ok(RawFolder { staged: StagedFolder::create(target, force, is_ours)? })

@@ -49,6 +49,14 @@ impl<T: Copy> Lines<T> {
         all
     }
 
+    /// Query, document and number of every line, in the order of the file.
+    pub fn iter(&self) -> impl Iterator<Item = (Span, Span, T)> + '_ {
+        self.stretches.iter().flat_map(|(query, range)| {
+            let entries = self.entries[range.clone()].iter();
+            entries.map(move |entry| (*query, entry.doc, entry.value))
+        })
+    }
+
     /// Where the last line's document stands.
     pub fn last(&self) -> Option<Span> {
         self.entries.last().map(|entry| entry.doc)

@@ -7,10 +7,15 @@
 use std::ops::Range;
 
 use super::gathered::{Lines, List, Lists, Span, Twice, hash, probe, rank, sort_by_id, written};
+use super::subtopics::{Nested, SubtopicJudgments, Subtopics};
 
 /// The judgments of a file, by query id in byte order.
 #[derive(Debug, Clone, Default)]
-pub struct Qrels(Lists<i32>);
+pub struct Qrels {
+    lists: Lists<i32>,
+    /// What documents answer, where they were judged by subtopic.
+    subtopics: Option<Subtopics>,
+}
 
 /// A run, by query id in byte order.
 #[derive(Debug, Clone, Default)]
@@ -54,23 +59,56 @@ impl Qrels {
         Self::read(text, lines).0
     }
 
+    /// From judgments by subtopic at hand: queries with their subtopics, documents and grades.
+    /// The first of two judgments of one document for one subtopic counts. A document as a whole
+    /// has the highest of its grades.
+    pub fn by_subtopic<'a>(
+        judged: impl IntoIterator<Item = (&'a str, &'a str, &'a str, i32)>,
+    ) -> Self {
+        let mut nested = Nested::new();
+        for (query, subtopic, doc, grade) in judged {
+            let doc = nested.entry(query).or_default().entry(doc).or_default();
+            doc.entry(subtopic).or_insert(grade);
+        }
+        let whole = nested.iter().flat_map(|(&query, docs)| {
+            docs.iter().map(move |(&doc, judged)| {
+                (query, doc, judged.values().copied().max().unwrap_or_default())
+            })
+        });
+        Qrels { subtopics: Some(Subtopics::new(&nested)), ..Qrels::new(whole) }
+    }
+
     pub(super) fn read(text: String, lines: Lines<i32>) -> (Self, Vec<Twice>) {
         let (lists, twice) = Lists::new(text, lines, false, &sort_by_id);
-        (Qrels(lists), twice)
+        (Qrels { lists, subtopics: None }, twice)
     }
 
     pub(super) fn text(&self) -> &str {
-        &self.0.text
+        &self.lists.text
+    }
+
+    /// What the documents of the query at `place` answer; nothing where documents were not judged
+    /// by subtopic.
+    ///
+    /// # Panics
+    /// If there are not so many queries.
+    pub fn subtopics(&self, place: usize) -> Option<SubtopicJudgments<'_>> {
+        self.subtopics.as_ref().map(|subtopics| subtopics.query(place))
+    }
+
+    /// Whether documents were judged by subtopic.
+    pub fn has_subtopics(&self) -> bool {
+        self.subtopics.is_some()
     }
 
     /// How many queries are judged.
     pub fn len(&self) -> usize {
-        self.0.queries.len()
+        self.lists.queries.len()
     }
 
     /// Whether nothing is judged.
     pub fn is_empty(&self) -> bool {
-        self.0.queries.is_empty()
+        self.lists.queries.is_empty()
     }
 
     /// The query at `place` in the order of ids.
@@ -78,7 +116,7 @@ impl Qrels {
     /// # Panics
     /// If there are not so many.
     pub fn query(&self, place: usize) -> Judgments<'_> {
-        let (id, list) = self.0.get(place);
+        let (id, list) = self.lists.get(place);
         Judgments { id, list }
     }
 
@@ -89,7 +127,7 @@ impl Qrels {
 
     /// The place of the query called `id`.
     pub fn find(&self, id: &str) -> Option<usize> {
-        self.0.find(id)
+        self.lists.find(id)
     }
 }
 

@@ -2,6 +2,8 @@
 //! begin with `#` are comments, blank lines are skipped, further fields of a run are ignored.
 //! Unlike trec_eval, which takes `1.5x` for 1.5 and `high` for 0, a number must be one.
 
+mod subtopics;
+
 use std::ops::Range;
 use std::path::Path;
 
@@ -11,6 +13,8 @@ use super::gathered::{Lines, Span, Twice};
 use super::lists::{Qrels, TrecRun};
 use crate::data::{Dropped, WholeText, whole_text};
 use crate::{Error, Result, Run};
+
+pub use subtopics::read_diversity_qrels;
 
 /// How many bad lines of a kind are quoted.
 const SAMPLES: usize = 3;
@@ -29,7 +33,7 @@ pub fn read_qrels(path: &Path, lenient: bool, run: Run<'_>) -> Result<(Qrels, Ve
     let mut dropped = file.not_utf8(&not_utf8);
     dropped.extend(file.bad(&text, &bad)?);
     let (qrels, twice) = Qrels::read(text, lines);
-    dropped.extend(file.twice(qrels.text(), &twice)?);
+    dropped.extend(file.twice(qrels.text(), &twice, &TWICE_JUDGED)?);
     if qrels.is_empty() { Err(file.empty("no judgments")) } else { Ok((qrels, dropped)) }
 }
 
@@ -48,7 +52,7 @@ pub fn read_run(path: &Path, lenient: bool, run: Run<'_>) -> Result<(TrecRun, Ve
         Fields::of_line(text.as_bytes(), doc.start).fields[3].of(&text)
     });
     let (ranked, twice) = TrecRun::read(tag.to_owned(), text, lines);
-    dropped.extend(file.twice(ranked.text(), &twice)?);
+    dropped.extend(file.twice(ranked.text(), &twice, &TWICE)?);
     if ranked.is_empty() { Err(file.empty("no results")) } else { Ok((ranked, dropped)) }
 }
 
@@ -73,6 +77,12 @@ const NOT_UTF8: Problem = Problem { why: "not UTF-8", expected: "text in UTF-8" 
 const TWICE: Problem = Problem {
     why: "a document named before for the same query",
     expected: "each document once for a query",
+};
+
+const TWICE_JUDGED: Problem = Problem {
+    expected: "each document once for a query (or a measure such as alpha_nDCG@10, if documents \
+               are judged by subtopic)",
+    ..TWICE
 };
 
 /// A part of the text that is wrong.
@@ -228,7 +238,12 @@ impl File<'_> {
     }
 
     /// The same for documents named twice.
-    fn twice(&self, text: &str, twice: &[Twice]) -> Result<Vec<Dropped>> {
+    fn twice(
+        &self,
+        text: &str,
+        twice: &[Twice],
+        problem: &'static Problem,
+    ) -> Result<Vec<Dropped>> {
         self.count(twice.iter().map(|twice| {
             let found = move || {
                 format!(
@@ -238,7 +253,7 @@ impl File<'_> {
                     line_number(text, twice.first)
                 )
             };
-            (text, twice.again, &TWICE, found)
+            (text, twice.again, problem, found)
         }))
     }
 

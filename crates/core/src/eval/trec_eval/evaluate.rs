@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::by_subtopic::by_subtopic;
 use super::graded::{Graded, grades, levels};
 use super::own::own;
 use super::spelling::Column;
@@ -83,13 +84,22 @@ impl Value {
     }
 }
 
-/// Evaluates `run`. An error if no query has both judgments and results.
+/// Evaluates `run`. An error if no query has both judgments and results, or if a column is about
+/// subtopics and the judgments are not.
 pub fn evaluate(
     qrels: &Qrels,
     run: &TrecRun,
     columns: &[Column],
     params: &EvalParams,
 ) -> Result<Evaluation> {
+    if !qrels.has_subtopics()
+        && let Some(column) = columns.iter().find(|column| column.statistic.needs_subtopics())
+    {
+        return Err(Error::Empty {
+            what: format!("{}: documents were not judged by subtopic", column.name),
+            advice: "read the judgments as qid subtopic docno grade".into(),
+        });
+    }
     let results: Vec<Option<usize>> =
         (0..qrels.len()).map(|place| run.find(qrels.query(place).id)).collect();
     let n_present = results.iter().flatten().count();
@@ -123,6 +133,13 @@ pub fn evaluate(
                     let judged_only = views.kinds[view].1;
                     let value = own(*measure, variant, ranked, judged, params, judged_only);
                     return value.map_or(Value::Absent, Value::Real);
+                }
+                if let (Statistic::Diversity(measure), Some(subtopics)) =
+                    (statistic, qrels.subtopics(place))
+                {
+                    let (level, judged_only) = views.kinds[view];
+                    let params = EvalParams { level, judged_only, ..*params };
+                    return Value::Real(by_subtopic(*measure, subtopics, ranked, &params));
                 }
                 match statistic.over() {
                     Over::Nothing => Value::Text(statistic.text(graded).unwrap_or_default()),

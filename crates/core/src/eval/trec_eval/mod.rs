@@ -22,6 +22,7 @@
 //! ```
 
 mod binary;
+mod by_subtopic;
 mod evaluate;
 mod families;
 mod gains;

@@ -5,6 +5,7 @@
 use super::families::{FAMILIES, PERSISTENCE, Takes, nickname};
 use super::gains::Gains;
 use super::statistic::Statistic;
+use crate::eval::diversity::{ALPHA, DiversityKind, DiversityMeasure, MOST, alpha};
 use crate::eval::{Measure, Variant};
 use crate::{Error, Result};
 
@@ -26,7 +27,8 @@ pub struct Column {
 const KNOWN: &str = "there are trec_eval's names (map, P.5,10, ndcg_cut.10, recall.100, \
     ndcg.1=3,2=9, official, set, all_trec …) and those of ir_measures (nDCG@10, AP, P@5, R@100, \
     RR@10, Rprec, Bpref, Success@5, ERR@20, RBP(p=0.8), Judged@10, RankLoss, AP(rel=2)@1000, \
-    nDCG(dcg='exp-log2')@10 …); the guide defines them all";
+    nDCG(dcg='exp-log2')@10; with subtopics alpha_nDCG(alpha=0.5)@10, ERR_IA@20, StRecall@10 …); \
+    the guide defines them all";
 
 /// The columns that `names` ask for, in their order. As in trec_eval, a measure with
 /// parameters takes the place of the one without; unlike it, all parameters count where a
@@ -331,7 +333,16 @@ fn ir_measure(name: &str) -> Result<Column> {
             let expected = "a recall from 0 to 1, as in IPrec@0.5";
             (S::IprecAtRecall { recall: recall.ok_or_else(|| wrong(expected))? }, &["rel"])
         }
-        _ => return Err(unknown()),
+        _ => {
+            let kind = DiversityKind::named(stem).ok_or_else(unknown)?;
+            let alpha = settings.alpha.unwrap_or(ALPHA);
+            let takes: &[&str] = if kind.takes_alpha() { &["alpha", "rel"] } else { &["rel"] };
+            let k = some()?;
+            if k > MOST {
+                return Err(Error::parameter("measure", k, "at most 1000000 documents to look at"));
+            }
+            (S::Diversity(DiversityMeasure { kind, k, alpha }), takes)
+        }
     };
     if let Some(other) =
         settings.keys.iter().find(|&&key| key != "judged_only" && !takes.contains(&key))
@@ -355,6 +366,7 @@ struct Settings<'n> {
     rel: Option<i32>,
     p: Option<f64>,
     max: Option<i32>,
+    alpha: Option<f64>,
     judged_only: bool,
     dcg: Option<&'n str>,
     name: &'n str,
@@ -385,6 +397,10 @@ impl<'n> Settings<'n> {
                     let expected = "the highest grade as max, as in ERR(max=2)@10";
                     settings.max = Some(max.ok_or_else(|| wrong(expected))?);
                 }
+                "alpha" => {
+                    let expected = "alpha from 0 to 1, as in alpha_nDCG(alpha=0.3)@10";
+                    settings.alpha = Some(alpha(value).ok_or_else(|| wrong(expected))?);
+                }
                 "judged_only" => {
                     settings.judged_only = match value.to_ascii_lowercase().as_str() {
                         "true" => true,
@@ -394,7 +410,7 @@ impl<'n> Settings<'n> {
                 }
                 "dcg" => settings.dcg = Some(value),
                 _ => {
-                    return Err(wrong("rel, p, max, dcg or judged_only as a parameter"));
+                    return Err(wrong("rel, p, max, alpha, dcg or judged_only as a parameter"));
                 }
             }
             settings.keys.push(key);

@@ -5,6 +5,7 @@ use super::gains::{
     Gains, binary_rbp, dcg, err, ideal_dcg, ndcg, ndcg_rel, normalised_gain, r_ndcg, rbp,
 };
 use super::graded::Graded;
+use crate::eval::diversity::DiversityMeasure;
 use crate::eval::{Measure, Variant};
 
 /// What is measured. A cut `k` is the number of documents looked at from the top;
@@ -54,6 +55,7 @@ pub enum Statistic {
     Judged { k: usize },
     Err { k: usize, highest: i32 },
     Own { measure: Measure, variant: Box<Variant> },
+    Diversity(DiversityMeasure),
 }
 
 /// How the values of the queries become one.
@@ -90,13 +92,18 @@ impl Statistic {
         }
     }
 
+    /// Whether documents must be judged by subtopic.
+    pub fn needs_subtopics(&self) -> bool {
+        matches!(self, Statistic::Diversity(_))
+    }
+
     /// The value of one query; the logarithm where a geometric mean is wanted. `n_docs` is the
     /// size of the collection, which utility may ask for.
     pub(super) fn of(&self, graded: &Graded<'_>, n_docs: u64) -> f64 {
         use Statistic as S;
         match self {
-            // Looked at by itself: it wants scores and documents.
-            S::Own { .. } => 0.0,
+            // Looked at by themselves: they want scores and documents, or subtopics.
+            S::Own { .. } | S::Diversity(_) => 0.0,
             S::RunId | S::RelString { .. } => 0.0,
             S::NumQ => 1.0,
             S::NumRet => graded.n_retrieved() as f64,

@@ -10,7 +10,7 @@ use crate::{Result, Run};
 
 impl DemoLog {
     /// Writes `clicks.tsv` (query, doc, clicks), `documents.jsonl` and `judgments.tsv` (query,
-    /// doc, grade) into the new folder `dir`. A folder that is there is refused; with `force`
+    /// doc, grade), and `facets.tsv`, `facets-train.qrels` and `facets-test.qrels`, into the new folder `dir`. A folder that is there is refused; with `force`
     /// it is replaced if it holds nothing but such files. It appears whole or not at all.
     pub fn write_raw(&self, dir: &Path, force: bool) -> Result<()> {
         let folder = RawFolder::create(dir, force)?;
@@ -25,7 +25,7 @@ impl DemoLog {
         folder.commit()
     }
 
-    /// Writes the documents and the judgments.
+    /// Writes the documents and all judgments.
     fn write_rest(&self, folder: &RawFolder) -> Result<()> {
         let (query, id) =
             (|i: u32| &self.queries[i as usize], |j: u32| &self.documents[j as usize].id);
@@ -36,7 +36,8 @@ impl DemoLog {
         for &(i, j, grade) in &self.judgments {
             table.line(format_args!("{}\t{}\t{grade}", query(i), id(j)))?;
         }
-        table.finish()
+        table.finish()?;
+        self.write_facets(folder)
     }
 }
 

@@ -225,3 +225,38 @@ fn a_cancelled_build_stops() {
     let log = Demo::default().build(&bm25, &run);
     assert!(matches!(log, Err(Error::Cancelled)));
 }
+
+#[test]
+fn broad_queries_are_answered_by_facet() {
+    let log = small(1);
+    let queries = log.broad_queries();
+    assert!(queries.len() > log.concepts.concepts.len(), "{}", queries.len());
+    let mut facets = 0;
+    for &query in &queries {
+        let truth = &log.query_truths[query];
+        assert_eq!((truth.facet, truth.misspelt), (0, false));
+        let mut answered = HashSet::new();
+        for document in 0..log.documents.len() {
+            let Some((facet, grade)) = log.answer(query, document) else {
+                assert_eq!(log.grade(query, document), 0);
+                continue;
+            };
+            assert_eq!(grade > 0, log.grade(query, document) > 1);
+            assert_eq!(facet, log.document_truths[document].facet + 1);
+            if grade > 0 {
+                answered.insert(facet);
+            }
+        }
+        facets += answered.len();
+    }
+    assert!(facets > 2 * queries.len(), "{facets} {}", queries.len());
+    let dir = tempfile::tempdir().unwrap();
+    log.write_raw(&dir.path().join("raw"), false).unwrap();
+    let read = |name: &str| fs::read_to_string(dir.path().join("raw").join(name)).unwrap();
+    assert_eq!(read("facets.tsv").lines().count(), queries.len());
+    let of = |name: &str| -> HashSet<String> {
+        read(name).lines().map(|line| line.split(' ').next().unwrap().to_owned()).collect()
+    };
+    let (train, test) = (of("facets-train.qrels"), of("facets-test.qrels"));
+    assert!(train.is_disjoint(&test) && train.len() + test.len() == queries.len());
+}

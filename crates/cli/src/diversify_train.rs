@@ -1,0 +1,252 @@
+//! `liken diversify train`: what to look at when results are diversified, learnt from judgments
+//! by subtopic.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use liken::eval::diversity::DiversityMeasure;
+use liken::eval::trec::Qrels;
+use liken::rank::diversify::{
+    Candidates, Diversifier, JudgedCandidates, Method, Mmr, RLtrParams, Relations, mean, tune_mmr,
+};
+use serde_json::json;
+
+use crate::console::{Console, Usage};
+use crate::diversify::{InputArgs, Inputs};
+use crate::output::{Format, Grid, TableFormat, counted, json};
+use crate::runs::{check_output, check_stdin, read_diversity_judgments};
+
+/// Learn a way to diversify from judgments by subtopic (qid subtopic docno grade).
+#[derive(Args)]
+#[command(after_help = "\
+r-ltr (relational learning to rank, Zhu et al. 2014) learns a weight for the score of every run
+and weights for every way in which documents are alike, so that pages as good as alpha-nDCG wants
+them become likely. mmr tries the shares of relevance 0, 0.05, … 1 and every similarity.
+The penalty of r-ltr is chosen on validation queries: those of --validation, or every fifth query.
+
+Parameters of r-ltr (--set KEY=VALUE):
+  relational=all       distances to the documents above: minimal, average, maximal or all three
+  top=10               places of the ideal page that are learnt from
+  alpha=0.5            share of a subtopic's worth that one answer takes away in it
+  penalties=[1.0, …]   penalties on the squares of the weights that are tried
+  patience=4           stop after so many that are no better on validation; 0 tries all
+
+Examples:
+  liken diversify train bm25.trec train.qrels --model model -o diversifier.json
+  liken diversify train bm25.trec train.qrels --with rmls.trec --model rmls -o both.json
+  liken diversify train bm25.trec train.qrels --model model --method mmr -o mmr.json")]
+pub struct LearnArgs {
+    /// Run file with results of the judged queries.
+    run: PathBuf,
+
+    /// Judgments by subtopic to learn from: qid subtopic docno grade.
+    qrels: PathBuf,
+
+    #[command(flatten)]
+    inputs: InputArgs,
+
+    /// File to write, for `liken diversify --method FILE`.
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+
+    /// What to learn.
+    #[arg(long, value_enum, default_value_t)]
+    method: MethodName,
+
+    /// Judgments of other queries of the run, which choose the penalty [default: every fifth query
+    /// of the judgments].
+    #[arg(long, value_name = "FILE")]
+    validation: Option<PathBuf>,
+
+    /// What is to be good on validation: alpha_nDCG@k, ERR_IA@k, StRecall@k …
+    #[arg(long, value_name = "MEASURE", default_value = "alpha_nDCG@10")]
+    measure: DiversityMeasure,
+
+    /// The lowest grade that answers a subtopic.
+    #[arg(short, long, value_name = "GRADE", default_value_t = 1,
+        value_parser = clap::value_parser!(i32).range(0..))]
+    level: i32,
+
+    /// Set a parameter of r-ltr, e.g. --set relational=minimal.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+
+    /// How to print what was learnt.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+
+    /// Replace the file if it is there.
+    #[arg(long)]
+    force: bool,
+}
+
+/// What can be learnt.
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum MethodName {
+    /// Weights of runs and similarities.
+    #[default]
+    RLtr,
+    /// The share of relevance and the similarity of maximal marginal relevance.
+    Mmr,
+}
+
+/// With fewer queries none is set aside for validation.
+const ENOUGH: usize = 10;
+
+pub fn run(args: &LearnArgs, console: &Console) -> anyhow::Result<()> {
+    let mut params = RLtrParams::default();
+    for setting in &args.set {
+        let Some((key, value)) = setting.split_once('=') else {
+            return Err(Usage(format!("--set {setting}: expected KEY=VALUE")).into());
+        };
+        if args.method == MethodName::Mmr {
+            return Err(Usage("--set: mmr has nothing to set; it tries everything".into()).into());
+        }
+        params.set(key, value)?;
+    }
+    params.check()?;
+    if args.output.as_os_str() == "-" {
+        return Err(Usage("-o -: expected a file to write".into()).into());
+    }
+    let files = [&args.run, &args.qrels].into_iter().chain(&args.validation);
+    check_stdin(files.chain(args.inputs.files()))?;
+    check_output(&args.output, args.force)?;
+    let read = |path: &PathBuf| read_diversity_judgments(path, args.inputs.lenient, console);
+    let qrels = read(&args.qrels)?;
+    let validation = args.validation.as_ref().map(read).transpose()?;
+    let inputs = args.inputs.read(&args.run, console)?;
+    let relations = Relations::of(&inputs.models);
+    inputs.warn_about_unknown(&relations, console);
+    let judged = |qrels: &Qrels| args.judged(qrels, &inputs, &relations);
+    let all = judged(&qrels)?;
+    let (training, validation) = match &validation {
+        Some(qrels) => (all, judged(qrels)?),
+        None if all.len() >= ENOUGH => deal(all),
+        None => (all, Vec::new()),
+    };
+    let learnt = console.run(|run| {
+        let names = relations.names();
+        let kinds: Vec<usize> = (0..names.len()).collect();
+        let n_runs = 1 + inputs.further.len();
+        match args.method {
+            MethodName::Mmr => {
+                let tuned = tune_mmr(&Mmr::default(), &kinds, &training, &args.measure)?;
+                let similarity = names[tuned.kind].clone();
+                Diversifier::new(n_runs, names, Method::Mmr { params: tuned.mmr, similarity })
+            }
+            MethodName::RLtr => {
+                let (weights, report) = params.fit(&training, &validation, &args.measure, run)?;
+                let mut made = Diversifier::new(n_runs, names, Method::RLtr { weights })?;
+                made.report = Some(report);
+                Ok(made)
+            }
+        }
+    })?;
+    learnt.save(&args.output)?;
+    for warning in learnt.report.iter().flat_map(|report| &report.warnings) {
+        console.warn(warning);
+    }
+    args.show(&learnt, &training, &validation, console)
+}
+
+/// Every fifth query for validation, the others to learn from.
+fn deal(all: Vec<JudgedCandidates>) -> (Vec<JudgedCandidates>, Vec<JudgedCandidates>) {
+    let (mut training, mut validation) = (Vec::new(), Vec::new());
+    for (place, query) in all.into_iter().enumerate() {
+        let part = if place % 5 == 4 { &mut validation } else { &mut training };
+        part.push(query);
+    }
+    (training, validation)
+}
+
+impl LearnArgs {
+    /// The judged queries of the run, in the order of their ids.
+    fn judged(
+        &self,
+        qrels: &Qrels,
+        inputs: &Inputs,
+        relations: &Relations<'_>,
+    ) -> liken::Result<Vec<JudgedCandidates>> {
+        let mut judged = Vec::new();
+        for place in 0..inputs.run.len() {
+            let found = qrels.find(inputs.run.query(place).id);
+            let Some(subtopics) = found.and_then(|at| qrels.subtopics(at)) else { continue };
+            judged.push(inputs.gather(place, relations).judged(subtopics, self.level));
+        }
+        if judged.is_empty() {
+            return Err(liken::Error::Empty {
+                what: "no query of the run is judged".into(),
+                advice: "the first column of the judgments must name the queries as the run does"
+                    .into(),
+            });
+        }
+        Ok(judged)
+    }
+
+    fn show(
+        &self,
+        learnt: &Diversifier,
+        training: &[JudgedCandidates],
+        validation: &[JudgedCandidates],
+        console: &Console,
+    ) -> anyhow::Result<()> {
+        let measure = &self.measure;
+        let as_it_is = |candidates: &Candidates| (0..candidates.len()).collect::<Vec<usize>>();
+        let by_learnt = |candidates: &Candidates| learnt.order(candidates, measure.k);
+        let before = [training, validation].map(|queries| mean(measure, queries, as_it_is));
+        let after = [training, validation].map(|queries| mean(measure, queries, by_learnt));
+        let mut out = console.out();
+        if self.format == Format::Json {
+            let figures = |values: [Option<f64>; 2]| json!({ "training": values[0], "validation": values[1] });
+            let mut described = serde_json::to_value(learnt)?;
+            described["measure"] = json!(measure.to_string());
+            described["queries"] =
+                json!({ "training": training.len(), "validation": validation.len() });
+            described["before"] = figures(before);
+            described["after"] = figures(after);
+            json(&mut out, &described)?;
+            return Ok(out.flush()?);
+        }
+        let four =
+            |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.4}"));
+        writeln!(
+            out,
+            "{measure}: {} to learn from, {} for validation\n",
+            counted(training.len(), "query", "queries"),
+            counted(validation.len(), "query", "queries")
+        )?;
+        let name = match &learnt.method {
+            Method::Mmr { .. } => "mmr",
+            Method::RLtr { .. } => "r-ltr",
+        };
+        let mut grid = Grid::new(["order", "training", "validation"]);
+        for (name, values) in [("as the run has it", before), (name, after)] {
+            grid.row([name.to_owned(), four(values[0]), four(values[1])]);
+        }
+        grid.write(&mut out, TableFormat::Table)?;
+        writeln!(out)?;
+        match &learnt.method {
+            Method::Mmr { params, similarity } => {
+                writeln!(out, "lambda {}, similarity {similarity}", params.lambda)?;
+            }
+            Method::RLtr { weights } => {
+                let mut grid = Grid::new(["weight of", "value"]);
+                for (run, weight) in (1..).zip(&weights.relevance) {
+                    grid.row([format!("the score of run {run}"), format!("{weight:.4}")]);
+                }
+                let numbers = weights.relational.names();
+                for (name, weights) in
+                    learnt.relations.iter().zip(weights.relations.chunks_exact(numbers.len()))
+                {
+                    for (number, weight) in numbers.iter().zip(weights) {
+                        let what = format!("the {number} distance by {name}");
+                        grid.row([what, format!("{weight:.4}")]);
+                    }
+                }
+                grid.write(&mut out, TableFormat::Table)?;
+            }
+        }
+        Ok(out.flush()?)
+    }
+}

@@ -1,0 +1,80 @@
+//! Judgments by subtopic: `qid subtopic docno grade`, as TREC's Web tracks have them.
+
+use std::collections::BTreeMap;
+
+use crate::eval::diversity::Intents;
+
+/// What the documents of every query answer, in the order of the queries' ids.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Subtopics {
+    queries: Vec<OfQuery>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct OfQuery {
+    /// The short before the long, then in byte order, so that numbers stand in theirs: where gains
+    /// differ by rounding alone, ndeval adds them up in this order.
+    names: Vec<String>,
+    /// In the byte order of their ids, each with the subtopics that it was judged for.
+    docs: Vec<(String, Vec<(u32, i32)>)>,
+}
+
+/// What the documents of one query answer.
+#[derive(Debug, Clone, Copy)]
+pub struct SubtopicJudgments<'a>(&'a OfQuery);
+
+/// Grades by query, document and subtopic.
+pub(super) type Nested<'a> = BTreeMap<&'a str, BTreeMap<&'a str, BTreeMap<&'a str, i32>>>;
+
+impl Subtopics {
+    pub(super) fn new(nested: &Nested<'_>) -> Self {
+        let queries = nested.values().map(OfQuery::new).collect();
+        Subtopics { queries }
+    }
+
+    pub(super) fn query(&self, place: usize) -> SubtopicJudgments<'_> {
+        SubtopicJudgments(&self.queries[place])
+    }
+}
+
+impl OfQuery {
+    fn new(docs: &BTreeMap<&str, BTreeMap<&str, i32>>) -> Self {
+        let mut names: Vec<&str> = docs.values().flat_map(|doc| doc.keys().copied()).collect();
+        let key = |name: &&str| (name.len(), name.as_bytes().to_vec());
+        names.sort_unstable_by_key(key);
+        names.dedup();
+        let number =
+            |name: &str| names.binary_search_by_key(&key(&name), key).unwrap_or_default() as u32;
+        let docs = docs.iter().map(|(&doc, judged)| {
+            let judged = judged.iter().map(|(name, &grade)| (number(name), grade)).collect();
+            (doc.to_owned(), judged)
+        });
+        let docs = docs.collect();
+        OfQuery { names: names.into_iter().map(str::to_owned).collect(), docs }
+    }
+}
+
+impl<'a> SubtopicJudgments<'a> {
+    /// The names of the subtopics, the short before the long; the place is the number.
+    pub fn names(&self) -> &'a [String] {
+        &self.0.names
+    }
+
+    /// What the judged documents answer with a grade from `level` on.
+    pub fn intents(&self, level: i32) -> Intents {
+        let answered = |(_, judged): &(String, Vec<(u32, i32)>)| {
+            judged.iter().filter(|&&(_, grade)| grade >= level).map(|&(s, _)| s).collect()
+        };
+        Intents::new(self.0.docs.iter().map(answered).collect())
+    }
+
+    /// The place of a judged document among all of them, in the order of ids.
+    pub fn find(&self, doc: &str) -> Option<usize> {
+        self.0.docs.binary_search_by(|(id, _)| id.as_str().cmp(doc)).ok()
+    }
+
+    /// What `doc` answers, of `intents` made of these judgments.
+    pub fn answers<'i>(&self, intents: &'i Intents, doc: &str) -> &'i [u32] {
+        self.find(doc).map_or(&[], |place| intents.of(place))
+    }
+}

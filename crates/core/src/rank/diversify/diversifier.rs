@@ -1,0 +1,207 @@
+//! A way to diversify as a file: what was learnt or tuned, and what it looks at.
+
+use std::io::Write;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Candidates, Mmr, RLtr};
+use crate::file::NewFile;
+use crate::rank::RankReport;
+use crate::{Error, Result};
+
+/// The newest format of the file.
+const FORMAT: u32 = 1;
+
+/// A way to diversify.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "method", rename_all = "kebab-case")]
+pub enum Method {
+    /// Maximal marginal relevance with the similarity of this name.
+    Mmr {
+        /// Its parameters.
+        params: Mmr,
+        /// The similarity.
+        similarity: String,
+    },
+    /// Learnt weights.
+    RLtr {
+        /// The weights.
+        weights: RLtr,
+    },
+}
+
+/// A way to diversify and what it looks at.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Diversifier {
+    format: u32,
+    /// How many runs say how relevant a document is.
+    pub runs: usize,
+    /// The ways in which documents are alike.
+    pub relations: Vec<String>,
+    /// The way.
+    #[serde(flatten)]
+    pub method: Method,
+    /// How it was learnt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<RankReport>,
+}
+
+impl Diversifier {
+    /// A way to diversify the results of `runs` runs by `relations`. An error if it asks for
+    /// others.
+    pub fn new(runs: usize, relations: Vec<String>, method: Method) -> Result<Self> {
+        let made = Diversifier { format: FORMAT, runs, relations, method, report: None };
+        made.kind()?;
+        Ok(made)
+    }
+
+    /// The similarity of maximal marginal relevance, by its place; or whether the weights fit.
+    fn kind(&self) -> Result<usize> {
+        match &self.method {
+            Method::Mmr { params, similarity } => {
+                params.check()?;
+                let found = self.relations.iter().position(|name| name == similarity);
+                found.ok_or_else(|| Error::Unknown {
+                    kind: "similarity of documents",
+                    name: similarity.clone(),
+                    advice: format!("the models have {}", self.relations.join(", ")),
+                })
+            }
+            Method::RLtr { weights } => {
+                let found = (weights.relevance.len(), weights.relations.len());
+                let numbers = weights.relational.names().len();
+                if found == (self.runs, self.relations.len() * numbers) {
+                    return Ok(0);
+                }
+                let expected = "weights for each run and each relation";
+                Err(Error::parameter("weights", format!("{found:?}"), expected))
+            }
+        }
+    }
+
+    /// The order of `candidates`: the best `k` chosen one by one, then the others.
+    ///
+    /// # Panics
+    /// If maximal marginal relevance finds another number of similarities than it was made for.
+    pub fn order(&self, candidates: &Candidates, k: usize) -> Vec<usize> {
+        match &self.method {
+            // What was made or read has the similarity.
+            Method::Mmr { params, .. } => {
+                params.order_of(candidates, self.kind().unwrap_or_default(), k)
+            }
+            Method::RLtr { weights } => weights.order(candidates, k),
+        }
+    }
+
+    /// An error unless there are as many runs and the relations that it looks at.
+    pub fn check_inputs(&self, path: &Path, runs: usize, relations: &[String]) -> Result<()> {
+        if runs != self.runs {
+            return Err(Error::Unusable {
+                path: path.to_owned(),
+                problem: format!("it was made for {} runs, not for {runs}", self.runs),
+                advice: "name as many runs as in training, in the same order".into(),
+            });
+        }
+        if relations != self.relations {
+            return Err(Error::Unusable {
+                path: path.to_owned(),
+                problem: format!(
+                    "it looks at {}, but the models have {}",
+                    self.relations.join(", "),
+                    relations.join(", ")
+                ),
+                advice: "name the models of training, in the same order".into(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Writes the file at `path`, replacing what is there.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let file = NewFile::create(path)?;
+        let mut text = serde_json::to_vec_pretty(self)
+            .map_err(|error| Error::damaged(path, error.to_string()))?;
+        text.push(b'\n');
+        file.writer()?.write_all(&text).map_err(Error::io("write", path))?;
+        file.commit()
+    }
+
+    /// Reads the file at `path`.
+    pub fn open(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
+        let unusable = |error: String| Error::Unusable {
+            path: path.to_owned(),
+            problem: format!("not a way to diversify: {error}"),
+            advice: "`liken diversify train` writes one".into(),
+        };
+        let value: serde_json::Value =
+            serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?;
+        let format = value.get("format").and_then(serde_json::Value::as_u64);
+        if let Some(found) = format.filter(|&found| found > u64::from(FORMAT)) {
+            let found = u32::try_from(found).unwrap_or(u32::MAX);
+            return Err(Error::Newer { path: path.to_owned(), found, supported: FORMAT });
+        }
+        let read: Diversifier =
+            serde_json::from_value(value).map_err(|error| unusable(error.to_string()))?;
+        read.kind().map_err(|error| unusable(error.to_string()))?;
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+    use crate::rank::diversify::{Relational, Similarities};
+
+    fn names() -> Vec<String> {
+        ["words", "latent"].map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn what_is_read_back_orders_as_what_was_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("diversifier.json");
+        let mut random = Random::new(1, 0);
+        for turn in 0..20 {
+            let mut weights = |n: usize| (0..n).map(|_| random.normal() as f32 / 3.0).collect();
+            let (relevance, relations) = (weights(3), weights(6));
+            let weights = RLtr { relational: Relational::All, relevance, relations };
+            let method = match turn {
+                0 => Method::Mmr { params: Mmr::default(), similarity: "latent".into() },
+                _ => Method::RLtr { weights },
+            };
+            let mut made = Diversifier::new(3, names(), method).unwrap();
+            made.report = Some(RankReport::default());
+            made.save(&path).unwrap();
+            let read = Diversifier::open(&path).unwrap();
+            assert_eq!(read, made);
+            let mut some = |n: usize| (0..n).map(|_| random.uniform()).collect::<Vec<f64>>();
+            let similarities = Similarities::new(30).with_given(some(900)).with_given(some(900));
+            let candidates = Candidates::new(some(90), similarities);
+            assert_eq!(read.order(&candidates, 30), made.order(&candidates, 30));
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let mmr = |similarity: &str, lambda: f64| {
+            let params = Mmr { lambda, ..Mmr::default() };
+            Diversifier::new(1, names(), Method::Mmr { params, similarity: similarity.into() })
+        };
+        let message = mmr("title", 0.5).unwrap_err().to_string();
+        assert!(message.contains("the models have words, latent"), "{message}");
+        assert!(mmr("words", 2.0).is_err());
+        let weights =
+            RLtr { relational: Relational::All, relevance: vec![1.0], relations: vec![1.0; 2] };
+        assert!(Diversifier::new(1, names(), Method::RLtr { weights: weights.clone() }).is_err());
+        let weights = RLtr { relational: Relational::Minimal, ..weights };
+        let made = Diversifier::new(1, names(), Method::RLtr { weights }).unwrap();
+        let path = Path::new("some.json");
+        made.check_inputs(path, 1, &names()).unwrap();
+        let message = made.check_inputs(path, 2, &names()).unwrap_err().to_string();
+        assert!(message.contains("made for 1 runs, not for 2"), "{message}");
+        assert!(made.check_inputs(path, 1, &names()[..1]).is_err());
+    }
+}

@@ -1,0 +1,199 @@
+//! R-LTR, relational learning to rank: what a document is worth after the documents S is
+//! ```text
+//! f_S(d) = ω_r·x_d + ω_d·h_S(d)
+//! ```
+//! x_d says how relevant it is, h_S(d) how far it is from S, one number for each way in which
+//! documents are alike: the least, the average or the largest of 1 − similarity(d, s) over s in S
+//! (or all three), and 0 where nothing was chosen yet. A page is made greedily, one largest f after
+//! the other.
+//!
+//! Zhu, Lan, Guo, Cheng, Niu, Learning for search result diversification, SIGIR 2014. How the
+//! weights are learnt: `fit.rs`.
+
+mod fit;
+
+#[cfg(test)]
+mod tests;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Candidates, Choosing, one_by_one};
+use crate::eval::diversity::ALPHA;
+use crate::{Error, Result};
+
+/// How the distances to several documents become one, or few.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Relational {
+    /// The distance to the nearest.
+    Minimal,
+    /// The average distance.
+    Average,
+    /// The distance to the furthest.
+    Maximal,
+    /// All three, with a weight each: a page may stay with its subject and yet say something new.
+    #[default]
+    All,
+}
+
+impl Relational {
+    /// What they are called, in the order of their weights.
+    pub fn names(self) -> &'static [&'static str] {
+        match self {
+            Relational::Minimal => &["minimal"],
+            Relational::Average => &["average"],
+            Relational::Maximal => &["maximal"],
+            Relational::All => &["minimal", "average", "maximal"],
+        }
+    }
+}
+
+/// How R-LTR is learnt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RLtrParams {
+    /// How the distances to the documents chosen so far become one: minimal, average or maximal; or all three.
+    pub relational: Relational,
+    /// The first places of the ideal page that are learnt from.
+    pub top: usize,
+    /// The share of a subtopic's worth that one answer takes away in the ideal page.
+    pub alpha: f64,
+    /// Penalties on the squares of the weights, tried from the largest on; validation says which is kept, and without validation it is the smallest.
+    pub penalties: Vec<f64>,
+    /// Stop after so many penalties that are no better on validation; 0 tries all.
+    pub patience: usize,
+}
+
+impl Default for RLtrParams {
+    fn default() -> Self {
+        RLtrParams {
+            relational: Relational::default(),
+            top: 10,
+            alpha: ALPHA,
+            penalties: vec![1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001],
+            patience: 4,
+        }
+    }
+}
+
+impl RLtrParams {
+    /// Refuses values that make no sense.
+    pub fn check(&self) -> Result<()> {
+        if self.top == 0 {
+            return Err(Error::parameter("top", 0, "1 or more places"));
+        }
+        if !(0.0..=1.0).contains(&self.alpha) {
+            return Err(Error::parameter("alpha", self.alpha, "a share from 0 to 1"));
+        }
+        if self.penalties.is_empty() {
+            return Err(Error::parameter("penalties", "[]", "at least one, such as [0.01]"));
+        }
+        if let Some(wrong) = self.penalties.iter().find(|p| !(p.is_finite() && **p > 0.0)) {
+            return Err(Error::parameter("penalties", wrong, "finite numbers above 0"));
+        }
+        Ok(())
+    }
+
+    /// Sets the parameter `key` to `value`, written as in TOML; a bare word is text.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
+        *self = crate::params::edited(self, |params| crate::params::set_key(params, key, value))?;
+        Ok(())
+    }
+}
+
+/// Learnt weights.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RLtr {
+    /// How the distances to several documents become one.
+    pub relational: Relational,
+    /// One weight for each number that says how relevant a document is. In single precision, so
+    /// that a file of numbers says them to the bit.
+    pub relevance: Vec<f32>,
+    /// For each way in which documents are alike one weight, or as many as `relational` has numbers.
+    pub relations: Vec<f32>,
+}
+
+impl RLtr {
+    /// The order of `candidates`: the best `k` chosen one by one, the others after them in the
+    /// order in which they came. Of candidates that are worth the same the first is taken. Weights
+    /// and numbers that have no counterpart are passed over.
+    pub fn order(&self, candidates: &Candidates, k: usize) -> Vec<usize> {
+        let numbers = self.relational.names().len();
+        let n_kinds = (self.relations.len() / numbers).min(candidates.similarities().n_kinds());
+        let relevance = (0..candidates.len()).map(|candidate| {
+            let products = self.relevance.iter().zip(candidates.relevance(candidate));
+            products.fold(0.0, |sum, (&weight, value)| sum + f64::from(weight) * value)
+        });
+        let mut state = State {
+            weights: &self.relations[..n_kinds * numbers],
+            relevance: relevance.collect(),
+            distances: Distances::new(self.relational, candidates.len(), n_kinds),
+            candidates,
+        };
+        one_by_one(candidates.len(), k, &mut state)
+    }
+}
+
+struct State<'a> {
+    weights: &'a [f32],
+    relevance: Vec<f64>,
+    distances: Distances,
+    candidates: &'a Candidates,
+}
+
+impl Choosing for State<'_> {
+    fn worth(&self, candidate: usize) -> f64 {
+        let relations = self.weights.iter().enumerate();
+        relations.fold(self.relevance[candidate], |sum, (number, &weight)| {
+            sum + f64::from(weight) * self.distances.of(candidate, number)
+        })
+    }
+
+    fn choose(&mut self, chosen: usize, left: &[usize]) {
+        self.distances.n_chosen += 1;
+        for &candidate in left {
+            for kind in 0..self.distances.n_kinds {
+                let similarity = self.candidates.similarities().of(kind, candidate, chosen);
+                self.distances.add(candidate, kind, 1.0 - similarity);
+            }
+        }
+    }
+}
+
+/// h_S: how far candidates are from what was chosen.
+struct Distances {
+    relational: Relational,
+    n_kinds: usize,
+    n_chosen: usize,
+    /// For every candidate and kind the least, the sum and the largest.
+    values: Vec<[f64; 3]>,
+}
+
+impl Distances {
+    fn new(relational: Relational, n: usize, n_kinds: usize) -> Self {
+        Distances { relational, n_kinds, n_chosen: 0, values: vec![[0.0; 3]; n * n_kinds] }
+    }
+
+    /// Adds the distance to the document that was chosen last; it is counted before.
+    fn add(&mut self, candidate: usize, kind: usize, distance: f64) {
+        let value = &mut self.values[candidate * self.n_kinds + kind];
+        *value = match (self.n_chosen, *value) {
+            (1, _) => [distance; 3],
+            (_, [least, sum, most]) => [least.min(distance), sum + distance, most.max(distance)],
+        };
+    }
+
+    /// The number at `place`: kind after kind, each with what `relational` names.
+    fn of(&self, candidate: usize, place: usize) -> f64 {
+        let (kind, which) = match self.relational {
+            Relational::Minimal => (place, 0),
+            Relational::Average => (place, 1),
+            Relational::Maximal => (place, 2),
+            Relational::All => (place / 3, place % 3),
+        };
+        let value = self.values[candidate * self.n_kinds + kind][which];
+        if which == 1 && self.n_chosen > 1 { value / self.n_chosen as f64 } else { value }
+    }
+}
