@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use liken::data::Dataset;
 use liken::eval::{Candidates, CompareParams, Comparison, HeldOut, Measure, click_bins};
-use liken::experiment::fit_and_compare;
+use liken::experiment::fit_and_compare_with;
 use liken::matchers::{FitReport, Mixture, Params, methods};
+use liken::stack::Rankers;
 
 use crate::console::{Console, Usage};
 use crate::output::{Grid, TableFormat, counted, json, remark};
+use crate::rankers::{self, RankerArgs};
 use crate::settings::{MemoryArgs, ParamArgs, TextArgs, named, resolve};
 use crate::tables::{NOTHING, Table};
 use crate::variant::VariantArgs;
@@ -24,7 +26,9 @@ Examples:
   liken compare DATASET --models vsm,ssi --measures RankLossAll,AP,P@10 --standard-errors \
     --candidates sampled:10000:1000      1000 queries, each against 10000 others
   liken compare DATASET --preset letor --measures nDCG@5,AP --relevant-from 2
-  liken compare DATASET --models bm25,0.7*pls+0.3*bm25 --baseline bm25 --format json";
+  liken compare DATASET --models bm25,0.7*pls+0.3*bm25 --baseline bm25 --format json
+  liken compare DATASET --models bm25,pls,rmls --rankers mart:-pls+-rmls,mart:-rmls,mart:-pls,mart \
+    --baseline mart:-pls+-rmls      what matchers add as features of a ranker";
 
 /// What is compared where no models are named.
 const MODELS: [&str; 7] = ["bm25", "vsm", "lm", "pls", "rmls", "pls+bm25", "rmls+bm25"];
@@ -41,6 +45,9 @@ pub struct CompareArgs {
     /// from, those that do not learn].
     #[arg(long, value_name = "M,M", value_delimiter = ',')]
     models: Option<Vec<String>>,
+
+    #[command(flatten)]
+    rankers: RankerArgs,
 
     /// Measures: nDCG@k, AP, P@k, R@k, RR, ERR@k, Rprec, Success@k, Judged@k, RankLoss (of judged
     /// pairs), RankLossAll (of a relevant and any other document).
@@ -95,18 +102,23 @@ pub fn run(args: &CompareArgs, console: &Console) -> anyhow::Result<()> {
         Some(names) => names.iter().flat_map(|name| expanded(name)).collect(),
         None => default_models(&args.dataset, console)?,
     };
-    let rows: Vec<Mixture> =
+    let mut rows: Vec<Mixture> =
         names.iter().map(|name| Mixture::parse(name)).collect::<Result<_, _>>()?;
+    let specs = args.rankers.specs()?;
+    let asked = rows.iter().cloned().chain(rankers::models_of(&specs)).collect::<Vec<_>>();
+    rows.extend(specs.iter().map(|spec| rankers::row(&spec.name)));
     if let Some(twice) = (1..rows.len()).find(|&r| rows[..r].contains(&rows[r])) {
         return Err(Usage(format!("--models: {} is named twice", rows[twice])).into());
     }
-    let settings = resolve(&args.text, &args.params, &rows)?;
+    let settings = resolve(&args.text, &args.params, &asked)?;
+    let stacking = args.rankers.stacking(args.params.seed())?;
     let baseline = match &args.baseline {
         None => 0,
         Some(name) => match rows.iter().position(|row| &row.to_string() == name) {
             Some(at) => at,
             None => {
-                let all = names.join(", ");
+                let all: Vec<String> = rows.iter().map(Mixture::to_string).collect();
+                let all = all.join(", ");
                 return Err(
                     Usage(format!("--baseline {name}: expected one of the models: {all}")).into()
                 );
@@ -126,11 +138,20 @@ pub fn run(args: &CompareArgs, console: &Console) -> anyhow::Result<()> {
     let (comparison, fits) = console.run(|run| {
         let dataset = Dataset::open(&args.dataset)?;
         let run = &args.memory.within(run);
-        fit_and_compare(&dataset, &settings.preparation, &settings.models, &params, run)
+        let (preparation, models) = (&settings.preparation, &settings.models);
+        let rankers = Rankers { specs: &specs, stacking: &stacking };
+        fit_and_compare_with(&dataset, preparation, models, rankers, &params, run)
     })?;
     warn_about(&comparison, &fits, console);
     let mut out = console.out();
+    if args.format == TableFormat::Json && !specs.is_empty() {
+        let mut all = serde_json::to_value(&comparison)?;
+        all["rankers"] = rankers::reports(&fits)?;
+        json(&mut out, &all)?;
+        return Ok(out.flush()?);
+    }
     write_all(&mut out, &comparison, args.standard_errors, args.format)?;
+    rankers::write(&mut out, &fits, args.format)?;
     Ok(out.flush()?)
 }
 

@@ -12,7 +12,9 @@ pub fn print(out: &mut impl Write, trained: &Trained) -> anyhow::Result<()> {
     for (part, report) in trained.model.parts.iter().zip(&trained.reports) {
         match report {
             FitReport::Lexical => {}
-            FitReport::Steps(steps) => print_steps(out, part.params.name(), steps)?,
+            FitReport::Steps(steps) | FitReport::Ranker(steps) => {
+                print_steps(out, part.params.name(), steps)?
+            }
             FitReport::Pls(pls) => print_solved(out, part.params.name(), pls)?,
             FitReport::Mpls(mpls) => {
                 for kind in &mpls.kinds {

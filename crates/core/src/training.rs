@@ -198,7 +198,7 @@ fn fit_each(
         run.step(&format!("fitting {name}"), 0, None)?;
         let (matcher, report) = params.fit_to(Fitting { counts, init, judge, run })?;
         let weighs_clicks = params.weighs_clicks();
-        contenders.push(Contender { name: name.clone(), matcher, weighs_clicks });
+        contenders.push(Contender { name: name.clone(), matcher: matcher.into(), weighs_clicks });
         reports.push(report);
     }
     Ok((contenders, reports))

@@ -57,6 +57,29 @@ impl Sequences {
         &self.terms[self.starts[doc] as usize..self.starts[doc + 1] as usize]
     }
 
+    /// Adds the places of `words` in document `doc` to `places`, the first word of the document
+    /// standing at `at`; returns where the next text begins.
+    pub fn add_places(
+        &self,
+        doc: usize,
+        words: &[u32],
+        mut at: u64,
+        places: &mut [Vec<u64>],
+    ) -> u64 {
+        for &term in self.row(doc) {
+            if term == BREAK {
+                at += APART;
+                continue;
+            }
+            // A query has few words.
+            if let Some(k) = words.iter().position(|&word| word == term) {
+                places[k].push(at);
+            }
+            at += 1;
+        }
+        at + APART
+    }
+
     /// Where each document begins.
     pub fn starts(&self) -> &[u64] {
         &self.starts
@@ -85,18 +108,7 @@ impl Positions {
         places.resize_with(words.len(), Vec::new);
         let mut at = 0u64;
         for field in &self.fields {
-            for &term in field.row(doc) {
-                if term == BREAK {
-                    at += APART;
-                    continue;
-                }
-                // A query has few words.
-                if let Some(k) = words.iter().position(|&word| word == term) {
-                    places[k].push(at);
-                }
-                at += 1;
-            }
-            at += APART;
+            at = field.add_places(doc, words, at, places);
         }
     }
 }

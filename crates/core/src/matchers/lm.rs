@@ -16,6 +16,7 @@ use super::lexical::{Lexical, QuerySide, lengths, occurrences, weigh};
 use super::method::{Kept, Matcher, Method};
 use crate::Result;
 use crate::features::Counts;
+use crate::sparse::Csr;
 
 /// Parameters of the language model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -68,9 +69,14 @@ impl Method for Lm {
 impl Lm {
     /// The matcher for `counts`.
     pub fn fit(&self, counts: &Counts) -> Result<Lexical> {
+        self.fit_text(counts, &counts.docs)
+    }
+
+    /// The matcher for one `text` of the documents: all of it, or a field.
+    pub(crate) fn fit_text(&self, counts: &Counts, text: &Csr) -> Result<Lexical> {
         self.check()?;
-        let lengths = lengths(&counts.docs);
-        let collection = occurrences(counts, &counts.docs);
+        let lengths = lengths(text);
+        let collection = occurrences(counts, text);
         let total: f64 = collection.iter().sum();
         // A term that only held-out documents have is unknown to the collection: dropped.
         let known = |term: u32| collection[term as usize] > 0.0;
@@ -81,7 +87,7 @@ impl Lm {
                     if known(term) { (f64::from(f) / (self.mu * p(term))).ln_1p() } else { 0.0 }
                 };
                 let length = |j: usize| (self.mu / (self.mu + lengths[j])).ln();
-                let docs = weigh(&counts.docs, weight, Some(&length))?;
+                let docs = weigh(text, weight, Some(&length))?;
                 Ok(Lexical::new(QuerySide::CountsAndLength, docs))
             }
             Smoothing::Jm => {
@@ -92,7 +98,7 @@ impl Lm {
                     ((1.0 - self.lambda) * f64::from(f) / lengths[j] / (self.lambda * p(term)))
                         .ln_1p()
                 };
-                Ok(Lexical::new(QuerySide::Counts, weigh(&counts.docs, weight, None)?))
+                Ok(Lexical::new(QuerySide::Counts, weigh(text, weight, None)?))
             }
         }
     }

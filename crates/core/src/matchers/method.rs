@@ -41,6 +41,11 @@ pub trait Method:
         true
     }
 
+    /// Whether what is fitted depends on clicks, weighed or as they are.
+    fn learns_from_clicks(&self) -> bool {
+        self.weighs_clicks()
+    }
+
     /// The features of a method that learns maps or weights of features.
     fn features(&self) -> Option<Features> {
         None

@@ -70,7 +70,7 @@ pub use model::{Model, ModelAbout, Part, Trained};
 pub use mpls::{Alpha, KindReport, Kinds, Mpls, MplsReport, Validate};
 pub(crate) use neighbours::WHO_HAS_MAPS;
 pub use neighbours::{Neighbour, Neighbours};
-pub use params::{ParamDoc, Params, merge, methods, preparation_docs, set_key};
+pub use params::{Params, methods, preparation_docs};
 pub use pls::{Pls, PlsReport};
 pub use ridge::{QueryFeatures, Ridge, RidgeReport};
 pub use rm3::Rm3;
@@ -108,6 +108,8 @@ pub enum FitReport {
     Square(SquareReport),
     /// Ridge regression.
     Ridge(RidgeReport),
+    /// A ranker over features of matchers, fold by fold.
+    Ranker(StepsReport),
 }
 
 /// A fit in steps (iterations, epochs), a few figures each.
@@ -135,7 +137,7 @@ impl FitReport {
     pub fn warnings(&self) -> Vec<String> {
         match self {
             FitReport::Lexical => Vec::new(),
-            FitReport::Steps(report) => report.warnings.clone(),
+            FitReport::Steps(report) | FitReport::Ranker(report) => report.warnings.clone(),
             FitReport::Pls(report) => report.warnings(),
             FitReport::Mpls(report) => report.warnings(),
             FitReport::Rmls(report) => report.warnings(),

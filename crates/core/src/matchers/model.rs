@@ -17,6 +17,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -41,7 +42,7 @@ pub struct Part {
     /// Its parameters.
     pub params: Params,
     /// The matcher.
-    pub matcher: Box<dyn Matcher>,
+    pub matcher: Arc<dyn Matcher>,
 }
 
 /// A model: what training yields and what a model folder holds.
@@ -184,7 +185,7 @@ impl Model {
                 Some(matcher) => matcher,
                 None => params.restore(&counts, Kept(None))?,
             };
-            parts.push(Part { weight, params, matcher });
+            parts.push(Part { weight, params, matcher: matcher.into() });
         }
         Ok(Model { n_own, ..Model::new(self.about, counts, parts) })
     }
@@ -486,7 +487,8 @@ impl Model {
                 damaged @ Error::Damaged { .. } => damaged,
                 other => Error::damaged(&path, other.to_string()),
             })?;
-            fitted.push(Part { weight: about.weight, params: about.params.clone(), matcher });
+            let params = about.params.clone();
+            fitted.push(Part { weight: about.weight, params, matcher: matcher.into() });
         }
         Ok(Model::new(folder.manifest.about, counts, fitted))
     }

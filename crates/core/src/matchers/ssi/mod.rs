@@ -241,6 +241,10 @@ impl Method for Ssi {
         false
     }
 
+    fn learns_from_clicks(&self) -> bool {
+        true
+    }
+
     fn set_seed(&mut self, seed: u64) {
         self.seed = seed;
     }

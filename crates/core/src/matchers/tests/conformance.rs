@@ -65,6 +65,31 @@ fn what_learns_from_clicks_solves_the_checkerboard_and_words_alone_cannot() {
 }
 
 #[test]
+fn who_learns_nothing_from_clicks_is_the_same_whatever_was_clicked() {
+    let dir = tempfile::tempdir().unwrap();
+    let dataset = checkerboard(&dir.path().join("d"));
+    let run = Run::silent();
+    for name in alone() {
+        let params = small(name);
+        assert_eq!(params.learns_from_clicks(), !DOCUMENTS_ALONE.contains(&name), "{name}");
+        if params.learns_from_clicks() {
+            continue;
+        }
+        let prepared = Params::prepared(&Preparation::default(), [&params]);
+        let counts = Counts::of(&dataset, &prepared, &run).unwrap();
+        let first = counts.clicks.rows().next().unwrap().iter();
+        let fewer = first.map(|(doc, clicks)| (0, doc, clicks)).collect();
+        let fewer = Csr::from_triplets(counts.n_queries(), counts.n_docs(), fewer).unwrap();
+        let fewer = counts.with_clicks(fewer).unwrap();
+        let of = |counts: &Counts| {
+            let (matcher, _) = params.fit(counts, None, &run).unwrap();
+            matcher.scores(counts, &counts.read_query("star far"), None)
+        };
+        assert_eq!(of(&counts), of(&fewer), "{name}");
+    }
+}
+
+#[test]
 fn scores_are_the_same_bits_one_by_one_in_a_batch_and_after_loading() {
     let dir = tempfile::tempdir().unwrap();
     let dataset = checkerboard(&dir.path().join("d"));

@@ -1,0 +1,245 @@
+//! Rankers fitted to features of a dataset's queries.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::cross::{CrossParams, Parts, cross_rows};
+use super::made::sources;
+use super::reranked::{Reranked, Shared};
+use super::{LearnFrom, RankerSpec, Stacking};
+use crate::data::Dataset;
+use crate::eval::{Candidates, CompareParams, Contender, HeldOut, Task};
+use crate::features::Counts;
+use crate::matchers::{Bm25, FitReport, Matcher, Params, StepsReport};
+use crate::random::Random;
+use crate::rank::features::{
+    Ask, Extractor, FeatureRows, Fixed, Group, Rows, Table, choose, extract,
+};
+use crate::rank::{FeatureTable, Goal, RankSetup, Ranker};
+use crate::{Error, Result, Run};
+
+/// Rankers, and what they learn from.
+#[derive(Clone, Copy)]
+pub struct Rankers<'a> {
+    /// The rankers.
+    pub specs: &'a [RankerSpec],
+    /// How they are made.
+    pub stacking: &'a Stacking,
+}
+
+impl Rankers<'_> {
+    /// Refuses what cannot be learnt, before anything is fitted.
+    pub fn check(&self, dataset: &Dataset) -> Result<()> {
+        if self.specs.is_empty() {
+            return Ok(());
+        }
+        self.stacking.check()?;
+        if self.stacking.on != LearnFrom::Train && dataset.validation.nnz() == 0 {
+            return Err(Error::Empty {
+                what: format!(
+                    "{} has no validation queries for rankers to learn from",
+                    dataset.folder.path.display()
+                ),
+                advice: "import it again with --validation 0.1, or let them learn from training queries (on = \"train\", --learn-from train)".into(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether some feature looks at where words stand.
+    pub fn need_positions(&self) -> Result<bool> {
+        let groups = Group::parse(&self.stacking.groups)?;
+        Ok(!self.specs.is_empty() && groups.contains(&Group::Proximity))
+    }
+}
+
+/// Fits rankers over the features of fitted `contenders` (of `models`), so that they can be
+/// compared with these.
+pub fn fit_rankers(
+    dataset: &Dataset,
+    counts: &Counts,
+    models: &[(String, Params)],
+    contenders: &[Contender],
+    rankers: Rankers<'_>,
+    params: &CompareParams<'_>,
+    run: &Run<'_>,
+) -> Result<Vec<(Contender, FitReport)>> {
+    let Rankers { specs, stacking } = rankers;
+    if specs.is_empty() {
+        return Ok(Vec::new());
+    }
+    stacking.check()?;
+    let groups = Group::parse(&stacking.groups)?;
+    let fixed = Fixed::of(dataset, counts, &groups, run)?;
+    let extractor = Extractor::new(&fixed, counts, sources(contenders, &groups));
+    // Names that nothing stands behind are found before the work.
+    let chosen: Vec<Vec<usize>> = specs
+        .iter()
+        .map(|spec| choose(extractor.features(), &spec.features))
+        .collect::<Result<_>>()?;
+    let task = |on| Task::new(dataset, on, counts, params.candidates, params.variant);
+    let test = task(params.on);
+    let depth = (test.candidates() == Candidates::All).then_some(stacking.depth);
+
+    let mut tables: Vec<FeatureTable> = Vec::new();
+    // By query of the tables, its number where it may be asked again.
+    let mut numbers: Vec<Option<u32>> = Vec::new();
+    let mut prepared: Vec<FeatureRows> = Vec::new();
+    if stacking.on != LearnFrom::Train {
+        let validation = task(HeldOut::Validation);
+        let rows = asked(&extractor, counts, &validation, stacking.depth, run)?;
+        let mut table = Table::new(&extractor);
+        for (place, rows) in rows.iter().enumerate() {
+            table.add(counts, rows, validation.grades(place))?;
+        }
+        tables.push(table.finish());
+        let some = rows.iter().filter(|rows| !rows.docs.is_empty());
+        numbers.extend(some.map(|rows| Some(rows.query)));
+        prepared.extend(rows);
+    }
+    if stacking.on != LearnFrom::Validation {
+        let cross = CrossParams {
+            folds: stacking.cross_folds,
+            queries: stacking.queries,
+            rows: Rows::Top(stacking.depth),
+            seed: stacking.seed,
+        };
+        let parts = Parts {
+            dataset,
+            counts,
+            models,
+            fitted: contenders,
+            fixed: &fixed,
+            extractor: &extractor,
+            groups: &groups,
+        };
+        tables.push(cross_rows(&parts, &cross, run)?);
+        let known: HashMap<&str, u32> =
+            counts.query_ids.iter().map(String::as_str).zip(0..).collect();
+        let own = tables.last().map_or(&[][..], FeatureTable::queries);
+        numbers.extend(own.iter().map(|id| known.get(id.as_str()).copied()));
+    }
+    let table = FeatureTable::joined(&tables.iter().collect::<Vec<_>>());
+    drop(tables);
+    if params.on == HeldOut::Test || stacking.on == LearnFrom::Train {
+        prepared.extend(asked(&extractor, counts, &test, stacking.depth, run)?);
+    }
+
+    let fallback: Arc<dyn Matcher> = match contenders.iter().find(|one| one.name == "bm25") {
+        Some(bm25) => bm25.matcher.clone(),
+        None => Arc::new(Bm25::default().fit(counts)?),
+    };
+    let mut shared = Shared::new(counts, extractor, depth, fallback);
+    shared.prepared = prepared.into_iter().map(|rows| (rows.query, rows)).collect();
+    let shared = Arc::new(shared);
+    let goal = Goal { measure: params.tune_on, variant: params.variant };
+    let mut fitted = Vec::with_capacity(specs.len());
+    for (spec, columns) in specs.iter().zip(chosen) {
+        run.step(&format!("fitting {}", spec.name), 0, None)?;
+        let own = table.of_features(&columns);
+        let (rankers, dealt, report) = fit_folds(spec, &own, goal, stacking, run)?;
+        let known = numbers.iter().zip(dealt).filter_map(|(number, fold)| Some(((*number)?, fold)));
+        let folds: HashMap<u32, usize> = known.collect();
+        let matcher = Arc::new(Reranked { shared: shared.clone(), columns, rankers, folds });
+        let contender = Contender { name: spec.name.clone(), matcher, weighs_clicks: true };
+        fitted.push((contender, FitReport::Ranker(report)));
+    }
+    Ok(fitted)
+}
+
+/// The features of the candidates of every query of `task`.
+fn asked(
+    extractor: &Extractor,
+    counts: &Counts,
+    task: &Task<'_>,
+    depth: usize,
+    run: &Run<'_>,
+) -> Result<Vec<FeatureRows>> {
+    let ask = |place: usize| match task.docs(place) {
+        Some(docs) => Ask::These(docs),
+        None => Ask::Best { depth, excluded: task.excluded(place) },
+    };
+    extract(extractor, counts, task.queries(), ask, run)
+}
+
+/// Learns a ranker for every fold from the other folds, with the fold as validation. The rankers,
+/// every query's fold, and what can be said of it.
+fn fit_folds(
+    spec: &RankerSpec,
+    table: &FeatureTable,
+    goal: Goal,
+    stacking: &Stacking,
+    run: &Run<'_>,
+) -> Result<(Vec<Ranker>, Vec<usize>, StepsReport)> {
+    let n = table.n_queries();
+    let folds = stacking.folds.min(n);
+    if folds < 2 {
+        return Err(Error::Empty {
+            what: format!("{n} queries for {} to learn from", spec.name),
+            advice: "import with more validation queries, or let rankers learn from training queries, too".into(),
+        });
+    }
+    // A query that is there twice, as one of training and one of validation, is dealt once.
+    let mut ids: Vec<&String> = Vec::new();
+    let mut seen = HashSet::new();
+    ids.extend(table.queries().iter().filter(|id| seen.insert(id.as_str())));
+    Random::new(stacking.seed, 0).shuffle(&mut ids);
+    let fold_of: HashMap<&String, usize> =
+        ids.iter().enumerate().map(|(place, &id)| (id, place % folds)).collect();
+    let dealt: Vec<usize> = table.queries().iter().map(|id| fold_of[id]).collect();
+    let setup =
+        RankSetup { params: spec.params.clone(), normalisation: spec.normalisation(), goal };
+    let (mut rankers, mut sum, mut counted) = (Vec::with_capacity(folds), 0.0, 0usize);
+    let mut report = StepsReport {
+        step: "fold".into(),
+        figures: vec!["queries".into(), "step kept".into(), goal.measure.to_string()],
+        ..StepsReport::default()
+    };
+    for fold in 0..folds {
+        run.step(&format!("fitting {}", spec.name), fold as u64, Some(folds as u64))?;
+        let (own, rest): (Vec<usize>, Vec<usize>) = (0..n).partition(|&query| dealt[query] == fold);
+        let (own, rest) = (table.of_queries(&own), table.of_queries(&rest));
+        let (ranker, said) = setup.train(&rest, Some(&own), run)?;
+        let scores = ranker.score(&own)?.scores;
+        let values: Vec<f64> = goal.values(&own, &scores).into_iter().flatten().collect();
+        let of_fold: f64 = values.iter().sum();
+        report.steps.push(vec![
+            own.n_queries() as f64,
+            said.kept.map_or(f64::NAN, |kept| kept as f64),
+            of_fold / values.len().max(1) as f64,
+        ]);
+        for warning in said.warnings {
+            if !report.warnings.contains(&warning) {
+                report.warnings.push(warning);
+            }
+        }
+        (sum, counted) = (sum + of_fold, counted + values.len());
+        rankers.push(ranker);
+    }
+    let held_out = sum / counted.max(1) as f64;
+    report.notes.push(format!(
+        "{} features, {} rows of {n} queries; {} of queries not learnt from: {held_out:.4}",
+        table.n_features(),
+        table.n_rows(),
+        goal.measure
+    ));
+    report.notes.push(most_used(&rankers));
+    Ok((rankers, dealt, report))
+}
+
+/// The features that count most, for people.
+fn most_used(rankers: &[Ranker]) -> String {
+    const MOST: usize = 8;
+    let mut sums: Vec<(String, f64)> = Vec::new();
+    for feature in rankers.iter().flat_map(Ranker::importance) {
+        match sums.iter_mut().find(|(name, _)| *name == feature.name) {
+            Some((_, sum)) => *sum += feature.weight,
+            None => sums.push((feature.name, feature.weight)),
+        }
+    }
+    sums.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+    let n = rankers.len().max(1) as f64;
+    let shown: Vec<String> =
+        sums.iter().take(MOST).map(|(name, sum)| format!("{name} {:.3}", sum / n)).collect();
+    format!("most used: {}", shown.join(", "))
+}

@@ -1,0 +1,76 @@
+//! A dataset, counted, with matchers fitted to it and an extractor of features over them.
+
+use crate::data::Dataset;
+use crate::eval::{Candidates, Contender, HeldOut, Task, Variant};
+use crate::features::{Counts, Preparation};
+use crate::matchers::{FitReport, Model, Params};
+use crate::rank::FeatureTable;
+use crate::rank::features::{Extractor, Fixed, Group, Rows, Source, held_out_table};
+use crate::training::fit_all;
+use crate::{Result, Run};
+
+/// Which features are made, and of what.
+pub struct FeatureParams<'a> {
+    /// How text is read.
+    pub preparation: &'a Preparation,
+    /// Models to be fitted, by name.
+    pub models: &'a [(String, Params)],
+    /// Kinds of features.
+    pub groups: &'a [Group],
+}
+
+/// Everything that rows are made with.
+pub struct Made {
+    /// Everything counted.
+    pub counts: Counts,
+    /// The models, fitted to all training clicks.
+    pub contenders: Vec<Contender>,
+    /// What their fits say.
+    pub reports: Vec<FitReport>,
+    /// Features that do not depend on clicks.
+    pub fixed: Fixed,
+    /// Features of queries that training has not judged.
+    pub extractor: Extractor,
+}
+
+impl Made {
+    /// Counts `dataset`, fits the models and puts `opened` models, by name, beside them.
+    pub fn of(
+        dataset: &Dataset,
+        params: &FeatureParams<'_>,
+        opened: Vec<(String, Model)>,
+        run: &Run<'_>,
+    ) -> Result<Self> {
+        let models = params.models.iter().map(|(_, params)| params);
+        let mut preparation = Params::prepared(params.preparation, models);
+        preparation.positions |= params.groups.contains(&Group::Proximity);
+        let counts = Counts::of(dataset, &preparation, run)?;
+        let (contenders, reports) =
+            fit_all(dataset, &counts, params.models, Candidates::Auto, Variant::default(), run)?;
+        let fixed = Fixed::of(dataset, &counts, params.groups, run)?;
+        let mut sources = sources(&contenders, params.groups);
+        let opened = opened.into_iter().map(|(name, model)| (name, Source::opened(model, &counts)));
+        sources.extend(opened);
+        let extractor = Extractor::new(&fixed, &counts, sources);
+        Ok(Made { counts, contenders, reports, fixed, extractor })
+    }
+
+    /// The features of the judged queries of a held-out part, with their grades.
+    pub fn held_out(
+        &self,
+        dataset: &Dataset,
+        on: HeldOut,
+        rows: Rows,
+        run: &Run<'_>,
+    ) -> Result<FeatureTable> {
+        let task = Task::new(dataset, on, &self.counts, Candidates::Judged, Variant::default());
+        held_out_table(&self.extractor, &self.counts, &task, rows, run)
+    }
+}
+
+/// The fitted matchers as sources of features, where models are to be features.
+pub(super) fn sources(contenders: &[Contender], groups: &[Group]) -> Vec<(String, Source)> {
+    let wanted = groups.contains(&Group::Models);
+    let of = |one: &Contender| (one.name.clone(), Source::Fitted(one.matcher.clone()));
+    contenders.iter().filter(|_| wanted).map(of).collect()
+}
