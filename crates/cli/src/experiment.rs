@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::compare;
 use crate::console::{Console, Usage};
 use crate::output::{Grid, TableFormat, json, remark};
+use crate::rankers;
 use crate::settings::MemoryArgs;
 
 /// The folder of `--all`.
@@ -249,6 +250,7 @@ impl ExperimentArgs {
                 remark(out, self.format, &done.name())?;
             }
             compare::write(out, &outcome.comparison, self.format)?;
+            rankers::write(out, &outcome.fits, self.format)?;
             writeln!(out)?;
             for check in &outcome.checks {
                 let mark = if check.passed { "ok   " } else { "MOVED" };

@@ -6,6 +6,7 @@
 //! the file's.
 
 mod expected;
+mod folds;
 mod setting;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use self::expected::{Check, Expected};
+pub use self::folds::Folds;
 pub use self::setting::Setting;
 use crate::data::{Dataset, Import, TaskParams};
 use crate::eval::{
@@ -23,6 +25,7 @@ use crate::eval::{
 };
 use crate::features::{Counts, Preparation};
 use crate::matchers::{FitReport, Mixture, Params};
+use crate::stack::{Rankers, Stacking, fit_rankers};
 use crate::synth::Synthetic;
 use crate::training::{check_models, fit_all};
 use crate::{Error, Result, Run};
@@ -45,6 +48,9 @@ pub struct Experiment {
     /// A synthetic log instead.
     #[serde(default)]
     pub synthetic: Option<Synthetic>,
+    /// Tables of features instead: the rows are rankers.
+    #[serde(default)]
+    pub folds: Option<Folds>,
     /// A task to be made of the data, instead of the log as it is.
     #[serde(default)]
     pub task: Option<TaskParams>,
@@ -55,6 +61,13 @@ pub struct Experiment {
     /// with defaults needs no entry.
     #[serde(default)]
     pub models: Models,
+    /// Rankers by name: a `method`, its `features`, and the parameters that differ from its
+    /// defaults.
+    #[serde(default)]
+    pub rankers: Models,
+    /// What rankers learn from.
+    #[serde(default)]
+    pub stacking: Stacking,
     /// What is compared.
     pub compare: CompareTable,
     /// The settings that the table is made for, each with what is different in it.
@@ -150,9 +163,12 @@ impl Experiment {
             quick: Some(self.quick),
             data: self.data.clone(),
             synthetic: self.synthetic.clone(),
+            folds: self.folds.clone(),
             task: self.task.clone(),
             preparation: Some(self.preparation.clone()),
             models: self.models.clone(),
+            rankers: self.rankers.clone(),
+            stacking: Some(self.stacking.clone()),
             rows: Some(self.compare.rows.clone()),
         };
         match self.settings.is_empty() {
@@ -169,8 +185,8 @@ impl Experiment {
             advice: advice.into(),
         };
         let (data, rows) = (
-            "a setting has [data] or `synthetic`, and a [task] that fits them",
-            "rows are made of methods and of the file's own [models]",
+            "a setting has [data], `synthetic` or [folds], and a [task] that fits them",
+            "rows are made of methods, and of the file's own [models] and [rankers]",
         );
         let table = &self.compare;
         for setting in settings {
@@ -181,19 +197,29 @@ impl Experiment {
             setting.check_source().map_err(|error| wrong(&place, error, data))?;
             for name in setting.models.keys() {
                 let place = format!("[models.{name}]");
-                setting.model(name).map_err(|error| wrong(&place, error, rows))?;
+                setting.check_row(name).map_err(|error| wrong(&place, error, rows))?;
                 if !settings.iter().any(|setting| setting.has_model(name)) {
                     let expected = "one that some row of the table uses";
                     return Err(wrong(&place, Error::parameter("model", name, expected), rows));
                 }
             }
+            for name in setting.rankers.keys() {
+                let place = format!("[rankers.{name}]");
+                setting.ranker(name).map_err(|error| wrong(&place, error, rows))?;
+                if !settings.iter().any(|setting| setting.has_model(name)) {
+                    let expected = "one that some row of the table uses";
+                    return Err(wrong(&place, Error::parameter("ranker", name, expected), rows));
+                }
+            }
+            let stacking = setting.stacking.clone().unwrap_or_default();
+            stacking.check().map_err(|error| wrong("[stacking]", error, rows))?;
             if setting.rows().is_empty() {
                 let none = Error::parameter("rows", "[]", "at least one model");
                 return Err(wrong("[compare]", none, rows));
             }
             for (r, row) in setting.rows().iter().enumerate() {
-                let models = Mixture::parse(row).and_then(|row| setting.models_of(&[row]));
-                models.map_err(|error| wrong(&format!("the row {row:?}"), error, rows))?;
+                let checked = setting.check_row(row);
+                checked.map_err(|error| wrong(&format!("the row {row:?}"), error, rows))?;
                 if setting.rows()[..r].contains(row) {
                     let twice = Error::parameter("rows", format!("{row:?} twice"), "each once");
                     return Err(wrong("[compare]", twice, rows));
@@ -233,6 +259,15 @@ impl Experiment {
         work: &Path,
         run: &Run<'_>,
     ) -> Result<Outcome> {
+        let of_it = |expected: &&Expected| expected.is_of(setting);
+        let expected = self.expected.iter().filter(of_it);
+        let name = (!setting.name.is_empty()).then(|| setting.name.clone());
+        if let Some(folds) = &setting.folds {
+            let (rows, models) = (setting.rows(), &setting.models);
+            let comparison = folds.run(rows, models, &self.compare, data_folder, run)?;
+            let checks = expected.flat_map(|e| e.check(&comparison, &[])).collect();
+            return Ok(Outcome { setting: name, comparison, fits: Vec::new(), checks });
+        }
         let folder = work.join("data");
         setting.write_data(data_folder, &folder, run)?;
         let dataset = Dataset::open(&folder)?;
@@ -253,12 +288,12 @@ impl Experiment {
             seed: self.compare.seed,
         };
         let preparation = setting.preparation.clone().unwrap_or_default();
-        let (comparison, fits) = fit_and_compare(&dataset, &preparation, &models, &params, run)?;
-        let of_it = |expected: &&Expected| expected.is_of(setting);
-        let expected = self.expected.iter().filter(of_it);
+        let (specs, stacking) = (setting.rankers_of(&rows)?, setting.stacking.clone());
+        let rankers = Rankers { specs: &specs, stacking: &stacking.unwrap_or_default() };
+        let (comparison, fits) =
+            fit_and_compare_with(&dataset, &preparation, &models, rankers, &params, run)?;
         let checks = expected.flat_map(|e| e.check(&comparison, &fits)).collect();
-        let setting = (!setting.name.is_empty()).then(|| setting.name.clone());
-        Ok(Outcome { setting, comparison, fits, checks })
+        Ok(Outcome { setting: name, comparison, fits, checks })
     }
 }
 
@@ -270,14 +305,36 @@ pub fn fit_and_compare(
     params: &CompareParams<'_>,
     run: &Run<'_>,
 ) -> Result<(Comparison, Vec<(String, FitReport)>)> {
+    let rankers = Rankers { specs: &[], stacking: &Stacking::default() };
+    fit_and_compare_with(dataset, preparation, models, rankers, params, run)
+}
+
+/// The same with rankers over the models' features among the rows.
+pub fn fit_and_compare_with(
+    dataset: &Dataset,
+    preparation: &Preparation,
+    models: &[(String, Params)],
+    rankers: Rankers<'_>,
+    params: &CompareParams<'_>,
+    run: &Run<'_>,
+) -> Result<(Comparison, Vec<(String, FitReport)>)> {
     check_comparable(dataset, params.rows, Some(params.on))?;
     check_tunable(dataset, params.rows, params.tune_on, &params.variant)?;
     check_models(dataset, models.iter().map(|(_, params)| params), &params.variant)?;
+    rankers.check(dataset)?;
     let all = models.iter().map(|(_, params)| params);
-    let counts = Counts::of(dataset, &Params::prepared(preparation, all), run)?;
-    let (contenders, reports) =
+    let mut preparation = Params::prepared(preparation, all);
+    preparation.positions |= rankers.need_positions()?;
+    let counts = Counts::of(dataset, &preparation, run)?;
+    let (mut contenders, reports) =
         fit_all(dataset, &counts, models, params.candidates, params.variant, run)?;
-    let comparison = compare(dataset, &counts, &contenders, params, run)?;
     let names = models.iter().map(|(name, _)| name.clone());
-    Ok((comparison, names.zip(reports).collect()))
+    let mut fits: Vec<(String, FitReport)> = names.zip(reports).collect();
+    let fitted = fit_rankers(dataset, &counts, models, &contenders, rankers, params, run)?;
+    for (contender, report) in fitted {
+        fits.push((contender.name.clone(), report));
+        contenders.push(contender);
+    }
+    let comparison = compare(dataset, &counts, &contenders, params, run)?;
+    Ok((comparison, fits))
 }

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Models;
+use super::{Folds, Models};
 use crate::data::{Import, TaskParams};
 use crate::features::Preparation;
 use crate::matchers::{Mixture, Params};
+use crate::stack::{RankerSpec, Stacking};
 use crate::synth::Synthetic;
 use crate::{Error, Result, Run};
 
@@ -24,12 +25,18 @@ pub struct Setting {
     pub data: Option<Import>,
     /// A synthetic log instead.
     pub synthetic: Option<Synthetic>,
+    /// Tables of features instead.
+    pub folds: Option<Folds>,
     /// A task to be made of the data, instead of the log as it is.
     pub task: Option<TaskParams>,
     /// How text is read.
     pub preparation: Option<Preparation>,
     /// Models beside those of the file, or in their place.
     pub models: Models,
+    /// Rankers beside those of the file, or in their place.
+    pub rankers: Models,
+    /// What rankers learn from, where it is not as the file says.
+    pub stacking: Option<Stacking>,
     /// The rows, where they are not those of the file.
     pub rows: Option<Vec<String>>,
 }
@@ -37,19 +44,24 @@ pub struct Setting {
 impl Setting {
     /// This setting, with what `whole` says where it says nothing.
     pub(super) fn within(&self, whole: &Setting) -> Setting {
-        let has_source = self.data.is_some() || self.synthetic.is_some();
+        let has_source = self.data.is_some() || self.synthetic.is_some() || self.folds.is_some();
         let source = if has_source { self } else { whole };
         let mut models = whole.models.clone();
         models.extend(self.models.clone());
+        let mut rankers = whole.rankers.clone();
+        rankers.extend(self.rankers.clone());
         Setting {
             name: self.name.clone(),
             quick: self.quick.or(whole.quick),
             data: source.data.clone(),
             synthetic: source.synthetic.clone(),
+            folds: source.folds.clone(),
             // A task is of its data.
             task: self.task.clone().or_else(|| source.task.clone()),
             preparation: self.preparation.clone().or_else(|| whole.preparation.clone()),
             models,
+            rankers,
+            stacking: self.stacking.clone().or_else(|| whole.stacking.clone()),
             rows: self.rows.clone().or_else(|| whole.rows.clone()),
         }
     }
@@ -64,14 +76,22 @@ impl Setting {
         self.rows.as_deref().unwrap_or_default()
     }
 
-    /// Whether some row is made of the model `name`.
+    /// Whether some row is made of the model or ranker `name`, be it by a ranker's features.
     pub(super) fn has_model(&self, name: &str) -> bool {
         let parts = |row: &String| Mixture::parse(row).map(|mix| mix.parts).unwrap_or_default();
-        self.rows().iter().flat_map(parts).any(|(_, part)| part == name)
+        self.rows().iter().flat_map(parts).any(|(_, part)| {
+            part == name
+                || self.ranker(&part).is_ok_and(|spec| {
+                    spec.is_some_and(|spec| spec.models().any(|model| model == name))
+                })
+        })
     }
 
     /// The first file that it would import and that is not there.
     pub fn missing(&self, data_folder: &Path) -> Option<PathBuf> {
+        if let Some(folds) = &self.folds {
+            return folds.missing(data_folder);
+        }
         let mut data = self.data.clone()?;
         data.relative_to(data_folder);
         data.paths().find(|path| !path.exists()).map(|path| path.clone())
@@ -79,6 +99,14 @@ impl Setting {
 
     /// Refuses what has no data, or two kinds of them, or a task that they do not fit.
     pub(super) fn check_source(&self) -> Result<()> {
+        if let Some(folds) = &self.folds {
+            let others = self.data.is_some() || self.synthetic.is_some() || self.task.is_some();
+            let expected = "tables of features alone, or a log";
+            return match others {
+                true => Err(Error::parameter("folds", "beside a log", expected)),
+                false => folds.check(),
+            };
+        }
         let (expected, both) = ("tables to import, or `synthetic`", "tables and `synthetic`");
         let source = match (&self.data, &self.synthetic) {
             (None, None) => return Err(Error::parameter("data", "nothing", expected)),
@@ -121,15 +149,51 @@ impl Setting {
         Ok(())
     }
 
+    /// The models that `rows` are made of, be it by features of their rankers.
     pub(super) fn models_of(&self, rows: &[Mixture]) -> Result<Vec<(String, Params)>> {
         let mut models: Vec<(String, Params)> = Vec::new();
-        for (_, name) in rows.iter().flat_map(|row| &row.parts) {
-            if models.iter().any(|(known, _)| known == name) {
-                continue;
+        let mut add = |name: &str| {
+            if !models.iter().any(|(known, _)| known == name) {
+                models.push((name.to_owned(), self.model(name)?));
             }
-            models.push((name.clone(), self.model(name)?));
+            Ok::<(), Error>(())
+        };
+        for (_, name) in rows.iter().flat_map(|row| &row.parts) {
+            match self.ranker(name)? {
+                Some(spec) => spec.models().try_for_each(&mut add)?,
+                None => add(name)?,
+            }
         }
         Ok(models)
+    }
+
+    /// The rankers that `rows` are made of.
+    pub(super) fn rankers_of(&self, rows: &[Mixture]) -> Result<Vec<RankerSpec>> {
+        let mut rankers: Vec<RankerSpec> = Vec::new();
+        for (_, name) in rows.iter().flat_map(|row| &row.parts) {
+            if !rankers.iter().any(|known| known.name == *name) {
+                rankers.extend(self.ranker(name)?);
+            }
+        }
+        Ok(rankers)
+    }
+
+    /// The ranker `name`, if there is one.
+    pub(super) fn ranker(&self, name: &str) -> Result<Option<RankerSpec>> {
+        let Some(table) = self.rankers.get(name) else { return Ok(None) };
+        if self.models.contains_key(name) || Params::named(name).is_ok() {
+            let expected = "a name that no model has";
+            return Err(Error::parameter("ranker", format!("{name:?}"), expected));
+        }
+        RankerSpec::of_table(name, table).map(Some)
+    }
+
+    /// Refuses a row that is made of something unknown.
+    pub(super) fn check_row(&self, row: &str) -> Result<()> {
+        match &self.folds {
+            Some(_) => Folds::check_row(row, &self.models),
+            None => Mixture::parse(row).and_then(|row| self.models_of(&[row])).map(|_| ()),
+        }
     }
 
     pub(super) fn model(&self, name: &str) -> Result<Params> {
