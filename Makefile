@@ -8,7 +8,7 @@ SKIP_LOG = $(CURDIR)/.skipped-tests
 VENV = .venv
 PYTHON = $(VENV)/bin/python
 
-.PHONY: help test check bench bench-bilinear bench-eval bench-events bench-ssi bench-topics bm25 demo
+.PHONY: help test check bench bench-bilinear bench-eval bench-events bench-rank bench-ssi bench-topics bm25 demo diversity
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -37,6 +37,10 @@ bm25: $(PYTHON) ## check BM25 on the SMART collections against bm25s (real data:
 	cargo build --release -p liken-cli
 	$(PYTHON) bench/bm25_peer.py
 
+diversity: $(PYTHON) ## check measures of diversity against TREC's ndeval
+	cargo build --release -p liken-cli
+	$(PYTHON) bench/diversity.py
+
 bench-eval: $(PYTHON) ## evaluate a run of 1,000 × 1,000 results beside pytrec_eval
 	cargo build --release -p liken --examples
 	$(PYTHON) bench/eval.py
@@ -48,6 +52,10 @@ bench-bilinear: $(PYTHON) ## time RMLS and PLS beside scipy and scikit-learn, me
 bench-events: ## aggregate a raw log of 1 GiB within 256 MiB, beside GNU sort
 	cargo build --release -p liken-cli
 	python3 bench/events.py
+
+bench-rank: $(PYTHON) ## LambdaMART beside LightGBM on two threads: how good and how fast (real data: LIKEN_DATA; half an hour)
+	cargo build --release -p liken --examples
+	$(PYTHON) bench/rank.py
 
 bench-topics: $(PYTHON) ## topic models beside scikit-learn and gensim, growth and memory, on two threads (real data: LIKEN_DATA; an hour)
 	cargo build --release -p liken -p liken-cli -p liken-pages --bins --examples

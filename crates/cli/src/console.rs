@@ -152,7 +152,16 @@ fn is_usage(cause: &(dyn std::error::Error + 'static)) -> bool {
             Some(
                 Parameter { .. }
                     | Setting { .. }
-                    | Unknown { kind: "method" | "model" | "row" | "measure", .. }
+                    | Unknown {
+                        kind: "method"
+                            | "model"
+                            | "row"
+                            | "measure"
+                            | "feature"
+                            | "way to learn to rank"
+                            | "group of features",
+                        ..
+                    }
             )
         )
 }

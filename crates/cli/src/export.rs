@@ -169,6 +169,10 @@ pub fn run(args: &ExportArgs, console: &Console) -> anyhow::Result<()> {
             "{}: is a dataset, and vectors and synonyms are what a model learns: name a model, or say --format",
             args.source.display()
         )),
+        (FolderKind::Ranker, ..) => usage(format!(
+            "{}: is a ranker, which has nothing to export: name a model or a dataset",
+            args.source.display()
+        )),
         (FolderKind::Model, ..) => usage(format!(
             "{}: is a model, and --format writes a dataset: name a dataset, or say --vectors or --synonyms",
             args.source.display()

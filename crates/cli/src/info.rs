@@ -1,4 +1,4 @@
-//! `liken info`: describes any dataset, model or run.
+//! `liken info`: describes any dataset, model, ranker or run.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -9,13 +9,15 @@ use clap::Args;
 use liken::data::{DatasetAbout, text_lines};
 use liken::file::{Folder, FolderKind};
 use liken::matchers::ModelAbout;
+use liken::rank::{Ranker, RankerAbout};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::console::Console;
 use crate::output::{Format, grouped, json as write_json};
+use crate::rank;
 
-/// Describe a dataset, a model or a run file.
+/// Describe a dataset, a model, a ranker or a run file.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -23,7 +25,7 @@ Examples:
   liken info model --format json
   liken info run.trec")]
 pub struct InfoArgs {
-    /// Dataset folder, model folder or TREC run file.
+    /// Dataset, model or ranker folder, or TREC run file.
     path: PathBuf,
 
     /// How to print it.
@@ -52,6 +54,15 @@ pub fn run(args: &InfoArgs, console: &Console) -> anyhow::Result<()> {
                 model(&folder, &mut out)?;
             }
             json!({ "identity": folder.identity(), "manifest": folder.manifest })
+        }
+        FolderKind::Ranker => {
+            let folder: Folder<RankerAbout> = console.run(|_| Folder::open(path, kind))?;
+            let ranker = Ranker::open(path)?;
+            if args.format == Format::Table {
+                rank::describe(&ranker, &folder.path, &mut out)?;
+            }
+            json!({ "identity": folder.identity(), "manifest": folder.manifest,
+                    "features": ranker.importance() })
         }
     };
     if args.format == Format::Json {

@@ -4,10 +4,13 @@ mod bound;
 mod compare;
 mod console;
 mod demo;
+mod diversify;
+mod diversify_train;
 mod eval;
 mod experiment;
 mod explain;
 mod export;
+mod features;
 mod fuse;
 mod import;
 mod import_formats;
@@ -16,6 +19,8 @@ mod newcomers;
 mod output;
 mod plan;
 mod presets;
+mod rank;
+mod rankers;
 mod reports;
 mod rerank;
 mod run;
@@ -100,6 +105,7 @@ enum Verb {
     Compare(Box<compare::CompareArgs>),
     Eval(Box<eval::EvalArgs>),
     Bound(bound::BoundArgs),
+    Features(Box<features::FeaturesArgs>),
     Experiment(experiment::ExperimentArgs),
     Search(search::SearchArgs),
     Similar(similar::SimilarArgs),
@@ -109,6 +115,8 @@ enum Verb {
     Run(run::RunArgs),
     Fuse(Box<fuse::FuseArgs>),
     Rerank(rerank::RerankArgs),
+    Rank(rank::RankArgs),
+    Diversify(Box<diversify::DiversifyArgs>),
     Export(export::ExportArgs),
     Info(info::InfoArgs),
     Synth(synth::SynthArgs),
@@ -140,6 +148,7 @@ fn main() -> ExitCode {
         Verb::Tune(args) => tune::run(args, &console),
         Verb::Compare(args) => compare::run(args, &console),
         Verb::Eval(args) => eval::run(args, &console),
+        Verb::Features(args) => features::run(args, &console),
         Verb::Experiment(args) => experiment::run(args, &console),
         Verb::Search(args) => search::run(args, &console),
         Verb::Similar(args) => similar::run(args, &console),
@@ -149,6 +158,8 @@ fn main() -> ExitCode {
         Verb::Run(args) => run::run(args, &console),
         Verb::Fuse(args) => fuse::run(args, &console),
         Verb::Rerank(args) => rerank::run(args, &console),
+        Verb::Rank(args) => rank::run(args, &console),
+        Verb::Diversify(args) => diversify::run(args, &console),
         Verb::Export(args) => export::run(args, &console),
         Verb::Info(args) => info::run(args, &console),
         Verb::Synth(args) => synth::run(args, &console),

@@ -6,7 +6,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use liken::Run;
 use liken::features::Preparation;
-use liken::matchers::{Mixture, Params, merge, methods, set_key};
+use liken::matchers::{Mixture, Params, methods};
+use liken::params::{merge, set_key};
 use liken::text::Language;
 use serde_json::{Map, Value};
 

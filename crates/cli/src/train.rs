@@ -8,7 +8,8 @@ use clap::Args;
 use liken::data::Dataset;
 use liken::features::Counts;
 use liken::file::{FolderKind, NewFolder};
-use liken::matchers::{Mixture, Model, ParamDoc, Params, Trained, preparation_docs};
+use liken::matchers::{Mixture, Model, Params, Trained, preparation_docs};
+use liken::params::ParamDoc;
 use liken::training::{self, Begin};
 
 use crate::console::{Console, Usage};
@@ -211,7 +212,8 @@ fn help(method: Option<&str>, console: &Console) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-fn write_docs(out: &mut impl Write, docs: &[ParamDoc]) -> anyhow::Result<()> {
+/// Writes parameters with their defaults and what they do.
+pub fn write_docs(out: &mut impl Write, docs: &[ParamDoc]) -> anyhow::Result<()> {
     if docs.is_empty() {
         writeln!(out, "  none")?;
     }

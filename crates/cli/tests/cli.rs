@@ -11,6 +11,8 @@ mod compare;
 mod damaged;
 #[path = "cli/demo.rs"]
 mod demo;
+#[path = "cli/diversify.rs"]
+mod diversify;
 #[path = "cli/eval.rs"]
 mod eval;
 #[path = "cli/events.rs"]
@@ -21,6 +23,8 @@ mod evidence;
 mod experiment;
 #[path = "cli/export.rs"]
 mod export;
+#[path = "cli/features.rs"]
+mod features;
 #[path = "cli/fuse.rs"]
 mod fuse;
 #[path = "cli/import.rs"]
@@ -39,6 +43,10 @@ mod manners;
 mod place;
 #[path = "cli/plan.rs"]
 mod plan;
+#[path = "cli/rank.rs"]
+mod rank;
+#[path = "cli/rankers.rs"]
+mod rankers;
 #[path = "cli/real.rs"]
 mod real;
 #[path = "cli/rerank.rs"]

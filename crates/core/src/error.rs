@@ -80,7 +80,9 @@ pub enum Error {
         expected: String,
     },
     /// A parameter that does not exist, or a value of the wrong kind for it.
-    #[error("{problem}\n  `liken train METHOD --help` lists the parameters of a method")]
+    #[error(
+        "{problem}\n  `liken train METHOD --help` lists the parameters of a method, `liken rank train METHOD --help` those of a ranker"
+    )]
     Setting {
         /// Which, and what there is.
         problem: String,

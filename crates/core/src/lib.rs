@@ -53,11 +53,13 @@ pub mod matchers;
 
 pub mod eval;
 pub mod fusion;
+pub mod rank;
 pub mod ranking;
 
 pub mod experiment;
 pub mod export;
 pub mod plan;
+pub mod stack;
 pub mod synth;
 pub mod training;
 pub mod tuning;
@@ -65,6 +67,7 @@ pub mod tuning;
 pub mod file;
 pub mod linalg;
 pub mod memory;
+pub mod params;
 pub mod random;
 pub mod sparse;
 pub mod text;

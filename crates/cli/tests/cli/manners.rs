@@ -5,7 +5,7 @@ use std::process::Stdio;
 use crate::place::{Place, Said};
 use crate::shared::{at, shared};
 
-const VERBS: [&str; 17] = [
+const VERBS: [&str; 18] = [
     "demo",
     "import",
     "stats",
@@ -21,12 +21,13 @@ const VERBS: [&str; 17] = [
     "run",
     "fuse",
     "rerank",
+    "diversify",
     "info",
     "synth",
 ];
 
 /// A line for each verb that works in the shared folder and writes nothing there.
-const LINES: [&str; 11] = [
+const LINES: [&str; 12] = [
     "stats data",
     "compare data --models bm25,vsm",
     "search mix heart -k 600",
@@ -36,6 +37,7 @@ const LINES: [&str; 11] = [
     "run mix --queries queries.tsv -o -",
     "fuse bm25.trec rmls.trec -o -",
     "rerank rmls bm25.trec --queries queries.tsv -o -",
+    "diversify bm25.trec --model rmls -o -",
     "info data",
     "info mix --format json",
 ];

@@ -11,6 +11,7 @@ mod finish;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod foreign;
+mod grid;
 mod identity;
 mod import;
 mod impressions;
@@ -46,6 +47,7 @@ pub use dataset::{
 };
 pub use encoding::Encoding;
 pub use events::{EventRules, EventsAbout, Offers};
+pub(crate) use grid::Grid;
 pub use import::Import;
 pub use impressions::{ImpressionList, Impressions, ImpressionsAt};
 pub use input::text_lines;

@@ -492,7 +492,7 @@ fn lines_end_with_returns(opening: &str) -> bool {
 }
 
 /// Parquet is read from its end.
-fn check_seekable(path: &Path) -> Result<()> {
+pub(super) fn check_seekable(path: &Path) -> Result<()> {
     let refused = |problem: &str, advice: &str| Error::Unusable {
         path: input::label(path),
         problem: problem.into(),
@@ -510,7 +510,7 @@ fn check_seekable(path: &Path) -> Result<()> {
     Ok(())
 }
 
-fn empty(path: &Path) -> Error {
+pub(super) fn empty(path: &Path) -> Error {
     Error::Unusable {
         path: path.to_owned(),
         problem: "holds no rows".into(),

@@ -32,6 +32,8 @@ pub enum FolderKind {
     Dataset,
     /// A fitted model with everything it needs to score.
     Model,
+    /// A ranker of rows of features.
+    Ranker,
 }
 
 impl FolderKind {
@@ -39,6 +41,7 @@ impl FolderKind {
         match self {
             FolderKind::Dataset => "dataset",
             FolderKind::Model => "model",
+            FolderKind::Ranker => "ranker",
         }
     }
 }
@@ -162,9 +165,9 @@ impl<T: DeserializeOwned> Folder<T> {
         if found.is_file() || !manifest.exists() {
             return Err(Error::Unusable {
                 path: path.to_owned(),
-                problem: "holds no manifest.json, so it is neither a dataset nor a model of liken"
+                problem: "holds no manifest.json, so it is no dataset, model or ranker of liken"
                     .into(),
-                advice: "`liken import` makes a dataset, `liken train` a model".into(),
+                advice: "`liken import` makes a dataset, `liken train` a model, `liken rank train` a ranker".into(),
             });
         }
         let head: Head = read_json(&manifest)?;

@@ -4,6 +4,8 @@
 mod folder;
 mod lines;
 mod output;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod single;
 mod sort;
 mod staged;
@@ -12,6 +14,8 @@ mod tensors;
 pub use folder::{Folder, FolderKind, Manifest, NewFolder, checksum};
 pub use lines::{LineTable, LineTableWriter};
 pub(crate) use output::Output;
+#[cfg(feature = "parquet")]
+pub(crate) use parquet::{ParquetKind, ParquetTable};
 pub use single::NewFile;
 pub(crate) use sort::{Sorted, Sorter};
 pub use staged::StagedFolder;

@@ -194,6 +194,9 @@ impl Number for u32 {
 impl Number for u64 {
     const DTYPE: Dtype = Dtype::U64;
 }
+impl Number for i32 {
+    const DTYPE: Dtype = Dtype::I32;
+}
 impl Number for f32 {
     const DTYPE: Dtype = Dtype::F32;
 }

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::features::Preparation;
-use crate::matchers::{Params, merge};
+use crate::matchers::Params;
+use crate::params::merge;
 use crate::{Error, Result};
 
 /// How text is read, and the models by name.

@@ -1,0 +1,121 @@
+//! `liken rank explain`: what each feature adds to the scores of a query's rows.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use liken::rank::Ranker;
+use serde_json::json;
+
+use super::{TableArgs, warn_of_lacking};
+use crate::console::Console;
+use crate::output::{Format, Grid, TableFormat, json as write_json};
+
+/// Say why the rows of a query are in this order.
+#[derive(Args)]
+#[command(after_help = "\
+Each line is a feature: its value in the row and what it adds to the score. For trees these are the
+exact Shapley values of the features (TreeSHAP); they add up to the score.
+
+Examples:
+  liken rank explain ranker test.txt --query 18219
+  liken rank explain ranker test.txt --query 18219 --doc GX008-86-4444840")]
+pub struct ExplainArgs {
+    /// Ranker folder, or a LightGBM model file.
+    ranker: PathBuf,
+
+    /// Table with the query.
+    table: PathBuf,
+
+    /// The query.
+    #[arg(long, value_name = "ID")]
+    query: String,
+
+    /// One document; else the best ones.
+    #[arg(long, value_name = "ID")]
+    doc: Option<String>,
+
+    /// How many documents.
+    #[arg(short, value_name = "N", default_value_t = 3)]
+    k: usize,
+
+    /// How many features of each.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    features: usize,
+
+    /// How to print it.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+
+    #[command(flatten)]
+    tables: TableArgs,
+}
+
+pub fn run(args: &ExplainArgs, console: &Console) -> anyhow::Result<()> {
+    let ranker = console.run(|_| Ranker::open(&args.ranker))?;
+    let table = args.tables.read_ungraded(&args.table, console)?;
+    let unknown = |kind: &'static str, name: &str, there: &[String]| liken::Error::Unknown {
+        kind,
+        name: name.to_owned(),
+        advice: format!("there are {}", super::some(there)),
+    };
+    let query = table.queries().iter().position(|id| *id == args.query);
+    let query = query.ok_or_else(|| unknown("query", &args.query, table.queries()))?;
+    let own = table.of_queries(&[query]);
+    let (prepared, lacking) = ranker.prepared(&own)?;
+    warn_of_lacking(&args.table, &lacking, &own, console);
+    let scores = ranker.scorer().scores(&prepared);
+    let mut order: Vec<usize> = (0..own.n_rows()).collect();
+    order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
+    let ranks: Vec<(usize, usize)> = (1..).zip(order).collect();
+    let shown: Vec<(usize, usize)> = match &args.doc {
+        Some(doc) => {
+            let found = ranks.into_iter().find(|&(_, row)| own.docs()[row] == *doc);
+            vec![found.ok_or_else(|| unknown("document", doc, own.docs()))?]
+        }
+        None => ranks.into_iter().take(args.k).collect(),
+    };
+    let (raw, _) = own.with_features(&ranker.names_in(&own).0);
+    let mut out = console.out();
+    let mut listed = Vec::new();
+    for (rank, row) in shown {
+        let parts = ranker.scorer().contributions(prepared.row(row));
+        let (own_parts, base) = parts.split_at(parts.len() - 1);
+        let mut features: Vec<(usize, f64)> = own_parts.iter().copied().enumerate().collect();
+        features.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+        let (doc, grade) = (&own.docs()[row], own.grades()[row]);
+        if args.format == Format::Json {
+            let features: Vec<_> = features
+                .iter()
+                .map(|&(f, adds)| {
+                    let value = Some(raw.row(row)[f]).filter(|value| !value.is_nan());
+                    json!({ "feature": ranker.about.features[f], "value": value, "adds": adds })
+                })
+                .collect();
+            listed.push(json!({
+                "rank": rank, "doc": doc, "grade": grade, "score": scores[row],
+                "every_row": base[0], "features": features,
+            }));
+            continue;
+        }
+        writeln!(out, "{rank}. {doc}  score {:.4}  grade {grade}", scores[row])?;
+        let mut grid = Grid::new(["feature", "value", "adds"]);
+        for &(f, adds) in features.iter().take(args.features) {
+            let value = raw.row(row)[f];
+            let value = if value.is_nan() { "missing".to_owned() } else { format!("{value}") };
+            grid.row([ranker.about.features[f].clone(), value, format!("{adds:+.4}")]);
+        }
+        let rest = features.iter().skip(args.features).fold(0.0, |sum, (_, adds)| sum + adds);
+        if features.len() > args.features {
+            let n = features.len() - args.features;
+            grid.row([format!("{n} others"), String::new(), format!("{rest:+.4}")]);
+        }
+        grid.row(["every row".to_owned(), String::new(), format!("{:+.4}", base[0])]);
+        grid.write(&mut out, TableFormat::Table)?;
+        writeln!(out)?;
+    }
+    if args.format == Format::Json {
+        write_json(&mut out, &json!({ "query": args.query, "documents": listed }))?;
+    }
+    Ok(out.flush()?)
+}

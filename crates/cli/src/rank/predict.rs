@@ -1,0 +1,141 @@
+//! `liken rank predict`: the scores of a table's rows.
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use liken::eval::Ties;
+use liken::file::NewFile;
+use liken::rank::{FeatureTable, Ranker, csv_cell, order};
+
+use super::{TableArgs, check_apart, note_names, warn_of_lacking};
+use crate::console::Console;
+use crate::runs::{RunFile, check_output, check_tag};
+
+/// Score the rows of a table.
+#[derive(Args)]
+#[command(after_help = "\
+Scores are written one a line, in the order of the table's rows; --as run writes a TREC run, --as
+contributions what each feature adds to each score (CSV; the columns add up to the score).
+A feature of the ranker that the table does not have is 0 in a LETOR file, else missing (with a
+warning); features that the ranker does not know are not looked at. The ranker may be a model file
+that LightGBM wrote as text.
+
+Examples:
+  liken rank predict ranker test.txt -o scores.txt
+  liken rank predict ranker test.txt --as run -o test.trec
+  liken rank predict lightgbm.txt test.csv --as contributions -o why.csv")]
+pub struct PredictArgs {
+    /// Ranker folder, or a LightGBM model file.
+    ranker: PathBuf,
+
+    /// Table to score; grades are not needed.
+    table: PathBuf,
+
+    /// File to write; - for standard output.
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+
+    /// What to write.
+    #[arg(long = "as", value_enum, default_value_t)]
+    write: Write_,
+
+    /// The run's name in its last column [default: the method].
+    #[arg(long, value_name = "NAME")]
+    tag: Option<String>,
+
+    /// Replace the file if it is there.
+    #[arg(long)]
+    force: bool,
+
+    #[command(flatten)]
+    tables: TableArgs,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Write_ {
+    /// One score a line.
+    #[default]
+    Scores,
+    /// A TREC run, each query's documents by score.
+    Run,
+    /// What each feature adds to each score.
+    Contributions,
+}
+
+pub fn run(args: &PredictArgs, console: &Console) -> anyhow::Result<()> {
+    check_tag(args.tag.as_deref())?;
+    check_output(&args.output, args.force)?;
+    check_apart(&args.output, &[&args.table, &args.ranker])?;
+    let ranker = console.run(|_| Ranker::open(&args.ranker))?;
+    let table = args.tables.read_ungraded(&args.table, console)?;
+    note_names(&ranker, &table, console);
+    let scored = console.run(|_| ranker.score(&table))?;
+    warn_of_lacking(&args.table, &scored.lacking, &table, console);
+    match args.write {
+        Write_::Scores => lines(&args.output, console, |out| {
+            table.as_added(&scored.scores).iter().try_for_each(|score| writeln!(out, "{score}"))
+        }),
+        Write_::Contributions => contributions(args, &ranker, &table, console),
+        Write_::Run => {
+            let tag = args.tag.as_deref().unwrap_or(ranker.name());
+            let mut out = RunFile::create(&args.output, tag, console)?;
+            for (query, rows) in table.queries().iter().zip(table.by_query()) {
+                let (docs, scores) = (&table.docs()[rows.clone()], &scored.scores[rows]);
+                let by_score = order(scores, docs, Ties::DocnoDesc);
+                let hit = |&at: &u32| (docs[at as usize].as_str(), scores[at as usize] as f32);
+                out.ranking(query, &by_score.iter().map(hit).collect::<Vec<_>>())?;
+            }
+            Ok(out.finish()?)
+        }
+    }
+}
+
+fn contributions(
+    args: &PredictArgs,
+    ranker: &Ranker,
+    table: &FeatureTable,
+    console: &Console,
+) -> anyhow::Result<()> {
+    use rayon::prelude::*;
+    let (prepared, _) = ranker.prepared(table)?;
+    let all: Vec<Vec<f64>> = console.run(|_| {
+        let rows = (0..prepared.n_rows()).into_par_iter();
+        Ok(rows.map(|row| ranker.scorer().contributions(prepared.row(row))).collect())
+    })?;
+    let order = table.as_added(&(0..table.n_rows()).collect::<Vec<_>>());
+    let query_of: Vec<usize> =
+        table.by_query().enumerate().flat_map(|(query, rows)| rows.map(move |_| query)).collect();
+    lines(&args.output, console, |out| {
+        let features = ranker.about.features.iter().map(|name| csv_cell(name));
+        let features: Vec<String> = features.collect();
+        writeln!(out, "query,doc,score,{},every row", features.join(","))?;
+        for &row in &order {
+            let parts: Vec<String> = all[row].iter().map(ToString::to_string).collect();
+            let score: f64 = ranker.scorer().score(prepared.row(row));
+            let query = csv_cell(&table.queries()[query_of[row]]);
+            writeln!(out, "{query},{},{score},{}", csv_cell(&table.docs()[row]), parts.join(","))?;
+        }
+        Ok(())
+    })
+}
+
+/// Writes text to a file that appears whole or not at all, or to standard output.
+fn lines(
+    path: &Path,
+    console: &Console,
+    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> anyhow::Result<()> {
+    if path.as_os_str() == "-" {
+        let mut out = console.out();
+        write(&mut out)?;
+        return Ok(out.flush()?);
+    }
+    let file = NewFile::create(path)?;
+    let mut out = BufWriter::new(file.writer()?);
+    let written = write(&mut out).and_then(|()| out.flush());
+    written.map_err(liken::Error::io("write", path))?;
+    drop(out);
+    Ok(file.commit()?)
+}

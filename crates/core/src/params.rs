@@ -1,0 +1,123 @@
+//! Parameters as data: a struct is read, changed and explained by the names of its fields, so that the
+//! command line, a file and `--help` know of it what the struct says.
+
+use schemars::{JsonSchema, schema_for};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::{Error, Result};
+
+/// One parameter, for people.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ParamDoc {
+    /// The key, as after `--set` or in a file: `features.doc_clicks`.
+    pub key: String,
+    /// Its default, as it would be typed.
+    pub default: String,
+    /// What it does, with the values it takes where they are few.
+    pub about: String,
+}
+
+/// `params` after a change made to their JSON.
+pub(crate) fn edited<T: Serialize + DeserializeOwned>(
+    params: &T,
+    change: impl FnOnce(&mut Value) -> Result<()>,
+) -> Result<T> {
+    let broken = |error: serde_json::Error| Error::Setting { problem: error.to_string() };
+    let mut value = serde_json::to_value(params).map_err(broken)?;
+    change(&mut value)?;
+    serde_json::from_value(value).map_err(broken)
+}
+
+/// Sets the place that `key` names in `params` to `value`, read as TOML or as bare text.
+pub fn set_key(params: &mut Value, key: &str, value: &str) -> Result<()> {
+    let parsed = toml::from_str::<Map<String, Value>>(&format!("value = {value}"))
+        .ok()
+        .and_then(|mut table| table.remove("value"))
+        .unwrap_or_else(|| Value::String(value.to_owned()));
+    if parsed.is_null() {
+        // TOML knows nan and inf; JSON, in which parameters are kept, does not.
+        return Err(Error::Setting { problem: format!("{value}: expected a finite number") });
+    }
+    let mut place = params;
+    for name in key.split('.') {
+        if place.is_null() {
+            // An optional table that is not there yet.
+            *place = Value::Object(Map::new());
+        }
+        let table = match place {
+            Value::Object(table) => table,
+            _ => {
+                return Err(Error::parameter(key, value, "a key that leads to a single parameter"));
+            }
+        };
+        place = table.entry(name).or_insert_with(|| Value::Object(Map::new()));
+    }
+    *place = parsed;
+    Ok(())
+}
+
+/// Lays `table` over `into`, table by table.
+pub fn merge(into: &mut Value, table: &Map<String, Value>) {
+    if let Value::Object(known) = into {
+        for (key, value) in table {
+            match (known.get_mut(key), value) {
+                (Some(inner @ Value::Object(_)), Value::Object(table)) => merge(inner, table),
+                _ => {
+                    known.insert(key.clone(), value.clone());
+                }
+            }
+        }
+    }
+}
+
+/// Every parameter of `T`, with its default.
+pub(crate) fn docs<T: JsonSchema + Default + Serialize>() -> Vec<ParamDoc> {
+    let schema = schema_for!(T).to_value();
+    let defaults = serde_json::to_value(T::default()).unwrap_or(Value::Null);
+    let mut found = Vec::new();
+    collect_docs(&schema, &schema, &defaults, "", &mut found);
+    found
+}
+
+/// Walks the properties of `node`, following references into `root`.
+fn collect_docs(
+    root: &Value,
+    node: &Value,
+    defaults: &Value,
+    prefix: &str,
+    found: &mut Vec<ParamDoc>,
+) {
+    let Some(properties) = node["properties"].as_object() else { return };
+    for (name, property) in properties {
+        let key = format!("{prefix}{name}");
+        let target = resolve(root, property);
+        let default = &defaults[name];
+        if target["properties"].is_object() {
+            collect_docs(root, target, default, &format!("{key}."), found);
+            continue;
+        }
+        let mut about = property["description"].as_str().unwrap_or_default().replace('\n', " ");
+        for choice in target["oneOf"].as_array().into_iter().flatten() {
+            if let (Some(value), Some(text)) =
+                (choice["const"].as_str(), choice["description"].as_str())
+            {
+                about.push_str(&format!("\n  {value}: {}", text.replace('\n', " ")));
+            }
+        }
+        let default = match default {
+            Value::Null => "none".to_owned(),
+            other => other.to_string(),
+        };
+        found.push(ParamDoc { key, default, about });
+    }
+}
+
+fn resolve<'a>(root: &'a Value, node: &'a Value) -> &'a Value {
+    let reference = node["$ref"].as_str().or_else(|| {
+        let options = node["anyOf"].as_array()?;
+        options.iter().find_map(|option| option["$ref"].as_str())
+    });
+    reference.and_then(|path| root.pointer(path.trim_start_matches('#'))).unwrap_or(node)
+}

@@ -1,0 +1,299 @@
+//! LETOR and SVMlight: `grade qid:ID 1:value 2:value … # docid = ID`, and LightGBM's side files
+//! for files without `qid`: `FILE.query` (rows of each query), `FILE.weight`, `FILE.position`; and
+//! `FILE.names`, a name a feature.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use super::{GRADE, TableFile, VALUE, grade, is_rounded, value};
+use crate::data::text_lines;
+use crate::rank::{FeatureTable, TableBuilder};
+use crate::{Error, Result, Run};
+
+/// One row as it stands in the file.
+struct Row {
+    grade: f32,
+    query: Option<String>,
+    doc: Option<String>,
+    /// Where its features begin among all.
+    first: usize,
+    /// A feature whose value was rounded to 32 bits.
+    rounded: Option<u32>,
+}
+
+/// Bytes that a value takes while a file is read: the sparse entry, and the dense value.
+const BYTES: u64 = 12;
+
+/// Bytes that a name takes.
+const NAME: u64 = 48;
+
+pub(super) fn read(file: &TableFile, run: &Run<'_>) -> Result<FeatureTable> {
+    let mut rows = Vec::new();
+    let mut entries: Vec<(u32, f32)> = Vec::new();
+    let (mut least, mut most) = (u32::MAX, None::<u32>);
+    for line in text_lines(&file.path, *run)? {
+        let (number, line) = line?;
+        let Some(row) = row(file, number, &line, &mut entries)? else { continue };
+        for &(feature, _) in &entries[row.first..] {
+            least = least.min(feature);
+            most = most.max(Some(feature));
+        }
+        rows.push(row);
+    }
+    let said = said_names(file, run)?;
+    let n_said = said.as_ref().map(|(_, names)| names.len() as u64);
+    // The first feature of a file that counts from 0 is called 0; where names are said, they say it.
+    let most = most.map_or(0, u64::from);
+    let first = if least == 0 || n_said == Some(most + 1) { 0 } else { 1 };
+    let n_used = if entries.is_empty() { 0 } else { most + 1 - u64::from(first) };
+    let n_features = n_used.max(n_said.unwrap_or(0));
+    let needed = (rows.len() as u64).saturating_mul(n_features).saturating_mul(BYTES);
+    let needed = needed.saturating_add(n_features.saturating_mul(NAME));
+    if needed > run.memory_left() {
+        return Err(Error::Memory {
+            what: format!(
+                "{}: {} rows with {n_features} features each",
+                file.path.display(),
+                rows.len(),
+            ),
+            advice: "rows are kept whole: number the features without gaps, or read fewer rows"
+                .into(),
+        });
+    }
+    let names = match said {
+        None => (u64::from(first)..u64::from(first) + n_used).map(|f| f.to_string()).collect(),
+        Some((path, names)) if (names.len() as u64) < n_used => {
+            return Err(Error::Unusable {
+                path,
+                problem: format!("{} names for {n_used} features", names.len()),
+                advice: "write one name a line, the first line for feature 1 (or 0)".into(),
+            });
+        }
+        Some((_, names)) => names,
+    };
+    let groups = match rows.iter().position(|row| row.query.is_none()) {
+        None => None,
+        Some(at) => Some(Groups::read(&file.path, &rows, at, run)?),
+    };
+    let absent = if file.absent_is_missing { f32::NAN } else { 0.0 };
+    let mut builder = TableBuilder::new(names);
+    builder.absent(absent);
+    let mut values = vec![absent; builder.n_features()];
+    let ends = rows.iter().skip(1).map(|row| row.first).chain([entries.len()]);
+    for (place, (row, end)) in rows.iter().zip(ends).enumerate() {
+        values.fill(absent);
+        for &(feature, value) in &entries[row.first..end] {
+            values[(feature - first) as usize] = value;
+        }
+        let query = match (&row.query, &groups) {
+            (Some(query), _) => query.clone(),
+            (None, Some(groups)) => groups.query(place),
+            (None, None) => String::new(),
+        };
+        // A row without an id is called by its place.
+        let doc = row.doc.clone().unwrap_or_else(|| (place + 1).to_string());
+        builder.push(&query, &doc, row.grade, &values)?;
+    }
+    if let Some(feature) = rows.iter().find_map(|row| row.rounded) {
+        builder.rounded((feature - first) as usize);
+    }
+    if let Some(weights) = numbers(&side(&file.path, "weight"), rows.len(), run, |text| {
+        text.parse::<f32>().ok().filter(|weight| weight.is_finite() && *weight >= 0.0)
+    })? {
+        builder.weights(weights)?;
+    }
+    if let Some(positions) =
+        numbers(&side(&file.path, "position"), rows.len(), run, |text| text.parse::<u32>().ok())?
+    {
+        // LightGBM counts positions from 0; 0 says here that it is not known.
+        let from_zero = u32::from(positions.contains(&0));
+        builder.positions(positions.iter().map(|p| p.saturating_add(from_zero)).collect())?;
+    }
+    Ok(builder.finish())
+}
+
+/// The row in `line`, its features put after `entries`; nothing for a blank line or a comment.
+fn row(
+    file: &TableFile,
+    number: u64,
+    line: &str,
+    entries: &mut Vec<(u32, f32)>,
+) -> Result<Option<Row>> {
+    let (line, comment) = line.split_once('#').map_or((line, None), |(l, c)| (l, Some(c)));
+    let mut words = line.split_ascii_whitespace();
+    let Some(first_word) = words.next() else { return Ok(None) };
+    let wrong = |expected: &str, found: &str| Error::Line {
+        path: file.path.clone(),
+        line: number,
+        expected: expected.to_owned(),
+        found: format!("{found:?}"),
+        advice: "a row is written `grade qid:ID 1:value 2:value … # docid = ID`".into(),
+    };
+    let grade = match grade(first_word) {
+        Some(grade) => grade,
+        None if file.without_grades => 0.0,
+        None => return Err(wrong(GRADE, first_word)),
+    };
+    // A row to be scored may begin with its query.
+    let begins = Some(first_word).filter(|word| file.without_grades && word.contains(':'));
+    let first = entries.len();
+    let (mut query, mut rounded) = (None, None);
+    for word in begins.into_iter().chain(words) {
+        let Some((key, text)) = word.split_once(':') else {
+            return Err(wrong("a feature as NUMBER:VALUE", word));
+        };
+        if key == "qid" {
+            if query.replace(text.to_owned()).is_some() || text.is_empty() {
+                return Err(wrong("one qid:ID", word));
+            }
+            continue;
+        }
+        let feature: u32 = key.parse().map_err(|_| wrong("a feature as NUMBER:VALUE", word))?;
+        let value = value(text).filter(|v| !v.is_infinite()).ok_or_else(|| wrong(VALUE, word))?;
+        if is_rounded(text, value) {
+            rounded = Some(feature);
+        }
+        entries.push((feature, value));
+    }
+    let named = &mut entries[first..];
+    if !named.is_sorted_by(|a, b| a.0 < b.0) {
+        named.sort_by_key(|entry| entry.0);
+        if let Some(twice) = named.windows(2).find(|two| two[0].0 == two[1].0) {
+            return Err(wrong("each feature once", &format!("{}: twice", twice[0].0)));
+        }
+    }
+    Ok(Some(Row { grade, query, doc: comment.and_then(doc_id), first, rounded }))
+}
+
+/// The document in a comment: `docid = GX000-00-0000000 inc = 1 …`.
+fn doc_id(comment: &str) -> Option<String> {
+    let mut words = comment.split_ascii_whitespace();
+    let key = words.next()?;
+    let rest = key.strip_prefix("docid")?;
+    let value = match rest.strip_prefix('=') {
+        Some("") => words.next()?,
+        Some(value) => value,
+        None if words.next() == Some("=") => words.next()?,
+        None => return None,
+    };
+    Some(value.to_owned())
+}
+
+/// The names of the features, where a file says them: `--names`, or `FILE.names` beside the table.
+fn said_names(file: &TableFile, run: &Run<'_>) -> Result<Option<(PathBuf, Vec<String>)>> {
+    let beside = Some(side(&file.path, "names")).filter(|path| path.is_file());
+    let Some(path) = file.names.clone().or(beside) else { return Ok(None) };
+    let mut names: Vec<String> = Vec::new();
+    let mut seen = HashSet::new();
+    for line in text_lines(&path, *run)? {
+        let (number, line) = line?;
+        let name = line.trim();
+        if name.is_empty() || !seen.insert(name.to_owned()) {
+            return Err(Error::Line {
+                path,
+                line: number,
+                expected: "a name, each once".into(),
+                found: format!("{name:?}"),
+                advice: "write one name a line, the first line for feature 1".into(),
+            });
+        }
+        names.push(name.to_owned());
+    }
+    Ok(Some((path, names)))
+}
+
+/// How many rows each query has, where rows do not say their query.
+struct Groups {
+    ends: Vec<usize>,
+}
+
+impl Groups {
+    fn read(path: &Path, rows: &[Row], at: usize, run: &Run<'_>) -> Result<Self> {
+        let beside = side(path, "query");
+        let unusable = |path: PathBuf, problem: String| Error::Unusable {
+            path,
+            problem,
+            advice: format!(
+                "write qid:ID into every row, or the number of rows of each query, one a line, into {}",
+                beside.display()
+            ),
+        };
+        if rows.iter().any(|row| row.query.is_some()) {
+            let problem = format!("row {} has no qid, others have", at + 1);
+            return Err(unusable(path.to_owned(), problem));
+        }
+        if !beside.is_file() {
+            return Err(unusable(path.to_owned(), "no row has a qid".into()));
+        }
+        let mut ends = Vec::new();
+        let mut end = 0usize;
+        for line in text_lines(&beside, *run)? {
+            let (number, line) = line?;
+            let text = line.trim();
+            if text.is_empty() {
+                continue;
+            }
+            let size = text.parse::<usize>().ok().and_then(|size| end.checked_add(size));
+            end = size.ok_or_else(|| Error::Line {
+                path: beside.clone(),
+                line: number,
+                expected: "how many rows the next query has".into(),
+                found: format!("{text:?}"),
+                advice: "write one whole number a line".into(),
+            })?;
+            ends.push(end);
+        }
+        if end != rows.len() {
+            let problem = format!("its queries have {end} rows, the table has {}", rows.len());
+            return Err(unusable(beside.clone(), problem));
+        }
+        Ok(Groups { ends })
+    }
+
+    /// The query of a row: its place, counted from 1.
+    fn query(&self, row: usize) -> String {
+        (self.ends.partition_point(|&end| end <= row) + 1).to_string()
+    }
+}
+
+/// The side file of `path`: `rank.train` and `rank.train.gz` have `rank.train.query`.
+fn side(path: &Path, ending: &str) -> PathBuf {
+    let packed = path.extension().is_some_and(|e| e == "gz" || e == "zst");
+    let mut name = if packed { path.with_extension("") } else { path.to_owned() }.into_os_string();
+    name.push(format!(".{ending}"));
+    name.into()
+}
+
+/// One number a row, from a side file if there is one.
+fn numbers<T>(
+    path: &Path,
+    n_rows: usize,
+    run: &Run<'_>,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<Option<Vec<T>>> {
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let mut numbers = Vec::with_capacity(n_rows);
+    for line in text_lines(path, *run)? {
+        let (number, line) = line?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        numbers.push(parse(line.trim()).ok_or_else(|| Error::Line {
+            path: path.to_owned(),
+            line: number,
+            expected: "a number from 0 on, one a row of the table".into(),
+            found: format!("{:?}", line.trim()),
+            advice: "correct the line, or move the file away".into(),
+        })?);
+    }
+    if numbers.len() != n_rows {
+        return Err(Error::Unusable {
+            path: path.to_owned(),
+            problem: format!("{} numbers for {n_rows} rows", numbers.len()),
+            advice: "write one number a row of the table, or move the file away".into(),
+        });
+    }
+    Ok(Some(numbers))
+}

@@ -1,0 +1,201 @@
+//! How a table becomes a ranker, and how good rankers are that never saw what they are asked.
+
+use std::collections::HashMap;
+
+use super::normalise::{Normalisation, Normaliser};
+use super::ranker::{LearntFrom, Ranker, RankerAbout};
+use super::{FeatureTable, Goal, RankParams, RankReport, Training};
+use crate::random::Random;
+use crate::{Error, Result, Run};
+
+/// What is to be learnt, and how.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankSetup {
+    /// The way to learn and its parameters.
+    pub params: RankParams,
+    /// How features are made comparable.
+    pub normalisation: Normalisation,
+    /// What is looked at on validation, and learnt by methods that learn a measure.
+    pub goal: Goal,
+}
+
+impl RankSetup {
+    /// Learns a ranker from `table`; `validation`, where there is any, says which step is best.
+    pub fn train(
+        &self,
+        table: &FeatureTable,
+        validation: Option<&FeatureTable>,
+        run: &Run<'_>,
+    ) -> Result<(Ranker, RankReport)> {
+        self.params.check()?;
+        self.goal.variant.check()?;
+        check(table)?;
+        let mut warnings = Vec::new();
+        let normaliser = Normaliser::fit(self.normalisation, table);
+        let mut learnt = normaliser.table(table);
+        if let Some(validation) = validation
+            && !validation.names().iter().any(|name| table.names().contains(name))
+        {
+            return Err(Error::Empty {
+                what: "validation has none of the features that are learnt from".into(),
+                advice: "features are known by their names: read both tables the same way".into(),
+            });
+        }
+        let judge = validation.map(|validation| {
+            let (aligned, lacking) = validation.with_features(table.names());
+            if !lacking.is_empty() && validation.absent_is_missing() {
+                warnings.push(format!("validation has no {}", lacking.join(", ")));
+            }
+            normaliser.table(&aligned)
+        });
+        if self.params.is_linear() {
+            let missing = filled(&mut learnt);
+            if missing > 0 {
+                warnings.push(format!(
+                    "{missing} of {} values are missing and count as 0 (after normalisation)",
+                    learnt.values().len()
+                ));
+            }
+        }
+        let judge = judge.map(|mut judge| {
+            if self.params.is_linear() {
+                filled(&mut judge);
+            }
+            judge
+        });
+        let counts =
+            |judge: &FeatureTable| self.goal.mean(judge, &vec![0.0; judge.n_rows()]).is_some();
+        let had_judge = judge.is_some();
+        let judge = judge.filter(counts);
+        if had_judge && judge.is_none() {
+            warnings.push("no query of validation counts, so that it is not looked at".into());
+        }
+        let training =
+            Training { table: &learnt, validation: judge.as_ref(), goal: self.goal, run };
+        let (scorer, mut report) = self.params.fit(&training)?;
+        warnings.append(&mut report.warnings);
+        report.warnings = warnings;
+        let scored = judge.as_ref().map(|judge| (judge, scorer.scores(judge)));
+        let about = RankerAbout {
+            params: Some(self.params.clone()),
+            features: table.names().to_vec(),
+            absent_is_missing: table.absent_is_missing(),
+            normalisation: self.normalisation,
+            goal: self.goal,
+            validation: scored.and_then(|(judge, scores)| self.goal.mean(judge, &scores)),
+            learnt_from: LearntFrom {
+                paths: Vec::new(),
+                rows: table.n_rows(),
+                queries: table.n_queries(),
+            },
+        };
+        Ok((Ranker::new(about, normaliser, scorer), report))
+    }
+
+    /// Learns a ranker for every fold of queries, from the folds that are neither it nor the one
+    /// before it, which is its validation, and scores the fold with it. By fold, the ranker and the
+    /// scores of its rows.
+    pub fn cross_validate(
+        &self,
+        folds: &[FeatureTable],
+        run: &Run<'_>,
+    ) -> Result<Vec<(Ranker, Vec<f64>)>> {
+        let n = folds.len();
+        if n < 3 {
+            return Err(Error::parameter("folds", n, "3 or more: train, validation and test"));
+        }
+        (0..n)
+            .map(|test| {
+                run.step("folds", test as u64, Some(n as u64))?;
+                let validation = (test + n - 1) % n;
+                let learnt: Vec<&FeatureTable> =
+                    (0..n).filter(|&f| f != test && f != validation).map(|f| &folds[f]).collect();
+                let table = FeatureTable::joined(&learnt);
+                let (ranker, _) = self.train(&table, Some(&folds[validation]), run)?;
+                let scores = ranker.score(&folds[test])?.scores;
+                Ok((ranker, scores))
+            })
+            .collect()
+    }
+}
+
+/// Refuses a table from which nothing can be learnt.
+fn check(table: &FeatureTable) -> Result<()> {
+    if table.n_features() == 0 {
+        return Err(Error::Empty {
+            what: "the table has no features".into(),
+            advice: "a row is written `grade qid:ID 1:value 2:value …`; a table has a column a \
+                     feature"
+                .into(),
+        });
+    }
+    let mut grades = table.grades().iter();
+    let first = grades.next().copied();
+    if grades.all(|&grade| Some(grade) == first) {
+        return Err(Error::Empty {
+            what: match first {
+                Some(grade) => format!("all {} rows have the grade {grade}", table.n_rows()),
+                None => "the table has no rows".into(),
+            },
+            advice: "a ranker learns from rows of a query that differ in grade".into(),
+        });
+    }
+    Ok(())
+}
+
+/// Puts 0 in the place of what is missing; how often.
+fn filled(table: &mut FeatureTable) -> usize {
+    let missing = table.values().iter().filter(|value| value.is_nan()).count();
+    if missing > 0 {
+        let known = |&value: &f32| if value.is_nan() { 0.0 } else { value };
+        *table = table.with_values(table.values().iter().map(known).collect());
+    }
+    missing
+}
+
+/// The queries of `table` dealt into `n` folds; those that belong together stay together.
+pub fn folds(table: &FeatureTable, n: usize, seed: u64) -> Vec<FeatureTable> {
+    let groups = shuffled_groups(table, seed);
+    let fold = |f: usize| {
+        let mut own: Vec<usize> = groups.iter().skip(f).step_by(n).flatten().copied().collect();
+        own.sort_unstable();
+        table.of_queries(&own)
+    };
+    (0..n).map(fold).collect()
+}
+
+/// The table without about a `share` of its queries, and these; those that belong together stay
+/// together. Nothing where nothing would be left.
+pub fn held_out(
+    table: &FeatureTable,
+    share: f64,
+    seed: u64,
+) -> Option<(FeatureTable, FeatureTable)> {
+    let wanted = ((table.n_queries() as f64 * share).round() as usize).max(1);
+    let (mut held, mut rest): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
+    for group in shuffled_groups(table, seed) {
+        let into = if held.len() < wanted { &mut held } else { &mut rest };
+        into.extend(group);
+    }
+    if rest.is_empty() {
+        return None;
+    }
+    held.sort_unstable();
+    rest.sort_unstable();
+    Some((table.of_queries(&rest), table.of_queries(&held)))
+}
+
+/// The queries of every group, groups in random order.
+fn shuffled_groups(table: &FeatureTable, seed: u64) -> Vec<Vec<usize>> {
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for query in 0..table.n_queries() {
+        let place = *places.entry(table.group(query)).or_insert_with(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
+        });
+        groups[place].push(query);
+    }
+    Random::new(seed, 0).shuffle(&mut groups);
+    groups
+}
