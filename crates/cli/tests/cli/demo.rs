@@ -27,7 +27,7 @@ fn the_demo_beats_bm25_explains_itself_and_says_what_to_type_next() {
     place.ask("similar kept/model -k 3 --query", &["heart attack"]).silent();
     let files = place.path("kept");
     let names = |folder: &str| std::fs::read_dir(files.join(folder)).unwrap().count();
-    assert_eq!((names(""), names("log")), (3, 3));
+    assert_eq!((names(""), names("log")), (3, 6));
 
     let before = place.run("info kept/model --format json").silent().out;
     place.run("demo -o kept").refused(1, &["kept/log: already exists", "--force"]);

@@ -108,7 +108,10 @@ impl Layout {
             Some(name) => place(name)
                 .map(Some)
                 .ok_or_else(|| unusable(format!("no column is called {name:?}"))),
-            None => Ok(usual.iter().find_map(|name| place(name))),
+            None => {
+                let left = usual.iter().filter(|name| !given.ignore.iter().any(|i| i == *name));
+                Ok(left.into_iter().find_map(|name| place(name)))
+            }
         };
         let query = find(&given.query, QUERY)?
             .ok_or_else(|| unusable("there is no column query (or qid)".into()))?;
