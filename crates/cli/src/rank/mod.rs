@@ -3,6 +3,8 @@
 mod contender;
 mod eval;
 mod explain;
+mod folds;
+mod plot;
 mod predict;
 mod train;
 

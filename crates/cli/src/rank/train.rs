@@ -11,10 +11,11 @@ use liken::rank::{
     FeatureTable, Goal, LearntFrom, Normalisation, Over, Propensity, RankParams, RankReport,
     RankSetup, Ranker, Scale, folds, held_out, rank_methods,
 };
-use liken_pages::{Axis, Chart, Panel, Point, Series};
 use serde_json::{Map, Value, json};
 
-use super::eval::{Measured, short_name};
+use super::eval::short_name;
+use super::folds::cross_validated;
+use super::plot::plot;
 use super::{TableArgs, check_apart};
 use crate::console::{Console, Usage};
 use crate::output::{Format, Grid, TableFormat, counted, grouped, json as write_json, typed};
@@ -188,7 +189,7 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
             None => paths.iter().map(|path| short_name(path)).collect(),
             Some(n) => (1..=n).map(|fold| fold.to_string()).collect(),
         };
-        folded = cross_validated(args, &setup, &parts, &names, console, &mut out)?;
+        folded = cross_validated(&setup, &parts, &names, args.format, console, &mut out)?;
     }
     if let (None, Some(folded)) = (&folder, &folded) {
         write_json(&mut out, folded)?;
@@ -346,70 +347,6 @@ fn trained(
     Ok((ranker, report))
 }
 
-fn cross_validated(
-    args: &TrainArgs,
-    setup: &RankSetup,
-    parts: &[FeatureTable],
-    names: &[String],
-    console: &Console,
-    out: &mut impl Write,
-) -> anyhow::Result<Option<Value>> {
-    let rankers = console.run(|run| setup.cross_validate(parts, run))?;
-    let mut measures = vec![args.measure];
-    for other in ["nDCG@10", "AP"] {
-        let other: Measure = other.parse()?;
-        if !measures.contains(&other) {
-            measures.push(other);
-        }
-    }
-    let variant = setup.goal.variant;
-    let goals: Vec<Goal> = measures.iter().map(|&measure| Goal { measure, variant }).collect();
-    let all = FeatureTable::joined(&parts.iter().collect::<Vec<_>>());
-    let scores: Vec<f64> = rankers.iter().flat_map(|(_, scores)| scores.iter().copied()).collect();
-    let name = setup.params.name().to_owned();
-    let measured = Measured::of(&all, &goals, std::slice::from_ref(&scores), 1);
-    let by_fold: Vec<Vec<Option<f64>>> = parts
-        .iter()
-        .zip(&rankers)
-        .map(|(part, (_, scores))| goals.iter().map(|goal| goal.mean(part, scores)).collect())
-        .collect();
-    let means: Vec<Option<f64>> = (0..goals.len())
-        .map(|m| {
-            let found: Option<Vec<f64>> = by_fold.iter().map(|fold| fold[m]).collect();
-            found.map(|found| found.iter().sum::<f64>() / found.len() as f64)
-        })
-        .collect();
-    if args.format == Format::Json {
-        let folds: Vec<Value> = by_fold
-            .iter()
-            .zip(parts.iter().zip(&rankers).zip(names))
-            .map(|(values, ((part, (ranker, _)), name))| {
-                json!({ "test_fold": name, "queries": part.n_queries(), "rows": part.n_rows(),
-                        "validation": ranker.about.validation, "test": values })
-            })
-            .collect();
-        let names: Vec<String> = measures.iter().map(ToString::to_string).collect();
-        let value = json!({ "method": name, "measures": names, "variant": variant,
-            "folds": folds, "mean_of_folds": means, "all_queries": measured.cells[0] });
-        return Ok(Some(value));
-    }
-    let heading = ["test fold".to_owned(), "queries".to_owned(), "rows".to_owned()];
-    let mut grid = Grid::new(heading.into_iter().chain(measures.iter().map(ToString::to_string)));
-    let shown = |value: &Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.4}"));
-    for (name, (part, values)) in names.iter().zip(parts.iter().zip(&by_fold)) {
-        let about = [name.clone(), grouped(part.n_queries()), grouped(part.n_rows())];
-        grid.row(about.into_iter().chain(values.iter().map(shown)));
-    }
-    let about = ["mean".to_owned(), grouped(all.n_queries()), grouped(all.n_rows())];
-    grid.row(about.into_iter().chain(means.iter().map(shown)));
-    writeln!(out, "{name} on queries that it did not learn from")?;
-    grid.write(out, TableFormat::Table)?;
-    writeln!(out)?;
-    measured.write(out, &[name], &measures, &variant.to_string(), TableFormat::Table)?;
-    writeln!(out)?;
-    Ok(None)
-}
-
 /// Features shown of a ranker.
 const SHOWN: usize = 10;
 
@@ -472,38 +409,6 @@ pub fn write_importance(ranker: &Ranker, out: &mut impl Write) -> anyhow::Result
         writeln!(out, "… and {} more of {} features", n_used - SHOWN, features.len())?;
     }
     Ok(())
-}
-
-/// The measure on training and validation, by step.
-fn plot(setup: &RankSetup, report: &RankReport) -> Chart {
-    let line = |name: &str, colour: usize, value: &dyn Fn(usize) -> Option<f64>| {
-        let mut series = Series::line(name, colour);
-        series.points = report
-            .steps
-            .iter()
-            .enumerate()
-            .filter_map(|(at, step)| Some(Point::new(step.step as f64, value(at)?)))
-            .collect();
-        series
-    };
-    let steps = &report.steps;
-    let mut series = vec![
-        line("training", 0, &|at| steps[at].training),
-        line("validation", 1, &|at| steps[at].validation),
-    ];
-    series.retain(|series| !series.points.is_empty());
-    let mut label = setup.goal.measure.to_string();
-    if series.is_empty() {
-        label = "objective".into();
-        series.push(line("training", 0, &|at| steps[at].objective));
-    }
-    let panel = Panel {
-        x: Axis::linear("step"),
-        y: Axis::linear(label),
-        series,
-        ..Panel::titled(setup.params.name())
-    };
-    Chart::of(vec![panel])
 }
 
 fn help(method: Option<&str>, console: &Console) -> anyhow::Result<()> {
