@@ -26,7 +26,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Gain, Ideal, Variant};
+use super::{Ideal, Variant};
 use crate::ranking::Hit;
 use crate::sparse::Row;
 
@@ -194,16 +194,7 @@ fn ndcg(hits: &[Hit], judged: Row<'_>, k: Option<usize>, variant: &Variant) -> O
     let mut ideal: Vec<f32> = judged.values.iter().copied().filter(|&grade| grade > 0.0).collect();
     ideal.sort_unstable_by(|a, b| b.total_cmp(a));
     let Some(&highest) = ideal.first() else { return variant.empty.value() };
-    let gain = |grade: f32| match variant.gain {
-        // Both sums are divided by 2^highest, which cancels: clicks in the thousands may be
-        // used as grades without overflow.
-        Gain::Exp => {
-            let highest = f64::from(highest);
-            (f64::from(grade) - highest).exp2() - (-highest).exp2()
-        }
-        Gain::Linear => f64::from(grade),
-        Gain::Table(table) => table.of(grade),
-    };
+    let gain = |grade: f32| variant.gain.beside(grade, highest);
     let discounted = |(rank, grade): (usize, f32)| gain(grade) * variant.discount.of(rank);
     let n_positive = ideal.len();
     let found = graded(hits, judged).filter(|&(_, grade)| grade > 0.0).take(n_positive);

@@ -58,8 +58,12 @@ impl Goal {
 
     /// The mean, turned so that more is better.
     pub fn merit(&self, table: &FeatureTable, scores: &[f64]) -> Option<f64> {
-        let mean = self.mean(table, scores)?;
-        Some(if self.measure.higher_is_better() { mean } else { -mean })
+        self.mean(table, scores).map(|mean| self.turned(mean))
+    }
+
+    /// A value of the measure turned so that more is better, and back.
+    pub fn turned(&self, value: f64) -> f64 {
+        if self.measure.higher_is_better() { value } else { -value }
     }
 }
 

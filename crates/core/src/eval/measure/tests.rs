@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::eval::{Discount, Empty, Ties};
+use crate::eval::{Discount, Empty, Gain, Ties};
 use crate::ranking::{tie_rank, top_k};
 
 /// A ranking of `docs` with falling scores.

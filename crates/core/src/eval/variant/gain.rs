@@ -23,6 +23,25 @@ pub enum Gain {
     Table(GainTable),
 }
 
+impl Gain {
+    /// What a grade is worth in a ratio of gains whose highest grade is `highest`: gains of 2^g − 1
+    /// are divided by 2^highest, which cancels, so that clicks in the thousands may be grades
+    /// without overflow.
+    pub(crate) fn beside(self, grade: f32, highest: f32) -> f64 {
+        if grade <= 0.0 {
+            return 0.0;
+        }
+        match self {
+            Gain::Exp => {
+                let highest = f64::from(highest);
+                (f64::from(grade) - highest).exp2() - (-highest).exp2()
+            }
+            Gain::Linear => f64::from(grade),
+            Gain::Table(table) => table.of(grade),
+        }
+    }
+}
+
 /// Gains by grade: the first is that of grade 0 and is 0, none is below the one before it. A
 /// grade between two whole ones counts as the lower, one beyond the table as its last.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::eval::{Discount, Gain, Measure, Ties};
+use crate::eval::{Measure, Ties};
 use crate::rank::{FeatureTable, Goal};
 use crate::ranking::Hit;
 use crate::sparse::Row;
@@ -41,15 +41,11 @@ impl<'a> Judge<'a> {
     /// The measure of `goal` on `table`.
     pub fn new(table: &'a FeatureTable, goal: Goal) -> Self {
         let longest = table.by_query().map(|rows| rows.len()).max().unwrap_or(0);
-        let discount = |rank: usize| match goal.variant.discount {
-            Discount::Log2 => ((rank + 1) as f64).log2().recip(),
-            Discount::Letor => (rank.max(2) as f64).log2().recip(),
-        };
         let mut judge = Judge {
             table,
             goal,
             queries: Vec::new(),
-            discounts: (1..=longest).map(discount).collect(),
+            discounts: (1..=longest).map(|rank| goal.variant.discount.of(rank)).collect(),
         };
         judge.queries = table.by_query().map(|rows| judge.judged(rows)).collect();
         judge
@@ -90,14 +86,9 @@ impl<'a> Judge<'a> {
 
     /// Gains over the ideal sum; nothing if that is 0.
     fn worths(&self, grades: &[f32], k: Option<usize>) -> Option<Vec<f64>> {
-        let highest = f64::from(grades.iter().copied().fold(0.0, f32::max));
-        let gain = |grade: f32| match self.goal.variant.gain {
-            _ if grade <= 0.0 => 0.0,
-            Gain::Exp => (f64::from(grade) - highest).exp2() - (-highest).exp2(),
-            Gain::Linear => f64::from(grade),
-            Gain::Table(table) => table.of(grade),
-        };
-        let gains: Vec<f64> = grades.iter().map(|&grade| gain(grade)).collect();
+        let highest = grades.iter().copied().fold(0.0, f32::max);
+        let gain = self.goal.variant.gain;
+        let gains: Vec<f64> = grades.iter().map(|&grade| gain.beside(grade, highest)).collect();
         let mut ideal = gains.clone();
         ideal.sort_unstable_by(|a, b| b.total_cmp(a));
         let ideal = ideal.iter().zip(&self.discounts).take(k.unwrap_or(usize::MAX));

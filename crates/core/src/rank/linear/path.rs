@@ -66,8 +66,7 @@ impl Path<'_> {
                     .and_then(|table| training.goal.mean(table, &scorer.scores(table))),
             };
             report.steps.push(taken);
-            let sign = if training.goal.measure.higher_is_better() { 1.0 } else { -1.0 };
-            let merit = sign * taken.validation.unwrap_or(0.0);
+            let merit = training.goal.turned(taken.validation.unwrap_or(0.0));
             let Scorer::Linear(linear) = scorer else { continue };
             if best.as_ref().is_none_or(|(known, ..)| merit > *known) {
                 best = Some((merit, value, linear, step));

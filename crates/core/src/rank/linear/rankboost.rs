@@ -123,8 +123,7 @@ impl RankBoost {
                 training: goal.mean(table, &scores),
                 validation,
             });
-            let sign = if goal.measure.higher_is_better() { 1.0 } else { -1.0 };
-            let stop = validation.is_some_and(|value| best.look(round, sign * value, || ()));
+            let stop = validation.is_some_and(|value| best.look(round, goal.turned(value), || ()));
             if stop || objective <= LEAST_LOSS {
                 break;
             }

@@ -58,9 +58,9 @@ impl<'a> Watch<'a> {
         let objective = Some(objective);
         self.report.steps.push(RankStep { step, objective, training: learnt, validation });
         self.last = weights.to_vec();
-        let sign = if goal.measure.higher_is_better() { 1.0 } else { -1.0 };
         let judged = validation.or(learnt.filter(|_| self.by_training));
-        Ok(judged.is_some_and(|value| self.best.look(step, sign * value, || weights.to_vec())))
+        Ok(judged
+            .is_some_and(|value| self.best.look(step, goal.turned(value), || weights.to_vec())))
     }
 
     /// The best step by validation, or the last where there is none.

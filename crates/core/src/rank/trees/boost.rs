@@ -272,12 +272,11 @@ impl Boosting {
             }
             trees.push(grown.tree);
             let merit = validation.as_ref().and_then(|scores| training.merit(scores));
-            let sign = if training.goal.measure.higher_is_better() { 1.0 } else { -1.0 };
             report.steps.push(RankStep {
                 step,
                 objective: loss.value(&scores),
                 training: None,
-                validation: merit.map(|merit| sign * merit),
+                validation: merit.map(|merit| training.goal.turned(merit)),
             });
             if let Some(merit) = merit {
                 merits.push(merit);

@@ -137,14 +137,9 @@ impl<'a> Pairs<'a> {
 /// grade is within what numbers hold.
 fn worth(grades: &[f32], gain: Gain, out: &mut [f64]) {
     let highest = grades.iter().fold(0.0f32, |a, &b| a.max(b));
-    let of = |grade: f32, highest: f32| match gain {
-        Gain::Exp => (f64::from(grade) - f64::from(highest)).exp2() - (-f64::from(highest)).exp2(),
-        Gain::Linear => f64::from(grade),
-        Gain::Table(table) => table.of(grade),
-    };
-    let best = of(highest, highest);
+    let best = gain.beside(highest, highest);
     for (out, &grade) in out.iter_mut().zip(grades) {
-        *out = if best > 0.0 { of(grade.max(0.0), highest) / best } else { 0.0 };
+        *out = if best > 0.0 { gain.beside(grade, highest) / best } else { 0.0 };
     }
 }
 
