@@ -65,6 +65,7 @@ pub mod training;
 pub mod tuning;
 
 pub mod file;
+pub mod index;
 pub mod linalg;
 pub mod memory;
 pub mod params;

@@ -330,6 +330,15 @@ pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     sums[0]
 }
 
+/// The cosine of the angle between two vectors; 0 where one of them has no direction.
+///
+/// # Panics
+/// If the lengths differ.
+pub fn cosine(a: &[f32], b: &[f32]) -> f64 {
+    let lengths = (dot_f64(a, a) * dot_f64(b, b)).sqrt();
+    if lengths > 0.0 { dot_f64(a, b) / lengths } else { 0.0 }
+}
+
 /// The dot product of f32 vectors summed in f64, in the same fixed order as [`dot`].
 ///
 /// # Panics

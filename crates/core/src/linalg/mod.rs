@@ -24,7 +24,7 @@ mod wide;
 pub(crate) use buffer::Buffer;
 pub(crate) use columns::scale_columns;
 pub(crate) use dense::scale_to;
-pub use dense::{BlockMut, BlockRef, Dense, dot, dot_f64};
+pub use dense::{BlockMut, BlockRef, Dense, cosine, dot, dot_f64};
 pub(crate) use operator::Scratch;
 pub use operator::{Centring, Operator, Shape, Side, Way};
 pub use orthonormal::orthonormalise;

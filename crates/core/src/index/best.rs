@@ -1,0 +1,119 @@
+//! The best of many scores that come one after another.
+
+use std::cmp::Ordering;
+
+use crate::ranking::Hit;
+
+/// Room beyond k, so that a small k does not mean many selections.
+const SLACK: usize = 256;
+
+/// Keeps the k largest scores; of equal ones (0 and −0 are equal) the lower numbers. Scores that
+/// are not finite are never kept.
+pub(super) struct Best {
+    k: usize,
+    hits: Vec<Hit>,
+    /// No score below this can still enter.
+    floor: f32,
+}
+
+impl Best {
+    /// Nothing yet of `k`.
+    pub fn new(k: usize) -> Self {
+        Best { k, hits: Vec::new(), floor: f32::MIN }
+    }
+
+    /// Takes `doc` if it is among the best so far.
+    #[inline]
+    pub fn offer(&mut self, doc: u32, score: f32) {
+        // Written so that what is not a number fails both comparisons.
+        if score >= self.floor && score <= f32::MAX {
+            self.take(Hit { doc, score });
+        }
+    }
+
+    fn take(&mut self, hit: Hit) {
+        self.hits.push(hit);
+        if self.hits.len() >= self.k.saturating_add(self.k.max(SLACK)) {
+            self.cut();
+        }
+    }
+
+    /// Throws away all but the best k.
+    fn cut(&mut self) {
+        if self.hits.len() <= self.k {
+            return;
+        }
+        if self.k == 0 {
+            self.hits.clear();
+            return;
+        }
+        self.hits.select_nth_unstable_by(self.k - 1, order);
+        self.hits.truncate(self.k);
+        self.floor = self.hits[self.k - 1].score;
+    }
+
+    /// Takes everything that `other` has kept.
+    pub fn merge(&mut self, other: Best) {
+        other.hits.into_iter().for_each(|hit| self.offer(hit.doc, hit.score));
+    }
+
+    /// The best, in no order.
+    pub fn unsorted(mut self) -> Vec<Hit> {
+        self.cut();
+        self.hits
+    }
+
+    /// The best, the largest score first.
+    pub fn sorted(self) -> Vec<Hit> {
+        let mut hits = self.unsorted();
+        hits.sort_unstable_by(order);
+        hits
+    }
+}
+
+/// Larger scores first, of equal ones lower numbers.
+pub(super) fn order(a: &Hit, b: &Hit) -> Ordering {
+    b.score.partial_cmp(&a.score).unwrap_or(Ordering::Equal).then(a.doc.cmp(&b.doc))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_best_are_a_full_sort_cut_at_k(
+            scores in prop::collection::vec(
+                prop_oneof![
+                    (-20i8..20).prop_map(|score| f32::from(score) / 4.0),
+                    -1f32..1.0,
+                    Just(f32::NAN), Just(f32::INFINITY), Just(f32::NEG_INFINITY), Just(-0.0),
+                ],
+                0..2000,
+            ),
+            k in prop_oneof![0usize..20, 0usize..3000, Just(usize::MAX)],
+            parts in 1usize..4,
+        ) {
+            let mut best = Best::new(k);
+            let mut at = 0;
+            for part in scores.chunks(scores.len() / parts + 1) {
+                let mut own = Best::new(k);
+                for &score in part {
+                    own.offer(at, score);
+                    at += 1;
+                }
+                best.merge(own);
+            }
+            let mut expected: Vec<Hit> = (0..)
+                .zip(&scores)
+                .filter(|(_, score)| score.is_finite())
+                .map(|(doc, &score)| Hit { doc, score })
+                .collect();
+            expected.sort_by(|a, b| b.score.partial_cmp(&a.score).unwrap());
+            expected.truncate(k);
+            prop_assert_eq!(best.sorted(), expected);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! A set of documents: what a filter leaves, what was deleted.
+
+/// Documents in one word.
+const BITS: usize = u64::BITS as usize;
+
+/// A set of document numbers, one bit each. It grows as it is filled.
+#[derive(Debug, Clone, Default)]
+pub struct DocSet {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl DocSet {
+    /// The empty set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The documents 0..n.
+    pub fn all(n: u32) -> Self {
+        let n = n as usize;
+        let mut words = vec![u64::MAX; n.div_ceil(BITS)];
+        if let (Some(last), 1..) = (words.last_mut(), n % BITS) {
+            *last = (1 << (n % BITS)) - 1;
+        }
+        DocSet { words, len: n }
+    }
+
+    /// Puts `doc` in; whether it was not there before.
+    pub fn insert(&mut self, doc: u32) -> bool {
+        let (word, bit) = place(doc);
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        let new = self.words[word] & bit == 0;
+        self.words[word] |= bit;
+        self.len += usize::from(new);
+        new
+    }
+
+    /// Takes `doc` out; whether it was there.
+    pub fn remove(&mut self, doc: u32) -> bool {
+        let (word, bit) = place(doc);
+        let Some(word) = self.words.get_mut(word) else { return false };
+        let there = *word & bit != 0;
+        *word &= !bit;
+        self.len -= usize::from(there);
+        there
+    }
+
+    /// Bytes in memory.
+    pub fn bytes(&self) -> usize {
+        self.words.len() * size_of::<u64>()
+    }
+
+    /// Whether `doc` is in the set.
+    #[inline]
+    pub fn contains(&self, doc: u32) -> bool {
+        let (word, bit) = place(doc);
+        self.words.get(word).is_some_and(|&word| word & bit != 0)
+    }
+
+    /// How many documents there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The documents in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.words.iter().enumerate().flat_map(|(at, &word)| {
+            let (first, mut rest) = ((at * BITS) as u32, word);
+            std::iter::from_fn(move || {
+                let bit = (rest != 0).then(|| rest.trailing_zeros())?;
+                rest &= rest - 1;
+                Some(first + bit)
+            })
+        })
+    }
+
+    /// Keeps the documents that are in `other`, too.
+    pub fn intersect(&mut self, other: &DocSet) {
+        self.words.truncate(other.words.len());
+        self.combine(other, |own, other| own & other);
+    }
+
+    /// Takes out the documents of `other`.
+    pub fn subtract(&mut self, other: &DocSet) {
+        self.combine(other, |own, other| own & !other);
+    }
+
+    /// Puts in the documents of `other`.
+    pub fn unite(&mut self, other: &DocSet) {
+        self.words.resize(self.words.len().max(other.words.len()), 0);
+        self.combine(other, |own, other| own | other);
+    }
+
+    fn combine(&mut self, other: &DocSet, f: impl Fn(u64, u64) -> u64) {
+        self.words.iter_mut().zip(&other.words).for_each(|(own, &other)| *own = f(*own, other));
+        self.len = self.words.iter().map(|word| word.count_ones() as usize).sum();
+    }
+}
+
+fn place(doc: u32) -> (usize, u64) {
+    (doc as usize / BITS, 1 << (doc as usize % BITS))
+}
+
+impl PartialEq for DocSet {
+    /// The same documents, whatever room the sets take.
+    fn eq(&self, other: &Self) -> bool {
+        self.len == other.len && self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for DocSet {}
+
+impl FromIterator<u32> for DocSet {
+    fn from_iter<I: IntoIterator<Item = u32>>(docs: I) -> Self {
+        let mut set = DocSet::new();
+        set.extend(docs);
+        set
+    }
+}
+
+impl Extend<u32> for DocSet {
+    fn extend<I: IntoIterator<Item = u32>>(&mut self, docs: I) {
+        docs.into_iter().for_each(|doc| {
+            self.insert(doc);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn a_set_is_what_the_standard_library_says(
+            a in prop::collection::vec(0u32..400, 0..200),
+            b in prop::collection::vec(0u32..300, 0..200),
+            gone in prop::collection::vec(0u32..500, 0..50),
+        ) {
+            let mut set: DocSet = a.iter().copied().collect();
+            let mut oracle: BTreeSet<u32> = a.iter().copied().collect();
+            for doc in gone {
+                prop_assert_eq!(set.remove(doc), oracle.remove(&doc));
+            }
+            for &doc in &b[..b.len() / 2] {
+                prop_assert_eq!(set.insert(doc), oracle.insert(doc));
+            }
+            prop_assert_eq!(set.len(), oracle.len());
+            prop_assert_eq!(set.is_empty(), oracle.is_empty());
+            prop_assert!((0..600).all(|doc| set.contains(doc) == oracle.contains(&doc)));
+            prop_assert!(set.iter().eq(oracle.iter().copied()));
+            let (other, others): (DocSet, BTreeSet<u32>) =
+                (b.iter().copied().collect(), b.iter().copied().collect());
+            let check = |f: fn(&mut DocSet, &DocSet), expected: BTreeSet<u32>| {
+                let mut found = set.clone();
+                f(&mut found, &other);
+                found.len() == expected.len() && found == expected.into_iter().collect()
+            };
+            prop_assert!(check(DocSet::intersect, &oracle & &others));
+            prop_assert!(check(DocSet::subtract, &oracle - &others));
+            prop_assert!(check(DocSet::unite, &oracle | &others));
+        }
+    }
+
+    #[test]
+    fn all_documents_are_all_documents() {
+        for n in [0, 1, 63, 64, 65, 128, 200] {
+            assert_eq!(DocSet::all(n), (0..n).collect());
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! k-means of many rows: which centre is nearest to each, and the means of those that have the
+//! same.
+//!
+//! ```text
+//! centre of x = argmin_c ‖x − c‖² = argmax_c x·c − ‖c‖²/2
+//! ```
+//! Plain k-means of the images as they are, not of their directions: lists shall be short where
+//! lengths are large, since those images are found most. On images with lengths that differ it
+//! needs fewer lists than spherical k-means, and as many as k-means in one dimension more that
+//! makes all lengths equal.
+//!
+//! The products are dense products of blocks of fixed shape, the means are sums in the order of
+//! the rows: the same bits at any number of threads.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+use rayon::prelude::*;
+
+use super::Images;
+use crate::linalg::dot;
+use crate::random::Random;
+use crate::{Result, Run};
+
+/// Rows that are compared with all centres at once.
+const BLOCK: usize = 128;
+/// Blocks between two looks at whether to go on.
+const BLOCKS_PER_STEP: usize = 64;
+
+/// Points that rows are dealt to.
+pub(super) struct Centres {
+    dim: usize,
+    values: Vec<f32>,
+    /// ‖c‖²/2 of each.
+    halves: Vec<f32>,
+}
+
+impl Centres {
+    fn new(values: Vec<f32>, dim: usize) -> Self {
+        let halves = values.chunks_exact(dim).map(|c| dot(c, c) / 2.0).collect();
+        Centres { dim, values, halves }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.halves.len()
+    }
+
+    /// One of them.
+    pub fn row(&self, centre: usize) -> &[f32] {
+        &self.values[centre * self.dim..(centre + 1) * self.dim]
+    }
+
+    /// The nearest centre of each of `docs`, the first of equals.
+    pub fn of(
+        &self,
+        images: &Images,
+        docs: &[u32],
+        stage: &str,
+        run: &Run<'_>,
+    ) -> Result<Vec<u32>> {
+        let mut nearest = vec![0; docs.len()];
+        let total = docs.len() as u64;
+        let steps =
+            docs.chunks(BLOCK * BLOCKS_PER_STEP).zip(nearest.chunks_mut(BLOCK * BLOCKS_PER_STEP));
+        for (step, (docs, nearest)) in steps.enumerate() {
+            run.step(stage, (step * BLOCK * BLOCKS_PER_STEP) as u64, Some(total))?;
+            docs.par_chunks(BLOCK).zip(nearest.par_chunks_mut(BLOCK)).for_each_init(
+                || (Vec::new(), Vec::new()),
+                |(rows, products), (docs, nearest)| {
+                    self.of_block(images, docs, rows, products, nearest);
+                },
+            );
+        }
+        Ok(nearest)
+    }
+
+    fn of_block(
+        &self,
+        images: &Images,
+        docs: &[u32],
+        rows: &mut Vec<f32>,
+        products: &mut Vec<f32>,
+        nearest: &mut [u32],
+    ) {
+        rows.clear();
+        docs.iter().for_each(|&doc| rows.extend_from_slice(images.row(doc as usize)));
+        products.resize(self.len() * docs.len(), 0.0);
+        let rows = MatRef::from_row_major_slice(rows, docs.len(), self.dim);
+        let centres = MatRef::from_row_major_slice(&self.values, self.len(), self.dim);
+        // One column a row, so that the products of a row lie together.
+        let into = MatMut::from_column_major_slice_mut(products, self.len(), docs.len());
+        matmul(into, Accum::Replace, centres, rows.transpose(), 1.0, Par::Seq);
+        for (nearest, products) in nearest.iter_mut().zip(products.chunks_exact(self.len())) {
+            let mut best = f32::NEG_INFINITY;
+            for (centre, (product, half)) in products.iter().zip(&self.halves).enumerate() {
+                let near = product - half;
+                if near > best {
+                    best = near;
+                    *nearest = centre as u32;
+                }
+            }
+        }
+    }
+}
+
+/// The members of each group one after another, in the order they came, and where each group
+/// begins.
+pub(super) fn grouped(of: &[u32], n_groups: usize) -> (Vec<u32>, Vec<u64>) {
+    let mut starts = vec![0u64; n_groups + 1];
+    of.iter().for_each(|&group| starts[group as usize + 1] += 1);
+    for group in 0..n_groups {
+        starts[group + 1] += starts[group];
+    }
+    let mut next = starts.clone();
+    let mut members = vec![0; of.len()];
+    for (member, &group) in of.iter().enumerate() {
+        let place = &mut next[group as usize];
+        members[*place as usize] = member as u32;
+        *place += 1;
+    }
+    (members, starts)
+}
+
+/// `n` centres of the images of `docs`, of which there are at least as many, after `rounds`
+/// rounds.
+pub(super) fn centres(
+    images: &Images,
+    docs: &[u32],
+    n: usize,
+    rounds: usize,
+    seed: u64,
+    run: &Run<'_>,
+) -> Result<Centres> {
+    let dim = images.dim();
+    let mut first: Vec<u32> = docs.to_vec();
+    Random::new(seed, 1).shuffle(&mut first);
+    let values = first[..n].iter().flat_map(|&doc| images.row(doc as usize)).copied().collect();
+    let mut centres = Centres::new(values, dim);
+    for round in 1..=rounds {
+        let stage = format!("centres of lists, round {round} of {rounds}");
+        let of = centres.of(images, docs, &stage, run)?;
+        let (members, starts) = grouped(&of, n);
+        let mut values = vec![0.0f32; n * dim];
+        values.par_chunks_exact_mut(dim).enumerate().for_each(|(centre, mean)| {
+            let members = &members[starts[centre] as usize..starts[centre + 1] as usize];
+            average(mean, members.iter().map(|&at| images.row(docs[at as usize] as usize)));
+        });
+        split_largest(&mut values, &starts, dim);
+        centres = Centres::new(values, dim);
+    }
+    Ok(centres)
+}
+
+/// The mean of `rows`, summed in f64; `mean` stays as it is if there are none.
+pub(super) fn average<'a>(mean: &mut [f32], rows: impl ExactSizeIterator<Item = &'a [f32]>) {
+    let n = rows.len();
+    if n == 0 {
+        return;
+    }
+    let mut sums = vec![0.0f64; mean.len()];
+    for row in rows {
+        sums.iter_mut().zip(row).for_each(|(sum, &value)| *sum += f64::from(value));
+    }
+    mean.iter_mut().zip(sums).for_each(|(mean, sum)| *mean = (sum / n as f64) as f32);
+}
+
+/// Centres that nobody is near to become neighbours of those with the most members, so that the
+/// next round shares these out.
+fn split_largest(values: &mut [f32], starts: &[u64], dim: usize) {
+    let n = starts.len() - 1;
+    let size = |centre: usize| starts[centre + 1] - starts[centre];
+    let empty: Vec<usize> = (0..n).filter(|&centre| size(centre) == 0).collect();
+    let mut largest: Vec<usize> = (0..n).filter(|&centre| size(centre) > 1).collect();
+    largest.sort_by_key(|&centre| std::cmp::Reverse(size(centre)));
+    for (&to, &from) in empty.iter().zip(&largest) {
+        let (low, high) = values.split_at_mut(to.max(from) * dim);
+        let (low, high) = (&mut low[to.min(from) * dim..][..dim], &mut high[..dim]);
+        let (to, from) = if to < from { (low, high) } else { (high, low) };
+        for (at, (to, from)) in to.iter_mut().zip(from).enumerate() {
+            let part = if at % 2 == 0 { 1e-3 } else { -1e-3 };
+            *to = *from * (1.0 + part);
+            *from *= 1.0 - part;
+        }
+    }
+}
