@@ -74,6 +74,9 @@ impl BlockBuilder {
     }
 }
 
+/// A word of a new document counts at most so often.
+const MOST_OFTEN: f32 = 1e9;
+
 /// The counts of one field by the terms that `vocabulary` knows, sorted.
 pub(super) fn count_known(
     analyzer: &Analyzer,
@@ -87,7 +90,9 @@ pub(super) fn count_known(
             *counts.entry(id).or_default() += by;
         }
     });
-    let mut sorted: Vec<(u32, f32)> = counts.into_iter().collect();
+    // A document that somebody brings may say anything; no sum of counts may become infinite.
+    let mut sorted: Vec<(u32, f32)> =
+        counts.into_iter().map(|(id, count): (u32, f32)| (id, count.min(MOST_OFTEN))).collect();
     sorted.sort_unstable_by_key(|&(id, _)| id);
     sorted
 }

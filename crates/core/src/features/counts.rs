@@ -513,7 +513,7 @@ fn check_fields(blocks: &[Block], fields: &[String]) -> Result<()> {
     })
 }
 
-fn sum_fields(fields: &[Field], n_docs: usize, n_terms: usize) -> Result<Csr> {
+pub(super) fn sum_fields(fields: &[Field], n_docs: usize, n_terms: usize) -> Result<Csr> {
     if let [only] = fields {
         return Ok(only.docs.clone());
     }

@@ -20,6 +20,7 @@ pub(crate) use counts::Parts;
 pub use counts::{Counts, Field, Preparation, QueryTerms, Unread};
 pub use evidence::{ClickEvidence, EvidenceAbout};
 pub use negatives::Negatives;
+pub use newcomers::NewDocuments;
 pub use positions::{GAP, Positions, Sequences};
 pub use stats::{ClickHistogram, TableOne};
 pub use weighted::{Features, Featurizer, Response, Weighted, Weighting, idf};

@@ -5,27 +5,55 @@ use crate::data::Document;
 use crate::sparse::Csr;
 
 use super::blocks::count_known;
-use super::counts::{Counts, Field, Parts};
+use super::counts::{Counts, Field, Parts, sum_fields};
 use super::positions::{Positions, sequence};
 
+/// Documents that training did not know, counted as it counted its own.
+pub struct NewDocuments {
+    /// Their ids.
+    pub ids: Vec<String>,
+    /// Each field of them, in the order of [`Counts::fields`].
+    pub fields: Vec<Field>,
+    /// All fields together: documents × terms.
+    pub docs: Csr,
+}
+
 impl Counts {
-    /// The same counts with more documents at the end. Like held-out documents they change no
-    /// statistic; words that training did not know are not read.
+    /// Counts the words of `documents`. Like held-out documents they change no statistic; words
+    /// that training did not know are not read.
+    pub fn read_documents(&self, documents: &[Document]) -> Result<NewDocuments> {
+        let fields = self
+            .fields
+            .iter()
+            .map(|field| {
+                let docs = Csr::by_rows(self.n_terms(), documents.len(), |j| {
+                    Ok(match documents[j].fields.get(&field.name) {
+                        Some(value) => {
+                            count_known(&self.analyzer, &self.vocabulary, &field.name, value)
+                                .into_iter()
+                                .unzip()
+                        }
+                        None => Default::default(),
+                    })
+                })?;
+                Ok(Field { name: field.name.clone(), docs })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let docs = sum_fields(&fields, documents.len(), self.n_terms())?;
+        let ids = documents.iter().map(|document| document.id.clone()).collect();
+        Ok(NewDocuments { ids, fields, docs })
+    }
+
+    /// The same counts with more documents at the end, which change no statistic.
     pub fn with_documents(self, documents: &[Document]) -> Result<Counts> {
         let first = self.n_docs() as u32;
         let n_docs = self.n_docs() + documents.len();
         let fields = self
             .fields
             .iter()
-            .map(|field| {
-                let rows =
-                    documents.iter().map(|document| match document.fields.get(&field.name) {
-                        Some(value) => {
-                            count_known(&self.analyzer, &self.vocabulary, &field.name, value)
-                        }
-                        None => Vec::new(),
-                    });
-                Ok(Field { name: field.name.clone(), docs: with_rows(&field.docs, rows)? })
+            .zip(self.read_documents(documents)?.fields)
+            .map(|(field, new)| {
+                Ok(Field { name: new.name, docs: stacked(&field.docs, &new.docs)? })
             })
             .collect::<Result<Vec<_>>>()?;
         let places = |name: &str, document: &Document| match document.fields.get(name) {
@@ -76,15 +104,11 @@ impl Counts {
     }
 }
 
-fn with_rows(matrix: &Csr, rows: impl Iterator<Item = Vec<(u32, f32)>>) -> Result<Csr> {
-    let mut starts = matrix.starts().to_vec();
-    let (mut indices, mut values) = (matrix.indices().to_vec(), matrix.values().to_vec());
-    for row in rows {
-        for (term, count) in row {
-            indices.push(term);
-            values.push(count);
-        }
-        starts.push(indices.len() as u64);
-    }
-    Csr::new(matrix.n_cols(), starts, indices, values)
+/// The rows of one matrix, then those of another.
+fn stacked(above: &Csr, below: &Csr) -> Result<Csr> {
+    let last = above.nnz() as u64;
+    let starts = above.starts().iter().copied().chain(below.starts()[1..].iter().map(|s| s + last));
+    let indices = [above.indices(), below.indices()].concat();
+    let values = [above.values(), below.values()].concat();
+    Csr::new(above.n_cols(), starts.collect(), indices, values)
 }

@@ -6,12 +6,13 @@
 
 use std::borrow::Cow;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::map::Map;
 use super::{Kept, Line, Matcher, TopicsView};
-use crate::features::{Counts, Features, Featurizer, QueryTerms};
+use crate::features::{Counts, Features, Featurizer, NewDocuments, QueryTerms};
 use crate::file::{Tensors, TensorsWriter};
+use crate::index::Images;
 use crate::linalg::{Dense, dot, dot_f64, scale_to};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
@@ -27,15 +28,32 @@ pub struct Maps {
 
 /// A fitted bilinear model, ready to score the documents of its counts.
 pub struct Bilinear {
-    featurizer: Featurizer,
-    maps: Maps,
+    featurizer: Arc<Featurizer>,
+    maps: Arc<Maps>,
     /// Documents × document features.
     y: Arc<Csr>,
-    /// The documents' images: documents × latent dimensions. A sparse map has none: there it
+    /// The documents' images, made when they are needed first. A sparse map has none: there it
     /// is cheaper, in memory and in time, to score the features and add these up.
-    images: Option<Dense>,
+    images: OnceLock<DocImages>,
     /// Whether images are scaled to norm one, so that the score is their cosine.
     cosine: bool,
+}
+
+/// The images of documents: documents × latent dimensions.
+enum DocImages {
+    /// In memory, or in a scratch file.
+    Made(Dense),
+    /// In the file of an index.
+    Kept(Images),
+}
+
+impl DocImages {
+    fn row(&self, doc: usize) -> &[f32] {
+        match self {
+            DocImages::Made(images) => images.row(doc),
+            DocImages::Kept(images) => images.row(doc),
+        }
+    }
 }
 
 impl Maps {
@@ -95,23 +113,60 @@ impl Bilinear {
                 ),
             });
         }
-        let images = match &maps.l_y {
-            Map::Dense(_) => Some(maps.l_y.images_in(&y, folder)?),
-            Map::Sparse(_) => None,
+        let images = match (&maps.l_y, folder) {
+            (Map::Dense(_), Some(_)) => {
+                OnceLock::from(DocImages::Made(maps.l_y.images_in(&y, folder)?))
+            }
+            _ => OnceLock::new(),
         };
+        let (featurizer, maps) = (Arc::new(featurizer), Arc::new(maps));
         Ok(Bilinear { featurizer, maps, y, images, cosine: false })
     }
 
+    /// The images of the documents, where scores are read off them. Whoever opens a model to look
+    /// at something else need not wait for them.
+    fn images(&self) -> Option<&DocImages> {
+        (self.cosine || matches!(self.maps.l_y, Map::Dense(_))).then(|| {
+            self.images.get_or_init(|| {
+                let mut images = self.maps.l_y.images(&self.y);
+                if self.cosine {
+                    images.scale_rows_to(1.0);
+                }
+                DocImages::Made(images)
+            })
+        })
+    }
+
+    /// Reads the images of the documents from the file of an index instead of making them; they
+    /// must be the ones that [`Bilinear::doc_image`] gave. Without effect where images are made
+    /// already, or where scores are not read off them.
+    pub fn read_images(&self, images: Images) -> Result<()> {
+        if (images.n_rows(), images.dim()) != (self.y.n_rows(), self.dim()) {
+            return Err(Error::Structure {
+                problem: format!(
+                    "the images are {} × {}, but the model has {} documents and {} dimensions",
+                    images.n_rows(),
+                    images.dim(),
+                    self.y.n_rows(),
+                    self.dim()
+                ),
+            });
+        }
+        if self.cosine || matches!(self.maps.l_y, Map::Dense(_)) {
+            // Whoever was first made the same ones.
+            let _ = self.images.set(DocImages::Kept(images));
+        }
+        Ok(())
+    }
+
     /// The same model with the cosine of the images as its score.
-    pub fn with_cosine(mut self) -> Self {
-        let mut images = self.images.take().unwrap_or_else(|| self.maps.l_y.images(&self.y));
-        images.scale_rows_to(1.0);
-        Bilinear { images: Some(images), cosine: true, ..self }
+    pub fn with_cosine(self) -> Self {
+        Bilinear { images: OnceLock::new(), cosine: true, ..self }
     }
 
     /// The same model for `counts` whose last `n_new` documents training did not know.
     pub(super) fn extended(&self, counts: &Counts, n_new: usize) -> Result<Self> {
-        let mut maps = self.maps.clone();
+        let mut maps = Maps::clone(&self.maps);
         // Clicked documents are features of queries; nobody clicked the new ones.
         if maps.l_x.n_rows() > counts.n_terms() {
             maps.l_x = maps.l_x.with_zero_rows(n_new)?;
@@ -148,7 +203,7 @@ impl Bilinear {
 
     /// The image of a document of the counts.
     pub fn doc_image(&self, doc: u32) -> Cow<'_, [f32]> {
-        match &self.images {
+        match self.images() {
             Some(images) => Cow::Borrowed(images.row(doc as usize)),
             None => Cow::Owned(image_of(self.y.row(doc as usize), &self.maps.l_y)),
         }
@@ -177,7 +232,7 @@ impl Bilinear {
 impl Matcher for Bilinear {
     fn score_all(&self, counts: &Counts, query: &QueryTerms, out: &mut [f32]) {
         let image = self.query_image(counts, query);
-        match &self.images {
+        match self.images() {
             Some(images) => {
                 for (doc, score) in out.iter_mut().enumerate() {
                     *score = dot(&image, images.row(doc));
@@ -194,9 +249,9 @@ impl Matcher for Bilinear {
     }
 
     fn score_some(&self, counts: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]) {
-        let image = self.query_image(counts, query);
+        let (image, images) = (self.query_image(counts, query), self.images());
         for (score, &doc) in out.iter_mut().zip(docs) {
-            *score = match &self.images {
+            *score = match images {
                 Some(images) => dot(&image, images.row(doc as usize)),
                 None => sum_of(self.y.row(doc as usize), |v| self.maps.l_y.dot(v, &image)),
             };
@@ -247,6 +302,16 @@ impl Matcher for Bilinear {
         Ok(Some(Box::new(self.extended(counts, n_new)?)))
     }
 
+    fn beside(&self, _: &Counts, new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
+        let y = Csr::by_rows(self.featurizer.d_y(), new.ids.len(), |j| {
+            Ok(self.featurizer.doc(new.docs.row(j), None))
+        })?;
+        let (featurizer, maps) = (Arc::clone(&self.featurizer), Arc::clone(&self.maps));
+        let images = OnceLock::new();
+        let beside = Bilinear { featurizer, maps, y: Arc::new(y), images, cosine: self.cosine };
+        Ok(Some(Box::new(beside)))
+    }
+
     fn nothing(&self) -> &'static str {
         "the model has learnt nothing about this query: every document scores 0"
     }
@@ -267,8 +332,13 @@ impl Matcher for Bilinear {
             per_class: 0,
             classes: &[],
             class_of: &[],
-            documents: match &self.images {
-                Some(images) => Cow::Borrowed(images),
+            documents: match self.images() {
+                Some(DocImages::Made(images)) => Cow::Borrowed(images),
+                Some(DocImages::Kept(images)) => Cow::Owned(Dense::from_values(
+                    images.n_rows(),
+                    images.dim(),
+                    images.values().to_vec(),
+                )),
                 None => Cow::Owned(self.maps.l_y.images(&self.y)),
             },
             non_negative: false,

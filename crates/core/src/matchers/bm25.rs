@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::lexical::{Lexical, QuerySide, lengths, weigh};
+use super::lexical::{Lexical, QuerySide, length, lengths, weigh};
 use super::method::{Kept, Matcher, Method};
-use crate::features::Counts;
+use crate::features::{Counts, Field, NewDocuments};
 use crate::sparse::Csr;
 use crate::{Error, Result};
 
@@ -82,6 +82,11 @@ impl Method for Bm25 {
         Ok(Box::new(self.fit(counts)?))
     }
 
+    fn beside(&self, counts: &Counts, new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
+        let docs = self.weighed(counts, &new.docs, &new.fields)?;
+        Ok(Some(Box::new(Lexical::new(QuerySide::Counts, docs))))
+    }
+
     fn learns(&self) -> bool {
         false
     }
@@ -95,47 +100,69 @@ impl Bm25 {
     /// The matcher for `counts`.
     pub fn fit(&self, counts: &Counts) -> Result<Lexical> {
         self.check()?;
+        let docs = self.weighed(counts, &counts.docs, &counts.fields)?;
+        Ok(Lexical::new(QuerySide::Counts, docs))
+    }
+
+    /// The vectors of documents, of training or not, that have these `fields`, together `docs`.
+    fn weighed(&self, counts: &Counts, docs: &Csr, fields: &[Field]) -> Result<Csr> {
         if self.fields.is_empty() {
-            let docs = vectors(counts, &counts.docs, self.k1, self.b, 1.0)?;
-            return Ok(Lexical::new(QuerySide::Counts, docs));
+            return Collection::of(counts, &counts.docs).vectors(docs, self.k1, self.b, 1.0);
         }
         let mut triplets = Vec::new();
         for (name, field) in &self.fields {
-            let found = counts.field(name)?;
+            let collection = Collection::of(counts, counts.field(name)?);
             let weight = field.weight.unwrap_or(1.0);
             let (k1, b) = (field.k1.unwrap_or(self.k1), field.b.unwrap_or(self.b));
-            for (j, row) in vectors(counts, found, k1, b, weight)?.rows().enumerate() {
+            let Some(found) = fields.iter().find(|field| field.name == *name) else { continue };
+            for (j, row) in collection.vectors(&found.docs, k1, b, weight)?.rows().enumerate() {
                 triplets.extend(row.iter().map(|(term, value)| (j as u32, term, value)));
             }
         }
-        let docs = Csr::from_triplets(counts.n_docs(), counts.n_terms(), triplets)?;
-        Ok(Lexical::new(QuerySide::Counts, docs))
+        Csr::from_triplets(docs.n_rows(), counts.n_terms(), triplets)
     }
 }
 
 pub(super) fn vectors(counts: &Counts, field: &Csr, k1: f64, b: f64, weight: f64) -> Result<Csr> {
-    let lengths = lengths(field);
-    let mut df = vec![0u32; field.n_cols()];
-    let (mut n, mut total) = (0usize, 0.0);
-    for (j, row) in field.rows().enumerate() {
-        // As in Lucene, a document without the field counts neither in N nor in avgdl.
-        if row.is_empty() || counts.held_out_documents.binary_search(&(j as u32)).is_ok() {
-            continue;
+    Collection::of(counts, field).vectors(field, k1, b, weight)
+}
+
+/// What BM25 knows of a field of the training documents.
+struct Collection {
+    df: Vec<u32>,
+    n: usize,
+    average: f64,
+}
+
+impl Collection {
+    fn of(counts: &Counts, field: &Csr) -> Self {
+        let mut df = vec![0u32; field.n_cols()];
+        let (mut n, mut total) = (0usize, 0.0);
+        for (j, row) in field.rows().enumerate() {
+            // As in Lucene, a document without the field counts neither in N nor in avgdl.
+            if row.is_empty() || counts.held_out_documents.binary_search(&(j as u32)).is_ok() {
+                continue;
+            }
+            n += 1;
+            total += length(row);
+            row.indices.iter().for_each(|&term| df[term as usize] += 1);
         }
-        n += 1;
-        total += lengths[j];
-        row.indices.iter().for_each(|&term| df[term as usize] += 1);
+        Collection { df, n, average: if n == 0 { 1.0 } else { total / n as f64 } }
     }
-    let average = if n == 0 { 1.0 } else { total / n as f64 };
-    let idf = |term: u32| idf(n as f64, f64::from(df[term as usize]));
-    weigh(
-        field,
-        |j, term, f| {
-            let f = f64::from(f);
-            weight * idf(term) * f / (f + k1 * (1.0 - b + b * lengths[j] / average))
-        },
-        None,
-    )
+
+    /// The vectors of documents, whether the collection has them or not.
+    fn vectors(&self, field: &Csr, k1: f64, b: f64, weight: f64) -> Result<Csr> {
+        let lengths = lengths(field);
+        let idf = |term: u32| idf(self.n as f64, f64::from(self.df[term as usize]));
+        weigh(
+            field,
+            |j, term, f| {
+                let f = f64::from(f);
+                weight * idf(term) * f / (f + k1 * (1.0 - b + b * lengths[j] / self.average))
+            },
+            None,
+        )
+    }
 }
 
 fn idf(n: f64, df: f64) -> f64 {

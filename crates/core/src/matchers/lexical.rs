@@ -14,7 +14,10 @@ pub(crate) enum QuerySide {
     /// The number of times each term occurs.
     Counts,
     /// The same, and the query's length in one more coordinate after the last term.
-    CountsAndLength,
+    CountsAndLength {
+        /// The terms that the training documents have.
+        known: Vec<bool>,
+    },
     /// (1 + ln tf)·idf, scaled to unit norm.
     TfIdf {
         /// The idf of every term.
@@ -45,10 +48,10 @@ impl Lexical {
         let mut values = query.counts.clone();
         match &self.query_side {
             QuerySide::Counts => {}
-            QuerySide::CountsAndLength => {
+            QuerySide::CountsAndLength { known } => {
                 // Words that no training document has weigh nothing, and are dropped from the
                 // query's length, too.
-                let known = |&(&term, _): &(&u32, &f32)| self.rows.weighs(term);
+                let known = |&(&term, _): &(&u32, &f32)| known[term as usize];
                 let length =
                     query.indices.iter().zip(&query.counts).filter(known).map(|(_, &n)| n).sum();
                 indices.push(self.rows.docs.n_cols() as u32 - 1);
@@ -148,5 +151,10 @@ pub(crate) fn weigh(
 
 /// The sum of each row: the lengths of the documents.
 pub(crate) fn lengths(counts: &Csr) -> Vec<f64> {
-    counts.rows().map(|row| row.values.iter().map(|&count| f64::from(count)).sum()).collect()
+    counts.rows().map(length).collect()
+}
+
+/// The sum of a row: the length of a document.
+pub(super) fn length(row: Row<'_>) -> f64 {
+    row.values.iter().map(|&count| f64::from(count)).sum()
 }

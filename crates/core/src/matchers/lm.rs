@@ -15,7 +15,7 @@ use super::check::{check_positive, check_share_above_zero};
 use super::lexical::{Lexical, QuerySide, lengths, occurrences, weigh};
 use super::method::{Kept, Matcher, Method};
 use crate::Result;
-use crate::features::Counts;
+use crate::features::{Counts, NewDocuments};
 use crate::sparse::Csr;
 
 /// Parameters of the language model.
@@ -57,6 +57,10 @@ impl Method for Lm {
         Ok(Box::new(self.fit(counts)?))
     }
 
+    fn beside(&self, counts: &Counts, new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
+        Ok(Some(Box::new(self.weighed(&occurrences(counts, &counts.docs), &new.docs)?)))
+    }
+
     fn learns(&self) -> bool {
         false
     }
@@ -75,8 +79,13 @@ impl Lm {
     /// The matcher for one `text` of the documents: all of it, or a field.
     pub(crate) fn fit_text(&self, counts: &Counts, text: &Csr) -> Result<Lexical> {
         self.check()?;
+        self.weighed(&occurrences(counts, text), text)
+    }
+
+    /// The matcher for the `text` of documents, of training or not, by how often terms occur in
+    /// the `collection`.
+    fn weighed(&self, collection: &[f64], text: &Csr) -> Result<Lexical> {
         let lengths = lengths(text);
-        let collection = occurrences(counts, text);
         let total: f64 = collection.iter().sum();
         // A term that only held-out documents have is unknown to the collection: dropped.
         let known = |term: u32| collection[term as usize] > 0.0;
@@ -88,7 +97,8 @@ impl Lm {
                 };
                 let length = |j: usize| (self.mu / (self.mu + lengths[j])).ln();
                 let docs = weigh(text, weight, Some(&length))?;
-                Ok(Lexical::new(QuerySide::CountsAndLength, docs))
+                let known = collection.iter().map(|&found| found > 0.0).collect();
+                Ok(Lexical::new(QuerySide::CountsAndLength { known }, docs))
             }
             Smoothing::Jm => {
                 let weight = |j: usize, term: u32, f: f32| {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{Bilinear, FitReport, Line, Maps, TopicsView, Translator};
-use crate::features::{Counts, Features, QueryTerms};
+use crate::features::{Counts, Features, NewDocuments, QueryTerms};
 use crate::file::{Tensors, TensorsWriter};
 use crate::{Error, Result, Run};
 
@@ -30,6 +30,12 @@ pub trait Method:
 
     /// Puts a matcher together again from what it kept ([`Matcher::keep`]).
     fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>>;
+
+    /// The matcher over `new` documents alone, if all that it knows of the collection is in the
+    /// `counts` of training; `None` if it learnt something ([`Matcher::beside`]).
+    fn beside(&self, _counts: &Counts, _new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
+        Ok(None)
+    }
 
     /// Whether fitting learns something, so that it takes its time.
     fn learns(&self) -> bool {
@@ -123,6 +129,12 @@ pub trait Matcher: Send + Sync {
     /// The same matcher for `counts` whose last `n_new` documents training did not know; `None`
     /// if it follows from the counts.
     fn with_documents(&self, _counts: &Counts, _n_new: usize) -> Result<Option<Box<dyn Matcher>>> {
+        Ok(None)
+    }
+
+    /// The same matcher over `new` documents alone, which scores with the `counts` of training;
+    /// nothing of it is made again. `None` if there is no such short way.
+    fn beside(&self, _counts: &Counts, _new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
         Ok(None)
     }
 

@@ -23,7 +23,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::mix::{Fusion, Mixture, reciprocal_ranks, standardise};
-use super::{Explanation, FitReport, Kept, Known, Matcher, Params, PartExplanation};
+use super::{Explanation, FitReport, Kept, Known, Matcher, Params, Place};
 use crate::data::{Dataset, Document};
 use crate::features::{
     Classes, Counts, EvidenceAbout, Field, Positions, Preparation, QueryTerms, Sequences, Unread,
@@ -218,7 +218,7 @@ impl Model {
 
     /// Makes the scores of one part what a mix adds up; returns mean and deviation where they
     /// were standardised.
-    fn make_comparable(&self, scores: &mut [f32]) -> Option<(f64, f64)> {
+    pub(super) fn make_comparable(&self, scores: &mut [f32]) -> Option<(f64, f64)> {
         match self.about.fusion {
             Fusion::Linear => Some(self.standardise(scores)),
             Fusion::Rrf => {
@@ -290,51 +290,7 @@ impl Model {
 
     /// Explains the score of `doc` for `text`, with the `most` largest contributions of each part.
     pub fn explain(&self, text: &str, doc: u32, most: usize) -> Result<Explanation> {
-        let query = self.read_query(text)?;
-        let row = self.counts.docs.row(doc as usize);
-        let shared_words = query
-            .indices
-            .iter()
-            .filter(|&&term| row.contains(term))
-            .map(|&term| self.counts.vocabulary.term(term).to_owned())
-            .collect();
-        let mut parts = Vec::new();
-        for part in &self.parts {
-            let mut lines = part.matcher.lines(&self.counts, &query, doc);
-            lines.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
-            let mut scores = part.matcher.scores(&self.counts, &query, None);
-            let score = f64::from(scores[doc as usize]);
-            let (standard, adds) = if self.parts.len() > 1 {
-                let standard = self.make_comparable(&mut scores);
-                (standard, part.weight * f64::from(scores[doc as usize]))
-            } else {
-                (None, score)
-            };
-            let n_rest = lines.len().saturating_sub(most);
-            lines.truncate(most);
-            let rest = score - lines.iter().map(|line| line.value).sum::<f64>();
-            let method = part.params.name().to_owned();
-            parts.push(PartExplanation {
-                method,
-                weight: part.weight,
-                score,
-                standard,
-                adds,
-                lines,
-                n_rest,
-                rest,
-            });
-        }
-        let score = f64::from(self.scores(&query)[doc as usize]);
-        let id = self.counts.doc_ids[doc as usize].clone();
-        Ok(Explanation {
-            query: text.to_owned(),
-            unknown: query.unknown,
-            doc: id,
-            score,
-            shared_words,
-            parts,
-        })
+        self.explain_at(text, Place::Own(doc), most)
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     Grlsi, Judge, Kept, Knn, Lda, Lm, LsiDt, LsiQd, Matcher, Method, Mpls, Nmf, Pls, Plsi, Ridge,
     Rlsi, Rm3, Rmls, Smoothing, Square, Ssi, SvdFeature, Translation, Vpcg, Vsm, Walk,
 };
-use crate::features::{Counts, Features, Preparation};
+use crate::features::{Counts, Features, NewDocuments, Preparation};
 use crate::params::{ParamDoc, docs, edited, merge, set_key};
 use crate::{Error, Result, Run};
 
@@ -106,6 +106,15 @@ macro_rules! methods {
             /// Puts a matcher together again from what a model folder keeps.
             pub fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
                 match self { $(Params::$method(params) => params.restore(counts, kept),)* }
+            }
+
+            /// The matcher over `new` documents alone, if it follows from the counts.
+            pub fn beside(
+                &self,
+                counts: &Counts,
+                new: &NewDocuments,
+            ) -> Result<Option<Box<dyn Matcher>>> {
+                match self { $(Params::$method(params) => params.beside(counts, new),)* }
             }
 
             fn edit(&mut self, change: impl FnOnce(&mut Value) -> Result<()>) -> Result<()> {

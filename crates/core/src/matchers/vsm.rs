@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::lexical::{Lexical, QuerySide, weigh};
 use super::method::{Kept, Matcher, Method};
 use crate::Result;
-use crate::features::{Counts, idf};
+use crate::features::{Counts, NewDocuments, idf};
 use crate::sparse::Csr;
 
 /// Parameters of the vector space model: there are none.
@@ -17,6 +17,10 @@ pub struct Vsm {}
 impl Method for Vsm {
     fn restore(&self, counts: &Counts, _kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
         Ok(Box::new(self.fit(counts)?))
+    }
+
+    fn beside(&self, counts: &Counts, new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
+        Ok(Some(Box::new(self.fit_text(&new.docs, idf(counts))?)))
     }
 
     fn learns(&self) -> bool {

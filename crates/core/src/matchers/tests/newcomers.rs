@@ -41,7 +41,18 @@ fn a_new_document_scores_as_one_of_training_with_the_same_words() {
             document("copy", "named twice"),
             document("cheap", "cheap cheap pressure"),
         ];
+        let beside = model.newcomers(&[again[0].clone(), again[2].clone(), again[4].clone()]);
+        let beside = beside.unwrap().map(|new| {
+            queries.map(|text| {
+                let query = model.read_query(text).unwrap();
+                let (own, new) = model.scores_beside(&query, &[0, 1, 2, 3], &[&new]);
+                [own, new].concat()
+            })
+        });
         let model = model.with_documents(&again).unwrap();
+        if let Some(beside) = beside {
+            assert_eq!(beside, scores(&model), "{name}");
+        }
         assert_eq!(model.counts.doc_ids[3..], ["alone", "copy", "blank", "cheap"], "{name}");
         for (before, after) in before.iter().zip(scores(&model)) {
             assert_eq!(before[..], after[..4], "{name}");
@@ -53,5 +64,23 @@ fn a_new_document_scores_as_one_of_training_with_the_same_words() {
         let all = model.scores(&query);
         assert_eq!(all[..4], before[1][..], "{name}");
         assert_eq!(model.scores_of(&query, &[4, 0, 6]), [all[4], all[0], all[6]], "{name}");
+    }
+}
+
+#[test]
+fn newcomers_are_explained_as_documents_of_the_model() {
+    let dir = tempfile::tempdir().unwrap();
+    let dataset = four(&dir.path().join("d"));
+    for name in ["bm25", "vsm", "lm", "lm-jm", "pls", "rmls", "pls+bm25", "rrf:pls+bm25"] {
+        let (model, text) = (train(&dataset, name).model, "earth insurance");
+        let documents = [document("blank", "nothing"), document("new", "earth policy sun")];
+        let new = model.newcomers(&documents).unwrap().expect("a short way");
+        let beside = model.explain_at(text, Place::New(&new, 1), 2).unwrap();
+        assert_eq!(beside.parts.len(), model.parts.len());
+        let extended = model.with_documents(&documents).unwrap();
+        let made = extended.explain(text, 5, 2).unwrap();
+        assert_eq!(beside, made, "{name}");
+        let shown = extended.scores(&extended.read_query(text).unwrap())[5];
+        assert_eq!(made.score, f64::from(shown), "{name}");
     }
 }

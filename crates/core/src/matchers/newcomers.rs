@@ -1,0 +1,170 @@
+//! Documents that came after training, beside a model that does not change: a service takes them
+//! in by the second, and nothing of the model is copied or made again.
+//!
+//! They score the same bits as with [`Model::with_documents`], which makes the model anew with
+//! them and costs as much as opening it.
+
+use super::{Explanation, Matcher, Model, PartExplanation};
+use crate::Result;
+use crate::data::Document;
+use crate::features::QueryTerms;
+use crate::sparse::Csr;
+
+/// Documents that came after training, as a model sees them.
+pub struct Newcomers {
+    /// Their ids.
+    pub ids: Vec<String>,
+    /// Documents × terms.
+    docs: Csr,
+    /// One a part of the model.
+    parts: Vec<Box<dyn Matcher>>,
+}
+
+/// Where a document stands.
+#[derive(Clone, Copy)]
+pub enum Place<'a> {
+    /// Among the model's own.
+    Own(u32),
+    /// Among newcomers.
+    New(&'a Newcomers, u32),
+}
+
+impl Newcomers {
+    /// The number of documents.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// The matcher of part number `part` over these documents alone. It scores with the counts
+    /// of its model.
+    pub fn part(&self, part: usize) -> &dyn Matcher {
+        &*self.parts[part]
+    }
+}
+
+impl Model {
+    /// The documents as the model sees them, beside its own; `None` if a part of it has no short
+    /// way to take them in, and [`Model::with_documents`] must make it anew.
+    pub fn newcomers(&self, documents: &[Document]) -> Result<Option<Newcomers>> {
+        let new = self.counts.read_documents(documents)?;
+        let mut parts = Vec::with_capacity(self.parts.len());
+        for part in &self.parts {
+            let beside = match part.matcher.beside(&self.counts, &new)? {
+                Some(matcher) => Some(matcher),
+                None => part.params.beside(&self.counts, &new)?,
+            };
+            let Some(matcher) = beside else { return Ok(None) };
+            parts.push(matcher);
+        }
+        Ok(Some(Newcomers { ids: new.ids, docs: new.docs, parts }))
+    }
+
+    /// The scores of the model's own documents `own`, then of all of `new`, one group after the
+    /// other; the same bits as [`Model::scores`] has.
+    pub fn scores_beside(
+        &self,
+        query: &QueryTerms,
+        own: &[u32],
+        new: &[&Newcomers],
+    ) -> (Vec<f32>, Vec<f32>) {
+        let all_new = |part: usize| {
+            let each = |new: &&Newcomers| {
+                let mut scores = vec![0.0; new.len()];
+                new.part(part).score_all(&self.counts, query, &mut scores);
+                scores
+            };
+            new.iter().flat_map(each).collect::<Vec<f32>>()
+        };
+        if let [only] = &self.parts[..] {
+            return (only.matcher.scores(&self.counts, query, Some(own)), all_new(0));
+        }
+        let n_own = self.counts.n_docs();
+        let mut sum = vec![0.0f32; n_own + new.iter().map(|new| new.len()).sum::<usize>()];
+        for (p, part) in self.parts.iter().enumerate() {
+            let mut scores = part.matcher.scores(&self.counts, query, None);
+            scores.extend(all_new(p));
+            self.make_comparable(&mut scores);
+            for (sum, &score) in sum.iter_mut().zip(&scores) {
+                *sum += part.weight as f32 * score;
+            }
+        }
+        (own.iter().map(|&doc| sum[doc as usize]).collect(), sum.split_off(n_own))
+    }
+
+    /// Explains the score of the document at `place` for `text`, with the `most` largest
+    /// contributions of each part.
+    pub fn explain_at(&self, text: &str, place: Place<'_>, most: usize) -> Result<Explanation> {
+        let query = self.read_query(text)?;
+        let (id, row) = match place {
+            Place::Own(doc) => {
+                (&self.counts.doc_ids[doc as usize], self.counts.docs.row(doc as usize))
+            }
+            Place::New(new, doc) => (&new.ids[doc as usize], new.docs.row(doc as usize)),
+        };
+        let shared_words = query
+            .indices
+            .iter()
+            .filter(|&&term| row.contains(term))
+            .map(|&term| self.counts.vocabulary.term(term).to_owned())
+            .collect();
+        let parts: Vec<PartExplanation> =
+            (0..self.parts.len()).map(|p| self.explain_part(p, &query, place, most)).collect();
+        // The mix adds in the precision of its scores.
+        let adds = |part: &PartExplanation| part.adds as f32;
+        let score = match &parts[..] {
+            [only] => only.score,
+            parts => f64::from(parts.iter().map(adds).sum::<f32>()),
+        };
+        Ok(Explanation {
+            query: text.to_owned(),
+            unknown: query.unknown,
+            doc: id.clone(),
+            score,
+            shared_words,
+            parts,
+        })
+    }
+
+    fn explain_part(
+        &self,
+        p: usize,
+        query: &QueryTerms,
+        place: Place<'_>,
+        most: usize,
+    ) -> PartExplanation {
+        let (part, counts) = (&self.parts[p], &self.counts);
+        let (matcher, doc) = match place {
+            Place::Own(doc) => (&*part.matcher, doc),
+            Place::New(new, doc) => (new.part(p), doc),
+        };
+        let mut lines = matcher.lines(counts, query, doc);
+        lines.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
+        let score = matcher.scores(counts, query, Some(&[doc]))[0];
+        let (standard, adds) = if self.parts.len() > 1 {
+            // Comparable among all documents of training.
+            let mut scores = part.matcher.scores(counts, query, None);
+            let at = match place {
+                Place::Own(doc) => doc as usize,
+                Place::New(..) => {
+                    scores.push(score);
+                    scores.len() - 1
+                }
+            };
+            let standard = self.make_comparable(&mut scores);
+            (standard, f64::from(part.weight as f32 * scores[at]))
+        } else {
+            (None, f64::from(score))
+        };
+        let n_rest = lines.len().saturating_sub(most);
+        lines.truncate(most);
+        let score = f64::from(score);
+        let rest = score - lines.iter().map(|line| line.value).sum::<f64>();
+        let method = part.params.name().to_owned();
+        PartExplanation { method, weight: part.weight, score, standard, adds, lines, n_rest, rest }
+    }
+}
