@@ -1,0 +1,66 @@
+//! Judgments as TREC qrels.
+
+use std::io::Write;
+
+use super::export::unwritten;
+use super::{Exported, Result, Store};
+
+impl Store {
+    /// Writes the grades that stand to `out` as TREC qrels (`query 0 document grade`), and the
+    /// texts of their queries to `queries` (`id<TAB>text`, no header). To be read with
+    ///
+    /// ```sh
+    /// liken import --documents documents.jsonl --judgments judgments.qrels \
+    ///   --queries queries.tsv --no-header=queries --columns queries:id=0,text=1 -o data
+    /// liken run model --queries queries.tsv -o run.trec
+    /// ```
+    ///
+    /// Queries are called `q1`, `q2` … in the order in which they were first judged, and keep
+    /// these ids from export to export. Where several people judged a document for a query, the
+    /// grade is the median of theirs, of an even number the mean of the two in the middle,
+    /// rounded up: two who say 1 and 2 make a 2. Ids with white space cannot stand in qrels;
+    /// such documents are left out and counted. Control characters in queries (line breaks,
+    /// tabs) are written as spaces.
+    pub fn export_qrels(&self, out: &mut dyn Write, queries: &mut dyn Write) -> Result<Exported> {
+        let sql = "SELECT judged.no, judged.query, id, grade
+                   FROM judged JOIN judgments ON judgments.query = judged.no
+                   ORDER BY judged.no, id, grade";
+        // All of it is small beside the documents, and a slow `out` must hold up nobody.
+        let grades: Vec<(i64, String, String, u8)> = self.read(|connection| {
+            let mut find = connection.prepare_cached(sql)?;
+            let rows =
+                find.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+            Ok(rows.collect::<std::result::Result<_, _>>()?)
+        })?;
+        let mut exported = Exported::default();
+        for of_query in grades.chunk_by(|a, b| a.0 == b.0) {
+            let (no, text, ..) = &of_query[0];
+            let mut lines = 0;
+            for of_document in of_query.chunk_by(|a, b| a.2 == b.2) {
+                let id = &of_document[0].2;
+                exported.taken += 1;
+                if id.chars().any(char::is_whitespace) {
+                    exported.left_out += 1;
+                    continue;
+                }
+                let grades: Vec<u8> = of_document.iter().map(|grade| grade.3).collect();
+                writeln!(out, "q{no} 0 {id} {}", median(&grades)).map_err(unwritten)?;
+                lines += 1;
+            }
+            // A query all of whose documents are left out is none that can be measured.
+            if lines > 0 {
+                let text = text.replace(char::is_control, " ");
+                writeln!(queries, "q{no}\t{}", text.trim()).map_err(unwritten)?;
+            }
+            exported.lines += lines;
+        }
+        out.flush().and_then(|()| queries.flush()).map_err(unwritten)?;
+        Ok(exported)
+    }
+}
+
+/// The median of ascending grades, rounded up.
+fn median(grades: &[u8]) -> u8 {
+    let (low, high) = ((grades.len() - 1) / 2, grades.len() / 2);
+    (u16::from(grades[low]) + u16::from(grades[high])).div_ceil(2) as u8
+}

@@ -1,0 +1,64 @@
+//! Who may open which database.
+
+use std::fs::File;
+use std::io::Write;
+
+use super::*;
+
+#[test]
+fn one_process_writes_and_others_may_look_on() {
+    let (folder, store) = fresh();
+    let path = folder.path().join("store.sqlite");
+    store.upsert(vec![("a".into(), saying("x"))]).unwrap();
+    let error = Store::open(&path).err().unwrap();
+    assert!(matches!(error, StoreError::Held(_)));
+    assert!(error.to_string().contains(&format!("process {}", std::process::id())), "{error}");
+    let looking = Store::read_only(&path).unwrap();
+    assert_eq!(standing(&looking).len(), 1);
+    store.upsert(vec![("b".into(), saying("x"))]).unwrap();
+    assert_eq!(standing(&looking).len(), 2, "what is written is seen at once");
+    assert!(matches!(looking.upsert(vec![]), Err(StoreError::Bad(_))));
+    drop(store);
+    assert_eq!(standing(&looking).len(), 2);
+    assert_eq!(standing(&Store::open(&path).unwrap()).len(), 2);
+}
+
+#[test]
+fn only_our_own_databases_are_opened() {
+    let (folder, store) = fresh();
+    let path = folder.path().join("store.sqlite");
+    assert!(matches!(Store::open(&folder.path().join("no")), Err(StoreError::Missing(_))));
+    drop(store);
+    assert!(matches!(Store::create(&path), Err(StoreError::Bad(_))), "nothing is overwritten");
+
+    let newer = Connection::open(&path).unwrap();
+    schema::set_meta(&newer, "schema", Some("2")).unwrap();
+    drop(newer);
+    for opened in [Store::open(&path), Store::read_only(&path)] {
+        let error = opened.err().unwrap();
+        assert!(matches!(error, StoreError::Unusable(_)));
+        let text = error.to_string();
+        assert!(text.contains("version 2") && text.contains("newer liken"), "{text}");
+    }
+
+    let other = folder.path().join("other.sqlite");
+    Connection::open(&other).unwrap().execute_batch("CREATE TABLE t(a)").unwrap();
+    assert!(matches!(Store::open(&other), Err(StoreError::Unusable(_))));
+    let noise = folder.path().join("noise.sqlite");
+    File::create(&noise).unwrap().write_all(&[b'x'; 5000]).unwrap();
+    assert!(Store::open(&noise).is_err());
+}
+
+#[test]
+fn settings_are_kept() {
+    let (folder, store) = fresh();
+    assert_eq!(store.setting("schema").unwrap(), None, "ours and theirs do not mix");
+    store.set_setting("a", Some("1")).unwrap();
+    store.set_setting("a", Some("2")).unwrap();
+    store.set_setting("b", Some("3")).unwrap();
+    store.set_setting("b", None).unwrap();
+    drop(store);
+    let store = Store::open(&folder.path().join("store.sqlite")).unwrap();
+    assert_eq!(store.setting("a").unwrap().as_deref(), Some("2"));
+    assert_eq!(store.setting("b").unwrap(), None);
+}
