@@ -1,0 +1,204 @@
+//! Where the words of a query stand in a text as it is written. The analyser gives words folded
+//! and stemmed; here they are found again in the original, character by character.
+
+use std::collections::HashMap;
+
+use liken::text::{Analyzer, AnalyzerParams};
+
+/// A word that cannot be found again marks the whole run around it, if that is not longer than this
+/// many bytes.
+const LONGEST_RUN: usize = 256;
+
+/// A word of the query in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Mark {
+    pub start: usize,
+    pub end: usize,
+    /// Which of the words of the query it is, counted as they come up.
+    pub word: usize,
+}
+
+/// Finds the words of a query.
+pub(super) struct Marks<'a> {
+    analyzer: &'a Analyzer,
+    is_query_term: &'a dyn Fn(&str) -> bool,
+    /// The terms that came up.
+    seen: HashMap<String, usize>,
+    folding: Option<Folding>,
+}
+
+impl<'a> Marks<'a> {
+    pub fn new(analyzer: &'a Analyzer, is_query_term: &'a dyn Fn(&str) -> bool) -> Self {
+        Marks { analyzer, is_query_term, seen: HashMap::new(), folding: None }
+    }
+
+    /// The words of the query in `text`, in order.
+    pub fn of(mut self, text: &str) -> Vec<Mark> {
+        let mut marks = Vec::new();
+        let mut terms: Vec<Option<usize>> = Vec::new();
+        // In runs, as the analyser reads them.
+        for run in text.split_ascii_whitespace() {
+            terms.clear();
+            let (seen, is_query_term) = (&mut self.seen, self.is_query_term);
+            self.analyzer.places(run, &mut |term| {
+                terms.push(term.filter(|term| is_query_term(term)).map(|term| {
+                    let next = seen.len();
+                    *seen.entry(term.to_owned()).or_insert(next)
+                }));
+            });
+            if terms.iter().any(Option::is_some) {
+                let start = run.as_ptr() as usize - text.as_ptr() as usize;
+                self.mark_run(run, start, &terms, &mut marks);
+            }
+        }
+        marks
+    }
+
+    /// Marks the words of a run that have a number in `terms`.
+    fn mark_run(
+        &mut self,
+        run: &str,
+        start: usize,
+        terms: &[Option<usize>],
+        marks: &mut Vec<Mark>,
+    ) {
+        let folding = self.folding.get_or_insert_with(|| Folding::of(self.analyzer.params()));
+        let before = marks.len();
+        let mut lost = None;
+        match folding.places(run) {
+            Some(places) if places.len() == terms.len() => {
+                for (place, word) in places.into_iter().zip(terms) {
+                    match (place, *word) {
+                        (Some((from, to)), Some(word)) => {
+                            marks.push(Mark { start: start + from, end: start + to, word });
+                        }
+                        (None, Some(word)) => lost = Some(word),
+                        _ => {}
+                    }
+                }
+            }
+            _ => lost = terms.iter().flatten().copied().next(),
+        }
+        if let (Some(word), true) = (lost, run.len() <= LONGEST_RUN) {
+            marks.truncate(before);
+            marks.push(Mark { start, end: start + run.len(), word });
+        }
+    }
+}
+
+/// Folds as an analyser does, one character at a time.
+struct Folding {
+    /// The same analyser without stop words and stems: it gives words as they are folded.
+    plain: Option<Analyzer>,
+    known: HashMap<String, String>,
+}
+
+impl Folding {
+    fn of(params: &AnalyzerParams) -> Self {
+        let params = AnalyzerParams {
+            stop_words: false,
+            extra_stop_words: Vec::new(),
+            stem: false,
+            word_ngrams: 1,
+            char_ngrams: None,
+            ..params.clone()
+        };
+        Folding { plain: Analyzer::new(&params).ok(), known: HashMap::new() }
+    }
+
+    /// Where each word of a run begins and ends; nothing for those that cannot be found again.
+    fn places(&mut self, run: &str) -> Option<Vec<Option<(usize, usize)>>> {
+        let mut words = Vec::new();
+        self.plain.as_ref()?.words(run, &mut |word, _| words.push(word.to_owned()));
+        let mut folded = Folded::default();
+        for (from, to) in units(run) {
+            folded.push(self.fold(&run[from..to]), from, to);
+        }
+        let mut places = Vec::with_capacity(words.len());
+        let mut last: Option<(usize, usize)> = None;
+        for word in &words {
+            let key: String = units(word).map(|(from, to)| self.fold(&word[from..to])).collect();
+            let found = folded.find(&key, last);
+            places.push(found.and_then(|(from, to)| folded.original(from, to)));
+            last = found.or(last);
+        }
+        Some(places)
+    }
+
+    /// The letters that a character becomes; none for those that are no part of words.
+    fn fold(&mut self, unit: &str) -> String {
+        if let Some(folded) = self.known.get(unit) {
+            return folded.clone();
+        }
+        let mut folded = String::new();
+        if let Some(plain) = &self.plain {
+            plain.words(unit, &mut |word, _| folded.push_str(word));
+        }
+        self.known.insert(unit.to_owned(), folded.clone());
+        folded
+    }
+}
+
+/// A run folded, with where every folded character comes from.
+#[derive(Default)]
+struct Folded {
+    text: String,
+    /// For every unit: where it begins in `text`, and where it stands in the original.
+    units: Vec<(usize, usize, usize)>,
+}
+
+impl Folded {
+    fn push(&mut self, folded: String, from: usize, to: usize) {
+        if !folded.is_empty() {
+            self.units.push((self.text.len(), from, to));
+            self.text.push_str(&folded);
+        }
+    }
+
+    /// Where `word` stands behind the `last` one.
+    fn find(&self, word: &str, last: Option<(usize, usize)>) -> Option<(usize, usize)> {
+        if word.is_empty() {
+            return None;
+        }
+        let (start, end) = last.unwrap_or((0, 0));
+        // Words of two characters overlap in scripts without spaces.
+        let second = self.text[start..end].char_indices().nth(1).map(|(at, _)| start + at);
+        let overlapping = second.filter(|&at| {
+            let is_pair = word.chars().count() == 2 && self.text[at..end].chars().count() == 1;
+            is_pair && word.chars().all(super::unspaced) && self.text[at..].starts_with(word)
+        });
+        let from = overlapping.or_else(|| self.text[end..].find(word).map(|at| end + at))?;
+        Some((from, from + word.len()))
+    }
+
+    /// Where a stretch of the folded text stands in the original.
+    fn original(&self, from: usize, to: usize) -> Option<(usize, usize)> {
+        let first = self.units.partition_point(|unit| unit.0 <= from).checked_sub(1)?;
+        let last = self.units.partition_point(|unit| unit.0 < to).checked_sub(1)?;
+        Some((self.units.get(first)?.1, self.units.get(last)?.2))
+    }
+}
+
+/// Characters with the marks that belong to them.
+fn units(text: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
+    let mut chars = text.char_indices().peekable();
+    std::iter::from_fn(move || {
+        let (from, _) = chars.next()?;
+        while chars.next_if(|&(_, c)| clings(c)).is_some() {}
+        let to = chars.peek().map_or(text.len(), |&(at, _)| at);
+        Some((from, to))
+    })
+}
+
+/// Whether a character belongs to the one before it: accents, vowel signs, joiners.
+pub(super) fn clings(c: char) -> bool {
+    matches!(c,
+        '\u{300}'..='\u{36F}' | '\u{483}'..='\u{489}' | '\u{591}'..='\u{5C7}'
+        | '\u{610}'..='\u{61A}' | '\u{64B}'..='\u{65F}' | '\u{670}' | '\u{6D6}'..='\u{6ED}'
+        | '\u{900}'..='\u{903}' | '\u{93A}'..='\u{94F}' | '\u{962}'..='\u{963}'
+        | '\u{981}'..='\u{983}' | '\u{9BC}'..='\u{9CD}' | '\u{E31}' | '\u{E34}'..='\u{E3A}'
+        | '\u{E47}'..='\u{E4E}' | '\u{1AB0}'..='\u{1AFF}' | '\u{1DC0}'..='\u{1DFF}'
+        | '\u{20D0}'..='\u{20FF}' | '\u{3099}' | '\u{309A}' | '\u{FE00}'..='\u{FE0F}'
+        | '\u{FE20}'..='\u{FE2F}' | '\u{AD}' | '\u{200C}'..='\u{200F}'
+        | '\u{2060}'..='\u{206F}' | '\u{FEFF}')
+}

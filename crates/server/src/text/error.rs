@@ -1,0 +1,105 @@
+//! What can go wrong with a text index.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tantivy::TantivyError;
+use tantivy::directory::error::{LockError, OpenDirectoryError};
+
+use crate::problem::Problem;
+
+/// What went wrong with a text index.
+#[derive(Debug, thiserror::Error)]
+pub enum TextError {
+    /// There is none.
+    #[error("{folder}: there is no text index here; build the index again with `liken index`", folder = .folder.display())]
+    Missing {
+        /// Where it was expected.
+        folder: PathBuf,
+    },
+    /// There is one where a new one was to be made.
+    #[error("{folder}: there is a text index here already; give another folder, or remove this one", folder = .folder.display())]
+    Exists {
+        /// Where.
+        folder: PathBuf,
+    },
+    /// Its files are not what they should be.
+    #[error("{folder}: the text index cannot be read ({reason}); build the index again with `liken index`", folder = .folder.display())]
+    Broken {
+        /// Where it is.
+        folder: PathBuf,
+        /// What was found.
+        reason: String,
+    },
+    /// Somebody else writes to it.
+    #[error("{folder}: another process writes to this text index; stop it first", folder = .folder.display())]
+    Locked {
+        /// Where it is.
+        folder: PathBuf,
+    },
+    /// The disk has no room.
+    #[error("{folder}: no room is left on the disk for the text index; free some", folder = .folder.display())]
+    Full {
+        /// Where it is.
+        folder: PathBuf,
+    },
+    /// It was asked for something it cannot do, or reading or writing failed.
+    #[error("the text index: {0}")]
+    Failed(String),
+}
+
+impl TextError {
+    /// What tantivy says about the index in `folder`.
+    pub(super) fn of(folder: &Path, error: TantivyError) -> Self {
+        let folder = || folder.to_path_buf();
+        if io_error(&error).is_some_and(|e| e.kind() == io::ErrorKind::StorageFull) {
+            return TextError::Full { folder: folder() };
+        }
+        match error {
+            TantivyError::LockFailure(LockError::LockBusy, _) => {
+                TextError::Locked { folder: folder() }
+            }
+            TantivyError::OpenDirectoryError(OpenDirectoryError::DoesNotExist(_)) => {
+                TextError::Missing { folder: folder() }
+            }
+            TantivyError::DataCorruption(_)
+            | TantivyError::IncompatibleIndex(_)
+            | TantivyError::OpenReadError(_) => TextError::broken(&folder(), &error),
+            other => TextError::Failed(other.to_string()),
+        }
+    }
+
+    /// Files that make no sense.
+    pub(super) fn broken(folder: &Path, error: &TantivyError) -> Self {
+        TextError::Broken { folder: folder.into(), reason: error.to_string() }
+    }
+}
+
+fn io_error(error: &TantivyError) -> Option<&io::Error> {
+    use tantivy::directory::error::{OpenReadError, OpenWriteError};
+    match error {
+        TantivyError::IoError(error)
+        | TantivyError::OpenReadError(OpenReadError::IoError { io_error: error, .. })
+        | TantivyError::OpenWriteError(OpenWriteError::IoError { io_error: error, .. }) => {
+            Some(error)
+        }
+        _ => None,
+    }
+}
+
+impl From<TantivyError> for TextError {
+    fn from(error: TantivyError) -> Self {
+        TextError::Failed(error.to_string())
+    }
+}
+
+impl From<TextError> for Problem {
+    fn from(error: TextError) -> Self {
+        let detail = error.to_string();
+        match error {
+            TextError::Full { .. } => Problem::full(detail),
+            TextError::Locked { .. } => Problem::unavailable(detail),
+            _ => Problem::internal(detail),
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The text index: which documents hold the words of a query, and which a filter allows.
+//!
+//! It stands on tantivy and only proposes candidates: their order is tantivy's BM25, the scores
+//! that are shown come from the models. Words are those of liken's own analyser, handed in as
+//! [`Tokens`]. A document is known by a number of 32 bits, one for each version of it, never used
+//! again; ids, fields and texts are kept elsewhere.
+//!
+//! One [`Writer`] changes the index; readers hold a [`Snapshot`], which stays as it is from the
+//! beginning of a request to its end.
+
+mod columns;
+mod error;
+mod filter;
+mod query;
+mod schema;
+mod snapshot;
+mod tokens;
+mod writer;
+
+pub use error::TextError;
+pub use filter::Filter;
+pub use query::TextQuery;
+pub use schema::{LONGEST_NAME, LONGEST_VALUE};
+pub use snapshot::Snapshot;
+pub use tokens::Tokens;
+pub use writer::Writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tantivy::directory::MmapDirectory;
+use tantivy::{Index, IndexReader, IndexSettings, ReloadPolicy, TantivyError};
+
+use columns::Remembered;
+use schema::Fields;
+
+/// An open text index; a copy is the same index.
+#[derive(Clone)]
+pub struct TextIndex {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    folder: PathBuf,
+    index: Index,
+    reader: IndexReader,
+    fields: Fields,
+    current: RwLock<Snapshot>,
+}
+
+impl TextIndex {
+    /// Makes an empty index in `folder`, which is made if it is not there.
+    pub fn create(folder: &Path) -> Result<Self, TextError> {
+        let failed = |error: TantivyError| TextError::of(folder, error);
+        std::fs::create_dir_all(folder).map_err(|error| failed(error.into()))?;
+        let directory = MmapDirectory::open(folder).map_err(|error| failed(error.into()))?;
+        if Index::exists(&directory).map_err(|error| failed(error.into()))? {
+            return Err(TextError::Exists { folder: folder.into() });
+        }
+        // Nothing is stored, so there is nothing that a thread of its own could compress.
+        let settings =
+            IndexSettings { docstore_compress_dedicated_thread: false, ..Default::default() };
+        let index = Index::create(directory, schema::schema(), settings).map_err(failed)?;
+        Self::with(folder, index)
+    }
+
+    /// Opens the index in `folder`.
+    pub fn open(folder: &Path) -> Result<Self, TextError> {
+        let failed = |error: TantivyError| TextError::of(folder, error);
+        if !folder.join("meta.json").exists() {
+            return Err(TextError::Missing { folder: folder.into() });
+        }
+        let directory = MmapDirectory::open(folder).map_err(|error| failed(error.into()))?;
+        let index = Index::open(directory).map_err(|error| TextError::broken(folder, &error))?;
+        if index.schema() != schema::schema() {
+            return Err(TextError::Broken {
+                folder: folder.into(),
+                reason: "its fields are not those that this version of liken writes".into(),
+            });
+        }
+        Self::with(folder, index)
+    }
+
+    fn with(folder: &Path, index: Index) -> Result<Self, TextError> {
+        let broken = |error: TantivyError| TextError::broken(folder, &error);
+        index.tokenizers().register(tokens::TOKENIZER, tokens::AsWritten::default());
+        let fields = Fields::of(&index.schema()).map_err(broken)?;
+        let reader = index
+            .reader_builder()
+            .reload_policy(ReloadPolicy::Manual)
+            .doc_store_cache_num_blocks(1)
+            .try_into()
+            .map_err(broken)?;
+        let remembered = Arc::new(Remembered::default());
+        let current = Snapshot::of(reader.searcher(), fields, remembered, None).map_err(broken)?;
+        let folder = folder.into();
+        let inner = Inner { folder, index, reader, fields, current: RwLock::new(current) };
+        let index = TextIndex { inner: Arc::new(inner) };
+        index.applied()?;
+        Ok(index)
+    }
+
+    /// The number of the last change that was in the last commit; 0 before the first.
+    pub fn applied(&self) -> Result<u64, TextError> {
+        let meta = self.inner.index.load_metas().map_err(|error| self.broken(&error))?;
+        let Some(payload) = meta.payload else { return Ok(0) };
+        payload.parse().map_err(|_| TextError::Broken {
+            folder: self.inner.folder.clone(),
+            reason: format!("the last commit holds {payload:?} in place of a change's number"),
+        })
+    }
+
+    /// What the index holds now: the state of the last commit.
+    pub fn searcher(&self) -> Snapshot {
+        self.inner.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Lets new snapshots see what background merges have done since the last commit; the
+    /// documents are the same.
+    pub fn refresh(&self) -> Result<(), TextError> {
+        let failed = |error: TantivyError| TextError::of(&self.inner.folder, error);
+        self.inner.reader.reload().map_err(failed)?;
+        let searcher = self.inner.reader.searcher();
+        let before = self.searcher();
+        let next = before.next(searcher).map_err(failed)?;
+        *self.inner.current.write().unwrap_or_else(PoisonError::into_inner) = next;
+        Ok(())
+    }
+
+    /// The one that changes the index a little at a time; there can be only one writer.
+    pub fn writer(&self) -> Result<Writer, TextError> {
+        Writer::live(self.clone())
+    }
+
+    /// The one that fills the index, with about `memory` bytes for documents that are not yet on
+    /// disk. Call [`Writer::finish`] at the end.
+    pub fn batch_writer(&self, memory: usize) -> Result<Writer, TextError> {
+        Writer::batch(self.clone(), memory)
+    }
+
+    fn broken(&self, error: &TantivyError) -> TextError {
+        TextError::broken(&self.inner.folder, error)
+    }
+}
+
+impl std::fmt::Debug for TextIndex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TextIndex").field("folder", &self.inner.folder).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,278 @@
+//! The index as it was at a commit.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, HashMap};
+use std::sync::Arc;
+
+use liken::index::DocSet;
+use tantivy::index::SegmentId;
+use tantivy::query::Scorer;
+use tantivy::{DocSet as _, Searcher, SegmentReader, TantivyError};
+
+use super::TextError;
+use super::columns::Remembered;
+use super::filter::Filter;
+use super::query::{Plan, TextQuery, Word};
+use super::schema::{Fields, NUMBER};
+
+/// Looking a document up in the list of a word costs about as much as reading this many on.
+const SEEK: u64 = 4;
+
+/// The index as it was at a commit: later changes do not show. Copies are cheap.
+#[derive(Clone)]
+pub struct Snapshot {
+    searcher: Searcher,
+    fields: Fields,
+    /// The numbers of the documents of each part, in tantivy's order.
+    numbers: Arc<HashMap<SegmentId, Arc<[u32]>>>,
+    remembered: Arc<Remembered>,
+}
+
+impl Snapshot {
+    pub(super) fn of(
+        searcher: Searcher,
+        fields: Fields,
+        remembered: Arc<Remembered>,
+        before: Option<&Snapshot>,
+    ) -> Result<Self, TantivyError> {
+        let mut numbers = HashMap::new();
+        for part in searcher.segment_readers() {
+            let id = part.segment_id();
+            let known = before.and_then(|before| before.numbers.get(&id).cloned());
+            let of_part = known.map_or_else(|| read_numbers(part), Ok)?;
+            numbers.insert(id, of_part);
+        }
+        remembered.keep(|id| numbers.contains_key(&id));
+        Ok(Snapshot { searcher, fields, numbers: Arc::new(numbers), remembered })
+    }
+
+    /// The snapshot that follows this one.
+    pub(super) fn next(&self, searcher: Searcher) -> Result<Self, TantivyError> {
+        Self::of(searcher, self.fields, self.remembered.clone(), Some(self))
+    }
+
+    /// How many documents there are.
+    pub fn documents(&self) -> usize {
+        self.searcher.num_docs() as usize
+    }
+
+    /// Of how many parts the index is made; for those who watch it.
+    pub fn parts(&self) -> usize {
+        self.searcher.segment_readers().len()
+    }
+
+    /// The best `depth` documents by BM25, best first and equal ones by number: those that hold a
+    /// word of the query and all of its phrases, that `filter` allows and that are not `dead`. Which
+    /// of several equal documents are the last ones is left open.
+    pub fn candidates(
+        &self,
+        query: &TextQuery,
+        depth: usize,
+        filter: Option<&Filter>,
+        dead: Option<&dyn Fn(u32) -> bool>,
+    ) -> Result<Vec<(u32, f32)>, TextError> {
+        let depth = depth.min(self.documents());
+        if depth == 0 {
+            return Ok(Vec::new());
+        }
+        let Some(plan) = Plan::of(query, self.fields.text, &self.searcher, filter.is_some())?
+        else {
+            return Ok(Vec::new());
+        };
+        let mut best = Best::new(depth);
+        for part in self.searcher.segment_readers() {
+            let allowed = match filter {
+                Some(filter) => Some(self.remembered.allowed(filter, part)?),
+                None => None,
+            };
+            let numbers = self.numbers_of(part)?;
+            let alive = part.alive_bitset();
+            let mut see = |doc: u32, score: f32| {
+                let passes = score > best.floor
+                    && alive.is_none_or(|alive| alive.is_alive(doc))
+                    && allowed.as_ref().is_none_or(|allowed| allowed.contains(doc));
+                if passes {
+                    let number = numbers[doc as usize];
+                    if !dead.is_some_and(|dead| dead(number)) {
+                        best.push(number, score);
+                    }
+                }
+                best.floor
+            };
+            match &allowed {
+                Some(allowed) if self.are_few(allowed, &plan.words, part)? => {
+                    look_up(allowed, &plan.words, part, &mut see)?;
+                }
+                _ if plan.many => plan.weight.for_each(part, &mut |doc, score| {
+                    see(doc, score);
+                })?,
+                // Blocks of documents that cannot be among the best are passed over unread.
+                _ => {
+                    let floor = see(0, f32::MIN);
+                    plan.weight.for_each_pruning(floor, part, &mut see)?;
+                }
+            }
+        }
+        Ok(best.into_sorted())
+    }
+
+    /// The numbers of all documents that `filter` allows, ascending.
+    pub fn matching(&self, filter: &Filter) -> Result<Vec<u32>, TextError> {
+        let mut found = Vec::new();
+        for part in self.searcher.segment_readers() {
+            let numbers = self.numbers_of(part)?;
+            let allowed = self.remembered.allowed(filter, part)?;
+            match part.alive_bitset() {
+                None => found.extend(allowed.iter().map(|doc| numbers[doc as usize])),
+                Some(alive) => {
+                    let docs = allowed.iter().filter(|&doc| alive.is_alive(doc));
+                    found.extend(docs.map(|doc| numbers[doc as usize]));
+                }
+            }
+        }
+        // Parts hold long ascending runs, which this kind of sort makes use of.
+        found.sort();
+        Ok(found)
+    }
+
+    /// The same as a set, for looking numbers up.
+    pub fn matching_set(&self, filter: &Filter) -> Result<DocSet, TextError> {
+        Ok(self.matching(filter)?.into_iter().collect())
+    }
+
+    /// How many documents `filter` allows.
+    pub fn count(&self, filter: &Filter) -> Result<usize, TextError> {
+        let mut count = 0;
+        for part in self.searcher.segment_readers() {
+            let allowed = self.remembered.allowed(filter, part)?;
+            count += match part.alive_bitset() {
+                None => allowed.len(),
+                Some(alive) => allowed.iter().filter(|&doc| alive.is_alive(doc)).count(),
+            };
+        }
+        Ok(count)
+    }
+
+    fn numbers_of(&self, part: &SegmentReader) -> Result<&[u32], TextError> {
+        let numbers = self.numbers.get(&part.segment_id());
+        let numbers = numbers.ok_or_else(|| TextError::Failed("a part without numbers".into()))?;
+        Ok(numbers)
+    }
+
+    /// Whether it is faster to look up the allowed documents in the lists of the words than to read
+    /// the lists.
+    fn are_few(
+        &self,
+        allowed: &DocSet,
+        words: &[Word],
+        part: &SegmentReader,
+    ) -> Result<bool, TextError> {
+        if words.is_empty() {
+            return Ok(false);
+        }
+        let lists = part.inverted_index(self.fields.text)?;
+        let mut entries = 0;
+        for word in words {
+            entries += u64::from(lists.doc_freq(&word.term).map_err(TantivyError::from)?);
+        }
+        Ok(allowed.len() as u64 * words.len() as u64 * SEEK < entries)
+    }
+}
+
+impl std::fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Snapshot").field("documents", &self.documents()).finish_non_exhaustive()
+    }
+}
+
+/// The numbers of the documents of a part.
+fn read_numbers(part: &SegmentReader) -> Result<Arc<[u32]>, TantivyError> {
+    let column = part.fast_fields().u64(NUMBER)?;
+    let mut numbers = vec![0; part.max_doc() as usize];
+    if column.values.num_vals() != part.max_doc() {
+        let found = column.values.num_vals();
+        let problem = format!("{found} numbers of {} documents", part.max_doc());
+        return Err(TantivyError::InternalError(problem));
+    }
+    column.values.get_range(0, &mut numbers);
+    Ok(numbers.into_iter().map(|number| number as u32).collect())
+}
+
+/// Scores the `allowed` documents one by one.
+fn look_up(
+    allowed: &DocSet,
+    words: &[Word],
+    part: &SegmentReader,
+    see: &mut dyn FnMut(u32, f32) -> f32,
+) -> Result<(), TantivyError> {
+    let mut lists: Vec<Box<dyn Scorer>> = Vec::new();
+    for word in words {
+        lists.push(word.weight.scorer(part, word.times)?);
+    }
+    for doc in allowed.iter() {
+        let mut score = None;
+        for list in &mut lists {
+            let at = if list.doc() < doc { list.seek(doc) } else { list.doc() };
+            if at == doc {
+                *score.get_or_insert(0.0) += list.score();
+            }
+        }
+        if let Some(score) = score {
+            see(doc, score);
+        }
+    }
+    Ok(())
+}
+
+/// The best documents so far.
+struct Best {
+    depth: usize,
+    /// The worst on top.
+    heap: BinaryHeap<Reverse<Scored>>,
+    /// Only what is better than this can still enter.
+    floor: f32,
+}
+
+#[derive(PartialEq)]
+struct Scored {
+    score: f32,
+    number: u32,
+}
+
+impl Best {
+    fn new(depth: usize) -> Self {
+        Best { depth, heap: BinaryHeap::with_capacity(depth + 1), floor: f32::MIN }
+    }
+
+    fn push(&mut self, number: u32, score: f32) {
+        let scored = Reverse(Scored { score, number });
+        if self.heap.len() < self.depth {
+            self.heap.push(scored);
+        } else if let Some(mut worst) = self.heap.peek_mut() {
+            *worst = scored;
+        }
+        if let (true, Some(Reverse(worst))) = (self.heap.len() == self.depth, self.heap.peek()) {
+            self.floor = worst.score;
+        }
+    }
+
+    fn into_sorted(self) -> Vec<(u32, f32)> {
+        let sorted = self.heap.into_sorted_vec();
+        sorted.into_iter().map(|Reverse(scored)| (scored.number, scored.score)).collect()
+    }
+}
+
+impl Eq for Scored {}
+
+impl Ord for Scored {
+    /// The better the larger; of equal ones the smaller number is better.
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.score.total_cmp(&other.score).then(other.number.cmp(&self.number))
+    }
+}
+
+impl PartialOrd for Scored {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}

@@ -1,0 +1,135 @@
+//! The one that changes the index.
+
+use serde_json::{Map, Value};
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, NoMergePolicy};
+use tantivy::{IndexWriter, TantivyError, Term};
+
+use super::{TextError, TextIndex, Tokens};
+
+/// Bytes for documents that are not yet on disk, when changes come a few at a time.
+const LIVE_MEMORY: usize = 32 << 20;
+/// The least that tantivy works with, for each thread.
+const LEAST_MEMORY: usize = 16 << 20;
+/// More threads than this make many small parts of an index that have to be merged again.
+const MOST_THREADS: usize = 4;
+
+/// Changes a text index; there can be only one at a time. Changes are seen, and survive, from the
+/// next [`Writer::commit`] on.
+pub struct Writer {
+    writer: IndexWriter,
+    index: TextIndex,
+}
+
+impl Writer {
+    pub(super) fn live(index: TextIndex) -> Result<Self, TextError> {
+        let writer = Self::with(index, 1, LIVE_MEMORY)?;
+        // A commit each second makes a small part each second: a few of them become one, in the
+        // background. A part that has lost a third of its documents is written again without them.
+        let mut policy = LogMergePolicy::default();
+        policy.set_min_num_segments(6);
+        policy.set_min_layer_size(5_000);
+        policy.set_del_docs_ratio_before_merge(0.33);
+        writer.writer.set_merge_policy(Box::new(policy));
+        Ok(writer)
+    }
+
+    pub(super) fn batch(index: TextIndex, memory: usize) -> Result<Self, TextError> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = (memory / LEAST_MEMORY).clamp(1, cores.min(MOST_THREADS));
+        let writer = Self::with(index, threads, memory / threads)?;
+        writer.writer.set_merge_policy(Box::new(NoMergePolicy));
+        Ok(writer)
+    }
+
+    fn with(index: TextIndex, threads: usize, memory: usize) -> Result<Self, TextError> {
+        // Above 4 GB a thread cannot address what it holds.
+        let memory = memory.clamp(LEAST_MEMORY, 3 << 30);
+        let options = IndexWriterOptions::builder()
+            .num_worker_threads(threads)
+            .memory_budget_per_thread(memory)
+            .num_merge_threads(1)
+            .build();
+        let writer = index
+            .inner
+            .index
+            .writer_with_options(options)
+            .map_err(|error| TextError::of(&index.inner.folder, error))?;
+        let writer = Writer { writer, index };
+        writer.clear()?;
+        Ok(writer)
+    }
+
+    /// Removes what a commit left behind that came to no end: files are called after the number of
+    /// the commit, and the next one has the same number.
+    fn clear(&self) -> Result<(), TextError> {
+        self.writer.garbage_collect_files().wait().map_err(|error| self.failed(error))?;
+        Ok(())
+    }
+
+    /// Adds the document number `no`, which was never used before: its words, and the fields that
+    /// filters look at.
+    pub fn add(
+        &mut self,
+        no: u32,
+        tokens: &Tokens,
+        fields: &Map<String, Value>,
+    ) -> Result<(), TextError> {
+        let document = self.index.inner.fields.document(no, tokens, fields);
+        self.writer.add_document(document).map_err(|error| self.failed(error))?;
+        Ok(())
+    }
+
+    /// Takes the document number `no` out; nothing happens if it is not there.
+    pub fn remove(&mut self, no: u32) {
+        let term = Term::from_field_u64(self.index.inner.fields.number, u64::from(no));
+        self.writer.delete_term(term);
+    }
+
+    /// Puts all changes on disk and lets new snapshots see them; `sequence` is the number of the
+    /// last change, which [`TextIndex::applied`] gives back.
+    pub fn commit(&mut self, sequence: u64) -> Result<(), TextError> {
+        self.write(sequence).map_err(|error| self.failed(error))?;
+        self.index.refresh()
+    }
+
+    /// Forgets all changes since the last commit, and goes on after an error: whoever writes begins
+    /// again after [`TextIndex::applied`].
+    pub fn roll_back(&mut self) -> Result<(), TextError> {
+        self.writer.rollback().map_err(|error| self.failed(error))?;
+        self.clear()
+    }
+
+    /// Commits, and makes the index one part, which is searched fastest.
+    pub fn finish(mut self, sequence: u64) -> Result<(), TextError> {
+        self.commit(sequence)?;
+        let merge = |writer: &mut IndexWriter| -> Result<(), TantivyError> {
+            let parts = writer.index().searchable_segment_ids()?;
+            if parts.len() > 1 {
+                writer.merge(&parts).wait()?;
+            }
+            Ok(())
+        };
+        merge(&mut self.writer).map_err(|error| self.failed(error))?;
+        let index = self.index.clone();
+        let failed = |error| TextError::of(&index.inner.folder, error);
+        self.writer.wait_merging_threads().map_err(failed)?;
+        index.refresh()
+    }
+
+    fn write(&mut self, sequence: u64) -> Result<(), TantivyError> {
+        let mut commit = self.writer.prepare_commit()?;
+        commit.set_payload(&sequence.to_string());
+        commit.commit()?;
+        Ok(())
+    }
+
+    fn failed(&self, error: TantivyError) -> TextError {
+        TextError::of(&self.index.inner.folder, error)
+    }
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer").field("index", &self.index).finish_non_exhaustive()
+    }
+}
