@@ -1,0 +1,59 @@
+//! What a user typed: words, and phrases in double quotes.
+
+use std::collections::HashSet;
+
+use liken::text::Analyzer;
+
+use crate::text::TextQuery;
+
+/// A query as it was typed.
+pub(crate) struct Typed {
+    /// The text without quotes, as models read it.
+    pub plain: String,
+    /// What the text index is asked.
+    pub words: TextQuery,
+    /// The terms, for marking them.
+    pub terms: HashSet<String>,
+}
+
+impl Typed {
+    /// Reads `text`. A quote without its partner is a plain character.
+    pub fn read(text: &str, analyzer: &Analyzer) -> Self {
+        let quotes: Vec<usize> = text.match_indices('"').map(|(at, _)| at).collect();
+        let mut phrases = Vec::new();
+        for pair in quotes.chunks_exact(2) {
+            let mut phrase = Vec::new();
+            let mut at = 0;
+            analyzer.places(&text[pair[0] + 1..pair[1]], &mut |term| {
+                phrase.extend(term.map(|term| (at, term.to_owned())));
+                at += 1;
+            });
+            if !phrase.is_empty() {
+                phrases.push(phrase);
+            }
+        }
+        let plain = text.replace('"', " ");
+        let mut terms = Vec::new();
+        analyzer.places(&plain, &mut |term| terms.extend(term.map(str::to_owned)));
+        let distinct = terms.iter().cloned().collect();
+        Typed { plain, words: TextQuery { terms, phrases }, terms: distinct }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use liken::text::AnalyzerParams;
+
+    use super::*;
+
+    #[test]
+    fn phrases_keep_their_gaps_and_models_see_no_quotes() {
+        let analyzer = Analyzer::new(&AnalyzerParams::default()).unwrap();
+        let typed = Typed::read("cheap \"bank of america\" card\" \"the\"", &analyzer);
+        let phrase = vec![(0, "bank".to_owned()), (2, "america".to_owned())];
+        assert_eq!(typed.words.phrases[0], phrase);
+        assert!(!typed.plain.contains('"'));
+        assert!(typed.terms.contains("cheap") && typed.terms.contains("card"));
+        assert!(Typed::read("", &analyzer).terms.is_empty());
+    }
+}

@@ -1,0 +1,289 @@
+//! Versions of models: taken into the index, made active, taken back. A version is found by the
+//! beginning of its folder's checksum, so the same model is never there twice.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, PoisonError};
+
+use liken::Run;
+use liken::data::{Dataset, Document};
+use liken::file::{Folder, FolderKind};
+use liken::index::{IMAGES_FILE, ImageIndex, Images, IndexParams};
+use liken::matchers::{Bilinear, Model, ModelAbout as Trained};
+
+use super::Engine;
+use super::docs::Chunk;
+use super::layout::{IndexAbout, Layout, check_name, link_folder};
+use super::served::{NOWHERE, Places, Served, View};
+use super::state::State;
+use crate::api::types::{LoadRequest, ModelAbout, ModelRef};
+use crate::problem::Problem;
+use crate::store::ModelEntry;
+
+/// Characters of a checksum that name a version.
+const VERSION: usize = 12;
+/// Queries with which the recall of approximate search is measured.
+const MEASURED: usize = 500;
+/// Documents compared with training at a time.
+const BLOCK: usize = 4096;
+
+impl Engine {
+    /// Every version of every model, the active ones among them.
+    pub fn models(&self) -> Result<Vec<ModelAbout>, Problem> {
+        Ok(self.store.models()?.iter().map(about_of).collect())
+    }
+
+    /// The active models, in the order of the index.
+    pub fn active(&self) -> Vec<Arc<Served>> {
+        self.state().models.iter().map(|view| Arc::clone(&view.served)).collect()
+    }
+
+    /// Takes a model folder into the index. Searches do not wait for it.
+    pub fn load(&self, request: &LoadRequest) -> Result<ModelAbout, Problem> {
+        check_name("model", &request.name)?;
+        let path = Path::new(&request.path);
+        let entry = take(&self.layout, &request.name, path, &Run::silent())?;
+        let served = Arc::new(open(&self.layout, &self.about, self.dataset.as_ref(), &entry)?);
+        let entry = self.store.add_model(&entry)?;
+        let key = (entry.name.clone(), entry.version.clone());
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner).loaded.insert(key, served);
+        match request.activate {
+            true => self.activate(&entry.name, &entry.version),
+            false => Ok(about_of(&entry)),
+        }
+    }
+
+    /// Makes a loaded version the one that searches get. Those that run finish with theirs.
+    pub fn activate(&self, name: &str, version: &str) -> Result<ModelAbout, Problem> {
+        self.exchange(
+            name,
+            |engine| {
+                let known = engine.store.models()?;
+                let of_name: Vec<&ModelEntry> = known.iter().filter(|e| e.name == name).collect();
+                let found = of_name.iter().find(|entry| entry.version == version);
+                found.map(|&entry| entry.clone()).ok_or_else(|| {
+                    let there: Vec<&str> =
+                        of_name.iter().map(|entry| entry.version.as_str()).collect();
+                    Problem::missing(match there.is_empty() {
+                        true => format!("no model is called {name:?}"),
+                        false => format!(
+                            "{name} has no version {version:?}; there are {}",
+                            there.join(", ")
+                        ),
+                    })
+                })
+            },
+            |engine| Ok(engine.store.activate(name, version)?),
+        )
+    }
+
+    /// Makes the version active that was active before.
+    pub fn roll_back(&self, name: &str) -> Result<ModelAbout, Problem> {
+        self.exchange(
+            name,
+            |engine| Ok(engine.store.version_before(name)?),
+            |engine| Ok(engine.store.roll_back(name)?),
+        )
+    }
+
+    /// Puts another version in the place of a model: `which` says which, `note` writes it down.
+    fn exchange(
+        &self,
+        name: &str,
+        which: impl FnOnce(&Self) -> Result<ModelEntry, Problem>,
+        note: impl FnOnce(&Self) -> Result<ModelEntry, Problem>,
+    ) -> Result<ModelAbout, Problem> {
+        let mut changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = which(self)?;
+        let key = (entry.name.clone(), entry.version.clone());
+        let served = match changing.loaded.get(&key) {
+            Some(served) => Arc::clone(served),
+            None => Arc::new(open(&self.layout, &self.about, self.dataset.as_ref(), &entry)?),
+        };
+        let state = self.state();
+        let view = View { later: self.later_of(&served, None, &state.chunks)?, served };
+        let entry = note(self)?;
+        changing.loaded.insert(key, Arc::clone(&view.served));
+        let mut models: Vec<View> = Vec::with_capacity(state.models.len() + 1);
+        let mut view = Some(view);
+        for old in &state.models {
+            if old.served.about.model.name == name {
+                models.extend(view.take());
+            } else {
+                models.push(old.clone());
+            }
+        }
+        models.extend(view);
+        // The versions before stay at hand for a way back; older ones are opened again if asked.
+        let before: Vec<Arc<Served>> =
+            state.models.iter().map(|old| Arc::clone(&old.served)).collect();
+        changing.loaded.retain(|_, served| {
+            models.iter().any(|view| Arc::ptr_eq(&view.served, served))
+                || before.iter().any(|old| Arc::ptr_eq(old, served))
+        });
+        self.publish(State {
+            base: Arc::clone(&state.base),
+            chunks: state.chunks.clone(),
+            dead: state.dead.clone(),
+            alive: state.alive,
+            end: state.end,
+            text: state.text.clone(),
+            models,
+            rankers: Arc::clone(&state.rankers),
+            applied: state.applied,
+        });
+        Ok(about_of(&entry))
+    }
+}
+
+/// Copies a model folder into the index and makes the images of its documents.
+pub(super) fn take(
+    layout: &Layout,
+    name: &str,
+    path: &Path,
+    run: &Run<'_>,
+) -> Result<ModelEntry, Problem> {
+    let folder: Folder<Trained> = Folder::open(path, FolderKind::Model).map_err(refused)?;
+    let version = folder.identity()[..VERSION].to_owned();
+    let target = layout.model(name, &version);
+    if !target.exists() {
+        link_folder(path, &target).map_err(|error| {
+            Problem::internal(format!("{}: cannot be copied: {error}", path.display()))
+        })?;
+    }
+    let model = Model::open(&target).map_err(refused)?;
+    let latent = latent_of(&model);
+    let neighbours = match latent {
+        Some(latent) => Some(images(layout, name, &version, &model, latent, run)?),
+        None => None,
+    };
+    Ok(ModelEntry {
+        name: name.to_owned(),
+        version,
+        folder: path.display().to_string(),
+        method: model.about.name.clone(),
+        dim: latent.map(Bilinear::dim),
+        neighbours,
+        ..ModelEntry::default()
+    })
+}
+
+/// What a model cannot be taken for is the caller's mistake, not ours.
+fn refused(error: liken::Error) -> Problem {
+    Problem::bad(error.to_string())
+}
+
+/// The latent space whose dot products are the scores of the whole model.
+fn latent_of(model: &Model) -> Option<&Bilinear> {
+    match &model.parts[..] {
+        [only] => only.matcher.bilinear(),
+        _ => None,
+    }
+}
+
+/// Writes the images of the documents, with lists where there are many; says how neighbours are
+/// found.
+fn images(
+    layout: &Layout,
+    name: &str,
+    version: &str,
+    model: &Model,
+    latent: &Bilinear,
+    run: &Run<'_>,
+) -> Result<String, Problem> {
+    let folder = layout.images(name, version);
+    fs::create_dir_all(&folder)
+        .map_err(|error| Problem::internal(format!("{}: {error}", folder.display())))?;
+    let n = model.counts.n_docs();
+    Images::write(&folder.join(IMAGES_FILE), n, latent.dim(), run, |doc, row| {
+        row.copy_from_slice(&latent.doc_image(doc as u32));
+    })?;
+    let n_queries = model.counts.n_queries();
+    let step = (n_queries / MEASURED).max(1);
+    let mut queries = Vec::new();
+    if n > IndexParams::default().exact_below {
+        for i in (0..n_queries).step_by(step).take(MEASURED) {
+            queries.extend(latent.query_image(&model.counts, &model.counts.query(i)));
+        }
+    }
+    let index = ImageIndex::build(&folder, &IndexParams::default(), &queries, run)?;
+    Ok(match index.report() {
+        None => "exact".into(),
+        Some(report) => format!(
+            "{} of {} lists, recall@10 {:.3}, recall@100 {:.3}",
+            report.probes, report.lists, report.recall_at_10, report.recall_at_100
+        ),
+    })
+}
+
+/// Opens a version that is in the index.
+pub(super) fn open(
+    layout: &Layout,
+    about: &IndexAbout,
+    dataset: Option<&Dataset>,
+    entry: &ModelEntry,
+) -> Result<Served, Problem> {
+    let folder = layout.model(&entry.name, &entry.version);
+    let model = Model::open(&folder)?;
+    let neighbours = match latent_of(&model) {
+        Some(latent) => {
+            let index = ImageIndex::open(&layout.images(&entry.name, &entry.version))?;
+            let images = layout.images(&entry.name, &entry.version).join(IMAGES_FILE);
+            latent.read_images(Images::open(&images)?)?;
+            Some(index)
+        }
+        None => None,
+    };
+    let places = places(&model, about, dataset)?;
+    let about = about_of(entry);
+    Ok(Served { about, folder, model: Arc::new(model), neighbours, places })
+}
+
+/// Where the documents of the index stand in a model. One that was trained on another dataset
+/// knows those that have the same id and the same words.
+fn places(model: &Model, about: &IndexAbout, dataset: Option<&Dataset>) -> Result<Places, Problem> {
+    if model.about.dataset.identity == about.dataset {
+        return Ok(Places::Same);
+    }
+    let counts = &model.counts;
+    let known: HashMap<&str, u32> = counts.doc_ids.iter().map(String::as_str).zip(0..).collect();
+    let mut own = vec![NOWHERE; about.documents as usize];
+    let mut back = vec![NOWHERE; counts.n_docs()];
+    let (mut strangers, mut documents) = (Chunk::default(), Vec::new());
+    let n = dataset.map_or(0, |dataset| dataset.documents.len());
+    for first in (0..n).step_by(BLOCK) {
+        let Some(dataset) = dataset else { break };
+        let block: Vec<Document> = (first..(first + BLOCK).min(n))
+            .map(|i| dataset.documents.get(i))
+            .collect::<liken::Result<_>>()?;
+        let read = counts.read_documents(&block)?;
+        for (j, document) in block.into_iter().enumerate() {
+            let no = (first + j) as u32;
+            match known.get(document.id.as_str()) {
+                Some(&at) if counts.docs.row(at as usize) == read.docs.row(j) => {
+                    own[no as usize] = at;
+                    back[at as usize] = no;
+                }
+                _ => {
+                    strangers.numbers.push(no);
+                    strangers.ids.push(document.id.clone());
+                    documents.push(document);
+                }
+            }
+        }
+    }
+    Ok(Places::Mapped { own, back, strangers: Arc::new(strangers), documents })
+}
+
+/// What is said of a version.
+fn about_of(entry: &ModelEntry) -> ModelAbout {
+    ModelAbout {
+        model: ModelRef { name: entry.name.clone(), version: entry.version.clone() },
+        active: entry.active,
+        method: entry.method.clone(),
+        dim: entry.dim,
+        loaded: entry.loaded,
+        neighbours: entry.neighbours.clone(),
+    }
+}
