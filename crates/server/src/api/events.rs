@@ -1,0 +1,58 @@
+//! Clicks and impressions: kept, and given back for training.
+
+use axum::response::Response;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::call::Call;
+use super::checks;
+use super::items::{items, typed};
+use super::types::Event;
+use crate::http::{Lane, content};
+use crate::problem::Problem;
+
+/// A line of `GET /events`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NumberedEvent {
+    /// Its number: `?after=` the last of them goes on from there.
+    pub number: u64,
+    /// The event.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+pub(super) async fn record(call: Call) -> Result<Response, Problem> {
+    call.ask(Lane::Store, |call, engine| {
+        let limits = call.limits();
+        let read = items(call, "event", false, |value, _| {
+            let event: Event = typed(value)?;
+            checks::event(&event, limits)?;
+            Ok(event)
+        })?;
+        engine.record(read.good)
+    })
+    .await
+}
+
+pub(super) async fn export(call: Call) -> Result<Response, Problem> {
+    let most = call.limits().events;
+    let limit = call.whole("limit").unwrap_or(most as u64);
+    let after = call.whole("after").unwrap_or(0);
+    if !(1..=most as u64).contains(&limit) {
+        return Err(Problem::bad(format!("limit is {limit}: expected 1 to {most}")));
+    }
+    let write = move |engine: &crate::engine::Engine| {
+        let mut lines = Vec::new();
+        // One more, in case that the event `after` is among them.
+        let events = engine.events(after, limit as usize + 1)?;
+        let events = events.into_iter().filter(|(number, _)| *number > after);
+        for (number, event) in events.take(limit as usize) {
+            serde_json::to_writer(&mut lines, &NumberedEvent { number, event })
+                .map_err(|error| Problem::internal(error.to_string()))?;
+            lines.push(b'\n');
+        }
+        Ok(lines)
+    };
+    let lines = call.state.run_until(Lane::Store, call.deadline, write).await?;
+    Ok(content("application/x-ndjson", lines))
+}

@@ -1,0 +1,24 @@
+//! The HTTP API: one table of routes, of which the router and the OpenAPI document are both made,
+//! and the handlers that the table names.
+
+mod body;
+mod call;
+mod checks;
+mod documents;
+mod events;
+mod items;
+mod judgments;
+mod models;
+mod openapi;
+mod parse;
+mod route;
+mod routes;
+mod search;
+mod status;
+pub mod types;
+
+pub(crate) use call::router;
+pub use documents::{BadLine, BulkWritten, DeleteRequest, DocumentBody};
+pub use events::NumberedEvent;
+pub use items::OneOrMany;
+pub use openapi::document as openapi_document;

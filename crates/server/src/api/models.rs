@@ -1,0 +1,36 @@
+//! Models: which there are, and which one searches get.
+
+use axum::response::Response;
+
+use super::call::Call;
+use super::types::{ActivateRequest, LoadRequest};
+use crate::http::Lane;
+use crate::problem::Problem;
+
+pub(super) async fn list(call: Call) -> Result<Response, Problem> {
+    call.ask(Lane::Light, |_, engine| engine.models()).await
+}
+
+pub(super) async fn load(call: Call) -> Result<Response, Problem> {
+    call.ask(Lane::Models, |call, engine| {
+        let request: LoadRequest = call.json()?;
+        if request.name.is_empty() || request.path.is_empty() {
+            return Err(Problem::bad("name and path: expected both, and neither of them empty"));
+        }
+        engine.load(&request)
+    })
+    .await
+}
+
+/// Not in the lane of loading: going back must not wait for that.
+pub(super) async fn activate(call: Call) -> Result<Response, Problem> {
+    call.ask(Lane::Store, |call, engine| {
+        let ActivateRequest { version } = call.json()?;
+        engine.activate(call.name(), &version)
+    })
+    .await
+}
+
+pub(super) async fn roll_back(call: Call) -> Result<Response, Problem> {
+    call.ask(Lane::Store, |call, engine| engine.roll_back(call.name())).await
+}

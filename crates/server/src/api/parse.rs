@@ -1,0 +1,198 @@
+//! Reading JSON, and saying where it is wrong: the line, the column and the field.
+
+use serde::de::DeserializeOwned;
+
+use crate::problem::Problem;
+
+/// The object in `bytes` read as a `T`. A list of the fields' values would be read, too, if it
+/// were not refused here.
+pub(super) fn object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let mut read = bytes.iter().filter(|byte| !byte.is_ascii_whitespace());
+    if matches!(read.next(), Some(b'[' | b'"' | b'0'..=b'9' | b'-')) {
+        return Err(Problem::bad("the body cannot be read: expected an object, as in {\"…\": …}"));
+    }
+    json(bytes)
+}
+
+/// `bytes` read as a `T`.
+pub(super) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    read(bytes).map_err(|(reason, place)| {
+        Problem::bad(format!("the body cannot be read: {reason} ({place})"))
+    })
+}
+
+/// The same for a line of many; the problem is only the reason.
+pub(super) fn json_line<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    // The line is counted by those who call.
+    read(bytes).map_err(|(reason, place)| {
+        format!("{reason} ({})", place.strip_prefix("line 1, ").unwrap_or(&place))
+    })
+}
+
+/// What is wrong, and where.
+fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, (String, String)> {
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(("it is empty, expected JSON".into(), "line 1, column 1".into()));
+    }
+    if let Err(error) = std::str::from_utf8(bytes) {
+        let good = &bytes[..error.valid_up_to()];
+        let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let column = good.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
+        let byte = bytes[good.len()];
+        let place = format!("line {line}, column {column}");
+        return Err((format!("it is not UTF-8: found the byte 0x{byte:02x}"), place));
+    }
+    serde_json::from_slice(bytes).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        let mut reason = error.to_string();
+        // serde_json ends with the place, which we say in our own way.
+        let place = format!(" at line {line} column {column}");
+        if let Some(before) = reason.strip_suffix(&place) {
+            reason.truncate(before.len());
+        }
+        if reason.starts_with("recursion limit") {
+            reason = "it is nested too deeply: at most 127 levels are read".into();
+        }
+        if error.is_syntax() && !reason.starts_with("it is") {
+            reason = format!("it is not JSON: {reason}");
+        }
+        let mut place = format!("line {line}, column {column}");
+        let field = field_at(bytes, offset(bytes, line, column));
+        if !field.is_empty() {
+            place.push_str(&format!(", field {field}"));
+        }
+        (reason, place)
+    })
+}
+
+/// The byte at `line` and `column`, both counted from one.
+fn offset(bytes: &[u8], line: usize, column: usize) -> usize {
+    let mut starts = std::iter::once(0)
+        .chain(bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1));
+    let start = starts.nth(line.saturating_sub(1)).unwrap_or(bytes.len());
+    (start + column).min(bytes.len())
+}
+
+/// Where in a value we are: in an object under a key, or in an array.
+enum Inside {
+    Object(String),
+    Array(usize),
+}
+
+/// The way to the value that is being read at byte `end`, such as `fusion.weights.rmls` or
+/// `documents[2].id`.
+fn field_at(bytes: &[u8], end: usize) -> String {
+    // Deeper than serde_json reads, a name would help nobody.
+    const DEEPEST: usize = 16;
+    let mut way: Vec<Inside> = Vec::new();
+    let mut at = 0;
+    let mut key = false;
+    while at < end {
+        match bytes[at] {
+            b'{' => {
+                way.push(Inside::Object(String::new()));
+                key = true;
+            }
+            b'[' => {
+                way.push(Inside::Array(0));
+                key = false;
+            }
+            // The value that just ended may be the one that did not fit.
+            b'}' | b']' if at + 1 < end => {
+                way.pop();
+                key = false;
+            }
+            b',' => match way.last_mut() {
+                Some(Inside::Array(n)) => *n += 1,
+                Some(Inside::Object(_)) => key = true,
+                None => {}
+            },
+            b'"' => {
+                let start = at;
+                at += 1;
+                while at < end && bytes[at] != b'"' {
+                    at += if bytes[at] == b'\\' { 2 } else { 1 };
+                }
+                if key && let Some(Inside::Object(name)) = way.last_mut() {
+                    let text = bytes.get(start..=at).unwrap_or_default();
+                    *name = serde_json::from_slice(text).unwrap_or_default();
+                    key = false;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    let mut field = String::new();
+    for inside in way.iter().take(DEEPEST) {
+        match inside {
+            Inside::Object(name) if name.is_empty() => {}
+            Inside::Object(name) => {
+                if !field.is_empty() {
+                    field.push('.');
+                }
+                field.extend(name.chars().take(64));
+            }
+            Inside::Array(n) => field.push_str(&format!("[{n}]")),
+        }
+    }
+    field
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::api::types::{RerankRequest, SearchRequest};
+
+    fn wrong(text: impl AsRef<[u8]>) -> String {
+        json::<SearchRequest>(text.as_ref()).unwrap_err().detail
+    }
+
+    #[test]
+    fn the_field_and_the_place_are_named() {
+        for (text, expected) in [
+            (r#"{"query": 3}"#, "field query"),
+            ("{\n  \"query\": \"a\",\n  \"k\": \"ten\"\n}", "line 3, column 12, field k"),
+            (r#"{"k": -1}"#, "field k"),
+            (r#"{"fusion": {"weights": {"rmls": "x"}}}"#, "field fusion.weights.rmls"),
+            (r#"{"fusion": {"method": "best"}}"#, "field fusion.method"),
+            (r#"{"models": ["a", 3]}"#, "field models[1]"),
+            (r#"{"exclude_ids": {"a": 1}}"#, "field exclude_ids"),
+            (r#"{"querry": "a"}"#, "unknown field `querry`"),
+            (r#"{"fusion": {"weights": {"rmls": NaN}}}"#, "field fusion.weights.rmls"),
+            (r#"{"fusion": {"weights": {"rmls": 1e999}}}"#, "number out of range"),
+            (r#"{"query": "a"} trailing"#, "trailing characters"),
+            ("", "it is empty"),
+            ("  \n ", "it is empty"),
+            (r#"{"query": "a"#, "EOF"),
+            ("[1]", "line 1"),
+        ] {
+            let detail = wrong(text);
+            assert!(detail.contains(expected), "{text}: {detail}");
+        }
+        let deep = format!("{{\"filter\": {}1{}}}", "[".repeat(200), "]".repeat(200));
+        assert!(wrong(&deep).contains("nested too deeply"), "{}", wrong(&deep));
+        assert!(wrong(b"{\"query\":\n \"\xff\"}").contains("0xff (line 2, column 3)"));
+        let text = r#"{"documents": [{"id": "a"}, 3]}"#;
+        let detail = json::<RerankRequest>(text.as_bytes()).unwrap_err().detail;
+        assert!(detail.contains("field documents[1]"), "{detail}");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+            let _ = json::<SearchRequest>(&bytes);
+        }
+
+        #[test]
+        fn nothing_panics_on_what_looks_like_json(text in r#"[\[\]{}",:\\a1 \n]{0,60}"#) {
+            let _ = json::<SearchRequest>(text.as_bytes());
+            let _ = json::<serde_json::Value>(text.as_bytes());
+            for end in 0..=text.len() {
+                let _ = field_at(text.as_bytes(), end);
+            }
+        }
+    }
+}

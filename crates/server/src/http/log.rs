@@ -1,0 +1,265 @@
+//! The log: one line a request, as text or as JSON, written by a thread of its own so that a
+//! slow terminal never holds up an answer.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Map, Value, json};
+
+/// Lines that may wait to be written; further ones are lost, and counted.
+const WAITING: usize = 4096;
+
+/// What log lines look like.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Writes lines until it is dropped; then those that wait are still written.
+pub struct Log {
+    format: LogFormat,
+    queries: bool,
+    lines: Option<SyncSender<String>>,
+    writer: Option<JoinHandle<()>>,
+    lost: Arc<AtomicU64>,
+}
+
+/// A request as it is logged.
+pub(super) struct Entry<'a> {
+    pub id: &'a str,
+    pub peer: Option<std::net::IpAddr>,
+    pub method: &'a str,
+    /// The path alone: what stands after a question mark may be a query.
+    pub path: &'a str,
+    pub status: u16,
+    pub took: Duration,
+    pub bytes: Option<u64>,
+    /// Why it was refused.
+    pub problem: Option<&'a str>,
+    /// What was searched for; written only if asked for.
+    pub query: Option<&'a str>,
+}
+
+impl Log {
+    /// A log that writes to `sink`; with the text of queries only if `queries` says so.
+    pub fn new(
+        format: LogFormat,
+        queries: bool,
+        mut sink: impl Write + Send + 'static,
+    ) -> std::io::Result<Self> {
+        let (lines, waiting) = sync_channel::<String>(WAITING);
+        let lost = Arc::new(AtomicU64::new(0));
+        let counter = lost.clone();
+        let writer = std::thread::Builder::new().name("log".into()).spawn(move || {
+            for line in waiting {
+                let written = sink.write_all(line.as_bytes()).and_then(|()| sink.flush());
+                if written.is_err() {
+                    counter.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        })?;
+        Ok(Log { format, queries, lines: Some(lines), writer: Some(writer), lost })
+    }
+
+    /// A log that nobody reads.
+    pub fn none() -> Self {
+        let (format, lost) = (LogFormat::Text, Arc::default());
+        Log { format, queries: false, lines: None, writer: None, lost }
+    }
+
+    /// Lines that could not be written.
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Something worth knowing that is not a request.
+    pub fn note(&self, message: &str) {
+        let time = timestamp(SystemTime::now());
+        self.line(match self.format {
+            LogFormat::Text => format!("{time} {message}\n"),
+            LogFormat::Json => format!("{}\n", json!({"time": time, "message": message})),
+        });
+    }
+
+    pub(super) fn request(&self, entry: &Entry<'_>) {
+        if self.lines.is_some() {
+            self.line(self.written(entry, SystemTime::now()));
+        }
+    }
+
+    fn written(&self, entry: &Entry<'_>, now: SystemTime) -> String {
+        let time = timestamp(now);
+        let millis = (entry.took.as_secs_f64() * 1e6).round() / 1e3;
+        let query = entry.query.filter(|_| self.queries);
+        let peer = entry.peer.map(|peer| peer.to_string());
+        let Entry { id, method, path, status, .. } = entry;
+        match self.format {
+            LogFormat::Json => {
+                let mut line = Map::new();
+                let mut put = |name: &str, value: Value| {
+                    if !value.is_null() {
+                        line.insert(name.to_owned(), value);
+                    }
+                };
+                put("time", json!(time));
+                put("id", json!(id));
+                put("peer", json!(peer));
+                put("method", json!(method));
+                put("path", json!(path));
+                put("status", json!(status));
+                put("ms", json!(millis));
+                put("bytes", json!(entry.bytes));
+                put("problem", json!(entry.problem));
+                put("query", json!(query));
+                format!("{}\n", Value::Object(line))
+            }
+            LogFormat::Text => {
+                let peer = peer.as_deref().unwrap_or("-");
+                let path = path.escape_debug();
+                let mut line = format!("{time} {peer} {method} {path} {status} {millis} ms");
+                if let Some(bytes) = entry.bytes {
+                    line.push_str(&format!(" {bytes} bytes"));
+                }
+                line.push_str(&format!(" id={id}"));
+                // Debug escapes line ends: nobody writes lines of their own into the log.
+                if let Some(problem) = entry.problem {
+                    line.push_str(&format!(" problem={problem:?}"));
+                }
+                if let Some(query) = query {
+                    line.push_str(&format!(" query={query:?}"));
+                }
+                line.push('\n');
+                line
+            }
+        }
+    }
+
+    fn line(&self, line: String) {
+        if let Some(lines) = &self.lines
+            && lines.try_send(line).is_err()
+        {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.lines = None;
+        if let Some(writer) = self.writer.take() {
+            let _ = writer.join();
+        }
+    }
+}
+
+/// RFC 3339, UTC, to the millisecond.
+fn timestamp(time: SystemTime) -> String {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (seconds, millis) = (since.as_secs(), since.subsec_millis());
+    let (year, month, day) = date(seconds / 86_400);
+    let second = seconds % 86_400;
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+}
+
+/// The date of a day counted from 1 January 1970, in the Gregorian calendar. Years are taken to
+/// begin in March, so that the day that is sometimes there comes last; 400 of them have 146,097
+/// days.
+fn date(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (era * 400 + year + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Sink(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Sink {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn logged(format: LogFormat, queries: bool) -> String {
+        let sink = Sink::default();
+        let log = Log::new(format, queries, sink.clone()).unwrap();
+        log.request(&Entry {
+            id: "r1",
+            peer: None,
+            method: "POST",
+            path: "/search",
+            status: 400,
+            took: Duration::from_micros(1500),
+            bytes: Some(12),
+            problem: Some("no\nsense"),
+            query: Some("secret\nwords"),
+        });
+        drop(log);
+        let bytes = sink.0.lock().unwrap().clone();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn one_line_a_request_and_queries_only_if_asked_for() {
+        for format in [LogFormat::Text, LogFormat::Json] {
+            let line = logged(format, false);
+            assert_eq!(line.lines().count(), 1, "{line}");
+            assert!(!line.contains("secret"), "{line}");
+            let line = logged(format, true);
+            assert_eq!(line.lines().count(), 1, "{line}");
+            assert!(line.contains("secret"), "{line}");
+        }
+        let line: Value = serde_json::from_str(&logged(LogFormat::Json, true)).unwrap();
+        assert_eq!(line["query"], "secret\nwords");
+        assert_eq!(line["ms"], 1.5);
+        assert_eq!(line["status"], 400);
+    }
+
+    #[test]
+    fn dates_follow_the_calendar() {
+        // Oracle: days counted one by one.
+        let (mut year, mut month, mut day) = (1970, 1, 1);
+        for days in 0..200_000 {
+            assert_eq!(date(days), (year, month, day), "{days}");
+            let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+            let length = match month {
+                2 => 28 + u64::from(leap),
+                4 | 6 | 9 | 11 => 30,
+                _ => 31,
+            };
+            day += 1;
+            if day > length {
+                (month, day) = (month + 1, 1);
+            }
+            if month > 12 {
+                (year, month) = (year + 1, 1);
+            }
+        }
+        let time = UNIX_EPOCH + Duration::from_millis(1_000_000_000_123);
+        assert_eq!(timestamp(time), "2001-09-09T01:46:40.123Z");
+    }
+}

@@ -1,0 +1,159 @@
+//! A key for people: a form that asks for it, and a cookie that keeps it until the browser is
+//! closed.
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
+use maud::{DOCTYPE, html};
+
+use super::encoding::{encoded, pairs};
+use super::keys::COOKIE;
+use super::respond::{content, refuse};
+use super::state::AppState;
+use crate::engine::Scope;
+use crate::problem::Problem;
+
+/// The longest form that is read.
+const LONGEST: usize = 8192;
+
+/// `/login` and `/logout`.
+pub(super) fn router() -> Router<AppState> {
+    Router::new().route("/login", get(form).post(log_in)).route("/logout", post(log_out))
+}
+
+async fn form(uri: Uri) -> Response {
+    let next = pairs(uri.query().unwrap_or_default()).ok().and_then(|pairs| value(pairs, "next"));
+    page(None, &local(next))
+}
+
+async fn log_in(State(state): State<AppState>, request: Request) -> Response {
+    let https = secure(request.headers());
+    let form = match read(request, &state).await {
+        Ok(form) => form,
+        Err(problem) => return refuse(problem),
+    };
+    let next = local(value(form.clone(), "next"));
+    let key = value(form, "key").map(|key| key.trim().to_owned()).filter(|key| !key.is_empty());
+    if let Err(problem) = state.keys().allowed(&state, key.clone(), Scope::Read).await {
+        if problem.status != 401 {
+            return refuse(problem);
+        }
+        let mut response = page(Some("This key is not known, or no longer valid."), &next);
+        *response.status_mut() = StatusCode::FORBIDDEN;
+        return response;
+    }
+    let key = encoded(&key.unwrap_or_default());
+    with_cookie(Redirect::to(&next).into_response(), &key, "", https)
+}
+
+async fn log_out(headers: HeaderMap) -> Response {
+    let response = Redirect::to("/login").into_response();
+    with_cookie(response, "", "; Max-Age=0", secure(&headers))
+}
+
+async fn read(request: Request, state: &AppState) -> Result<Vec<(String, String)>, Problem> {
+    let media = request.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+    if !media.is_some_and(|media| media.starts_with(b"application/x-www-form-urlencoded")) {
+        return Err(Problem {
+            status: 415,
+            title: "Unsupported media type",
+            detail: "expected a form (application/x-www-form-urlencoded) with the field key".into(),
+        });
+    }
+    let bytes = axum::body::to_bytes(request.into_body(), LONGEST);
+    let bytes = match tokio::time::timeout_at(state.deadline(), bytes).await {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(_)) => return Err(Problem::bad(format!("expected a form below {LONGEST} bytes"))),
+        Err(_) => {
+            let detail = "the form did not arrive within the time-out".into();
+            return Err(Problem { status: 408, title: "Request time-out", detail });
+        }
+    };
+    let text = std::str::from_utf8(&bytes).map_err(|_| Problem::bad("the form is not UTF-8"))?;
+    pairs(text)
+}
+
+fn value(pairs: Vec<(String, String)>, name: &str) -> Option<String> {
+    pairs.into_iter().find(|(given, _)| given == name).map(|(_, value)| value)
+}
+
+/// A path of ours to go to; never another site.
+fn local(next: Option<String>) -> String {
+    let ours = |path: &String| {
+        path.starts_with('/')
+            && !path.starts_with("//")
+            && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
+    };
+    next.filter(ours).unwrap_or_else(|| "/".to_owned())
+}
+
+/// Whether the browser came by HTTPS, as a proxy in front of us says.
+fn secure(headers: &HeaderMap) -> bool {
+    headers.get("x-forwarded-proto").is_some_and(|value| value.as_bytes() == b"https")
+}
+
+fn with_cookie(mut response: Response, value: &str, more: &str, https: bool) -> Response {
+    let secure = if https { "; Secure" } else { "" };
+    let cookie = format!("{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{more}");
+    match HeaderValue::from_str(&cookie) {
+        Ok(cookie) => {
+            response.headers_mut().insert(header::SET_COOKIE, cookie);
+            response
+        }
+        Err(_) => refuse(Problem::internal("the key cannot be kept in a cookie")),
+    }
+}
+
+fn page(wrong: Option<&str>, next: &str) -> Response {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { "Log in – liken" }
+            }
+            body {
+                main {
+                    h1 { "Log in" }
+                    @if let Some(wrong) = wrong { p role="alert" { (wrong) } }
+                    form method="post" action="/login" {
+                        input type="hidden" name="next" value=(next);
+                        p {
+                            label for="key" { "API key" } " "
+                            input type="password" id="key" name="key" required autofocus
+                                autocomplete="current-password";
+                        }
+                        p { button type="submit" { "Log in" } }
+                    }
+                }
+            }
+        }
+    };
+    content("text/html; charset=utf-8", page.into_string().into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_sent_to_another_site() {
+        let local = |path: &str| local(Some(path.to_owned()));
+        assert_eq!(local("/compare?a=b"), "/compare?a=b");
+        for foreign in [
+            "https://evil.example",
+            "//evil.example",
+            "/\\evil.example",
+            "",
+            "x",
+            "/a\r\nb: c",
+            "/\t/evil",
+        ] {
+            assert_eq!(local(foreign), "/", "{foreign:?}");
+        }
+    }
+}

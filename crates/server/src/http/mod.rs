@@ -1,0 +1,45 @@
+//! The service over HTTP: who may ask, how much, and how long it may take; and the loop that
+//! accepts connections. What can be asked is in [`crate::api`].
+//!
+//! ```text
+//! connection   limits on number, heads, slow clients          serve.rs, patient.rs
+//! around       request id, problems, headers, log, counts     layers.rs, respond.rs
+//! callers      Host and Origin                                origin.rs
+//! CORS         only where origins are listed
+//! keys         before a body is read                          keys.rs, login.rs
+//! body         size, type, time                               ../api/call.rs
+//! work         on blocking threads, so many at a time         work.rs
+//! ```
+
+mod encoding;
+mod keys;
+mod layers;
+mod limits;
+mod log;
+mod login;
+mod metrics;
+mod origin;
+mod patient;
+mod request_id;
+mod respond;
+mod router;
+mod serve;
+mod state;
+mod work;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub(crate) use encoding::{decoded, pairs};
+pub(crate) use keys::scope_name;
+pub use layers::SearchedFor;
+pub use limits::Limits;
+pub use log::{Log, LogFormat};
+pub use metrics::Metrics;
+pub use request_id::RequestId;
+pub use respond::{ProblemBody, json, refuse};
+pub(crate) use respond::{content, to_json};
+pub use router::router;
+pub use serve::{ServeOptions, serve};
+pub use state::AppState;
+pub use work::{Lane, Work};

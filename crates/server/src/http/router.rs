@@ -1,0 +1,107 @@
+//! Every route behind every layer.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::{HeaderName, HeaderValue, Method, header};
+use axum::middleware::{from_fn_with_state, map_response};
+use axum::response::Response;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::cors::CorsLayer;
+
+use super::origin::Callers;
+use super::respond::refuse;
+use super::state::AppState;
+use super::{layers, login};
+use crate::problem::Problem;
+
+/// The API, the pages and the login. `pages` ask for a key, where the index has keys; `open` is
+/// what a browser needs before it has one: style sheets, scripts, the icon.
+pub fn router(state: AppState, pages: Router<AppState>, open: Router<AppState>) -> Router {
+    build(state, pages, open, Callers::default(), None)
+}
+
+pub(super) fn build(
+    state: AppState,
+    pages: Router<AppState>,
+    open: Router<AppState>,
+    callers: Callers,
+    cors: Option<CorsLayer>,
+) -> Router {
+    // `route_layer` and not `layer`: what is nowhere is nowhere, with a key or without.
+    let pages = if pages.has_routes() {
+        pages
+            // Pages read files that people upload.
+            .layer(DefaultBodyLimit::max(state.limits().bulk_bytes))
+            .route_layer(from_fn_with_state(state.clone(), layers::page))
+    } else {
+        pages
+    };
+    let mut routes = Router::new()
+        .merge(crate::api::router())
+        .merge(login::router())
+        .merge(open)
+        .merge(pages)
+        .fallback(layers::nowhere)
+        .method_not_allowed_fallback(layers::wrong_method);
+    if let Some(cors) = cors {
+        routes = routes.layer(cors);
+    }
+    routes
+        .layer(from_fn_with_state(Arc::new(callers), layers::callers))
+        .layer(CatchPanicLayer::custom(layers::panicked))
+        .layer(map_response(explained))
+        .layer(from_fn_with_state(state.clone(), layers::around))
+        .with_state(state)
+}
+
+/// Gives a reason to refusals that came without one, such as those of extractors.
+async fn explained(response: Response) -> Response {
+    let status = response.status();
+    let bare = response.extensions().get::<Problem>().is_none();
+    let written = response.headers().get(header::CONTENT_TYPE);
+    let plain = written.is_none_or(|media| media.as_bytes().starts_with(b"text/plain"));
+    if !(status.is_client_error() || status.is_server_error()) || !bare || !plain {
+        return response;
+    }
+    let reason = status.canonical_reason().unwrap_or("Refused");
+    let detail = format!("the request was refused: {}", reason.to_lowercase());
+    let (mut parts, _) = response.into_parts();
+    parts.headers.remove(header::CONTENT_TYPE);
+    parts.headers.remove(header::CONTENT_LENGTH);
+    let mut refused = refuse(Problem { status: status.as_u16(), title: reason, detail });
+    refused.headers_mut().extend(parts.headers);
+    refused
+}
+
+/// Scripts of the listed sites may call us.
+pub(super) fn cors(origins: &[String]) -> Result<Option<CorsLayer>, String> {
+    if origins.is_empty() {
+        return Ok(None);
+    }
+    let origin = |origin: &String| {
+        let after = origin.split_once("://").map(|(_, after)| after);
+        let whole = after.is_some_and(|after| !after.is_empty() && !after.contains('/'));
+        let value = HeaderValue::from_str(origin).ok().filter(|_| whole);
+        value.ok_or_else(|| {
+            format!(
+                "{origin:?} is no origin: expected scheme and host without a path, such as \
+                 https://shop.example"
+            )
+        })
+    };
+    let origins: Vec<HeaderValue> = origins.iter().map(origin).collect::<Result<_, _>>()?;
+    let headers = [
+        header::CONTENT_TYPE,
+        header::AUTHORIZATION,
+        HeaderName::from_static("x-api-key"),
+        HeaderName::from_static("x-request-id"),
+    ];
+    let layer = CorsLayer::new()
+        .allow_origin(origins)
+        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
+        .allow_headers(headers)
+        .expose_headers([HeaderName::from_static("x-request-id")]);
+    Ok(Some(layer))
+}

@@ -1,0 +1,273 @@
+//! Accepting connections until told to stop.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tower::ServiceExt;
+
+use super::layers::Peer;
+use super::limits::Limits;
+use super::log::Log;
+use super::origin::Callers;
+use super::patient::Patient;
+use super::router::{build, cors};
+use super::state::AppState;
+use crate::engine::Engine;
+
+/// What a client hears that comes when all connections are taken.
+const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
+    content-type: application/problem+json\r\nretry-after: 1\r\nconnection: close\r\n\
+    content-length: 160\r\n\r\n\
+    {\"type\":\"urn:liken:problem:not-available-now\",\"title\":\"Not available now\",\
+    \"status\":503,\"detail\":\"too many connections are open: try again later\",\"instance\":\"-\"}";
+
+/// How the service is offered.
+pub struct ServeOptions {
+    /// Where to listen; port 0 for any that is free.
+    pub addr: SocketAddr,
+    /// What requests are held to.
+    pub limits: Limits,
+    /// Sites whose scripts may call the API, such as `https://shop.example`; none if empty.
+    pub cors_origins: Vec<String>,
+    /// Names besides localhost under which a service on the loopback address is called, as
+    /// through a proxy.
+    pub host_names: Vec<String>,
+    /// Listen on an address that others can reach although the index has no API keys.
+    pub allow_open: bool,
+    /// Where requests are logged.
+    pub log: Log,
+    /// Pages for people; asked for a key like the API.
+    pub pages: Router<AppState>,
+    /// What pages need before there is a key: style sheets, scripts, the icon.
+    pub open_pages: Router<AppState>,
+    /// Told the address once connections are accepted.
+    pub listening: Option<Box<dyn FnOnce(SocketAddr) + Send>>,
+}
+
+impl Default for ServeOptions {
+    fn default() -> Self {
+        ServeOptions {
+            addr: SocketAddr::from(([127, 0, 0, 1], 7700)),
+            limits: Limits::default(),
+            cors_origins: Vec::new(),
+            host_names: Vec::new(),
+            allow_open: false,
+            log: Log::none(),
+            pages: Router::new(),
+            open_pages: Router::new(),
+            listening: None,
+        }
+    }
+}
+
+/// Serves `engine` until `shutdown` is there; then requests that run are finished, as far as
+/// there is time for it.
+pub async fn serve(
+    engine: Arc<Engine>,
+    mut options: ServeOptions,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let log = std::mem::replace(&mut options.log, Log::none());
+    let state = AppState::new(engine, options.limits.clone(), log);
+    serve_state(state, options, shutdown).await
+}
+
+pub(super) async fn serve_state(
+    state: AppState,
+    options: ServeOptions,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let ServeOptions { addr, limits, cors_origins, host_names, .. } = options;
+    let wrong = |reason: String| io::Error::new(io::ErrorKind::InvalidInput, reason);
+    limits.check().map_err(wrong)?;
+    let cors = cors(&cors_origins).map_err(wrong)?;
+    let loopback = addr.ip().is_loopback();
+    if !loopback && !options.allow_open {
+        refuse_if_open(&state, addr).await?;
+    }
+    let names = host_names.iter().map(|name| name.to_ascii_lowercase()).collect();
+    let callers = Callers { loopback, names, origins: cors_origins };
+    let router = build(state.clone(), options.pages, options.open_pages, callers, cors);
+    let listener = TcpListener::bind(addr).await.map_err(|error| cannot_listen(addr, &error))?;
+    if let Some(listening) = options.listening {
+        listening(listener.local_addr()?);
+    }
+    accept(listener, &state, &router, shutdown).await;
+    Ok(())
+}
+
+/// An index without keys is for this machine alone, unless its owner says otherwise.
+async fn refuse_if_open(state: &AppState, addr: SocketAddr) -> io::Result<()> {
+    let asked = state.clone();
+    let open = tokio::task::spawn_blocking(move || asked.keys().open()).await;
+    let open = open.map_err(io::Error::other)?.map_err(|p| io::Error::other(p.to_string()))?;
+    if !open {
+        return Ok(());
+    }
+    Err(io::Error::new(
+        io::ErrorKind::PermissionDenied,
+        format!(
+            "{} can be reached by others, and the index has no API keys: make one with `liken \
+             key add`, or listen on 127.0.0.1, or say --allow-open if everybody may search and \
+             change it",
+            addr.ip()
+        ),
+    ))
+}
+
+fn cannot_listen(addr: SocketAddr, error: &io::Error) -> io::Error {
+    let port = addr.port();
+    let help = match error.kind() {
+        io::ErrorKind::AddrInUse => format!(
+            "another program listens there: stop it, or choose another port with --port, such \
+             as {}, or 0 for any that is free",
+            port.checked_add(1).unwrap_or(7700)
+        ),
+        io::ErrorKind::PermissionDenied if port < 1024 => {
+            "ports below 1024 are the administrator's: choose a larger one with --port".into()
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            "this machine has no such address: 127.0.0.1 is for this machine alone, 0.0.0.0 for \
+             all"
+            .into()
+        }
+        _ => error.to_string(),
+    };
+    io::Error::new(error.kind(), format!("cannot listen on {addr}: {help}"))
+}
+
+async fn accept(
+    listener: TcpListener,
+    state: &AppState,
+    router: &Router,
+    shutdown: impl Future<Output = ()>,
+) {
+    let limits = state.limits();
+    let places = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
+    // Those who hear that there is no place take a little, too; beyond these nobody is told.
+    let doorstep = Arc::new(Semaphore::new(64));
+    let graceful = GracefulShutdown::new();
+    let mut connections = JoinSet::new();
+    let mut shutdown = pin!(shutdown);
+    loop {
+        let accepted = tokio::select! {
+            () = &mut shutdown => break,
+            // Takes those away that have ended.
+            Some(_) = connections.join_next() => continue,
+            accepted = listener.accept() => accepted,
+        };
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                // Mostly: too many open files. Some will be closed soon.
+                state.log().note(&format!("a connection could not be accepted: {error}"));
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        if let Ok(place) = places.clone().try_acquire_owned() {
+            let serving =
+                connection(stream, peer, state.clone(), router.clone(), graceful.watcher());
+            connections.spawn(async move {
+                serving.await;
+                drop(place);
+            });
+        } else {
+            state.metrics().connection_refused();
+            if let Ok(place) = doorstep.clone().try_acquire_owned() {
+                connections.spawn(async move {
+                    turn_away(stream).await;
+                    drop(place);
+                });
+            }
+        }
+    }
+    drop(listener);
+    let grace = Duration::from_secs_f64(limits.grace_seconds);
+    let ended = async {
+        graceful.shutdown().await;
+        while connections.join_next().await.is_some() {}
+    };
+    if tokio::time::timeout(grace, ended).await.is_err() {
+        let note = format!("{} connections did not end in time and are cut off", connections.len());
+        state.log().note(&note);
+        connections.shutdown().await;
+    }
+}
+
+async fn connection(
+    stream: TcpStream,
+    peer: SocketAddr,
+    state: AppState,
+    router: Router,
+    watcher: Watcher,
+) {
+    // Answers are written in one piece: waiting for more only costs time.
+    let _ = stream.set_nodelay(true);
+    let limits = state.limits();
+    let _counted = state.metrics().connection();
+    let stream = Patient::new(stream, Duration::from_secs_f64(limits.write_seconds));
+    let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
+        request.extensions_mut().insert(Peer(peer));
+        router.clone().oneshot(request.map(Body::new))
+    });
+    let serving = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(Duration::from_secs_f64(limits.header_seconds))
+        .max_header_size(limits.header_bytes)
+        .max_buf_size(limits.header_bytes.max(64 << 10))
+        .serve_connection(TokioIo::new(stream), service);
+    // Errors are the client's: it went away, took too long, or does not speak HTTP.
+    let _ = watcher.watch(serving).await;
+}
+
+/// Says that there is no place, and hears the client out for a moment: a connection that is
+/// closed on unread bytes is reset, and the client would not see why.
+async fn turn_away(mut stream: TcpStream) {
+    let answer = async {
+        stream.write_all(BUSY).await?;
+        stream.shutdown().await?;
+        let mut rest = [0; 1024];
+        while stream.read(&mut rest).await? > 0 {}
+        io::Result::Ok(())
+    };
+    let _ = tokio::time::timeout(Duration::from_millis(500), answer).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_busy_answer_is_as_long_as_it_says() {
+        let text = std::str::from_utf8(BUSY).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        assert_eq!(length.unwrap().parse(), Ok(body.len()));
+        let body: crate::http::ProblemBody = serde_json::from_str(body).unwrap();
+        assert_eq!(body.status, 503);
+    }
+
+    #[test]
+    fn what_hinders_listening_is_said_with_what_to_do() {
+        let addr = SocketAddr::from(([127, 0, 0, 1], 7700));
+        let error = |kind: io::ErrorKind| cannot_listen(addr, &kind.into()).to_string();
+        let in_use = error(io::ErrorKind::AddrInUse);
+        assert!(in_use.contains("127.0.0.1:7700") && in_use.contains("--port"), "{in_use}");
+        assert!(error(io::ErrorKind::AddrNotAvailable).contains("0.0.0.0"));
+    }
+}

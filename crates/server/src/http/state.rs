@@ -1,0 +1,132 @@
+//! What every handler, of the API and of the pages, has at hand.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::FromRef;
+use axum::http::HeaderMap;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use super::keys::{Allows, Keys};
+use super::limits::Limits;
+use super::log::Log;
+use super::metrics::Metrics;
+use super::work::{Lane, Work};
+use crate::engine::{Engine, Scope};
+use crate::problem::Problem;
+
+/// What handlers have at hand; copies share it.
+#[derive(Clone)]
+pub struct AppState {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    engine: Arc<Engine>,
+    limits: Limits,
+    work: Work,
+    metrics: Metrics,
+    log: Log,
+    keys: Keys,
+    /// KiB that bodies may still take.
+    bodies: Arc<Semaphore>,
+}
+
+/// Pages that only need the engine take it out of the state.
+impl FromRef<AppState> for Arc<Engine> {
+    fn from_ref(state: &AppState) -> Self {
+        state.engine().clone()
+    }
+}
+
+impl AppState {
+    /// What serves `engine` within `limits`.
+    pub fn new(engine: Arc<Engine>, limits: Limits, log: Log) -> Self {
+        let keys = engine.clone();
+        let allows = move |key: Option<&str>, scope: Scope| keys.allows(key, scope);
+        AppState::with_keys(engine, limits, log, Box::new(allows))
+    }
+
+    pub(super) fn with_keys(
+        engine: Arc<Engine>,
+        limits: Limits,
+        log: Log,
+        allows: Box<Allows>,
+    ) -> Self {
+        let work = Work::new(&limits);
+        let most = (limits.bodies_bytes >> 10).min(Semaphore::MAX_PERMITS);
+        let bodies = Arc::new(Semaphore::new(most));
+        let (metrics, keys) = (Metrics::default(), Keys::new(allows));
+        AppState { shared: Arc::new(Shared { engine, limits, work, metrics, log, keys, bodies }) }
+    }
+
+    /// The index. Its functions block: call them through [`AppState::run`].
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.shared.engine
+    }
+
+    /// What requests are held to.
+    pub fn limits(&self) -> &Limits {
+        &self.shared.limits
+    }
+
+    /// What is counted.
+    pub fn metrics(&self) -> &Metrics {
+        &self.shared.metrics
+    }
+
+    /// The log.
+    pub fn log(&self) -> &Log {
+        &self.shared.log
+    }
+
+    /// The lanes of blocking work.
+    pub fn work(&self) -> &Work {
+        &self.shared.work
+    }
+
+    pub(crate) fn bodies(&self) -> &Arc<Semaphore> {
+        &self.shared.bodies
+    }
+
+    /// Asks the engine on a thread of `lane`, and waits as long as a request may take.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        lane: Lane,
+        work: impl FnOnce(&Engine) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        self.run_until(lane, self.deadline(), work).await
+    }
+
+    /// The same until `deadline`.
+    pub async fn run_until<T: Send + 'static>(
+        &self,
+        lane: Lane,
+        deadline: Instant,
+        work: impl FnOnce(&Engine) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let engine = self.engine().clone();
+        self.work().run(lane, deadline, move || work(&engine)).await
+    }
+
+    /// When a request that begins now is to be answered.
+    pub fn deadline(&self) -> Instant {
+        Instant::now() + self.limits().request()
+    }
+
+    /// The deadline of the body's next piece.
+    pub(crate) fn next_piece(&self) -> Duration {
+        self.limits().request()
+    }
+
+    /// Whether the one who sends `headers` may do what needs `scope`; if not, the problem says
+    /// why.
+    pub async fn permit(&self, headers: &HeaderMap, scope: Scope) -> Result<(), Problem> {
+        self.shared.keys.permit(self, headers, scope).await
+    }
+
+    pub(super) fn keys(&self) -> &Keys {
+        &self.shared.keys
+    }
+}

@@ -1,0 +1,186 @@
+//! Work that blocks, on threads of its own: a few lanes, each with so many at a time, first come
+//! first served, and a queue that is not allowed to grow without end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
+
+use super::limits::Limits;
+use crate::problem::Problem;
+
+/// What kind of work it is. Searches do not stand behind writes, nor keys behind searches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lane {
+    /// A lookup: keys, status.
+    Light,
+    /// What takes a core: searching, scoring, explaining, drawing a page.
+    Search,
+    /// What goes to the disk: documents, events, judgments.
+    Store,
+    /// Waiting until search sees a change.
+    Wait,
+    /// Loading models.
+    Models,
+    /// Pages, which have threads of their own making.
+    Pages,
+}
+
+/// All lanes.
+pub struct Work {
+    lanes: [Arc<Semaphore>; 6],
+    waiting: Arc<AtomicUsize>,
+    most_waiting: usize,
+}
+
+/// One that waits for a thread.
+struct Waiting(Arc<AtomicUsize>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Work {
+    pub(super) fn new(limits: &Limits) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = if limits.threads == 0 { cores } else { limits.threads };
+        let lanes = [16, threads, 4, 64, 1, 2 * threads].map(|n| Arc::new(Semaphore::new(n)));
+        Work { lanes, waiting: Arc::default(), most_waiting: limits.waiting }
+    }
+
+    /// Requests that wait for a thread.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// A place in `lane`, as soon as there is one and before `deadline`.
+    pub(super) async fn place(
+        &self,
+        lane: Lane,
+        deadline: Instant,
+    ) -> Result<OwnedSemaphorePermit, Problem> {
+        let semaphore = self.lanes[lane as usize].clone();
+        if let Ok(permit) = semaphore.clone().try_acquire_owned() {
+            return Ok(permit);
+        }
+        let before = self.waiting.fetch_add(1, Ordering::Relaxed);
+        let _waiting = Waiting(self.waiting.clone());
+        if before >= self.most_waiting {
+            return Err(Problem::unavailable(format!(
+                "{before} requests wait for a thread, and no more may: try again later"
+            )));
+        }
+        match timeout_at(deadline, semaphore.acquire_owned()).await {
+            Ok(Ok(permit)) => Ok(permit),
+            Ok(Err(_)) => Err(Problem::unavailable("the service is stopping")),
+            Err(_) => Err(Problem::unavailable(
+                "no thread became free within the time-out: try again later",
+            )),
+        }
+    }
+
+    /// Runs `work` on a thread of `lane` and waits for it until `deadline`. Work that has begun
+    /// goes on to its end whether or not anybody still waits, and keeps its place in the lane.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        lane: Lane,
+        deadline: Instant,
+        work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let permit = self.place(lane, deadline).await?;
+        let task = tokio::task::spawn_blocking(move || {
+            let result = work();
+            drop(permit);
+            result
+        });
+        match timeout_at(deadline, task).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(_)) => Err(Problem::internal(
+                "the service failed on this request; the reason is in its log",
+            )),
+            Err(_) => Err(Problem::unavailable(
+                "there was no answer within the time-out: ask for less, or try again later",
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+
+    fn later() -> Instant {
+        Instant::now() + Duration::from_secs(60)
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn as_many_at_a_time_as_allowed_and_the_rest_is_turned_away() {
+        let limits = Limits { threads: 2, waiting: 3, ..Limits::default() };
+        let work = Arc::new(Work::new(&limits));
+        let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (open, gate) = mpsc::channel::<()>();
+        let gate = Arc::new(std::sync::Mutex::new(gate));
+        let tasks: Vec<_> = (0..5)
+            .map(|_| {
+                let (work, running, most) = (work.clone(), running.clone(), most.clone());
+                let gate = gate.clone();
+                tokio::spawn(async move {
+                    work.run(Lane::Search, later(), move || {
+                        most.fetch_max(
+                            running.fetch_add(1, Ordering::SeqCst) + 1,
+                            Ordering::SeqCst,
+                        );
+                        gate.lock().unwrap().recv().unwrap();
+                        running.fetch_sub(1, Ordering::SeqCst);
+                        Ok(())
+                    })
+                    .await
+                })
+            })
+            .collect();
+        while work.waiting() < 3 {
+            tokio::task::yield_now().await;
+        }
+        let refused = work.run(Lane::Search, later(), || Ok(())).await.unwrap_err();
+        assert_eq!(refused.status, 503);
+        // Another lane is not held up.
+        assert_eq!(work.run(Lane::Light, later(), || Ok(7)).await, Ok(7));
+        for _ in 0..5 {
+            open.send(()).unwrap();
+        }
+        for task in tasks {
+            assert_eq!(task.await.unwrap(), Ok(()));
+        }
+        assert!(most.load(Ordering::SeqCst) <= 2);
+        assert_eq!(work.waiting(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_a_problem_and_frees_its_place() {
+        let work = Work::new(&Limits { threads: 1, ..Limits::default() });
+        for _ in 0..3 {
+            let failed = work.run::<()>(Lane::Search, later(), || panic!("by intent")).await;
+            assert_eq!(failed.unwrap_err().status, 500);
+        }
+        assert_eq!(work.run(Lane::Search, later(), || Ok(1)).await, Ok(1));
+    }
+
+    #[tokio::test]
+    async fn work_that_takes_too_long_keeps_its_place_until_it_ends() {
+        let work = Work::new(&Limits { threads: 1, ..Limits::default() });
+        let (open, gate) = mpsc::channel::<()>();
+        let soon = Instant::now() + Duration::from_millis(20);
+        let blocked = move || gate.recv().map_err(|_| Problem::internal("no gate"));
+        assert_eq!(work.run(Lane::Search, soon, blocked).await.unwrap_err().status, 503);
+        let soon = Instant::now() + Duration::from_millis(20);
+        assert_eq!(work.run(Lane::Search, soon, || Ok(())).await.unwrap_err().status, 503);
+        open.send(()).unwrap();
+        assert_eq!(work.run(Lane::Search, later(), || Ok(2)).await, Ok(2));
+    }
+}
