@@ -1,0 +1,235 @@
+//! Work that takes longer than a request should: done once in a thread of its own, one piece
+//! after another so that searches keep a core, with progress to show, and kept for the next who
+//! asks.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::problem::Problem;
+
+/// How far a piece of work has come.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// What is being done, for people.
+    pub stage: String,
+    /// How much is done.
+    pub done: u64,
+    /// How much there is in all, where that is known.
+    pub total: Option<u64>,
+}
+
+/// What is there of a piece of work.
+pub enum Found<T> {
+    /// It is done.
+    Ready(Arc<T>),
+    /// It has come so far.
+    Working(Progress),
+}
+
+/// A turn that pieces of work of all kinds take one after another.
+#[derive(Debug, Clone, Default)]
+pub struct Turn(Arc<Mutex<()>>);
+
+/// Pieces of work of one kind, by key.
+pub struct Jobs<T> {
+    turn: Turn,
+    most: usize,
+    kept: Mutex<Vec<(String, Arc<Job<T>>)>>,
+}
+
+struct Job<T> {
+    state: Mutex<State<T>>,
+    changed: Condvar,
+}
+
+struct State<T> {
+    progress: Progress,
+    outcome: Option<Result<Arc<T>, Problem>>,
+}
+
+/// Whom a piece of work tells how far it has come.
+pub struct Teller<'a>(&'a (dyn Fn(Progress) + Sync));
+
+impl Teller<'_> {
+    /// Says how far it is.
+    pub fn tell(&self, stage: &str, done: u64, total: Option<u64>) {
+        (self.0)(Progress { stage: stage.to_owned(), done, total });
+    }
+
+    /// Does `work` with a run of core whose progress is told.
+    pub fn run<R>(
+        &self,
+        work: impl FnOnce(&liken::Run<'_>) -> liken::Result<R>,
+    ) -> liken::Result<R> {
+        let tell = |now: liken::Progress<'_>| self.tell(now.stage, now.done, now.total);
+        work(&liken::Run::new(&tell, &|| false))
+    }
+}
+
+/// The lock, also after a thread died with it: what it guards is whole at any moment.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<T: Send + Sync + 'static> Jobs<T> {
+    /// Keeps the results of the `most` last pieces of work.
+    pub fn new(turn: Turn, most: usize) -> Self {
+        Jobs { turn, most: most.max(1), kept: Mutex::default() }
+    }
+
+    /// What `work` yields under `key`: at once if it was done before, within `patience` if it is
+    /// quick, else how far it has come. Work that fails says why, and is tried again by the next
+    /// who asks.
+    pub fn get(
+        &self,
+        key: &str,
+        patience: Duration,
+        work: impl FnOnce(&Teller<'_>) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<Found<T>, Problem> {
+        let job = self.find_or_start(key, work)?;
+        let until = Instant::now() + patience;
+        let mut state = locked(&job.state);
+        loop {
+            if let Some(outcome) = &state.outcome {
+                let outcome = outcome.clone();
+                drop(state);
+                if outcome.is_err() {
+                    self.forget(&job);
+                }
+                return outcome.map(Found::Ready);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(Found::Working(state.progress.clone()));
+            }
+            state = job.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn find_or_start(
+        &self,
+        key: &str,
+        work: impl FnOnce(&Teller<'_>) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<Arc<Job<T>>, Problem> {
+        let mut kept = locked(&self.kept);
+        if let Some(at) = kept.iter().position(|(known, _)| known == key) {
+            // The last that was asked for stands last.
+            let found = kept.remove(at);
+            let job = Arc::clone(&found.1);
+            kept.push(found);
+            return Ok(job);
+        }
+        let waiting = Progress { stage: "waiting for its turn".into(), done: 0, total: None };
+        let job = Arc::new(Job {
+            state: Mutex::new(State { progress: waiting, outcome: None }),
+            changed: Condvar::new(),
+        });
+        let (turn, ours) = (self.turn.clone(), Arc::clone(&job));
+        let spawned = std::thread::Builder::new().name("pages".into()).spawn(move || {
+            let _turn = locked(&turn.0);
+            let tell = |progress: Progress| locked(&ours.state).progress = progress;
+            let outcome = catch_unwind(AssertUnwindSafe(|| work(&Teller(&tell))));
+            let outcome = outcome.unwrap_or_else(|_| {
+                Err(Problem::internal("the work in the background broke off; try it again"))
+            });
+            locked(&ours.state).outcome = Some(outcome.map(Arc::new));
+            ours.changed.notify_all();
+        });
+        spawned.map_err(|error| Problem::unavailable(format!("cannot start a thread: {error}")))?;
+        kept.push((key.to_owned(), Arc::clone(&job)));
+        let done = |job: &Job<T>| locked(&job.state).outcome.is_some();
+        while kept.len() > self.most {
+            let Some(oldest) = kept.iter().position(|(_, job)| done(job)) else { break };
+            kept.remove(oldest);
+        }
+        Ok(job)
+    }
+
+    fn forget(&self, job: &Arc<Job<T>>) {
+        locked(&self.kept).retain(|(_, known)| !Arc::ptr_eq(known, job));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn ready<T>(found: Result<Found<T>, Problem>) -> Arc<T> {
+        match found {
+            Ok(Found::Ready(value)) => value,
+            Ok(Found::Working(progress)) => panic!("still {progress:?}"),
+            Err(problem) => panic!("{problem}"),
+        }
+    }
+
+    #[test]
+    fn work_is_done_once_and_shows_how_far_it_is() {
+        let jobs: Jobs<u32> = Jobs::new(Turn::default(), 4);
+        let (go, wait) = mpsc::channel::<()>();
+        let (told, heard) = mpsc::channel::<()>();
+        let found = jobs.get("a", Duration::ZERO, move |teller| {
+            teller.tell("half", 1, Some(2));
+            told.send(()).unwrap();
+            wait.recv().unwrap();
+            Ok(7)
+        });
+        assert!(matches!(found, Ok(Found::Working(_))));
+        heard.recv().unwrap();
+        let never = |_: &Teller<'_>| -> Result<u32, Problem> { panic!("it is under way") };
+        let Ok(Found::Working(progress)) = jobs.get("a", Duration::ZERO, never) else {
+            panic!("it cannot be done")
+        };
+        assert_eq!(progress, Progress { stage: "half".into(), done: 1, total: Some(2) });
+        go.send(()).unwrap();
+        assert_eq!(*ready(jobs.get("a", LONG, never)), 7);
+        assert_eq!(*ready(jobs.get("a", Duration::ZERO, never)), 7);
+    }
+
+    #[test]
+    fn failures_and_panics_are_told_and_tried_again() {
+        let jobs: Jobs<u32> = Jobs::new(Turn::default(), 4);
+        assert_eq!(
+            jobs.get("a", LONG, |_| Err(Problem::bad("no"))).err(),
+            Some(Problem::bad("no"))
+        );
+        let broken = jobs.get("a", LONG, |_| panic!("on purpose"));
+        assert_eq!(broken.err().map(|problem| problem.status), Some(500));
+        assert_eq!(*ready(jobs.get("a", LONG, |_| Ok(1))), 1);
+    }
+
+    #[test]
+    fn the_last_results_are_kept_and_one_is_worked_on_at_a_time() {
+        let turn = Turn::default();
+        let jobs: Jobs<usize> = Jobs::new(turn.clone(), 2);
+        let others: Jobs<usize> = Jobs::new(turn, 9);
+        static RUNS: AtomicUsize = AtomicUsize::new(0);
+        static NOW: AtomicUsize = AtomicUsize::new(0);
+        let work = |_: &Teller<'_>| {
+            assert_eq!(NOW.fetch_add(1, Ordering::SeqCst), 0, "two at a time");
+            std::thread::yield_now();
+            NOW.fetch_sub(1, Ordering::SeqCst);
+            Ok(RUNS.fetch_add(1, Ordering::SeqCst))
+        };
+        for key in ["x", "y", "z"] {
+            others.get(key, Duration::ZERO, work).ok();
+        }
+        for key in ["a", "b", "a", "c", "a"] {
+            ready(jobs.get(key, LONG, work));
+        }
+        // "b" was used least lately and had to go.
+        let before = RUNS.load(Ordering::SeqCst);
+        ready(jobs.get("a", LONG, work));
+        assert_eq!(RUNS.load(Ordering::SeqCst), before);
+        ready(jobs.get("b", LONG, work));
+        for key in ["x", "y", "z"] {
+            ready(others.get(key, LONG, work));
+        }
+        assert_eq!(RUNS.load(Ordering::SeqCst), 3 + 4);
+    }
+}

@@ -1,0 +1,274 @@
+//! What the address of a page asks for: read once, checked once, written back into links.
+
+use serde_json::Value;
+
+use super::layout::address;
+use crate::api::types::{DiversifySpec, FusionMethod, FusionSpec, SearchRequest};
+use crate::problem::Problem;
+
+/// Most columns side by side.
+pub const MOST_COLUMNS: usize = 4;
+
+/// Most hits of a column on a page.
+pub const MOST_HITS: usize = 100;
+
+/// The parameters of the search page and of explanations.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ask {
+    /// `q`: the query.
+    pub query: String,
+    /// `m`: the columns, each a model or several to be fused, as in `bm25+rmls`.
+    pub columns: Vec<String>,
+    /// `k`: hits of a column.
+    pub k: usize,
+    /// `offset`: hits passed over.
+    pub offset: usize,
+    /// `filter`: a condition on fields, as JSON.
+    pub filter: String,
+    /// `fusion`: how scores come together.
+    pub fusion: Option<FusionMethod>,
+    /// `diversify`: share of relevance against novelty.
+    pub diversify: Option<f64>,
+    /// `ranker`: its name, or none.
+    pub ranker: String,
+    /// `id`: a document, for explanations.
+    pub id: String,
+    /// `fragment`: only the piece of the page that the script asked for.
+    pub fragment: bool,
+}
+
+impl Default for Ask {
+    fn default() -> Self {
+        Ask {
+            query: String::new(),
+            columns: Vec::new(),
+            k: 10,
+            offset: 0,
+            filter: String::new(),
+            fusion: None,
+            diversify: None,
+            ranker: String::new(),
+            id: String::new(),
+            fragment: false,
+        }
+    }
+}
+
+/// The names of fusion in addresses, and what they are called.
+pub const FUSIONS: [(&str, &str, FusionMethod); 3] = [
+    ("z_score", "standardised scores", FusionMethod::ZScore),
+    ("min_max", "scores scaled to 0–1", FusionMethod::MinMax),
+    ("rrf", "reciprocal ranks", FusionMethod::Rrf),
+];
+
+/// The name of a fusion in addresses.
+pub fn fusion_name(method: FusionMethod) -> &'static str {
+    FUSIONS.iter().find(|(_, _, m)| *m == method).map_or("z_score", |(name, _, _)| name)
+}
+
+impl Ask {
+    /// Reads the parameters of an address; those that it does not know are for others.
+    pub fn read(parameters: &[(String, String)]) -> Result<Self, Problem> {
+        let mut ask = Ask::default();
+        for (name, value) in parameters {
+            let value = value.trim();
+            match name.as_str() {
+                "q" => ask.query = value.to_owned(),
+                "m" if !value.is_empty() => ask.columns.push(value.to_owned()),
+                "k" if !value.is_empty() => {
+                    ask.k = number(name, value)?;
+                    if !(1..=MOST_HITS).contains(&ask.k) {
+                        return Err(Problem::bad(format!(
+                            "k must be from 1 to {MOST_HITS} on this page, not {value}"
+                        )));
+                    }
+                }
+                "offset" if !value.is_empty() => ask.offset = number(name, value)?,
+                "filter" => ask.filter = value.to_owned(),
+                "fusion" if !value.is_empty() => {
+                    let known = FUSIONS.iter().find(|(name, _, _)| *name == value);
+                    let (_, _, method) = known.ok_or_else(|| {
+                        let names = FUSIONS.map(|(name, _, _)| name).join(", ");
+                        Problem::bad(format!("fusion must be one of {names}, not “{value}”"))
+                    })?;
+                    ask.fusion = Some(*method);
+                }
+                "diversify" if !value.is_empty() => {
+                    let lambda: f64 = number(name, value)?;
+                    if !(0.0..=1.0).contains(&lambda) {
+                        return Err(Problem::bad(format!(
+                            "diversify must be from 0 to 1 (1 changes nothing), not {value}"
+                        )));
+                    }
+                    ask.diversify = Some(lambda);
+                }
+                "ranker" => ask.ranker = value.to_owned(),
+                "id" => ask.id = value.to_owned(),
+                "fragment" => ask.fragment = !value.is_empty(),
+                _ => {}
+            }
+        }
+        if ask.columns.len() > MOST_COLUMNS {
+            return Err(Problem::bad(format!(
+                "at most {MOST_COLUMNS} columns fit side by side, {} were asked for: leave out \
+                 some of the m= in the address",
+                ask.columns.len()
+            )));
+        }
+        Ok(ask)
+    }
+
+    /// The search of a column.
+    pub fn request(&self, models: &[String]) -> Result<SearchRequest, Problem> {
+        let filter = match self.filter.as_str() {
+            "" => None,
+            text => Some(serde_json::from_str::<Value>(text).map_err(|error| {
+                Problem::bad(format!(
+                    "the filter must be JSON such as {{\"year\": {{\"gte\": 2000}}}}: {error}"
+                ))
+            })?),
+        };
+        Ok(SearchRequest {
+            query: self.query.clone(),
+            k: Some(self.k),
+            offset: self.offset,
+            models: models.to_vec(),
+            fusion: self.fusion.map(|method| FusionSpec { method, ..FusionSpec::default() }),
+            ranker: Some(self.ranker.clone()).filter(|name| !name.is_empty()),
+            diversify: self.diversify.map(|lambda| DiversifySpec { lambda }),
+            filter,
+            ..SearchRequest::default()
+        })
+    }
+
+    /// The address of the search page with these parameters, on the page from `offset` on.
+    pub fn at_offset(&self, offset: usize) -> String {
+        let offset = offset.to_string();
+        let mut parameters = self.shared();
+        parameters.extend(self.columns.iter().map(|column| ("m", column.clone())));
+        if offset != "0" {
+            parameters.push(("offset", offset));
+        }
+        link("/", &parameters)
+    }
+
+    /// The same page for another query.
+    pub fn for_query(&self, query: &str) -> String {
+        Ask { query: query.to_owned(), ..self.clone() }.at_offset(0)
+    }
+
+    /// The address of the explanation of a hit of a column.
+    pub fn explanation(&self, column: &str, id: &str, fragment: bool) -> String {
+        let mut parameters = self.shared();
+        parameters.extend([("m", column.to_owned()), ("id", id.to_owned())]);
+        if fragment {
+            parameters.push(("fragment", "1".to_owned()));
+        }
+        link("/explain", &parameters)
+    }
+
+    /// What all addresses carry; what has its usual value is left out.
+    fn shared(&self) -> Vec<(&'static str, String)> {
+        let mut parameters = vec![("q", self.query.clone())];
+        if self.k != Ask::default().k {
+            parameters.push(("k", self.k.to_string()));
+        }
+        if !self.filter.is_empty() {
+            parameters.push(("filter", self.filter.clone()));
+        }
+        if let Some(method) = self.fusion {
+            parameters.push(("fusion", fusion_name(method).to_owned()));
+        }
+        if let Some(lambda) = self.diversify {
+            parameters.push(("diversify", lambda.to_string()));
+        }
+        if !self.ranker.is_empty() {
+            parameters.push(("ranker", self.ranker.clone()));
+        }
+        parameters
+    }
+}
+
+/// The models of a column: the one of that name, or those between the plus signs. A plus sign
+/// that was not encoded arrives as a space.
+pub fn models_of(column: &str, known: &[String]) -> Vec<String> {
+    if known.iter().any(|name| name == column) {
+        return vec![column.to_owned()];
+    }
+    let names = column.split(['+', ' ']).map(str::trim);
+    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+fn link(path: &str, parameters: &[(&str, String)]) -> String {
+    let borrowed: Vec<(&str, &str)> = parameters.iter().map(|(n, v)| (*n, v.as_str())).collect();
+    address(path, &borrowed)
+}
+
+fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, Problem> {
+    value.parse().map_err(|_| Problem::bad(format!("{name} must be a number, not “{value}”")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(parameters: &[(&str, &str)]) -> Result<Ask, Problem> {
+        let owned: Vec<(String, String)> =
+            parameters.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+        Ask::read(&owned)
+    }
+
+    /// Decodes an address as a browser's form would have written it.
+    fn decoded(address: &str) -> Vec<(String, String)> {
+        let uri: axum::http::Uri = address.parse().unwrap();
+        axum::extract::Query::try_from_uri(&uri).unwrap().0
+    }
+
+    #[test]
+    fn what_is_written_into_a_link_is_read_back() {
+        let ask = Ask {
+            query: "a&b=\"c\" + ü #%".into(),
+            columns: vec!["bm25+rmls".into(), "my model".into()],
+            k: 20,
+            offset: 40,
+            filter: r#"{"year": {"gte": 2000}}"#.into(),
+            fusion: Some(FusionMethod::Rrf),
+            diversify: Some(0.5),
+            ranker: "none".into(),
+            ..Ask::default()
+        };
+        assert_eq!(Ask::read(&decoded(&ask.at_offset(40))).unwrap(), ask);
+        let of_hit = Ask::read(&decoded(&ask.explanation("rmls", "../<x>?", true))).unwrap();
+        assert_eq!((of_hit.id.as_str(), of_hit.fragment), ("../<x>?", true));
+        assert_eq!((of_hit.columns, of_hit.query), (vec!["rmls".to_owned()], ask.query));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_with_a_reason() {
+        for (name, value, expected) in [
+            ("k", "0", "from 1 to 100"),
+            ("k", "1000000000", "from 1 to 100"),
+            ("k", "ten", "number"),
+            ("offset", "-1", "number"),
+            ("fusion", "sum", "z_score, min_max, rrf"),
+            ("diversify", "2", "from 0 to 1"),
+            ("diversify", "NaN", "from 0 to 1"),
+        ] {
+            let problem = read(&[(name, value)]).unwrap_err();
+            assert_eq!(problem.status, 400);
+            assert!(problem.detail.contains(expected), "{name}={value}: {}", problem.detail);
+        }
+        assert_eq!(read(&[("m", "a"); 5]).unwrap_err().status, 400);
+        let bad = read(&[("filter", "{year")]).unwrap().request(&[]).unwrap_err();
+        assert!(bad.detail.contains("JSON"), "{}", bad.detail);
+        assert_eq!(read(&[("k", ""), ("m", ""), ("utm", "x")]).unwrap(), Ask::default());
+    }
+
+    #[test]
+    fn a_column_is_a_model_or_several() {
+        let known = ["bm25".to_owned(), "rmls+bm25".to_owned()];
+        assert_eq!(models_of("rmls+bm25", &known), ["rmls+bm25"]);
+        assert_eq!(models_of("bm25+rmls", &known), ["bm25", "rmls"]);
+        assert_eq!(models_of("bm25 rmls", &known), ["bm25", "rmls"]);
+    }
+}

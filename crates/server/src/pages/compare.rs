@@ -1,0 +1,299 @@
+//! Compare: models of the index and runs of any engine against the same judgments, with
+//! intervals, tests, and every query's wins and losses.
+
+mod by_query;
+mod choice;
+mod parts;
+mod plots;
+mod queries;
+mod questions;
+mod ranking;
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use liken::data::Dataset;
+use liken::eval::trec::TrecRun;
+use liken::eval::trec_eval::{Column, EvalParams, columns_as};
+use liken::eval::{RunComparison, Variant, compare_runs};
+use maud::{Markup, html};
+
+use super::asked::Asked;
+use super::layout::{self, Tab, Tone, empty, notice};
+use super::studies::{PATIENCE, Studies, waiting};
+use crate::api::types::Judgment;
+use crate::engine::{Engine, Served};
+use crate::jobs::{Found, Progress};
+use crate::problem::Problem;
+use crate::runs::RunAbout;
+pub use choice::{Choice, Entrant, JudgedBy};
+pub use queries::{Histogram, Outcome, QueryRow, Sort};
+pub use questions::{Question, Questions};
+pub use ranking::rank;
+
+/// Seed of the bootstrap and the randomisation test, so that a page looked at again says the same.
+const SEED: u64 = 1;
+
+/// `GET /compare`.
+pub fn page(
+    engine: &Engine,
+    studies: &Studies,
+    parameters: &[(String, String)],
+) -> Result<Markup, Problem> {
+    let asked = Asked(parameters.to_vec());
+    let judged = || engine.judgments(None);
+    let material = Material { models: engine.active(), dataset: engine.dataset(), judged: &judged };
+    Ok(layout::page("Compare", Tab::Compare, body(&material, studies, &asked)?))
+}
+
+/// What there is to compare and to judge by.
+pub struct Material<'a> {
+    /// The active models.
+    pub models: Vec<Arc<Served>>,
+    /// The dataset of the index.
+    pub dataset: Option<&'a Dataset>,
+    /// The grades that people gave on the pages.
+    pub judged: &'a dyn Fn() -> Result<Vec<Judgment>, Problem>,
+}
+
+/// What is below the navigation.
+pub fn body(material: &Material<'_>, studies: &Studies, asked: &Asked) -> Result<Markup, Problem> {
+    let runs = studies.runs.list();
+    let all = entrants(&material.models, &runs);
+    let choice = Choice::of(asked, &all)?;
+    columns(&choice.measures)?;
+    let results = match questions(material, studies, &choice)? {
+        Asking::Nothing(why) => why,
+        Asking::Later(progress) => {
+            let again = asked.address("/compare", &[]);
+            waiting("Judgments are read.", &[("judgments".into(), progress)], &again)
+        }
+        Asking::These(key, questions) => measured(studies, asked, &choice, &key, &questions)?,
+    };
+    Ok(html! {
+        h1 { "Compare" }
+        (parts::form(asked, &choice, &all))
+        (results)
+        (parts::uploads(&runs))
+    })
+}
+
+/// `POST /runs`: keeps a run and says where it is compared.
+pub fn upload(studies: &Studies, name: &str, text: &str) -> Result<(RunAbout, String), Problem> {
+    let run = studies.runs.save(name, text)?;
+    let key = format!("{}{}", choice::UPLOADED, run.name);
+    Ok((run, layout::address("/compare", &[("add", &key)])))
+}
+
+/// `POST /runs/delete`: says where to go on.
+pub fn delete(studies: &Studies, name: &str) -> Result<&'static str, Problem> {
+    studies.runs.delete(name)?;
+    Ok("/compare")
+}
+
+fn entrants(models: &[Arc<Served>], runs: &[RunAbout]) -> Vec<Entrant> {
+    let models = models.iter().cloned().map(Entrant::Model);
+    models.chain(runs.iter().cloned().map(Entrant::Uploaded)).collect()
+}
+
+/// The questions that are asked, with a key that says which they are.
+enum Asking {
+    These(String, Arc<Questions>),
+    Later(Progress),
+    Nothing(Markup),
+}
+
+fn questions(
+    material: &Material<'_>,
+    studies: &Studies,
+    choice: &Choice,
+) -> Result<Asking, Problem> {
+    let (models, candidates) = (&material.models, choice.candidates);
+    let (key, questions) = match choice.by {
+        JudgedBy::Page => {
+            let judgments = (material.judged)()?;
+            let known = |text: &str| {
+                let counts = &models.first()?.model.counts;
+                counts.query_ids.get(counts.find_query("", text)? as usize).cloned()
+            };
+            let questions = Questions::judged(&judgments, candidates, known);
+            // New grades make a new comparison.
+            let mut hasher = DefaultHasher::new();
+            for query in questions.qrels.queries() {
+                query.id.hash(&mut hasher);
+                query.grades().for_each(|grade| grade.hash(&mut hasher));
+            }
+            (format!("judged {candidates} {:x}", hasher.finish()), Arc::new(questions))
+        }
+        JudgedBy::HeldOut(on) => {
+            let Some(dataset) = material.dataset else {
+                return Ok(Asking::Nothing(parts::no_dataset()));
+            };
+            let identity = dataset.folder.identity();
+            let fits = |served: &&Arc<Served>| served.model.about.dataset.identity == identity;
+            let Some(served) = models.iter().find(fits).cloned() else {
+                return Ok(Asking::Nothing(parts::no_model_of_the_dataset()));
+            };
+            let key = format!("{} {candidates} {identity}", choice.by.name());
+            let path = dataset.folder.path.clone();
+            let found = studies.questions.get(&key, PATIENCE, move |teller| {
+                teller.tell("reading judgments", 0, None);
+                Questions::held_out(&Dataset::open(&path)?, on, candidates, &served.model)
+            })?;
+            match found {
+                Found::Ready(questions) => (key, questions),
+                Found::Working(progress) => return Ok(Asking::Later(progress)),
+            }
+        }
+    };
+    if questions.queries.is_empty() {
+        return Ok(Asking::Nothing(parts::nothing_judged(choice.by)));
+    }
+    Ok(Asking::These(key, questions))
+}
+
+/// The tables and plots, or how far they are.
+fn measured(
+    studies: &Studies,
+    asked: &Asked,
+    choice: &Choice,
+    key: &str,
+    questions: &Arc<Questions>,
+) -> Result<Markup, Problem> {
+    if choice.entrants.is_empty() {
+        return Ok(empty(
+            "Nothing to compare yet",
+            html! { p { "This index has no active model. Upload runs of any engine below." } },
+        ));
+    }
+    let mut ranked: Vec<(String, Arc<TrecRun>)> = Vec::new();
+    let mut working = Vec::new();
+    for entrant in &choice.entrants {
+        match ranking(studies, entrant, key, questions)? {
+            Found::Ready(run) => ranked.push((entrant.name(), run)),
+            Found::Working(progress) => working.push((entrant.name(), progress)),
+        }
+    }
+    let again = asked.address("/compare", &[]);
+    if !working.is_empty() {
+        return Ok(waiting("Models rank the judged queries.", &working, &again));
+    }
+    let names: Vec<String> =
+        choice.entrants.iter().map(|e| format!("{}@{}", e.key(), e.version())).collect();
+    let wanted = (choice.measures.clone(), choice.baseline, choice.complete);
+    let study = format!("{key}\n{names:?}\n{wanted:?}");
+    let (questions_there, (measures, baseline, complete)) = (Arc::clone(questions), wanted);
+    let found = studies.comparisons.get(&study, PATIENCE, move |teller| {
+        teller.tell("intervals and tests", 0, None);
+        table(&questions_there, &ranked, &measures, baseline, complete)
+    })?;
+    Ok(match found {
+        Found::Ready(comparison) => parts::results(asked, choice, questions, &comparison),
+        Found::Working(progress) => {
+            waiting("The table is worked out.", &[("comparison".into(), progress)], &again)
+        }
+    })
+}
+
+fn ranking(
+    studies: &Studies,
+    entrant: &Entrant,
+    key: &str,
+    questions: &Arc<Questions>,
+) -> Result<Found<TrecRun>, Problem> {
+    let key = format!("{key}\n{}@{}", entrant.key(), entrant.version());
+    let questions = Arc::clone(questions);
+    match entrant.clone() {
+        Entrant::Model(served) => studies.rankings.get(&key, PATIENCE, move |teller| {
+            let total = questions.queries.len() as u64;
+            Ok(rank(&served.model, &questions, &|done| {
+                teller.tell("ranking queries", done as u64, Some(total));
+            }))
+        }),
+        Entrant::Uploaded(about) => {
+            let runs = Arc::clone(&studies.runs);
+            studies.rankings.get(&key, PATIENCE, move |teller| {
+                teller.tell("reading the run", 0, None);
+                let run = runs.open(&about.name)?;
+                Ok(questions.by_id(&run).unwrap_or(run))
+            })
+        }
+    }
+}
+
+/// The measures as `liken compare` has them.
+fn columns(measures: &str) -> Result<Vec<Column>, Problem> {
+    let columns = columns_as(&[measures], &Variant::default());
+    // A measure that nobody knows is a word mistyped, not a page that is missing.
+    columns.map_err(|error| Problem::bad(error.to_string()))
+}
+
+/// Measures the runs as `liken compare` measures models.
+pub fn table(
+    questions: &Questions,
+    runs: &[(String, Arc<TrecRun>)],
+    measures: &str,
+    baseline: usize,
+    complete: bool,
+) -> Result<RunComparison, Problem> {
+    let columns = columns(measures)?;
+    let params =
+        EvalParams { complete, judged_only: questions.judged_only, ..EvalParams::default() };
+    let runs: Vec<(String, TrecRun)> =
+        runs.iter().map(|(name, run)| (name.clone(), run.as_ref().clone())).collect();
+    let compared = compare_runs(&questions.qrels, &runs, &columns, &params, baseline, SEED);
+    compared.map_err(|error| match error {
+        liken::Error::Empty { what, .. } => Problem::bad(format!(
+            "{what}. Runs must use the ids (or the texts) of the judged queries; where each has some of them, tick “count missing queries as 0”"
+        )),
+        other => other.into(),
+    })
+}
+
+/// A line that says what was measured how.
+fn how(questions: &Questions, comparison: &RunComparison, complete: bool) -> Markup {
+    let queries = layout::grouped(comparison.queries.len());
+    let ranked = match questions.judged_only {
+        true => "only judged documents are ranked",
+        false => "all documents are ranked, and those that nobody judged count as bad",
+    };
+    let left_out = match (complete, comparison.judged_queries - comparison.queries.len()) {
+        (_, 0) => String::new(),
+        (_, n) => format!(" ({} without results in every run left out)", layout::grouped(n)),
+    };
+    html! {
+        p.quiet.small.how {
+            (queries) " queries" (left_out) "; " (ranked)
+            ". Means with 95 % bootstrap intervals; * p < 0.05, ** p < 0.01 by a paired t-test against "
+            strong { (comparison.baseline) } ", corrected by Holm."
+        }
+    }
+}
+
+/// Warns of what should make one doubt a row.
+fn doubts(comparison: &RunComparison, complete: bool) -> Markup {
+    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    let mut said: Vec<String> = Vec::new();
+    for row in &comparison.rows {
+        let name = &row.name;
+        if row.doubts.missing > 0 {
+            let effect = if complete { "they count as 0" } else { "they do not count" };
+            let queries = if row.doubts.missing == 1 { "query" } else { "queries" };
+            let missing = format!("{} judged {queries}", layout::grouped(row.doubts.missing));
+            said.push(format!("{name}: no results for {missing}; {effect}."));
+        }
+        if row.doubts.tied > 0.1 {
+            let tied = percent(row.doubts.tied);
+            said.push(format!("{name}: {tied} of the results share their score with another of the query; their order is that of the ids, descending."));
+        }
+        if row.doubts.judged < 0.5 {
+            let judged = percent(row.doubts.judged);
+            said.push(format!("{name}: only {judged} of the first ten results are judged; the others count as not relevant."));
+        }
+    }
+    html! {
+        @if !said.is_empty() {
+            (notice(Tone::Warn, html! { ul { @for line in &said { li { (line) } } } }))
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Who is compared, by what and how: the parameters of the Compare page.
+
+use std::sync::Arc;
+
+use liken::eval::{Candidates, HeldOut};
+
+use crate::engine::Served;
+use crate::pages::asked::Asked;
+use crate::problem::Problem;
+use crate::runs::RunAbout;
+
+/// Most runs in a table.
+pub const MOST_RUNS: usize = 12;
+/// The measures where none are named.
+pub const MEASURES: &str = "nDCG@10, nDCG@1, AP, RR";
+/// What the names of uploaded runs begin with in an address.
+pub const UPLOADED: &str = "run:";
+
+/// One that takes part.
+#[derive(Clone)]
+pub enum Entrant {
+    /// An active model.
+    Model(Arc<Served>),
+    /// A run that was uploaded.
+    Uploaded(RunAbout),
+}
+
+impl Entrant {
+    /// Its name in an address.
+    pub fn key(&self) -> String {
+        match self {
+            Entrant::Model(served) => served.about.model.name.clone(),
+            Entrant::Uploaded(run) => format!("{UPLOADED}{}", run.name),
+        }
+    }
+
+    /// Its name in a table.
+    pub fn name(&self) -> String {
+        match self {
+            Entrant::Model(served) => served.about.model.name.clone(),
+            Entrant::Uploaded(run) => run.name.clone(),
+        }
+    }
+
+    /// Which it is exactly.
+    pub fn version(&self) -> &str {
+        match self {
+            Entrant::Model(served) => &served.about.model.version,
+            Entrant::Uploaded(run) => &run.version,
+        }
+    }
+
+    /// The model's name, if it is a model.
+    pub fn model(&self) -> Option<&str> {
+        match self {
+            Entrant::Model(served) => Some(&served.about.model.name),
+            Entrant::Uploaded(_) => None,
+        }
+    }
+}
+
+/// Where judgments come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JudgedBy {
+    /// The dataset's.
+    HeldOut(HeldOut),
+    /// Those made on the Judge page.
+    Page,
+}
+
+impl JudgedBy {
+    /// All of them, with their names in an address and on the page.
+    pub const NAMES: [(JudgedBy, &'static str, &'static str); 3] = [
+        (JudgedBy::HeldOut(HeldOut::Test), "test", "the dataset’s test queries"),
+        (JudgedBy::HeldOut(HeldOut::Validation), "validation", "the dataset’s validation queries"),
+        (JudgedBy::Page, "judged", "grades given on the Judge page"),
+    ];
+
+    /// Its name in an address.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(by, _, _)| *by == self).map_or("test", |(_, name, _)| name)
+    }
+}
+
+/// What the address of the page asks for.
+pub struct Choice {
+    /// Who takes part.
+    pub entrants: Vec<Entrant>,
+    /// Which of them the others are tested against.
+    pub baseline: usize,
+    /// The measures, as written.
+    pub measures: String,
+    /// Where judgments come from.
+    pub by: JudgedBy,
+    /// Which documents are ranked.
+    pub candidates: Candidates,
+    /// Whether a judged query without results counts as 0.
+    pub complete: bool,
+}
+
+impl Choice {
+    /// Reads it; without a choice all models take part, as many as there is room for.
+    pub fn of(asked: &Asked, all: &[Entrant]) -> Result<Self, Problem> {
+        let mut entrants: Vec<Entrant> = Vec::new();
+        for key in asked.each("runs") {
+            let found = all.iter().find(|entrant| entrant.key() == key);
+            // Names have no commas as a rule, so that a list of them may be typed.
+            let found: Vec<Option<&Entrant>> = match found {
+                Some(_) => vec![found],
+                None => key
+                    .split(',')
+                    .map(|part| all.iter().find(|entrant| entrant.key() == part.trim()))
+                    .collect(),
+            };
+            for entrant in found {
+                let entrant = entrant.ok_or_else(|| {
+                    let names: Vec<String> = all.iter().map(Entrant::key).collect();
+                    let key: String = key.chars().take(100).collect();
+                    Problem::missing(format!(
+                        "no model or run is called {key:?}; there are: {}",
+                        names.join(", ")
+                    ))
+                })?;
+                if entrants.iter().all(|known| known.key() != entrant.key()) {
+                    entrants.push(entrant.clone());
+                }
+            }
+        }
+        if entrants.is_empty() {
+            let models = all.iter().filter(|entrant| entrant.model().is_some());
+            entrants = models.take(MOST_RUNS).cloned().collect();
+        }
+        // A run that was just uploaded comes to whatever is compared.
+        for key in asked.each("add") {
+            let new = all.iter().find(|entrant| entrant.key() == key);
+            entrants.extend(new.filter(|_| entrants.iter().all(|e| e.key() != key)).cloned());
+        }
+        if entrants.len() > MOST_RUNS {
+            return Err(Problem::bad(format!(
+                "at most {MOST_RUNS} runs fit into a table, {} were asked for",
+                entrants.len()
+            )));
+        }
+        let baseline = asked.one("baseline");
+        let baseline = entrants.iter().position(|entrant| Some(entrant.key().as_str()) == baseline);
+        let by = match (asked.one("qrels"), asked.one("on")) {
+            (Some("judged"), _) => JudgedBy::Page,
+            (_, None) => JudgedBy::HeldOut(HeldOut::Test),
+            (_, Some(on)) => JudgedBy::NAMES
+                .iter()
+                .find(|(_, name, _)| *name == on)
+                .map(|(by, _, _)| *by)
+                .ok_or_else(|| Problem::bad("on: expected test, validation or judged"))?,
+        };
+        let candidates = match asked.one("candidates") {
+            None | Some("auto") => Candidates::Auto,
+            Some("all") => Candidates::All,
+            Some("judged") => Candidates::Judged,
+            Some(_) => return Err(Problem::bad("candidates: expected auto, all or judged")),
+        };
+        Ok(Choice {
+            entrants,
+            baseline: baseline.unwrap_or(0),
+            measures: asked.one("measures").unwrap_or(MEASURES).to_owned(),
+            by,
+            candidates,
+            complete: asked.one("missing") == Some("zero"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(name: &str) -> Entrant {
+        Entrant::Uploaded(RunAbout { name: name.into(), bytes: 1, version: "1".into() })
+    }
+
+    fn asked(pairs: &[(&str, &str)]) -> Asked {
+        Asked(pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect())
+    }
+
+    #[test]
+    fn runs_are_named_singly_or_in_a_list() {
+        let all = [run("a"), run("b, or not"), run("c")];
+        let chosen = |pairs: &[(&str, &str)]| {
+            Choice::of(&asked(pairs), &all).map(|choice| {
+                let names: Vec<String> = choice.entrants.iter().map(Entrant::name).collect();
+                (names.join("|"), choice.baseline)
+            })
+        };
+        assert_eq!(chosen(&[("runs", "run:a,run:c")]).unwrap(), ("a|c".into(), 0));
+        assert_eq!(
+            chosen(&[("runs", "run:c"), ("runs", "run:b, or not"), ("baseline", "run:b, or not")])
+                .unwrap(),
+            ("c|b, or not".into(), 1)
+        );
+        assert_eq!(chosen(&[("runs", "run:a"), ("runs", "run:a")]).unwrap().0, "a");
+        assert_eq!(chosen(&[("runs", "run:x")]).unwrap_err().status, 404);
+        assert_eq!(chosen(&[("runs", "a")]).unwrap_err().status, 404);
+        assert_eq!(chosen(&[("runs", "run:a"), ("baseline", "gone")]).unwrap().1, 0);
+        assert_eq!(chosen(&[]).unwrap().0, "", "there are no models");
+        assert_eq!(chosen(&[("runs", "run:a"), ("add", "run:c"), ("add", "x")]).unwrap().0, "a|c");
+    }
+
+    #[test]
+    fn other_parameters_are_checked() {
+        let by = |pairs: &[(&str, &str)]| Choice::of(&asked(pairs), &[]).map(|choice| choice.by);
+        assert_eq!(by(&[]).unwrap(), JudgedBy::HeldOut(HeldOut::Test));
+        assert_eq!(by(&[("on", "validation")]).unwrap(), JudgedBy::HeldOut(HeldOut::Validation));
+        assert_eq!(by(&[("qrels", "judged")]).unwrap(), JudgedBy::Page);
+        assert_eq!(by(&[("on", "judged")]).unwrap(), JudgedBy::Page);
+        assert!(by(&[("on", "train")]).is_err() && by(&[("candidates", "some")]).is_err());
+    }
+}

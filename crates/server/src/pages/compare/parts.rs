@@ -1,0 +1,288 @@
+//! The pieces of the Compare page: the form, the tables, and the list of uploaded runs.
+
+use liken::eval::{Against, Candidates, Cell, RunComparison};
+use maud::{Markup, PreEscaped, html};
+
+use super::choice::{Choice, Entrant, JudgedBy, UPLOADED};
+use super::plots;
+use super::questions::Questions;
+use crate::pages::asked::Asked;
+use crate::pages::layout::{self, Column, address, empty, figure, fixed, signed, table};
+use crate::pages::studies::plots as side_by_side;
+use crate::runs::{LARGEST, RunAbout};
+
+/// What to compare, and how.
+pub fn form(asked: &Asked, choice: &Choice, all: &[Entrant]) -> Markup {
+    let chosen = |entrant: &Entrant| choice.entrants.iter().any(|e| e.key() == entrant.key());
+    let is_baseline = |entrant: &Entrant| {
+        choice.entrants.get(choice.baseline).is_some_and(|e| e.key() == entrant.key())
+    };
+    let candidates = [
+        (Candidates::Auto, "auto", "judged ones if bad ones are judged, else all"),
+        (Candidates::All, "all", "all documents"),
+        (Candidates::Judged, "judged", "judged documents only"),
+    ];
+    html! {
+        form method="get" action="/compare" {
+            fieldset.fields {
+                legend { "Models and runs" }
+                @for entrant in all {
+                    label.check {
+                        input type="checkbox" name="runs" value=(entrant.key()) checked[chosen(entrant)];
+                        span { (entrant.name()) @if entrant.model().is_none() { " " span.quiet { "(run)" } } }
+                    }
+                }
+            }
+            div.fields {
+                div.field {
+                    label for="baseline" { "Test against" }
+                    select #baseline name="baseline" {
+                        @for entrant in all {
+                            option value=(entrant.key()) selected[is_baseline(entrant)] { (entrant.name()) }
+                        }
+                    }
+                }
+                div.field {
+                    label for="on" { "Judged by" }
+                    select #on name="on" {
+                        @for (by, name, about) in JudgedBy::NAMES {
+                            option value=(name) selected[by == choice.by] { (about) }
+                        }
+                    }
+                }
+                div.field {
+                    label for="measures" { "Measures" }
+                    input #measures type="text" name="measures" value=(choice.measures) size="30";
+                }
+                div.field {
+                    label for="candidates" { "Documents ranked" }
+                    select #candidates name="candidates" {
+                        @for (which, name, about) in candidates {
+                            option value=(name) selected[which == choice.candidates] { (about) }
+                        }
+                    }
+                }
+                label.check {
+                    input type="checkbox" name="missing" value="zero" checked[choice.complete];
+                    "count missing queries as 0"
+                }
+                button.main type="submit" { "Compare" }
+            }
+            // Which queries are shown, and how, stays as it was.
+            @for (name, value) in asked.except(&[
+                "runs", "add", "baseline", "on", "qrels", "measures", "candidates", "missing", "page", "sort", "of",
+            ]) {
+                input type="hidden" name=(name) value=(value);
+            }
+        }
+    }
+}
+
+/// The whole comparison.
+pub fn results(
+    asked: &Asked,
+    choice: &Choice,
+    questions: &Questions,
+    comparison: &RunComparison,
+) -> Markup {
+    html! {
+        h2 { "Means" }
+        (super::doubts(comparison, choice.complete))
+        (means(comparison))
+        (super::how(questions, comparison, choice.complete))
+        (figure(
+            "The mean of each run and the interval in which it lies with a confidence of 95 %; the diamond is the baseline.",
+            side_by_side(&plots::intervals(comparison)),
+        ))
+        @if comparison.rows.len() > 1 {
+            details {
+                summary { "Differences and tests in full" }
+                (tests(comparison))
+            }
+            (super::by_query::by_query(asked, choice, questions, comparison))
+        } @else {
+            p.quiet { "Choose a second model or run to see which queries it wins and loses." }
+        }
+    }
+}
+
+fn means(comparison: &RunComparison) -> Markup {
+    let cell = |cell: &Cell| match (cell.mean, cell.interval) {
+        (Some(mean), Some(interval)) => layout::Cell {
+            shown: html! {
+                strong { (fixed(mean, 4)) } (stars(cell.against.as_ref())) " "
+                span.quiet { "[" (fixed(interval.low, 3)) ", " (fixed(interval.high, 3)) "]" }
+            },
+            key: Some(mean),
+        },
+        _ => layout::Cell::text("–"),
+    };
+    let rows = comparison.rows.iter().enumerate().map(|(r, row)| {
+        let baseline = r == comparison.baseline_row;
+        let name = layout::Cell::markup(html! {
+            (row.name) @if baseline { " " span.quiet { "(baseline)" } }
+        });
+        std::iter::once(name).chain(row.cells.iter().map(cell)).collect()
+    });
+    let mut columns = vec![Column::text("run")];
+    columns.extend(comparison.measures.iter().map(Column::number));
+    table("Means over the queries", &columns, rows.collect())
+}
+
+fn stars(against: Option<&Against>) -> &'static str {
+    match against {
+        Some(against) if against.t_holm < 0.01 => "**",
+        Some(against) if against.t_holm < 0.05 => "*",
+        _ => "",
+    }
+}
+
+fn tests(comparison: &RunComparison) -> Markup {
+    let p = |value: f64| layout::Cell {
+        shown: html! { (if value < 0.0001 { "<0.0001".to_owned() } else { fixed(value, 4) }) },
+        key: Some(value),
+    };
+    let mut lines = Vec::new();
+    for row in &comparison.rows {
+        for (measure, cell) in comparison.measures.iter().zip(&row.cells) {
+            let Some(against) = cell.against else { continue };
+            let (wins, ties, losses) = against.wins_ties_losses;
+            lines.push(vec![
+                layout::Cell::text(&row.name),
+                layout::Cell::text(measure),
+                layout::Cell {
+                    shown: html! { (signed(against.difference, 4)) },
+                    key: Some(against.difference),
+                },
+                against
+                    .effect_size
+                    .map_or_else(|| layout::Cell::text("–"), |d| layout::Cell::number(d, 2)),
+                p(against.t),
+                p(against.t_holm),
+                p(against.t_bh),
+                p(against.sign),
+                p(against.randomisation),
+                p(against.bootstrap),
+                layout::Cell::number(wins as f64, 0),
+                layout::Cell::number(ties as f64, 0),
+                layout::Cell::number(losses as f64, 0),
+            ]);
+        }
+    }
+    let number = |name: &str, about: &str| Column::number(name).about(about);
+    let columns = [
+        Column::text("run"),
+        Column::text("measure"),
+        number("difference", "mean difference to the baseline"),
+        number("Cohen’s d", "the difference in units of its standard deviation over queries"),
+        number("p: t", "paired t-test"),
+        number("t (Holm)", "the same, corrected for several runs by Holm"),
+        number("t (B–H)", "the same, corrected by Benjamini and Hochberg"),
+        number("sign", "sign test"),
+        number("randomisation", "Fisher’s randomisation test"),
+        number("bootstrap", "bootstrap test"),
+        number("wins", "queries for which the run is better"),
+        number("ties", "queries without a difference"),
+        number("losses", "queries for which the baseline is better"),
+    ];
+    let caption = format!("Difference to {} and p-values", comparison.baseline);
+    table(&caption, &columns, lines)
+}
+
+/// Uploaded runs, and the way to bring one.
+pub fn uploads(runs: &[RunAbout]) -> Markup {
+    html! {
+        h2 #runs { "Runs of other engines" }
+        @if !runs.is_empty() {
+            ul.runs {
+                @for run in runs {
+                    li {
+                        a href=(address("/compare", &[("add", &format!("{UPLOADED}{}", run.name))])) { (run.name) }
+                        " " span.quiet { (size(run.bytes)) } " "
+                        form.inline method="post" action="/runs/delete" {
+                            input type="hidden" name="name" value=(run.name);
+                            button.small type="submit" aria-label={ "Delete " (run.name) } { "Delete" }
+                        }
+                    }
+                }
+            }
+        }
+        details open[runs.is_empty()] {
+            summary { "Bring a run" }
+            p {
+                "A TREC run (" code { "query Q0 document rank score tag" } ") of any engine, or a table "
+                code { "query,doc,score" } ". Queries go by their ids in the dataset or by their texts, documents by their ids, which may be anything, addresses too. At most "
+                (size(LARGEST as u64)) "."
+            }
+            form method="post" action="/runs" data-upload="run" {
+                div.fields {
+                    div.field {
+                        label for="run-name" { "Name" }
+                        input #run-name type="text" name="name" required maxlength="80" autocomplete="off";
+                    }
+                    div.field hidden data-upload-file {
+                        label for="run-file" { "File" }
+                        input #run-file type="file";
+                    }
+                }
+                div.field {
+                    label for="run-text" { "or its lines" }
+                    textarea #run-text name="text" rows="5" spellcheck="false"
+                        placeholder="q1 Q0 doc7 1 12.5 bm25" {}
+                }
+                p { button type="submit" { "Upload" } " " span data-upload-said role="status" {} }
+            }
+        }
+    }
+}
+
+fn size(bytes: u64) -> Markup {
+    PreEscaped(match bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..1_048_576 => format!("{} KiB", bytes / 1024),
+        _ => format!("{} MiB", bytes >> 20),
+    })
+}
+
+/// What stands where the index has no dataset.
+pub fn no_dataset() -> Markup {
+    empty(
+        "This index has no dataset inside",
+        html! { p {
+            "Make it again with " code { "liken index DATASET --model MODEL -o INDEX" }
+            ", or use the grades given on the " a href="/judge" { "Judge page" } ": "
+            a href="/compare?on=judged" { "compare by those" } "."
+        } },
+    )
+}
+
+/// What stands where no model knows the documents of the dataset.
+pub fn no_model_of_the_dataset() -> Markup {
+    empty(
+        "None of the active models was trained on the dataset of this index",
+        html! { p {
+            "Load one with " code { "POST /models" } ", or "
+            a href="/compare?on=judged" { "compare by the grades of the Judge page" } "."
+        } },
+    )
+}
+
+/// What stands where there is nothing to measure by.
+pub fn nothing_judged(by: JudgedBy) -> Markup {
+    match by {
+        JudgedBy::Page => empty(
+            "Nothing has been judged yet",
+            html! { p {
+                "Grade some results on the " a href="/judge" { "Judge page" }
+                "; they count here at once."
+            } },
+        ),
+        JudgedBy::HeldOut(_) => empty(
+            "The dataset has no such queries",
+            html! { p {
+                "Import it with judgments or with " code { "--split queries --test 0.1" }
+                ", or judge results on the " a href="/judge" { "Judge page" } "."
+            } },
+        ),
+    }
+}

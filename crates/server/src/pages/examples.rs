@@ -1,0 +1,71 @@
+//! Queries worth trying: those of the dataset that were clicked most, and those with held-out
+//! judgments.
+
+use liken::data::Dataset;
+
+use crate::engine::Engine;
+
+/// How many queries of a long log are looked at; the rest is passed over in even steps.
+const LOOKED_AT: usize = 20_000;
+
+/// Up to `n` queries of the index's dataset to try.
+pub fn queries(engine: &Engine, n: usize) -> Vec<String> {
+    engine.dataset().map_or_else(Vec::new, |dataset| most_clicked(dataset, n))
+}
+
+/// The most clicked queries, test queries first where clicks are equal; texts that occur twice
+/// (up to case) once.
+pub fn most_clicked(dataset: &Dataset, n: usize) -> Vec<String> {
+    let len = dataset.queries.len();
+    let step = len.div_ceil(LOOKED_AT).max(1);
+    let mut found: Vec<(f64, bool, String)> = (0..len)
+        .step_by(step)
+        .filter_map(|i| {
+            let query = dataset.queries.get(i).ok()?;
+            let tested = i < dataset.test.n_rows() && !dataset.test.row(i).is_empty();
+            Some((query.clicks, tested, query.text))
+        })
+        .filter(|(_, _, text)| !text.trim().is_empty())
+        .collect();
+    found.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+    let mut seen = std::collections::HashSet::new();
+    let distinct = found.into_iter().filter(|(_, _, text)| seen.insert(text.to_lowercase()));
+    distinct.take(n).map(|(_, _, text)| text).collect()
+}
+
+/// Up to `n` queries with held-out judgments, in the order of the dataset.
+pub fn judged(dataset: &Dataset, n: usize) -> Vec<String> {
+    let rows = dataset.test.n_rows().min(dataset.queries.len());
+    let tested = (0..rows).filter(|&i| !dataset.test.row(i).is_empty());
+    let texts = tested.filter_map(|i| dataset.queries.get(i).ok()).map(|query| query.text);
+    texts.filter(|text| !text.trim().is_empty()).take(n).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use liken::data::{DatasetAbout, DatasetWriter, Document, Evidence, Query};
+    use liken::sparse::Csr;
+
+    use super::*;
+
+    #[test]
+    fn the_most_clicked_come_first_and_each_text_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("data");
+        let mut writer = DatasetWriter::create(&path, false).unwrap();
+        let queries = [("rare", 1.0), ("often", 9.0), ("Often", 8.0), (" ", 99.0), ("tested", 1.0)];
+        for (i, (text, clicks)) in queries.iter().enumerate() {
+            let query = Query { id: format!("q{i}"), text: text.to_string(), clicks: *clicks };
+            writer.query(&query).unwrap();
+        }
+        writer.document(&Document { id: "d".into(), fields: Default::default() }).unwrap();
+        let clicks = Csr::from_triplets(5, 1, vec![(0, 0, 1.0)]).unwrap();
+        let test = Csr::from_triplets(5, 1, vec![(4, 0, 1.0)]).unwrap();
+        let about = DatasetAbout::as_given(Evidence::Judgments);
+        writer.finish(&clicks, &Csr::empty(5, 1), &test, &[], about).unwrap();
+        let dataset = Dataset::open(&path).unwrap();
+        assert_eq!(most_clicked(&dataset, 9), ["often", "tested", "rare"]);
+        assert_eq!(most_clicked(&dataset, 1), ["often"]);
+        assert_eq!(judged(&dataset, 9), ["tested"]);
+    }
+}

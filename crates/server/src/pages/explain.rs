@@ -1,0 +1,231 @@
+//! Why a document has its score: from the fused score down to single words, every step adding
+//! up to the one above.
+
+use maud::{Markup, html};
+
+use super::ask::{Ask, models_of};
+use super::heat::{digits, heat_map};
+use super::layout::{Tab, Tone, bar, count, fixed, notice, page, signed};
+use super::search::title_of;
+use crate::api::types::{
+    ExplainRequest, ExplainResponse, ModelExplanation, PartExplanation, RankerExplanation,
+};
+use crate::engine::Engine;
+use crate::problem::Problem;
+
+/// How many pairs an explanation lists.
+const MOST_PAIRS: usize = 40;
+
+/// `GET /explain`: a page of its own, or the fragment that the script puts below a hit.
+pub fn explain(engine: &Engine, ask: &Ask) -> Result<Markup, Problem> {
+    if ask.id.is_empty() {
+        return Err(Problem::bad(
+            "which document? The address must have id= and the document's id",
+        ));
+    }
+    let known: Vec<String> = engine.active().iter().map(|s| s.about.model.name.clone()).collect();
+    let column = ask.columns.first().map_or("", String::as_str);
+    let search = ask.request(&models_of(column, &known))?;
+    let request = ExplainRequest { search, id: ask.id.clone(), most: Some(MOST_PAIRS) };
+    let answer = engine.explain(&request)?;
+    let fragment = explanation(&answer);
+    if ask.fragment {
+        return Ok(fragment);
+    }
+    let title = engine.document(&ask.id).ok().map(|d| title_of(&d.id, &d.fields));
+    Ok(whole_page(ask, column, title.as_deref().unwrap_or(&ask.id), fragment))
+}
+
+/// The page around an explanation, for those who come without script.
+pub fn whole_page(ask: &Ask, column: &str, title: &str, fragment: Markup) -> Markup {
+    // The address names the column of the hit only; the search has the usual ones again.
+    let back = Ask { columns: Vec::new(), ..ask.clone() }.at_offset(0);
+    page(
+        &format!("Why: {title}"),
+        Tab::Search,
+        html! {
+            h1 { "Why " span.title { (title) } " has its score" }
+            p { a href=(back) { "Back to the search" } }
+            h2 { "“" (ask.query) "” under " (column) }
+            h3.hush { "Where the score comes from" }
+            (fragment)
+        },
+    )
+}
+
+/// The explanation itself.
+pub fn explanation(answer: &ExplainResponse) -> Markup {
+    html! {
+        div.explanation {
+            @if let Some(ranker) = &answer.ranker { (ranker_part(ranker)) }
+            @if answer.models.len() > 1 { (fusion_line(answer)) }
+            @if answer.shared_words.is_empty() {
+                p { "No word of the query is in the document." }
+            } @else {
+                p { "In both: " (words(&answer.shared_words)) "." }
+            }
+            @for model in &answer.models { (model_part(model, answer.models.len() > 1)) }
+            @if answer.models.is_empty() && answer.ranker.is_none() {
+                (notice(Tone::Plain, html! { "No model gave it a score." }))
+            }
+        }
+    }
+}
+
+/// Words, each in emphasis.
+pub fn words(list: &[String]) -> Markup {
+    html! { @for (i, word) in list.iter().enumerate() { @if i > 0 { ", " } em { (word) } } }
+}
+
+/// The arithmetic of fusion in one line, then each model's share in words.
+fn fusion_line(answer: &ExplainResponse) -> Markup {
+    let largest = answer.models.iter().fold(0.0, |most: f64, m| most.max(m.adds.abs()));
+    let total: f64 = answer.models.iter().map(|m| m.adds).sum();
+    let d = digits(largest.max(total.abs()));
+    let both = answer.models.iter().any(|m| m.adds < 0.0);
+    html! {
+        p.sum-line {
+            @if answer.ranker.is_some() { "fused score " } @else { "score " }
+            strong { (fixed(total, d)) } " = "
+            @for (i, model) in answer.models.iter().enumerate() {
+                @if i > 0 { @if model.adds < 0.0 { " − " } @else { " + " } }
+                span.term { (fixed(if i > 0 { model.adds.abs() } else { model.adds }, d)) " " span.quiet { "(" (model.model.name) ")" } }
+            }
+        }
+        div.wide tabindex="0" role="region" aria-label="How the models come together" { table.parts.fusion {
+            caption { "How the models come together" }
+            thead { tr { th scope="col" { "model" } th.n scope="col" { "its score" } th scope="col" { "how it counts" } th.n scope="col" { "adds" } td {} } }
+            tbody { @for model in &answer.models { tr {
+                th scope="row" { (model.model.name) }
+                td.n { (fixed(model.score, digits(model.score.abs()))) }
+                td { (model.how) }
+                td.n { (signed(model.adds, d)) }
+                td.bars { (bar(model.adds, largest, both)) }
+            } } }
+        } }
+    }
+}
+
+/// A model's score, part by part.
+fn model_part(model: &ModelExplanation, one_of_many: bool) -> Markup {
+    let d = digits(model.score.abs());
+    html! {
+        section.model-part {
+            h4 {
+                (model.model.name)
+                span.quiet { " · score " (fixed(model.score, d)) }
+                @if one_of_many { span.quiet { " · adds " (signed(model.adds, digits(model.adds.abs()))) } }
+            }
+            @if !one_of_many && !model.how.is_empty() { p.quiet.small { (model.how) } }
+            @if model.parts.len() > 1 { (mix_line(model, d)) }
+            @for part in &model.parts { (matcher_part(part, model.parts.len() > 1)) }
+        }
+    }
+}
+
+/// A model of several matchers: what each adds.
+fn mix_line(model: &ModelExplanation, d: usize) -> Markup {
+    html! {
+        p.sum-line {
+            strong { (fixed(model.score, d)) } " = "
+            @for (i, part) in model.parts.iter().enumerate() {
+                @if i > 0 { @if part.adds < 0.0 { " − " } @else { " + " } }
+                span.term { (fixed(if i > 0 { part.adds.abs() } else { part.adds }, d)) " " span.quiet { "(" (part.method) ")" } }
+            }
+        }
+    }
+}
+
+/// One matcher: words and bars where it only counts words, else the heat map.
+fn matcher_part(part: &PartExplanation, one_of_many: bool) -> Markup {
+    html! {
+        @if one_of_many {
+            h5 { (part.method) span.quiet {
+                " · own score " (fixed(part.score, digits(part.score.abs())))
+                ", weight " (fixed(part.weight, 2)) ", adds " (signed(part.adds, digits(part.adds.abs())))
+            } }
+        }
+        @if part.lines.is_empty() {
+            p.quiet {
+                @if part.lexical { "It has no word of the query, so it scores 0 here." }
+                @else if part.n_rest > 0 { "No pair stands out: " (count(part.n_rest, "small pair")) " add up to " (fixed(part.rest, digits(part.rest.abs()))) "." }
+                @else { "Nothing in the query and the document is known to it." }
+            }
+        } @else if part.lexical || is_diagonal(part) {
+            (word_bars(part))
+        } @else {
+            (heat_map(part))
+        }
+    }
+}
+
+/// Whether every line pairs a word with itself, so that a heat map would only show a diagonal.
+fn is_diagonal(part: &PartExplanation) -> bool {
+    part.lines.iter().all(|line| line.query == line.doc)
+}
+
+/// Word by word: what each adds, as a bar.
+fn word_bars(part: &PartExplanation) -> Markup {
+    let largest = part.lines.iter().fold(part.rest.abs(), |most, line| most.max(line.value.abs()));
+    let total = part.lines.iter().map(|line| line.value).sum::<f64>() + part.rest;
+    let d = digits(largest.max(total.abs()));
+    let both = part.rest < 0.0 || part.lines.iter().any(|line| line.value < 0.0);
+    html! {
+        div.wide tabindex="0" role="region" aria-label="What each word adds" { table.parts {
+            caption { "What each word adds" }
+            thead { tr { th scope="col" { "word" } th.n scope="col" { "adds" } td {} } }
+            tbody {
+                @for line in &part.lines { tr {
+                    th scope="row" { (line.query) @if line.doc != line.query { span.quiet { " ~ " } (line.doc) } }
+                    td.n title=(fixed(line.value, d + 2)) { (fixed(line.value, d)) }
+                    td.bars { (bar(line.value, largest, both)) }
+                } }
+                @if part.n_rest > 0 || part.rest != 0.0 { tr {
+                    th scope="row" { @if part.n_rest > 0 { "all smaller ones (" (part.n_rest) ")" } @else { "rounding" } }
+                    td.n { (fixed(part.rest, d)) }
+                    td.bars { (bar(part.rest, largest, both)) }
+                } }
+            }
+            tfoot { tr { th scope="row" { "sum" } td.n { (fixed(total, d)) } td {} } }
+        } }
+    }
+}
+
+/// How many features of a ranker have a line of their own.
+const MOST_FEATURES: usize = 15;
+
+/// What each feature adds to the ranker's score.
+fn ranker_part(ranker: &RankerExplanation) -> Markup {
+    let (shown, rest) = ranker.features.split_at(ranker.features.len().min(MOST_FEATURES));
+    let rest_adds: f64 = rest.iter().map(|f| f.adds).sum();
+    let total = ranker.base + ranker.features.iter().map(|f| f.adds).sum::<f64>();
+    let largest =
+        shown.iter().map(|f| f.adds.abs()).fold(ranker.base.abs().max(rest_adds.abs()), f64::max);
+    let d = digits(largest.max(total.abs()));
+    html! {
+        section.model-part {
+            h4 { "Ranker " (ranker.ranker) span.quiet { " · score " (fixed(ranker.score, d)) } }
+            p.small.quiet { "The ranker puts the candidates in order by these features; what they add up to is the score that counts." }
+            div.wide tabindex="0" role="region" aria-label="What each feature adds" { table.parts {
+                caption { "What each feature adds" }
+                thead { tr { th scope="col" { "feature" } th.n scope="col" { "value" } th.n scope="col" { "adds" } td {} } }
+                tbody {
+                    tr { th scope="row" { "every document" } td.n {} td.n { (signed(ranker.base, d)) } td.bars { (bar(ranker.base, largest, true)) } }
+                    @for feature in shown { tr {
+                        th scope="row" { (feature.name) }
+                        td.n { @match feature.value { Some(value) => { (fixed(f64::from(value), 3)) } None => { span.quiet { "missing" } } } }
+                        td.n { (signed(feature.adds, d)) }
+                        td.bars { (bar(feature.adds, largest, true)) }
+                    } }
+                    @if !rest.is_empty() { tr {
+                        th scope="row" { (count(rest.len(), "other feature")) }
+                        td.n {}
+                        td.n { (signed(rest_adds, d)) }
+                        td.bars { (bar(rest_adds, largest, true)) }
+                    } }
+                }
+                tfoot { tr { th scope="row" { "sum" } td {} td.n { (fixed(total, d)) } td {} } }
+            } }
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! The columns of hits, and what differs between them.
+
+use std::collections::{BTreeSet, HashSet};
+
+use maud::{Markup, html};
+use serde_json::Value;
+
+use super::explain::words;
+use super::heat::digits;
+use super::layout::{Tone, count, empty, fixed, grouped, notice};
+use super::reason::Reason;
+use super::search::{ColumnView, LOOK, SearchView, about_column, shortened, title_of};
+use crate::api::types::{Hit, Piece, SearchResponse};
+
+/// How much of a text without highlights is shown.
+const SNIPPET: usize = 240;
+
+/// Where a hit stands in another column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Move {
+    /// At the same rank.
+    Same,
+    /// So many places higher here; its rank there.
+    Up(usize, usize),
+    /// So many places lower here; its rank there.
+    Down(usize, usize),
+    /// Not among the first so many there.
+    Absent(usize),
+}
+
+/// Where the document at rank `here` stands in a column whose first documents are `there`.
+pub fn moved(here: usize, id: &str, there: &[String]) -> Move {
+    match there.iter().position(|other| other == id).map(|at| at + 1) {
+        None => Move::Absent(there.len()),
+        Some(rank) if rank == here => Move::Same,
+        Some(rank) if rank > here => Move::Up(rank - here, rank),
+        Some(rank) => Move::Down(here - rank, rank),
+    }
+}
+
+/// Where the columns differ, in a few lines: the first thing a reader should see.
+pub fn differences(view: &SearchView) -> Markup {
+    let good = answered(view);
+    let unknown = unknown_everywhere(&good);
+    html! {
+        div.differences {
+            @if !unknown.is_empty() {
+                p { "No model knows " (words(&unknown)) "." }
+            }
+            @if let [(a, first), (b, second), ..] = good.as_slice() {
+                @let (ours, theirs) = (ids(first), ids(second));
+                @let both = ours.intersection(&theirs).count();
+                @let most = ours.len().max(theirs.len());
+                @if most > 0 {
+                    p {
+                        strong { (a.name) } " and " strong { (b.name) }
+                        @if both == 0 { " agree on none of the " (most) " documents below." }
+                        @else if both == most && first.hits.iter().map(|h| &h.id).eq(second.hits.iter().map(|h| &h.id)) {
+                            " show the same " (count(most, "document")) " in the same order."
+                        }
+                        @else { " agree on " (both) " of the " (most) " documents below." }
+                        @for (column, answer) in &good {
+                            @let without = without_words(answer);
+                            @if without > 0 {
+                                " " strong { (column.name) } " finds "
+                                @if without == 1 { "1 that shares" } @else { (without) " that share" }
+                                " no word with your query."
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The columns that have an answer.
+fn answered(view: &SearchView) -> Vec<(&ColumnView, &SearchResponse)> {
+    let answers = view.columns.iter().map(|column| (column, column.answer.as_ref()));
+    answers.filter_map(|(column, answer)| Some((column, answer.ok()?))).collect()
+}
+
+/// How many hits share no word with the query.
+pub fn without_words(answer: &SearchResponse) -> usize {
+    let explained = answer.hits.iter().filter_map(|hit| hit.explanation.as_ref());
+    explained.filter(|explanation| explanation.shared_words.is_empty()).count()
+}
+
+fn ids(answer: &SearchResponse) -> HashSet<&str> {
+    answer.hits.iter().map(|hit| hit.id.as_str()).collect()
+}
+
+/// Words that no column knows.
+fn unknown_everywhere(good: &[(&ColumnView, &SearchResponse)]) -> Vec<String> {
+    let mut sets = good.iter().map(|(_, a)| a.unknown_words.iter().collect::<BTreeSet<_>>());
+    let first = sets.next().unwrap_or_default();
+    let all = sets.fold(first, |known, set| known.intersection(&set).copied().collect());
+    all.into_iter().cloned().collect()
+}
+
+/// Words that this column does not know but another does: the others are said once, above.
+fn unknown_here(view: &SearchView, answer: &SearchResponse) -> Vec<String> {
+    let everywhere = unknown_everywhere(&answered(view));
+    answer.unknown_words.iter().filter(|word| !everywhere.contains(word)).cloned().collect()
+}
+
+/// One column.
+pub fn column(view: &SearchView, at: usize, column: &ColumnView) -> Markup {
+    html! {
+        section.column aria-labelledby={ "c" (at) } {
+            header {
+                h2 id={ "c" (at) } { (column.name) }
+                p.about { (about_column(&column.name, view)) }
+                @if let Ok(answer) = &column.answer { (figures(answer)) }
+            }
+            div.found { @match &column.answer {
+                Err(problem) => { (notice(Tone::Bad, html! { (problem.detail) })) }
+                Ok(answer) => {
+                    @let unknown = unknown_here(view, answer);
+                    @if !unknown.is_empty() { p.small.quiet { "Not known here: " (words(&unknown)) } }
+                    @for note in &answer.notes { (notice(Tone::Plain, html! { (note) })) }
+                    @if answer.hits.is_empty() { (nothing(view, answer)) }
+                    @else {
+                        ol.hits start=(answer.offset + 1) {
+                            @for hit in &answer.hits { (one_hit(view, at, column, hit)) }
+                        }
+                    }
+                }
+            } }
+        }
+    }
+}
+
+/// Which models answered, out of how much, how fast.
+fn figures(answer: &SearchResponse) -> Markup {
+    html! {
+        p.figures {
+            (count(answer.candidates, "candidate"))
+            " · " (fixed(answer.took_ms, if answer.took_ms < 10.0 { 1 } else { 0 })) " ms"
+            @if let Some(ranker) = &answer.ranker { " · ranker " (ranker) }
+            @for model in &answer.models {
+                " · " span title="the model and its version" { (model.name) " " code { (model.version) } }
+            }
+        }
+    }
+}
+
+/// Why a column is empty, and what might help.
+fn nothing(view: &SearchView, answer: &SearchResponse) -> Markup {
+    let title = if view.ask.offset > 0 { "No further documents" } else { "Nothing found" };
+    empty(
+        title,
+        html! {
+            @if view.ask.offset > 0 {
+                p { "There are " (grouped(answer.candidates)) " candidates in all. "
+                    a href=(view.ask.at_offset(0)) { "Back to the best ones" } }
+            } @else {
+                @if !answer.unknown_words.is_empty() {
+                    p { "Unknown: " (words(&answer.unknown_words)) ". Another spelling or another word may help." }
+                }
+                @if !view.ask.filter.is_empty() {
+                    p { "Only documents that pass the filter were looked at; it may leave too few." }
+                }
+                @if view.ask.query.contains('"') {
+                    p { "Words in double quotes must stand side by side; without them more is found." }
+                }
+                @if answer.unknown_words.is_empty() && view.ask.filter.is_empty() && answer.notes.is_empty() {
+                    p { "No document has a word of the query." }
+                }
+            }
+        },
+    )
+}
+
+/// A hit: its rank here and elsewhere, its text, and why.
+fn one_hit(view: &SearchView, at: usize, column: &ColumnView, hit: &Hit) -> Markup {
+    let title = title_of(&hit.id, &hit.document);
+    html! {
+        li.hit data-doc=(hit.id) tabindex="-1" {
+            div.head {
+                span.rank aria-hidden="true" { (hit.rank) }
+                h3 { (titled(marked_title(&title, hit), hit)) }
+            }
+            (moves(view, at, hit))
+            (snippet(&title, hit))
+            @if let Some(explanation) = &hit.explanation {
+                p.reason { (Reason::of(explanation).sentence()) }
+            }
+            details.why data-explain=(view.ask.explanation(&column.name, &hit.id, true)) {
+                summary {
+                    "Score " (fixed(hit.score, digits(hit.score.abs())))
+                    span.quiet { " – why?" }
+                    span.hush { " " (title) }
+                }
+                @if hit.scores.len() > 1 {
+                    p.small.quiet { @for (i, (name, score)) in hit.scores.iter().enumerate() {
+                        @if i > 0 { " · " } (name) " " (fixed(*score, digits(score.abs())))
+                    } }
+                }
+                div.fragment {
+                    a href=(view.ask.explanation(&column.name, &hit.id, false)) { "Show where the score comes from" }
+                }
+                p.small.quiet {
+                    "id " code.id { (hit.id) } " · "
+                    a href=(view.ask.explanation(&column.name, &hit.id, false)) { "on a page of its own" }
+                }
+            }
+        }
+    }
+}
+
+/// The title with the query's words marked, where the marks are of the whole title.
+fn marked_title(title: &str, hit: &Hit) -> Markup {
+    let pieces = hit.highlights.get("title").map_or(&[][..], Vec::as_slice);
+    let whole: String = pieces.iter().map(|piece| piece.text.as_str()).collect();
+    html! { @if whole.trim() == title { (marked(pieces)) } @else { (title) } }
+}
+
+/// Pieces of text, with marks.
+fn marked(pieces: &[Piece]) -> Markup {
+    html! { @for piece in pieces {
+        @if piece.marked { mark { (piece.text) } } @else { (piece.text) }
+    } }
+}
+
+/// The title, as a link if the document has an address on the web.
+fn titled(title: Markup, hit: &Hit) -> Markup {
+    let url = hit.document.get("url").and_then(Value::as_str);
+    // Anything but these could be a script.
+    match url.filter(|url| url.starts_with("https://") || url.starts_with("http://")) {
+        Some(url) => html! { a href=(url) rel="noopener noreferrer nofollow" { (title) } },
+        None => html! { (title) },
+    }
+}
+
+/// The hit's rank in every other column.
+fn moves(view: &SearchView, at: usize, hit: &Hit) -> Markup {
+    let others: Vec<(&str, Move)> = view
+        .columns
+        .iter()
+        .enumerate()
+        .filter(|(i, other)| *i != at && other.answer.is_ok())
+        .map(|(_, other)| (other.name.as_str(), moved(hit.rank, &hit.id, &other.first)))
+        .collect();
+    if others.is_empty() {
+        return html! {};
+    }
+    // Beyond what was looked through in other columns, absence says nothing.
+    let beyond = hit.rank > LOOK;
+    let only = others.iter().all(|(_, m)| matches!(m, Move::Absent(_))) && !beyond;
+    html! {
+        ul.moves aria-label="Rank in the other columns" {
+            @if only {
+                @let most = others.iter().map(|(_, m)| if let Move::Absent(n) = m { *n } else { 0 }).max().unwrap_or(0);
+                li.only title={ "not among the first " (most) " of " (others.iter().map(|(n, _)| *n).collect::<Vec<_>>().join(" or ")) } { "only here" }
+            } @else {
+                @for (name, m) in &others { @match m {
+                    Move::Same => { li.same { "same in " (name) } }
+                    Move::Up(by, rank) => {
+                        li.up title={ "rank " (rank) " in " (name) ", " (by) " higher here" } {
+                            span aria-hidden="true" { "↑" } span.hush { "up " } (by) " (" (rank) " in " (name) ")"
+                        }
+                    }
+                    Move::Down(by, rank) => {
+                        li.down title={ "rank " (rank) " in " (name) ", " (by) " lower here" } {
+                            span aria-hidden="true" { "↓" } span.hush { "down " } (by) " (" (rank) " in " (name) ")"
+                        }
+                    }
+                    Move::Absent(_) if beyond => {}
+                    // All that the other column has was looked through.
+                    Move::Absent(n) if *n < LOOK => { li.absent { "not found by " (name) } }
+                    Move::Absent(n) => { li.absent { "not in first " (n) " of " (name) } }
+                } }
+            }
+        }
+    }
+}
+
+/// Pieces with the query's words marked, or the beginning of the text.
+pub fn snippet(title: &str, hit: &Hit) -> Markup {
+    let in_text = hit.highlights.iter().filter(|(field, pieces)| {
+        field.as_str() != "title" && pieces.iter().any(|piece| piece.marked)
+    });
+    let pieces: Vec<_> = in_text.take(2).collect();
+    if !pieces.is_empty() {
+        return html! {
+            @for (_, pieces) in pieces {
+                p.snippet { (marked(pieces)) }
+            }
+        };
+    }
+    let texts = hit.document.iter().filter(|(name, _)| !matches!(name.as_str(), "title" | "url"));
+    let texts = texts.filter_map(|(_, value)| value.as_str()).map(str::trim);
+    let longest = texts.filter(|text| *text != title).max_by_key(|text| text.len());
+    html! { @if let Some(text) = longest { p.snippet { (shortened(text, SNIPPET)) } } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moves_are_seen_from_here() {
+        let there: Vec<String> = ["a", "b", "c"].map(str::to_owned).to_vec();
+        assert_eq!(moved(1, "a", &there), Move::Same);
+        assert_eq!(moved(1, "c", &there), Move::Up(2, 3));
+        assert_eq!(moved(5, "b", &there), Move::Down(3, 2));
+        assert_eq!(moved(1, "x", &there), Move::Absent(3));
+    }
+}

@@ -1,0 +1,276 @@
+//! Topics: what a topic model has found in the documents, as a map and by words.
+
+mod plots;
+
+use std::sync::Arc;
+
+use liken::data::Dataset;
+use liken::matchers::{Model, TextTopics, TopicSummary, TopicsLook, TopicsSummary};
+use maud::{Markup, PreEscaped, html};
+
+use super::asked::Asked;
+use super::layout::{self, Cell, Column, Tab, Tone, bar, empty, figure, fixed, notice};
+use super::model::{choose, drawn, title};
+use super::studies::{PATIENCE, Studies, plots as side_by_side, waiting};
+use crate::engine::{Engine, Served};
+use crate::jobs::Found;
+use crate::problem::Problem;
+
+/// Words shown of a topic.
+const WORDS: usize = 10;
+/// Documents shown of a topic.
+const DOCUMENTS: usize = 5;
+/// Topics shown of a text.
+const OF_TEXT: usize = 10;
+/// Topics whose words are on one page.
+const PER_PAGE: usize = 60;
+
+/// `GET /topics`.
+pub fn page(
+    engine: &Engine,
+    studies: &Studies,
+    parameters: &[(String, String)],
+) -> Result<Markup, Problem> {
+    let asked = Asked(parameters.to_vec());
+    let body = body(&engine.active(), engine.dataset(), studies, &asked)?;
+    Ok(layout::page("Topics", Tab::Topics, body))
+}
+
+/// What is below the navigation.
+pub fn body(
+    active: &[Arc<Served>],
+    dataset: Option<&Dataset>,
+    studies: &Studies,
+    asked: &Asked,
+) -> Result<Markup, Problem> {
+    let with_topics: Vec<Arc<Served>> =
+        active.iter().filter(|served| has_topics(&served.model)).cloned().collect();
+    let chosen = match asked.one("name") {
+        None => with_topics.first(),
+        Some(name) => {
+            let there = active.iter().any(|served| served.about.model.name == name);
+            if !there {
+                let name: String = name.chars().take(100).collect();
+                return Err(Problem::missing(format!("no active model is called {name:?}")));
+            }
+            with_topics.iter().find(|served| served.about.model.name == name)
+        }
+    };
+    let Some(served) = chosen else {
+        return Ok(none(asked.one("name"), &with_topics));
+    };
+    let name = &served.about.model.name;
+    let key = format!("{name}@{}", served.about.model.version);
+    let theirs = Arc::clone(served);
+    let found = studies.topics.get(&key, PATIENCE, move |teller| {
+        let look =
+            TopicsLook { words: WORDS, documents: DOCUMENTS, map: true, ..TopicsLook::default() };
+        Ok(teller.run(|run| TopicsSummary::of(&theirs.model, None, &look, run))?)
+    })?;
+    Ok(html! {
+        h1 { "Topics of " (name) }
+        (choose(&with_topics, name, asked, "/topics"))
+        @match found {
+            Found::Ready(summary) => (shown(&served.model, dataset, &summary, asked)?),
+            Found::Working(progress) => (waiting(
+                "The topics are summed up.",
+                &[(name.clone(), progress)],
+                &asked.address("/topics", &[]),
+            )),
+        }
+    })
+}
+
+/// Whether a part of the model has topics to show.
+pub fn has_topics(model: &Model) -> bool {
+    model.parts.iter().any(|part| part.matcher.topics().is_some())
+}
+
+/// What stands where no model has topics.
+fn none(name: Option<&str>, others: &[Arc<Served>]) -> Markup {
+    let what = match name {
+        Some(name) => format!("{name} has no topics"),
+        None => "No active model has topics".to_owned(),
+    };
+    html! {
+        h1 { "Topics" }
+        (empty(&what, html! {
+            p { "A topic model groups the words of the documents into topics. To get one, train it on the dataset of this index and load it:" }
+            pre { code {
+                "liken train lda DATASET --dim 50 -o topics\n"
+                "curl http://localhost:7700/models -H 'content-type: application/json' \\\n"
+                "  -d \"{\\\"name\\\": \\\"topics\\\", \\\"path\\\": \\\"$PWD/topics\\\", \\\"activate\\\": true}\""
+            } }
+            p { code { "lda" } ", " code { "plsi" } ", " code { "nmf" } ", " code { "rlsi" } " and " code { "lsi" } " learn topics; " code { "grlsi" } " and " code { "gnmf" } " learn topics of classes as well." }
+            @if !others.is_empty() {
+                p { "These have topics: " @for other in others { @let name = &other.about.model.name; a href=(layout::address("/topics", &[("name", name)])) { (name) } " " } }
+            }
+        }))
+    }
+}
+
+/// The map, the plots, the words; and the topics of a text that was typed.
+pub fn shown(
+    model: &Model,
+    dataset: Option<&Dataset>,
+    summary: &TopicsSummary,
+    asked: &Asked,
+) -> Result<Markup, Problem> {
+    let sort = asked.one("sort").unwrap_or("number");
+    let mut topics: Vec<&TopicSummary> =
+        summary.topics.iter().filter(|topic| topic.n_words > 0).collect();
+    match sort {
+        "share" => topics.sort_by(|a, b| b.share.total_cmp(&a.share)),
+        "coherence" => {
+            let of = |topic: &TopicSummary| topic.npmi.unwrap_or(f64::NEG_INFINITY);
+            topics.sort_by(|a, b| of(b).total_cmp(&of(a)));
+        }
+        _ => {}
+    }
+    let pages = topics.len().div_ceil(PER_PAGE).max(1);
+    let page = asked.number("page", 1)?.clamp(1, pages);
+    let from = (page - 1) * PER_PAGE;
+    let here = &topics[from.min(topics.len())..(from + PER_PAGE).min(topics.len())];
+    let same = dataset.filter(|d| d.folder.identity() == model.about.dataset.identity);
+    let left_out = summary.topics.iter().filter(|t| t.place.is_none() && t.n_words > 0).count();
+    let link = |to: usize| asked.address("/topics", &[("page", &to.to_string())]) + "#words";
+    Ok(html! {
+        (figures(summary))
+        (text_part(model, summary, asked))
+        h2 #map { "Map" }
+        (figure(
+            "Topics with the same words lie near each other; the larger a circle, the more of the documents is its topic. Choose one to see its words.",
+            html! { (PreEscaped(plots::map(summary))) },
+        ))
+        @if left_out > 0 { p.small { (left_out) " smaller topics are not on the map." } }
+        h2 { "How large and how coherent they are" }
+        (figure(
+            "Share: the part of the documents that is this topic. NPMI: how well its heaviest words belong together, from −1 (never in one document) over 0 (by chance) to 1 (always together).",
+            side_by_side(&plots::sizes(summary)),
+        ))
+        @if !summary.classes.is_empty() { (classes(summary)) }
+        h2 #words { "Every topic by its words" }
+        ul.chips {
+            @for (name, about) in [("number", "by number"), ("share", "largest first"), ("coherence", "most coherent first")] {
+                li { a.chip href=(asked.address("/topics", &[("sort", name), ("page", "")]) + "#words")
+                    aria-current=[(name == sort).then_some("true")] { (about) } }
+            }
+        }
+        div.dimensions { @for topic in here { (card(topic, summary, same)) } }
+        @if pages > 1 {
+            nav.pager aria-label="Pages of topics" {
+                @if page > 1 { a.button rel="prev" href=(link(page - 1)) { "Before" } " " }
+                span { "Page " (page) " of " (pages) } " "
+                @if page < pages { a.button rel="next" href=(link(page + 1)) { "Next" } }
+            }
+        }
+    })
+}
+
+fn figures(summary: &TopicsSummary) -> Markup {
+    let figures = &summary.all;
+    let npmi = figures.npmi.map_or_else(|| "–".to_owned(), |npmi| fixed(npmi, 3));
+    html! {
+        p {
+            strong { (layout::grouped(figures.topics)) } " topics of " strong { (summary.method) } " in "
+            (layout::count(summary.documents, "document")) ". Mean NPMI " (npmi) "; a topic has "
+            (plots::percent(figures.avg_comp)) " of the vocabulary on average."
+            @if figures.dead > 0 { " " (layout::count(figures.dead, "topic")) " without a word." }
+            @if summary.documents_without > 0 { " Of " (layout::count(summary.documents_without, "document")) " the topics know no word." }
+        }
+        @if summary.signed {
+            p.small.quiet { "Weights may be below zero; each topic is turned so that its largest weight is positive." }
+        }
+    }
+}
+
+fn text_part(model: &Model, summary: &TopicsSummary, asked: &Asked) -> Markup {
+    let text = asked.one("text");
+    let found = text.map(|text| {
+        let query = model.read_query(text)?;
+        TextTopics::of(model, None, &query, summary)
+    });
+    html! {
+        form method="get" action="/topics" {
+            @for (name, value) in asked.except(&["text", "page"]) { input type="hidden" name=(name) value=(value); }
+            div.field {
+                label for="text" { "Topics of a text" }
+                span.pair {
+                    input #text type="text" name="text" maxlength="4000" value=[text] placeholder="price of oil";
+                    button type="submit" { "Show" }
+                }
+            }
+        }
+        @match found {
+            None => {}
+            Some(Err(error)) => (notice(Tone::Warn, html! { (Problem::from(error).detail) })),
+            Some(Ok(found)) => {
+                @if !found.unknown.is_empty() { (notice(Tone::Plain, html! { "The model does not know " (found.unknown.join(", ")) "." })) }
+                @if let Some(class) = &found.class { p { "It fits best into " strong { (class) } "." } }
+                @if found.topics.is_empty() { p { "The topics know no word of the text." } }
+                @else {
+                    @let rows = found.topics.iter().take(OF_TEXT).map(|topic| vec![
+                        Cell::markup(html! { a href={ "#" (plots::id(topic.topic)) } { (topic.topic) } }),
+                        drawn(topic.share, &plots::percent(topic.share), 1.0),
+                        Cell::text(&topic.words.join(" ")),
+                    ]);
+                    @let columns = [Column::number("topic"), Column::text("share"), Column::text("words")];
+                    (layout::table("Topics of the text, the strongest first", &columns, rows.collect()))
+                }
+            }
+        }
+    }
+}
+
+/// How much of every class is shared topics.
+fn classes(summary: &TopicsSummary) -> Markup {
+    let rows = summary.classes.iter().map(|class| {
+        vec![
+            Cell::text(&class.name),
+            Cell::number(class.documents as f64, 0),
+            drawn(class.shared, &plots::percent(class.shared), 1.0),
+        ]
+    });
+    let columns = [
+        Column::text("class"),
+        Column::number("documents"),
+        Column::text("shared topics")
+            .about("how much of its documents is topics that all classes share"),
+    ];
+    html! {
+        h2 { "Shared topics and topics of classes" }
+        (layout::table("How much of each class is shared topics", &columns, rows.collect()))
+    }
+}
+
+fn card(topic: &TopicSummary, summary: &TopicsSummary, dataset: Option<&Dataset>) -> Markup {
+    let largest = topic.words.first().map_or(1.0, |word| f64::from(word.weight.abs()));
+    let npmi = topic.npmi.map_or_else(|| "–".to_owned(), |npmi| fixed(npmi, 3));
+    html! {
+        section.card id=(plots::id(topic.topic)) tabindex="-1" {
+            h3 { (plots::title(topic)) }
+            p.small.quiet {
+                (plots::percent(topic.share)) " of the documents, strongest in " (layout::grouped(topic.strongest_in))
+                "; NPMI " (npmi) "; " (layout::grouped(topic.n_words)) " of " (layout::grouped(summary.terms)) " words"
+            }
+            table.pulls {
+                caption.hush { "Heaviest words" }
+                tbody { @for word in &topic.words { tr {
+                    th scope="row" { (word.word) }
+                    td.n { (fixed(f64::from(word.weight), 3)) }
+                    td { (bar(f64::from(word.weight), largest, false)) }
+                } } }
+            }
+            @if !topic.documents.is_empty() {
+                details {
+                    summary { "Documents" }
+                    ul.small { @for document in &topic.documents {
+                        @let title = dataset.and_then(|dataset| title(dataset, document.doc));
+                        li { (title.as_deref().unwrap_or(&document.id)) @if title.is_some() { " " span.id.quiet { (document.id) } } }
+                    } }
+                }
+            }
+            p.small { a href="#map" { "back to the map" } }
+        }
+    }
+}

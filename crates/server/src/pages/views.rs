@@ -1,0 +1,208 @@
+//! Where Compare, Model, Data and Topics are, and how runs come in.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Extension, FromRef, FromRequest, Query, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde_json::json;
+
+use super::asked::Asked;
+use super::layout::Tab;
+use super::routes::{Parameters, answer, refused};
+use super::studies::Studies;
+use super::{compare, data, model, topics};
+use crate::engine::Engine;
+use crate::http::refuse;
+use crate::problem::Problem;
+use crate::runs::LARGEST;
+
+/// Compare, Model, Data and Topics, with what they work out in the background in `studies`.
+pub fn views<S>(studies: Arc<Studies>) -> Router<S>
+where
+    Arc<Engine>: FromRef<S>,
+    S: Clone + Send + Sync + 'static,
+{
+    // A form writes most signs of a run as three.
+    let room = DefaultBodyLimit::max(3 * LARGEST + 4096);
+    Router::new()
+        .route("/compare", get(compare_page))
+        .route("/model", get(model_page))
+        .route("/data", get(data_page))
+        .route("/topics", get(topics_page))
+        .route("/runs", post(upload).layer(room))
+        .route("/runs/delete", post(delete))
+        .layer(Extension(studies))
+}
+
+type There = Extension<Arc<Studies>>;
+
+async fn compare_page(
+    State(engine): State<Arc<Engine>>,
+    Extension(studies): There,
+    Query(given): Parameters,
+) -> Response {
+    answer(engine, Tab::Compare, move |engine| compare::page(engine, &studies, &given)).await
+}
+
+async fn model_page(State(engine): State<Arc<Engine>>, Query(given): Parameters) -> Response {
+    answer(engine, Tab::Model, move |engine| model::page(engine, &given)).await
+}
+
+async fn data_page(
+    State(engine): State<Arc<Engine>>,
+    Extension(studies): There,
+    Query(given): Parameters,
+) -> Response {
+    answer(engine, Tab::Data, move |engine| data::page(engine, &studies, &given)).await
+}
+
+async fn topics_page(
+    State(engine): State<Arc<Engine>>,
+    Extension(studies): There,
+    Query(given): Parameters,
+) -> Response {
+    answer(engine, Tab::Topics, move |engine| topics::page(engine, &studies, &given)).await
+}
+
+/// A run: the fields of a form (`name`, `text`), answered by the way back to the page; or its
+/// lines alone with `?name=`, answered in JSON.
+async fn upload(Extension(studies): There, Query(given): Parameters, request: Request) -> Response {
+    if !is_form(request.headers()) {
+        let kept = match Bytes::from_request(request, &()).await {
+            Err(_) => Err(Problem::bad(format!("a run has at most {LARGEST} bytes"))),
+            Ok(body) => {
+                blocking(move || {
+                    let text = std::str::from_utf8(&body)
+                        .map_err(|error| Problem::bad(format!("the run is not UTF-8: {error}")))?;
+                    compare::upload(&studies, Asked(given).one("name").unwrap_or_default(), text)
+                })
+                .await
+            }
+        };
+        return match kept {
+            Ok((run, link)) => {
+                let about = json!({ "name": run.name, "bytes": run.bytes, "compare": link });
+                (StatusCode::CREATED, Json(about)).into_response()
+            }
+            Err(problem) => refuse(problem),
+        };
+    }
+    let kept = match fields(request).await {
+        Err(problem) => Err(problem),
+        Ok(given) => {
+            blocking(move || {
+                let text = given.0.iter().find(|(name, _)| name == "text");
+                let text = text.map_or("", |(_, text)| text.as_str());
+                compare::upload(&studies, given.one("name").unwrap_or_default(), text)
+            })
+            .await
+        }
+    };
+    match kept {
+        Ok((_, link)) => Redirect::to(&link).into_response(),
+        Err(problem) => refused(Tab::Compare, &problem),
+    }
+}
+
+async fn delete(Extension(studies): There, request: Request) -> Response {
+    let gone = match fields(request).await {
+        Err(problem) => Err(problem),
+        Ok(given) => {
+            blocking(move || compare::delete(&studies, given.one("name").unwrap_or_default())).await
+        }
+    };
+    match gone {
+        Ok(link) => Redirect::to(link).into_response(),
+        Err(problem) => refused(Tab::Compare, &problem),
+    }
+}
+
+fn is_form(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded"))
+}
+
+async fn fields(request: Request) -> Result<Asked, Problem> {
+    let body = Bytes::from_request(request, &()).await;
+    let body = body.map_err(|_| Problem::bad(format!("a run has at most {LARGEST} bytes")))?;
+    let wrong = || Problem::bad("expected the fields of a form, as a browser sends them");
+    decoded(&body).map(Asked).ok_or_else(wrong)
+}
+
+/// The fields of a form. Runs are longer than an address may be, so that they are not read as
+/// the parameters of one.
+fn decoded(body: &[u8]) -> Option<Vec<(String, String)>> {
+    let text = |bytes: &[u8]| {
+        let mut out = Vec::with_capacity(bytes.len());
+        let mut rest = bytes.iter();
+        while let Some(&byte) = rest.next() {
+            out.push(match byte {
+                b'+' => b' ',
+                b'%' => {
+                    let mut digit = || char::from(*rest.next()?).to_digit(16);
+                    (digit()? * 16 + digit()?) as u8
+                }
+                other => other,
+            });
+        }
+        String::from_utf8(out).ok()
+    };
+    let field = |field: &[u8]| {
+        let at = field.iter().position(|&byte| byte == b'=').unwrap_or(field.len());
+        Some((text(&field[..at])?, text(field.get(at + 1..).unwrap_or_default())?))
+    };
+    body.split(|&byte| byte == b'&').filter(|part| !part.is_empty()).map(field).collect()
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|_| Err(Problem::internal("the work broke off")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_are_told_from_lines() {
+        let mut headers = HeaderMap::new();
+        assert!(!is_form(&headers));
+        headers.insert(
+            "content-type",
+            "application/x-www-form-urlencoded; charset=UTF-8".parse().unwrap(),
+        );
+        assert!(is_form(&headers));
+    }
+
+    #[test]
+    fn forms_are_read_as_browsers_write_them() {
+        let pairs = |body: &str| decoded(body.as_bytes());
+        let owned = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        let read = pairs("name=a%2Bb+%C3%BC&text=q1+Q0%0D%0A%25&empty=&bare").unwrap();
+        let expected = [
+            owned("name", "a+b ü"),
+            owned("text", "q1 Q0\r\n%"),
+            owned("empty", ""),
+            owned("bare", ""),
+        ];
+        assert_eq!(read, expected);
+        assert_eq!(pairs("").unwrap(), []);
+        for bad in ["a=%", "a=%4", "a=%zz", "a=%ff"] {
+            assert_eq!(pairs(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_router_takes_any_state_that_has_the_engine() {
+        let folder = tempfile::tempdir().unwrap();
+        let studies = Arc::new(Studies::new(folder.path()));
+        // Routes that clash would panic here.
+        assert!(super::super::router::<Arc<Engine>>(studies).has_routes());
+    }
+}

@@ -1,0 +1,92 @@
+//! Numbers and counts as people write them, and texts as addresses carry them.
+
+use std::fmt::Write;
+
+/// The text, unless it is empty.
+pub fn some(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+/// A number with so many digits after the point and a true minus sign; a dash if it is none.
+pub fn fixed(value: f64, digits: usize) -> String {
+    if !value.is_finite() {
+        return "–".into();
+    }
+    let text = format!("{value:.digits$}");
+    match text.strip_prefix('-') {
+        // −0.00 would be a riddle.
+        Some(rest) if rest.bytes().all(|b| b == b'0' || b == b'.') => rest.to_owned(),
+        Some(rest) => format!("−{rest}"),
+        None => text,
+    }
+}
+
+/// The same with its sign, also where it is +.
+pub fn signed(value: f64, digits: usize) -> String {
+    let text = fixed(value, digits);
+    if value > 0.0 && value.is_finite() { format!("+{text}") } else { text }
+}
+
+/// A count with its noun: `1 document`, `12,345 documents`.
+pub fn count(n: usize, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
+/// A whole number in groups of three digits.
+pub fn grouped(n: usize) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// An address with parameters, encoded.
+pub fn address(path: &str, parameters: &[(&str, &str)]) -> String {
+    let mut out = String::from(path);
+    for (i, (name, value)) in parameters.iter().enumerate() {
+        out.push(if i == 0 { '?' } else { '&' });
+        encode(name, &mut out);
+        out.push('=');
+        encode(value, &mut out);
+    }
+    out
+}
+
+/// Appends `text` as it may stand in a part of a path or a parameter.
+pub fn encode(text: &str, out: &mut String) {
+    for &byte in text.as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_for_people() {
+        assert_eq!(fixed(-1.25, 1), "−1.2");
+        assert_eq!(fixed(-0.001, 2), "0.00");
+        assert_eq!(fixed(f64::NAN, 2), "–");
+        assert_eq!(signed(0.5, 1), "+0.5");
+        assert_eq!(signed(-0.5, 1), "−0.5");
+        assert_eq!([grouped(7), grouped(1234), grouped(1_234_567)], ["7", "1,234", "1,234,567"]);
+        assert_eq!([count(1, "hit"), count(0, "hit")], ["1 hit", "0 hits"]);
+    }
+
+    #[test]
+    fn addresses_hold_any_text() {
+        let made = address("/", &[("q", "a&b=c \"d\" ü/#"), ("k", "10")]);
+        assert_eq!(made, "/?q=a%26b%3Dc%20%22d%22%20%C3%BC%2F%23&k=10");
+        assert_eq!(address("/judge", &[]), "/judge");
+    }
+}

@@ -1,0 +1,250 @@
+//! Runs of any engine that people bring to be compared: kept as they came, in a folder of the
+//! index, and read again when somebody compares them.
+
+mod table;
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use liken::eval::trec::{TrecRun, read_run};
+use tempfile::NamedTempFile;
+
+use crate::problem::Problem;
+
+/// The largest run, in bytes.
+pub const LARGEST: usize = 64 << 20;
+/// The most runs that are kept.
+pub const MOST: usize = 100;
+/// The longest name, in bytes.
+pub const LONGEST_NAME: usize = 80;
+/// How the names of files end.
+const ENDING: &str = "run";
+
+/// A run that was uploaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunAbout {
+    /// What it is called.
+    pub name: String,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// Changes whenever the run is replaced by another.
+    pub version: String,
+}
+
+/// The runs that were uploaded.
+pub struct Runs {
+    folder: PathBuf,
+}
+
+impl Runs {
+    /// Those in `folder`, which need not be there yet.
+    pub fn new(folder: PathBuf) -> Self {
+        Runs { folder }
+    }
+
+    /// All of them, by name.
+    pub fn list(&self) -> Vec<RunAbout> {
+        let Ok(files) = fs::read_dir(&self.folder) else { return Vec::new() };
+        let paths = files.filter_map(|file| Some(file.ok()?.path()));
+        let mut runs: Vec<RunAbout> = paths.filter_map(|path| about(&path)).collect();
+        runs.sort_by(|a, b| a.name.cmp(&b.name));
+        runs
+    }
+
+    /// Keeps `text` under `name`, in the place of a run of that name. Nothing is kept of what
+    /// cannot be read.
+    pub fn save(&self, name: &str, text: &str) -> Result<RunAbout, Problem> {
+        let name = checked(name)?;
+        if text.len() > LARGEST {
+            return Err(Problem::bad(format!(
+                "the run has {} bytes, but at most {LARGEST} are taken: keep the first hundred results of each query",
+                text.len()
+            )));
+        }
+        let target = self.path(name);
+        if !target.exists() && self.list().len() >= MOST {
+            return Err(Problem::bad(format!(
+                "there are {MOST} runs already, and no more are kept: delete one first"
+            )));
+        }
+        let failed = |error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+                Problem::full("the run was not kept: make room on the disk of the server")
+            }
+            _ => Problem::internal(format!("the run cannot be written: {error}")),
+        };
+        fs::create_dir_all(&self.folder).map_err(failed)?;
+        let mut file = NamedTempFile::new_in(&self.folder).map_err(failed)?;
+        file.write_all(text.as_bytes()).map_err(failed)?;
+        file.as_file().sync_all().map_err(failed)?;
+        read(file.path(), name)?;
+        file.persist(&target).map_err(|error| failed(error.error))?;
+        about(&target).ok_or_else(|| Problem::internal("the run is gone again"))
+    }
+
+    /// The run called `name`.
+    pub fn open(&self, name: &str) -> Result<TrecRun, Problem> {
+        let path = self.path(name);
+        if about(&path).is_none_or(|about| about.name != name) {
+            return Err(Problem::missing(format!("no run is called {name:?}: upload it again")));
+        }
+        read(&path, name)
+    }
+
+    /// Deletes the run called `name`.
+    pub fn delete(&self, name: &str) -> Result<(), Problem> {
+        fs::remove_file(self.path(name)).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Problem::missing(format!("no run is called {name:?}")),
+            _ => Problem::internal(format!("the run cannot be deleted: {error}")),
+        })
+    }
+
+    /// Names are any text, so files are called by their bytes in hexadecimal: nothing in a name
+    /// can lead out of the folder.
+    fn path(&self, name: &str) -> PathBuf {
+        // One byte more than a name can have: what is too long is nobody's.
+        let bytes = name.bytes().take(LONGEST_NAME + 1);
+        let file: String = bytes.map(|byte| format!("{byte:02x}")).collect();
+        self.folder.join(file).with_extension(ENDING)
+    }
+}
+
+/// What the file at `path` is, if it is a run of ours.
+fn about(path: &Path) -> Option<RunAbout> {
+    if path.extension()? != ENDING {
+        return None;
+    }
+    let hex = path.file_stem()?.to_str()?;
+    let byte = |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
+    let bytes: Option<Vec<u8>> = (0..hex.len()).step_by(2).map(byte).collect();
+    let name = String::from_utf8(bytes?).ok()?;
+    let found = fs::metadata(path).ok()?;
+    let changed = found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    let version = format!("{}.{}", changed.as_nanos(), found.len());
+    Some(RunAbout { name, bytes: found.len(), version })
+}
+
+/// The name, if it can be one.
+fn checked(name: &str) -> Result<&str, Problem> {
+    let name = name.trim();
+    let fits =
+        !name.is_empty() && name.len() <= LONGEST_NAME && !name.chars().any(char::is_control);
+    if fits {
+        return Ok(name);
+    }
+    Err(Problem::bad(format!(
+        "a run needs a name of 1 to {LONGEST_NAME} bytes without control characters, found {} bytes",
+        name.len()
+    )))
+}
+
+/// Reads a run: TREC's six columns, or a table of query, document and score.
+fn read(path: &Path, name: &str) -> Result<TrecRun, Problem> {
+    let lost =
+        |error: std::io::Error| Problem::internal(format!("the run cannot be read: {error}"));
+    let mut text = String::new();
+    File::open(path).and_then(|mut file| file.read_to_string(&mut text)).map_err(lost)?;
+    let lines = || text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
+    let Some((first, _)) = lines().find(|(line, _)| !line.starts_with('#')) else {
+        return Err(Problem::bad(
+            "the run is empty: expected lines such as `q1 Q0 doc7 1 12.5 bm25` or `q1,doc7,12.5`",
+        ));
+    };
+    if first.split_whitespace().count() < 6 && first.contains([',', '\t']) {
+        return table::read(name, lines());
+    }
+    read_run(path, false, liken::Run::silent()).map(|(run, _)| run).map_err(|error| match error {
+        // Where the file lies for now is nobody's business, and flags of the command line are
+        // of no use here.
+        liken::Error::Line { line, expected, found, .. } => Problem::bad(format!(
+            "line {line}: expected {expected}, found {found}; nothing was kept of the run"
+        )),
+        liken::Error::Unusable { problem, advice, .. } => {
+            Problem::bad(format!("{problem}: {advice}"))
+        }
+        other => Problem::bad(other.to_string()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TREC: &str =
+        "q1 Q0 http://a.example/x?y=1#z 1 2.5 tag\nq1 Q0 b 2 1e-3 tag\nq2 Q0 b 1 7 tag\n";
+
+    fn hits(run: &TrecRun, query: &str) -> Vec<(String, f64)> {
+        let place = run.find(query).unwrap();
+        run.query(place).hits().map(|hit| (hit.doc.to_owned(), hit.score)).collect()
+    }
+
+    #[test]
+    fn both_forms_say_the_same_and_ids_are_any_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = Runs::new(folder.path().join("runs"));
+        assert!(runs.list().is_empty());
+        runs.save("trec", TREC).unwrap();
+        let csv = "query,doc,score\nq1,b,0.001\nq1,http://a.example/x?y=1#z,2.5\nq2,b,7\n";
+        runs.save("../../etc/<csv>", csv).unwrap();
+        let names: Vec<String> = runs.list().into_iter().map(|run| run.name).collect();
+        assert_eq!(names, ["../../etc/<csv>", "trec"]);
+        let (a, b) = (runs.open("trec").unwrap(), runs.open("../../etc/<csv>").unwrap());
+        assert_eq!(a.tag, "tag");
+        for query in ["q1", "q2"] {
+            assert_eq!(hits(&a, query), hits(&b, query));
+        }
+        assert_eq!(hits(&a, "q1")[0].0, "http://a.example/x?y=1#z");
+        // Nothing lies outside of the folder.
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        runs.delete("../../etc/<csv>").unwrap();
+        assert_eq!(runs.delete("../../etc/<csv>").unwrap_err().status, 404);
+        assert_eq!(runs.open("../../etc/<csv>").unwrap_err().status, 404);
+        assert_eq!(runs.list().len(), 1);
+    }
+
+    #[test]
+    fn a_run_under_a_known_name_takes_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = Runs::new(folder.path().to_owned());
+        let first = runs.save("a", TREC).unwrap();
+        assert_eq!(runs.open("a").unwrap().len(), 2);
+        let second = runs.save(" a ", "q1,d,1\nq2,d,1\nq3,d,1\n").unwrap();
+        assert_ne!(first, second);
+        assert_eq!(runs.open("a").unwrap().len(), 3);
+        assert_eq!(runs.list(), [second]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused_with_its_line_and_not_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = Runs::new(folder.path().to_owned());
+        for (text, said) in [
+            ("", "empty"),
+            ("\n# nothing\n", "empty"),
+            ("q1 Q0 a 1 2.5 t\nq1 Q0 b 2 high t\n", "line 2"),
+            ("q1 Q0 a 1 2.5 t\nq1 Q0\n", "line 2"),
+            ("q1 Q0 a 1 2.5 t\n\nq1 Q0 a 2 2.5 t\n", "line 3"),
+            ("q1,a,1\nq1,b,NaN\n", "line 2"),
+            ("q1,a,1\nq1,b\n", "line 2"),
+            ("q1,a,1\nq1,a,2\n", "line 2"),
+            ("q1,\"a,1\n", "line 1"),
+            ("only one word", "line 1"),
+            ("query,text,rank\nq1,a,1\n", "line 1"),
+        ] {
+            let problem = runs.save("bad", text).unwrap_err();
+            assert_eq!(problem.status, 400, "{text:?}: {problem}");
+            assert!(problem.detail.contains(said), "{text:?}: {problem}");
+            let path = folder.path().display().to_string();
+            assert!(!problem.detail.contains(&path), "{problem}");
+            assert!(!problem.detail.contains("--lenient"), "{problem}");
+        }
+        for name in ["", "  ", "a\nb", &"x".repeat(LONGEST_NAME + 1)] {
+            assert_eq!(runs.save(name, TREC).unwrap_err().status, 400, "{name:?}");
+        }
+        assert!(runs.list().is_empty());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert_eq!(runs.open(&"x".repeat(9999)).unwrap_err().status, 404);
+    }
+}
