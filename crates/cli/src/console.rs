@@ -10,9 +10,15 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use liken::{Progress, Run};
+use liken_server::problem::Problem;
 
 /// Set by Ctrl-C; long work looks at it.
 static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Whether the user asked to stop.
+pub fn stopped() -> bool {
+    STOP.load(Ordering::SeqCst)
+}
 
 /// The user typed something that cannot be meant: exit code 2.
 #[derive(Debug)]
@@ -76,6 +82,15 @@ impl Console {
         result
     }
 
+    /// The same for work of the service, whose problems do not say that the user stopped it.
+    pub fn serve<T>(&self, work: impl FnOnce(&Run<'_>) -> Result<T, Problem>) -> anyhow::Result<T> {
+        let result = self.run(|run| Ok(work(run)))?;
+        match result {
+            Err(_) if stopped() => Err(liken::Error::Cancelled.into()),
+            result => Ok(result?),
+        }
+    }
+
     fn show(&self, progress: Progress<'_>) {
         let (Ok(mut stage), Ok(mut last)) = (self.stage.lock(), self.last.lock()) else { return };
         if *stage != progress.stage {
@@ -126,7 +141,12 @@ impl Console {
         // Our own errors already say what caused them, so the chain ends there.
         let mut links = Vec::new();
         for cause in error.chain() {
-            links.push(cause.to_string().trim_end().to_owned());
+            // The title of a problem is for clients of the service.
+            let said = match cause.downcast_ref::<Problem>() {
+                Some(problem) => problem.detail.clone(),
+                None => cause.to_string(),
+            };
+            links.push(said.trim_end().to_owned());
             if cause.is::<liken::Error>() {
                 break;
             }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Args;
@@ -11,13 +11,17 @@ use liken::data::Dataset;
 use liken::eval::{Candidates, CompareParams, Comparison, HeldOut, Measure, Variant};
 use liken::experiment::fit_and_compare;
 use liken::features::Preparation;
-use liken::matchers::{Explanation, Mixture, Model, Params};
+use liken::matchers::{Explanation, Mixture, Model, Params, Trained};
 use liken::synth::{Synthetic, SyntheticLog, import_of};
 use liken::training;
+use liken_server::engine::{Building, Built};
+use liken_server::problem::Problem;
 
 use crate::console::Console;
+use crate::index::hold;
 use crate::output::{Grid, TableFormat, grouped, typed};
 use crate::search::{Shelf, shorten};
+use crate::serve::ServiceArgs;
 use crate::{compare, explain};
 
 /// Latent dimensions: enough for a few hundred concepts.
@@ -31,6 +35,7 @@ const ROWS: [&str; 7] = ["bm25", "vsm", "lm", "pls", "rmls", "pls+bm25", "rmls+b
 #[command(after_help = "\
 Examples:
   liken demo
+  liken demo --serve      and search it in the browser
   liken demo --all        every method there is
   liken demo -o demo      keeps the log, the dataset and the model in the folder demo")]
 pub struct DemoArgs {
@@ -49,6 +54,13 @@ pub struct DemoArgs {
     /// Seed of the log.
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
+
+    /// Then serve the log with BM25 and RMLS side by side, and open the pages in the browser.
+    #[arg(long)]
+    serve: bool,
+
+    #[command(flatten)]
+    service: ServiceArgs,
 }
 
 pub fn run(args: &DemoArgs, console: &Console) -> anyhow::Result<()> {
@@ -61,6 +73,8 @@ pub fn run(args: &DemoArgs, console: &Console) -> anyhow::Result<()> {
             return Err(liken::Error::Exists { path: path.clone() }.into());
         }
     }
+    let index = folder.join("index");
+    let held = (args.serve && args.force).then(|| hold(&index)).transpose()?;
     let mut out = console.out();
 
     writeln!(out, "1. A click log: people search, click, and the engine learns nothing from it")?;
@@ -128,7 +142,36 @@ pub fn run(args: &DemoArgs, console: &Console) -> anyhow::Result<()> {
             typed(&model)
         )?;
     }
+    if args.serve {
+        writeln!(out, "\n5. Search it: words and clicks side by side")?;
+        out.flush()?;
+        drop(out);
+        console.serve(|run| index_of(&data, &dataset, words, &folder, args.force, run))?;
+        drop(held);
+        return args.service.serve(&index, true);
+    }
     Ok(out.flush()?)
+}
+
+/// An index of the log with BM25, and RMLS in a version that only knows words as features, so that
+/// what it finds for a new query can be read off them.
+fn index_of(
+    data: &Path,
+    dataset: &Dataset,
+    words: Trained,
+    folder: &Path,
+    force: bool,
+    run: &Run<'_>,
+) -> Result<Built, Problem> {
+    let mut models = Vec::new();
+    for (name, trained) in [("bm25", words), ("rmls", train(dataset, "rmls", run)?)] {
+        let path = folder.join(name);
+        trained.save(&path, force, Duration::ZERO)?;
+        models.push((Some(name.to_owned()), path));
+    }
+    let output = folder.join("index");
+    let rankers = Vec::new();
+    Building { dataset: data.to_owned(), models, rankers, output, force }.run(run)
 }
 
 fn first_lines(path: &Path, n: u64) -> liken::Result<Vec<String>> {
@@ -223,7 +266,7 @@ fn verdict(out: &mut impl Write, comparison: &Comparison, best: usize) -> anyhow
     Ok(())
 }
 
-fn train(dataset: &Dataset, name: &str, run: &Run<'_>) -> liken::Result<liken::matchers::Trained> {
+fn train(dataset: &Dataset, name: &str, run: &Run<'_>) -> liken::Result<Trained> {
     let mixture = Mixture::parse(name)?;
     let params: Vec<Params> =
         mixture.parts.iter().map(|(_, name)| named(name)).collect::<Result<_, _>>()?;

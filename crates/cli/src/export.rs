@@ -1,8 +1,8 @@
 //! `liken export`: the vectors or the synonyms that a model learnt, or a dataset, in the
-//! formats of others.
+//! formats of others; or what came into an index.
 
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::{ArgGroup, Args, ValueEnum};
@@ -13,9 +13,11 @@ use liken::export::{
 };
 use liken::file::{Folder, FolderKind, NewFile};
 use liken::matchers::Model;
+use liken_server::engine::Layout;
 use serde_json::Value;
 
 use crate::console::{Console, Usage};
+use crate::export_index;
 use crate::output::{Grid, TableFormat, counted, grouped, typed};
 use crate::runs::{check_output, read_named_queries};
 use crate::search::Shelf;
@@ -31,19 +33,29 @@ the engine's search analyser, after lower-casing and before stemming.
 Datasets: tsv and parquet give the same dataset back (the line to type is printed); beir and
 trec have whole numbers alone: training clicks become the grades of train.
 
+Indexes: what came in while it was served, to learn from; it may be served meanwhile.
+
 Examples:
   liken export data --format beir -o beir
   liken export data --format trec --number-queries -o trec
   liken export model --vectors npy -o vectors
   liken export model --vectors jsonl --of queries --queries new.tsv -o vectors
   liken export model --synonyms solr -o synonyms.txt
-  liken export model --synonyms elasticsearch --min-score 0.9 -o -";
+  liken export model --synonyms elasticsearch --min-score 0.9 -o -
+  liken export index --events events.jsonl
+  liken export index --documents documents.jsonl
+  liken export index --judgments judged";
 
-/// Write what a model learnt, or a dataset, for other programs.
+/// What is no export of vectors, of a dataset, of synonyms.
+const NOT_VECTORS: [&str; 5] = ["synonyms", "format", "events", "judgments", "documents"];
+const NOT_DATASETS: [&str; 5] = ["vectors", "synonyms", "events", "judgments", "documents"];
+const NOT_SYNONYMS: [&str; 5] = ["vectors", "format", "events", "judgments", "documents"];
+
+/// Write what a model learnt, a dataset, or what came into an index, for other programs.
 #[derive(Args)]
 #[command(group = ArgGroup::new("what").required(true), after_help = EXAMPLES)]
 pub struct ExportArgs {
-    /// Model folder or dataset folder.
+    /// Model folder, dataset folder or folder of an index.
     source: PathBuf,
 
     /// The vectors of a learnt model.
@@ -58,49 +70,63 @@ pub struct ExportArgs {
     #[arg(long, value_name = "FORMAT", value_enum, group = "what")]
     format: Option<Format>,
 
+    /// The clicks and impressions of an index, as a log that `liken import --events` reads (- for
+    /// standard output).
+    #[arg(long, value_name = "FILE.jsonl", group = "what", conflicts_with = "output")]
+    events: Option<PathBuf>,
+
+    /// The grades of an index, as qrels with the texts of the queries.
+    #[arg(long, value_name = "DIR", group = "what", conflicts_with = "output")]
+    judgments: Option<PathBuf>,
+
+    /// The documents of an index as they are now (- for standard output).
+    #[arg(long, value_name = "FILE.jsonl", group = "what", conflicts_with = "output")]
+    documents: Option<PathBuf>,
+
     /// What to write: a folder, or, for synonyms, a file (- for standard output).
-    #[arg(short, long, value_name = "PATH")]
-    output: PathBuf,
+    #[arg(short, long, value_name = "PATH",
+        required_unless_present_any = ["events", "judgments", "documents"])]
+    output: Option<PathBuf>,
 
     /// Replace it if it is there.
     #[arg(long)]
     force: bool,
 
     /// Whose vectors.
-    #[arg(long, value_name = "SET,…", value_enum, value_delimiter = ',', conflicts_with_all = ["synonyms", "format"],
+    #[arg(long, value_name = "SET,…", value_enum, value_delimiter = ',', conflicts_with_all = NOT_VECTORS,
         default_values_t = [Set::Documents, Set::Queries])]
     of: Vec<Set>,
 
     /// Embed these queries (id<TAB>text, or just the text), instead of the dataset's.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["synonyms", "format"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = NOT_VECTORS)]
     queries: Option<PathBuf>,
 
     /// Call the queries of a dataset q1, q2, … instead of by their ids.
-    #[arg(long, conflicts_with_all = ["vectors", "synonyms"])]
+    #[arg(long, conflicts_with_all = NOT_DATASETS)]
     number_queries: bool,
 
     /// Synonyms with at least this cosine.
-    #[arg(long, value_name = "X", conflicts_with_all = ["vectors", "format"],
+    #[arg(long, value_name = "X", conflicts_with_all = NOT_SYNONYMS,
         default_value_t = SynonymParams::default().min_score)]
     min_score: f64,
 
     /// So many synonyms a word at most.
-    #[arg(long, value_name = "N", conflicts_with_all = ["vectors", "format"],
+    #[arg(long, value_name = "N", conflicts_with_all = NOT_SYNONYMS,
         default_value_t = SynonymParams::default().per_word)]
     per_word: usize,
 
     /// Only words in so many training queries, and synonyms in so many training documents.
-    #[arg(long, value_name = "N", conflicts_with_all = ["vectors", "format"],
+    #[arg(long, value_name = "N", conflicts_with_all = NOT_SYNONYMS,
         default_value_t = SynonymParams::default().min_count)]
     min_count: u32,
 
     /// Write the model's stems as they are, for a filter behind the same stemmer.
-    #[arg(long, conflicts_with_all = ["vectors", "format"])]
+    #[arg(long, conflicts_with_all = NOT_SYNONYMS)]
     stems: bool,
 
     /// Where the dataset of the model lies, if not where it was in training (for the words of
     /// synonyms).
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["vectors", "format"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = NOT_SYNONYMS)]
     dataset: Option<PathBuf>,
 }
 
@@ -156,11 +182,34 @@ const ELASTICSEARCH_MOST: usize = 10_000;
 /// Pairs shown of a list of synonyms.
 const SHOWN: usize = 20;
 
+impl ExportArgs {
+    /// What to write, where it is not named by `--events` and the like.
+    fn output(&self) -> &Path {
+        self.output.as_deref().unwrap_or(Path::new("-"))
+    }
+}
+
 pub fn run(args: &ExportArgs, console: &Console) -> anyhow::Result<()> {
-    if args.synonyms.is_none() && args.output.as_os_str() == "-" {
+    let (source, force) = (&args.source, args.force);
+    if let Some(target) = &args.events {
+        return export_index::events(source, target, force, console);
+    }
+    if let Some(target) = &args.judgments {
+        return export_index::judgments(source, target, force, console);
+    }
+    if let Some(target) = &args.documents {
+        return export_index::documents(source, target, force, console);
+    }
+    if args.synonyms.is_none() && args.output().as_os_str() == "-" {
         return usage("-o -: vectors and datasets are folders; name one to write".into());
     }
-    let (kind, _) = Folder::<Value>::peek(&args.source)?;
+    if Layout::is_index(source) {
+        return usage(format!(
+            "{}: is an index: say --events, --judgments or --documents, or name a model or a dataset",
+            source.display()
+        ));
+    }
+    let (kind, _) = Folder::<Value>::peek(source)?;
     match (kind, args.vectors, args.synonyms, args.format) {
         (FolderKind::Model, Some(format), ..) => vectors(args, format, console),
         (FolderKind::Model, _, Some(format), _) => synonyms(args, format, console),
@@ -191,7 +240,7 @@ fn dataset(args: &ExportArgs, format: Format, console: &Console) -> anyhow::Resu
         format: format.into(),
         number_queries: args.number_queries,
     };
-    let (about, files) = console.run(|run| export.write(&args.output, args.force, run))?;
+    let (about, files) = console.run(|run| export.write(args.output(), args.force, run))?;
     for warning in &about.warnings {
         console.warn(warning);
     }
@@ -211,8 +260,8 @@ fn dataset(args: &ExportArgs, format: Format, console: &Console) -> anyhow::Resu
         let place = |word: &String| {
             let is_file = files.iter().any(|file| file.name == *word);
             match word.as_str() {
-                "." => typed(&args.output),
-                _ if is_file => typed(&args.output.join(word)),
+                "." => typed(args.output()),
+                _ if is_file => typed(&args.output().join(word)),
                 _ => word.clone(),
             }
         };
@@ -241,7 +290,7 @@ fn vectors(args: &ExportArgs, format: Vector, console: &Console) -> anyhow::Resu
     let sets: Vec<VectorSet> = args.of.iter().copied().map(Into::into).collect();
     let vectors =
         Vectors { model: &model, format: format.into(), sets: &sets, queries: queries.as_deref() };
-    let (about, files) = console.run(|run| vectors.write(&args.output, args.force, run))?;
+    let (about, files) = console.run(|run| vectors.write(args.output(), args.force, run))?;
     for note in &about.notes {
         console.warn(note);
     }
@@ -259,13 +308,13 @@ fn vectors(args: &ExportArgs, format: Vector, console: &Console) -> anyhow::Resu
 /// Says what was written.
 fn written(args: &ExportArgs, files: &[ExportedFile], out: &mut impl Write) -> anyhow::Result<()> {
     let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
-    writeln!(out, "wrote {}: {}, about.json", args.output.display(), names.join(", "))?;
+    writeln!(out, "wrote {}: {}, about.json", args.output().display(), names.join(", "))?;
     Ok(out.flush()?)
 }
 
 fn synonyms(args: &ExportArgs, format: Synonym, console: &Console) -> anyhow::Result<()> {
-    let to_stdout = args.output.as_os_str() == "-";
-    check_output(&args.output, args.force)?;
+    let to_stdout = args.output().as_os_str() == "-";
+    check_output(args.output(), args.force)?;
     let model = console.run(|_| Model::open(&args.source))?;
     let shelf = match args.stems {
         true => None,
@@ -307,12 +356,12 @@ fn synonyms(args: &ExportArgs, format: Synonym, console: &Console) -> anyhow::Re
         synonyms.write(&mut out, format.into())?;
         return Ok(out.flush()?);
     }
-    let file = NewFile::create(&args.output)?;
+    let file = NewFile::create(args.output())?;
     let mut writer = BufWriter::new(file.writer()?);
     synonyms
         .write(&mut writer, format.into())
         .and_then(|()| writer.flush())
-        .map_err(liken::Error::io("write", &args.output))?;
+        .map_err(liken::Error::io("write", args.output()))?;
     drop(writer);
     file.commit()?;
     let mut out = console.out();
@@ -325,7 +374,7 @@ fn synonyms(args: &ExportArgs, format: Synonym, console: &Console) -> anyhow::Re
         writeln!(out, "and {}", counted(pairs.len() - SHOWN, "more pair", "more pairs"))?;
     }
     let rules = counted(n_rules, "rule", "rules");
-    writeln!(out, "wrote {}: {rules}", args.output.display())?;
+    writeln!(out, "wrote {}: {rules}", args.output().display())?;
     Ok(out.flush()?)
 }
 

@@ -1,4 +1,4 @@
-//! `liken info`: describes any dataset, model, ranker or run.
+//! `liken info`: describes any dataset, model, ranker, index or run.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,22 +10,24 @@ use liken::data::{DatasetAbout, text_lines};
 use liken::file::{Folder, FolderKind};
 use liken::matchers::ModelAbout;
 use liken::rank::{Ranker, RankerAbout};
+use liken_server::engine::Layout;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::console::Console;
 use crate::output::{Format, grouped, json as write_json};
-use crate::rank;
+use crate::{info_index, rank};
 
-/// Describe a dataset, a model, a ranker or a run file.
+/// Describe a dataset, a model, a ranker, an index or a run file.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   liken info DATASET
   liken info model --format json
+  liken info index
   liken info run.trec")]
 pub struct InfoArgs {
-    /// Dataset, model or ranker folder, or TREC run file.
+    /// Dataset, model, ranker or index folder, or TREC run file.
     path: PathBuf,
 
     /// How to print it.
@@ -38,6 +40,9 @@ pub fn run(args: &InfoArgs, console: &Console) -> anyhow::Result<()> {
     let path = &args.path;
     if path.is_file() {
         return run_file(path, args.format, &mut out);
+    }
+    if Layout::new(path).about().exists() {
+        return info_index::describe(path, args.format, &mut out);
     }
     let (kind, _) = Folder::<Value>::peek(path)?;
     let described = match kind {

@@ -10,11 +10,15 @@ mod eval;
 mod experiment;
 mod explain;
 mod export;
+mod export_index;
 mod features;
 mod fuse;
 mod import;
 mod import_formats;
+mod index;
 mod info;
+mod info_index;
+mod key;
 mod newcomers;
 mod output;
 mod plan;
@@ -26,6 +30,7 @@ mod rerank;
 mod run;
 mod runs;
 mod search;
+mod serve;
 mod settings;
 mod similar;
 mod size;
@@ -117,6 +122,9 @@ enum Verb {
     Rerank(rerank::RerankArgs),
     Rank(rank::RankArgs),
     Diversify(Box<diversify::DiversifyArgs>),
+    Index(index::IndexArgs),
+    Serve(Box<serve::ServeArgs>),
+    Key(key::KeyArgs),
     Export(export::ExportArgs),
     Info(info::InfoArgs),
     Synth(synth::SynthArgs),
@@ -160,6 +168,9 @@ fn main() -> ExitCode {
         Verb::Rerank(args) => rerank::run(args, &console),
         Verb::Rank(args) => rank::run(args, &console),
         Verb::Diversify(args) => diversify::run(args, &console),
+        Verb::Index(args) => index::run(args, &console),
+        Verb::Serve(args) => serve::run(args, &console),
+        Verb::Key(args) => key::run(args, &console),
         Verb::Export(args) => export::run(args, &console),
         Verb::Info(args) => info::run(args, &console),
         Verb::Synth(args) => synth::run(args, &console),

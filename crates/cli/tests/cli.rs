@@ -23,6 +23,8 @@ mod evidence;
 mod experiment;
 #[path = "cli/export.rs"]
 mod export;
+#[path = "cli/export_index.rs"]
+mod export_index;
 #[path = "cli/features.rs"]
 mod features;
 #[path = "cli/fuse.rs"]
@@ -37,6 +39,8 @@ mod import_formats;
 mod import_real;
 #[path = "cli/info.rs"]
 mod info;
+#[path = "cli/kill_writer.rs"]
+mod kill_writer;
 #[path = "cli/manners.rs"]
 mod manners;
 #[path = "cli/place.rs"]
@@ -57,6 +61,16 @@ mod run;
 mod scale;
 #[path = "cli/search.rs"]
 mod search;
+#[path = "cli/serve.rs"]
+mod serve;
+#[path = "cli/serve_full.rs"]
+mod serve_full;
+#[path = "cli/serve_kill.rs"]
+mod serve_kill;
+#[path = "cli/serve_swap.rs"]
+mod serve_swap;
+#[path = "cli/service.rs"]
+mod service;
 #[path = "cli/shared.rs"]
 mod shared;
 #[path = "cli/similar.rs"]

@@ -1,6 +1,7 @@
 //! The whole path in one command.
 
 use crate::place::Place;
+use crate::service::Service;
 
 #[test]
 fn the_demo_beats_bm25_explains_itself_and_says_what_to_type_next() {
@@ -46,4 +47,24 @@ fn a_demo_whose_reader_goes_away_ends_quietly() {
     let said = place.bash("liken demo --quiet | head -1; exit ${PIPESTATUS[0]}").silent();
     assert_eq!(said.out.lines().count(), 1);
     assert!(place.names().is_empty());
+}
+
+#[test]
+fn a_demo_can_be_searched() {
+    let place = Place::new();
+    let service = Service::start(&place, "demo --serve -o kept --log-format none");
+    assert!(service.said.contains("5. Search it: words and clicks side by side"));
+    let found = service.search("heart attack", &["bm25", "rmls"]);
+    assert_eq!(found["models"].as_array().unwrap().len(), 2);
+    assert_eq!(found["hits"].as_array().unwrap().len(), 10);
+    assert!(service.get("/").text.starts_with("<!DOCTYPE html>"));
+    // It is not replaced under those who search it.
+    let words = format!("process {} writes to this index", service.id());
+    place.run("demo --serve -o kept --force").refused(1, &[&words]);
+    service.stop();
+    place.run("info kept/index").silent().shows(&["model       bm25", "model       rmls"]);
+    // What nobody keeps is gone when it ends.
+    let service = Service::start(&place, "demo --serve --log-format none");
+    assert_eq!(service.get("/health").status, 200);
+    service.stop();
 }

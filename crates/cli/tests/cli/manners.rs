@@ -5,7 +5,7 @@ use std::process::Stdio;
 use crate::place::{Place, Said};
 use crate::shared::{at, shared};
 
-const VERBS: [&str; 18] = [
+const VERBS: [&str; 21] = [
     "demo",
     "import",
     "stats",
@@ -22,6 +22,9 @@ const VERBS: [&str; 18] = [
     "fuse",
     "rerank",
     "diversify",
+    "index",
+    "serve",
+    "export",
     "info",
     "synth",
 ];

@@ -1,0 +1,102 @@
+//! `liken info INDEX`: what an index holds, whether or not it is served.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use liken::memory::Bytes;
+use liken_server::engine::Layout;
+use liken_server::store::{ModelEntry, Store};
+use serde_json::{Map, Value, json};
+
+use crate::output::{Format, counted, grouped, json as write_json};
+
+/// Describes the index at `path`.
+pub fn describe(path: &Path, format: Format, out: &mut impl Write) -> anyhow::Result<()> {
+    let layout = Layout::new(path);
+    let about = layout.read()?;
+    let store = Store::read_only(&layout.store())?;
+    let (documents, changes) = (store.count()?, store.last_change()?);
+    let (events, judgments) = (store.count_events()?, store.judgments(None)?.len());
+    let valid = store.keys()?.iter().filter(|key| key.revoked.is_none()).count();
+    let models = store.models()?;
+    let sizes = sizes(&layout);
+    let total: u64 = sizes.iter().map(|&(_, bytes)| bytes).sum();
+    if format == Format::Json {
+        let models: Vec<Value> = models.iter().map(model_json).collect();
+        let sizes: Map<String, Value> =
+            sizes.iter().map(|&(name, bytes)| (name.to_owned(), bytes.into())).collect();
+        write_json(
+            out,
+            &json!({
+                "kind": "index", "about": about, "documents": documents, "changes": changes,
+                "models": models, "events": events, "judgments": judgments, "keys": valid,
+                "bytes": sizes,
+            }),
+        )?;
+        return Ok(out.flush()?);
+    }
+    writeln!(out, "index       {}", path.display())?;
+    writeln!(out, "written by  liken {}, format {}", about.liken, about.format)?;
+    let identity: String = about.dataset.chars().take(12).collect();
+    let made_of = counted(about.documents, "document", "documents");
+    writeln!(out, "dataset     {identity}… with {made_of}")?;
+    writeln!(
+        out,
+        "documents   {}, after {}",
+        grouped(documents),
+        counted(changes, "change", "changes")
+    )?;
+    for model in &models {
+        let state = if model.active { "active" } else { "loaded" };
+        write!(out, "model       {} {}, {state}: {}", model.name, model.version, model.method)?;
+        if let Some(dim) = model.dim {
+            write!(out, " of {}", counted(dim, "dimension", "dimensions"))?;
+        }
+        match &model.neighbours {
+            Some(neighbours) => writeln!(out, ", neighbours {neighbours}")?,
+            None => writeln!(out)?,
+        }
+    }
+    writeln!(out, "events      {}", grouped(events))?;
+    writeln!(out, "judgments   {}", grouped(judgments))?;
+    match store.has_keys()? {
+        true => writeln!(out, "keys        {} valid", grouped(valid))?,
+        false => writeln!(out, "keys        none: open to all who can reach it")?,
+    }
+    let parts: Vec<String> =
+        sizes.iter().map(|&(name, bytes)| format!("{name} {}", Bytes(bytes))).collect();
+    writeln!(out, "size        {}: {}", Bytes(total), parts.join(", "))?;
+    Ok(out.flush()?)
+}
+
+fn model_json(model: &ModelEntry) -> Value {
+    json!({
+        "name": model.name, "version": model.version, "active": model.active,
+        "method": model.method, "dim": model.dim, "neighbours": model.neighbours,
+        "folder": model.folder, "loaded": model.loaded,
+    })
+}
+
+/// The parts of an index with their bytes on disk.
+fn sizes(layout: &Layout) -> [(&'static str, u64); 6] {
+    let root = |name: &str| bytes_of(&layout.root.join(name));
+    // What is written and not yet in its place is part of the database.
+    let wal = bytes_of(&layout.store().with_extension("sqlite-wal"));
+    [
+        ("database", bytes_of(&layout.store()) + wal),
+        ("text", bytes_of(&layout.text())),
+        ("images", root("images")),
+        ("models", root("models")),
+        ("dataset", bytes_of(&layout.dataset())),
+        ("runs", bytes_of(&layout.runs())),
+    ]
+}
+
+/// Bytes of a file or of all files in a folder; 0 where there is none.
+fn bytes_of(path: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(path) else {
+        return fs::metadata(path).map_or(0, |file| file.len());
+    };
+    entries.flatten().map(|entry| bytes_of(&entry.path())).sum()
+}
