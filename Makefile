@@ -1,24 +1,25 @@
 # `make help` lists what can be made. Everything is built in one profile, so that nothing is
 # compiled twice.
 
-PACKAGES = -p liken -p liken-pages -p liken-cli
+PACKAGES = -p liken -p liken-pages -p liken-server -p liken-cli
 # What the tests are built with: everything that needs nothing but a Rust compiler.
 FEATURES = --features liken-cli/parquet
 SKIP_LOG = $(CURDIR)/.skipped-tests
 VENV = .venv
 PYTHON = $(VENV)/bin/python
 
-.PHONY: help test check bench bench-bilinear bench-eval bench-events bench-rank bench-ssi bench-topics bm25 demo diversity
+.PHONY: help test check bench bench-bilinear bench-eval bench-events bench-rank bench-serve bench-ssi bench-topics bm25 demo diversity kill-test
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
 test: ## check the style and run every test (real data: LIKEN_DATA, default ../shared/data)
 	cargo fmt --all --check
+	@scripts/setup-browser.sh
 	@rm -f $(SKIP_LOG)
 	LIKEN_SKIP_LOG=$(SKIP_LOG) cargo test --release $(PACKAGES) $(FEATURES)
 	@if [ -f $(SKIP_LOG) ]; then \
-	  echo "$$(wc -l < $(SKIP_LOG)) tests skipped for want of real data (LIKEN_DATA)"; rm -f $(SKIP_LOG); \
+	  echo "$$(wc -l < $(SKIP_LOG)) tests skipped for want of real data (LIKEN_DATA) or a browser (LIKEN_NO_BROWSER)"; rm -f $(SKIP_LOG); \
 	else echo "0 tests skipped for want of real data"; fi
 
 check: ## what `test` does not: lints (also of the default build, without Parquet), documentation, licences, advisories
@@ -61,9 +62,16 @@ bench-topics: $(PYTHON) ## topic models beside scikit-learn and gensim, growth a
 	cargo build --release -p liken -p liken-cli -p liken-pages --bins --examples
 	$(PYTHON) bench/topics.py
 
+bench-serve: $(PYTHON) ## the search service under load beside tantivy and numpy, up to a million documents (real data: LIKEN_DATA; half an hour)
+	cargo build --release -p liken-cli -p liken-server --bins --examples
+	$(PYTHON) bench/serve.py
+
 bench-ssi: ## time SSI's steps beside a plain loop, on the demo log
 	cargo run --release -- synth demo --force -o target/bench-ssi
 	cargo run --release -p liken --example ssi -- target/bench-ssi
+
+kill-test: ## kill the service 200 times while it is written to: nothing acknowledged is lost
+	scripts/kill-test.sh
 
 demo: ## train, compare and explain on the built-in click log
 	cargo run --release -- demo
