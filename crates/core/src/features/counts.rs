@@ -8,6 +8,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -18,6 +19,7 @@ use super::blocks::{
     read_queries,
 };
 use super::classes::Classes;
+use super::collection::Collection;
 use super::evidence::{ClickEvidence, EvidenceAbout, weigh};
 use super::positions::{Positions, query_sequence};
 use super::weighted::SharedFeatures;
@@ -141,6 +143,8 @@ pub struct Counts {
     twins: HashMap<String, Vec<u32>>,
     /// The matrices made last, where several fits are to share them.
     pub(super) shared: Option<SharedFeatures>,
+    /// Counted when it is first asked for.
+    pub(super) collection: OnceLock<Collection>,
 }
 
 /// A query ready to be scored: its known terms, and its number if training knew it.
@@ -322,6 +326,7 @@ impl Counts {
             by_identity,
             twins,
             shared: None,
+            collection: OnceLock::new(),
         })
     }
 

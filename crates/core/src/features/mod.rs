@@ -3,6 +3,7 @@
 
 mod blocks;
 mod classes;
+mod collection;
 mod counts;
 mod evidence;
 mod negatives;
@@ -16,6 +17,7 @@ mod weighted;
 mod tests;
 
 pub use classes::{CLASS_FIELD, Classes, NO_CLASS};
+pub use collection::Collection;
 pub(crate) use counts::Parts;
 pub use counts::{Counts, Field, Preparation, QueryTerms, Unread};
 pub use evidence::{ClickEvidence, EvidenceAbout};

@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
 pub use docset::DocSet;
 pub use images::Images;
 pub use lists::{Effort, Lists};
+pub use recall::MEASURED;
 
 use crate::ranking::Hit;
 use crate::{Error, Result, Run};
@@ -151,7 +152,7 @@ pub struct ImageIndex {
 impl ImageIndex {
     /// Makes lists of the images in `folder` ([`IMAGES_FILE`]) if there are enough of them.
     /// `queries` are images of queries, one after another, with which recall is measured (the
-    /// first few hundred are taken); none will do, but those of real queries say more.
+    /// first [`MEASURED`] are taken); none will do, but those of real queries say more.
     pub fn build(
         folder: &Path,
         params: &IndexParams,

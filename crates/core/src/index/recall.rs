@@ -10,7 +10,7 @@ use crate::ranking::Hit;
 use crate::{Result, Run};
 
 /// Queries drawn where none are given, and the most that are measured with.
-const QUERIES: usize = 256;
+pub const MEASURED: usize = 256;
 /// How far a drawn query lies from its image, for a length of 1.
 const MOVED: f64 = 0.5;
 /// Exact products for each neighbour, tried one after another.
@@ -31,7 +31,7 @@ pub(super) fn measure(
         drawn = draw(images, params.seed);
         &drawn
     } else {
-        &queries[..queries.len().min(QUERIES * images.dim())]
+        &queries[..queries.len().min(MEASURED * images.dim())]
     };
     run.step("exact neighbours", 0, None)?;
     let exact = images.nearest_to_each(queries, DEPTH);
@@ -113,7 +113,7 @@ fn draw(images: &Images, seed: u64) -> Vec<f32> {
     let n = images.n_rows();
     let mut random = Random::new(seed, 2);
     let mut queries = Vec::new();
-    for _ in 0..QUERIES.min(n) {
+    for _ in 0..MEASURED.min(n) {
         let row = images.row(random.below(n as u64) as usize);
         let norm = row.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>().sqrt();
         if norm > 0.0 && norm.is_finite() {

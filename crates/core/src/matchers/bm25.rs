@@ -7,6 +7,7 @@
 //! Repeated query words count again. Fields are read as one text, or, where `fields` says
 //! so, scored apart (each with its own k1, b, weight, lengths and idf) and added.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -107,15 +108,15 @@ impl Bm25 {
     /// The vectors of documents, of training or not, that have these `fields`, together `docs`.
     fn weighed(&self, counts: &Counts, docs: &Csr, fields: &[Field]) -> Result<Csr> {
         if self.fields.is_empty() {
-            return Collection::of(counts, &counts.docs).vectors(docs, self.k1, self.b, 1.0);
+            return Statistics::of(counts, &counts.docs).vectors(docs, self.k1, self.b, 1.0);
         }
         let mut triplets = Vec::new();
         for (name, field) in &self.fields {
-            let collection = Collection::of(counts, counts.field(name)?);
+            let statistics = Statistics::of(counts, counts.field(name)?);
             let weight = field.weight.unwrap_or(1.0);
             let (k1, b) = (field.k1.unwrap_or(self.k1), field.b.unwrap_or(self.b));
             let Some(found) = fields.iter().find(|field| field.name == *name) else { continue };
-            for (j, row) in collection.vectors(&found.docs, k1, b, weight)?.rows().enumerate() {
+            for (j, row) in statistics.vectors(&found.docs, k1, b, weight)?.rows().enumerate() {
                 triplets.extend(row.iter().map(|(term, value)| (j as u32, term, value)));
             }
         }
@@ -124,18 +125,23 @@ impl Bm25 {
 }
 
 pub(super) fn vectors(counts: &Counts, field: &Csr, k1: f64, b: f64, weight: f64) -> Result<Csr> {
-    Collection::of(counts, field).vectors(field, k1, b, weight)
+    Statistics::of(counts, field).vectors(field, k1, b, weight)
 }
 
 /// What BM25 knows of a field of the training documents.
-struct Collection {
-    df: Vec<u32>,
+struct Statistics<'a> {
+    df: Cow<'a, [u32]>,
     n: usize,
     average: f64,
 }
 
-impl Collection {
-    fn of(counts: &Counts, field: &Csr) -> Self {
+impl<'a> Statistics<'a> {
+    fn of(counts: &'a Counts, field: &Csr) -> Self {
+        if std::ptr::eq(field, &counts.docs) {
+            let all = counts.collection();
+            let df = Cow::Borrowed(&counts.document_frequency[..]);
+            return Statistics { df, n: all.n_docs, average: average(all.length, all.n_docs) };
+        }
         let mut df = vec![0u32; field.n_cols()];
         let (mut n, mut total) = (0usize, 0.0);
         for (j, row) in field.rows().enumerate() {
@@ -147,7 +153,7 @@ impl Collection {
             total += length(row);
             row.indices.iter().for_each(|&term| df[term as usize] += 1);
         }
-        Collection { df, n, average: if n == 0 { 1.0 } else { total / n as f64 } }
+        Statistics { df: Cow::Owned(df), n, average: average(total, n) }
     }
 
     /// The vectors of documents, whether the collection has them or not.
@@ -163,6 +169,11 @@ impl Collection {
             None,
         )
     }
+}
+
+/// The average length; of no documents any will do.
+fn average(total: f64, n: usize) -> f64 {
+    if n == 0 { 1.0 } else { total / n as f64 }
 }
 
 fn idf(n: f64, df: f64) -> f64 {

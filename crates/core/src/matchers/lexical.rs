@@ -2,6 +2,8 @@
 //! same terms, and their dot product is the score. BM25, VSM and the language models differ
 //! only in how they fill the vectors.
 
+use std::borrow::Cow;
+
 use super::dots::DocRows;
 use super::{Line, Matcher};
 use crate::Result;
@@ -105,14 +107,17 @@ impl Matcher for Lexical {
 }
 
 /// How often every term occurs in the `text` of the training documents.
-pub(super) fn occurrences(counts: &Counts, text: &Csr) -> Vec<f64> {
+pub(super) fn occurrences<'a>(counts: &'a Counts, text: &Csr) -> Cow<'a, [f64]> {
+    if std::ptr::eq(text, &counts.docs) {
+        return Cow::Borrowed(&counts.collection().occurrences);
+    }
     let mut found = vec![0.0f64; counts.n_terms()];
     for (j, row) in text.rows().enumerate() {
         if counts.held_out_documents.binary_search(&(j as u32)).is_err() {
             row.iter().for_each(|(term, f)| found[term as usize] += f64::from(f));
         }
     }
-    found
+    Cow::Owned(found)
 }
 
 /// A term for people; the coordinate after the last is the length.

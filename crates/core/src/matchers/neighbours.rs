@@ -38,20 +38,13 @@ impl<'a> Neighbours<'a> {
     }
 
     /// The `k` queries nearest to `query`, itself left out.
-    pub fn queries(&self, query: &QueryTerms, k: usize) -> Result<Vec<Neighbour>> {
-        let images = self.bilinear.query_images(self.counts)?;
+    pub fn queries(&self, query: &QueryTerms, k: usize) -> Vec<Neighbour> {
         let image = self.bilinear.query_image(self.counts, query);
-        let found = nearest(
-            &image,
-            images.n_rows(),
-            |i| Cow::Borrowed(images.row(i)),
-            k,
-            |i| query.known == Some(i),
-        );
-        Ok(found
-            .into_iter()
-            .map(|(i, cosine)| (self.counts.query_texts[i as usize].clone(), cosine))
-            .collect())
+        // One by one: the images of all queries of a large log would not fit into memory.
+        let row = |i| Cow::Owned(self.bilinear.query_image(self.counts, &self.counts.query(i)));
+        let found = nearest(&image, self.counts.n_queries(), row, k, |i| query.known == Some(i));
+        let text = |(i, cosine): (u32, f64)| (self.counts.query_texts[i as usize].clone(), cosine);
+        found.into_iter().map(text).collect()
     }
 
     /// The `k` documents nearest to `doc`, itself left out.

@@ -64,12 +64,12 @@ impl Model {
         Ok(Some(Newcomers { ids: new.ids, docs: new.docs, parts }))
     }
 
-    /// The scores of the model's own documents `own`, then of all of `new`, one group after the
-    /// other; the same bits as [`Model::scores`] has.
+    /// The scores of the model's own documents `own`, or of all of them, then of all of `new`, one
+    /// group after the other; the same bits as [`Model::scores`] has.
     pub fn scores_beside(
         &self,
         query: &QueryTerms,
-        own: &[u32],
+        own: Option<&[u32]>,
         new: &[&Newcomers],
     ) -> (Vec<f32>, Vec<f32>) {
         let all_new = |part: usize| {
@@ -81,7 +81,7 @@ impl Model {
             new.iter().flat_map(each).collect::<Vec<f32>>()
         };
         if let [only] = &self.parts[..] {
-            return (only.matcher.scores(&self.counts, query, Some(own)), all_new(0));
+            return (only.matcher.scores(&self.counts, query, own), all_new(0));
         }
         let n_own = self.counts.n_docs();
         let mut sum = vec![0.0f32; n_own + new.iter().map(|new| new.len()).sum::<usize>()];
@@ -93,7 +93,11 @@ impl Model {
                 *sum += part.weight as f32 * score;
             }
         }
-        (own.iter().map(|&doc| sum[doc as usize]).collect(), sum.split_off(n_own))
+        let of_new = sum.split_off(n_own);
+        match own {
+            Some(own) => (own.iter().map(|&doc| sum[doc as usize]).collect(), of_new),
+            None => (sum, of_new),
+        }
     }
 
     /// Explains the score of the document at `place` for `text`, with the `most` largest

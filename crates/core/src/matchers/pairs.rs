@@ -27,7 +27,7 @@ pub(super) fn clicked_pairs(counts: &Counts, response: Response) -> Result<Csr> 
 /// P(w|C): the share of every word in the documents and the queries of training together. A
 /// word of neither has 0 and is unknown.
 pub(super) fn collection(counts: &Counts, text: &Csr) -> Vec<f64> {
-    let mut shares = occurrences(counts, text);
+    let mut shares = occurrences(counts, text).into_owned();
     for (i, row) in counts.queries.rows().enumerate() {
         if counts.clicks.row(i).values.iter().any(|&value| value > 0.0) {
             row.iter().for_each(|(term, f)| shares[term as usize] += f64::from(f));
