@@ -2,9 +2,9 @@
 
 use rusqlite::Connection;
 
-use super::documents::{Body, insert, next_number, no_numbers, to_text};
+use super::documents::{Body, insert, next_number, no_numbers, taken, to_text};
 use super::limits::check_id;
-use super::{Result, Room, Store, StoreError, schema};
+use super::{ROW, Result, Room, Store, StoreError, schema};
 
 /// A transaction takes so many documents, or
 const CHUNK: usize = 20_000;
@@ -23,7 +23,7 @@ pub struct Loading<'a> {
 impl Store {
     /// Begins to load the documents of a new index into this database, which must be empty.
     pub fn load(&self) -> Result<Loading<'_>> {
-        self.write(Room::Usual, |connection| {
+        self.write(Room::Usual(ROW), |connection| {
             if next_number(connection)? > 0 {
                 return Err(StoreError::Bad(
                     "documents can be loaded only into an empty database, and this one has some; \
@@ -35,16 +35,6 @@ impl Store {
         })?;
         Ok(Loading { store: self, next: 0, chunk: Vec::new(), bytes: 0 })
     }
-
-    /// Loads all documents of a new index and numbers them from 0; how many there were. No two
-    /// may have the same id.
-    pub fn bulk_load(&self, documents: impl IntoIterator<Item = (String, Body)>) -> Result<u32> {
-        let mut loading = self.load()?;
-        for (id, body) in documents {
-            loading.push(id, &body)?;
-        }
-        loading.finish()
-    }
 }
 
 impl Loading<'_> {
@@ -52,7 +42,7 @@ impl Loading<'_> {
     pub fn push(&mut self, id: String, body: &Body) -> Result<()> {
         check_id("the id of a document", &id)?;
         let text = to_text(body)?;
-        self.bytes += id.len() + text.len();
+        self.bytes += taken(&id, &text);
         self.chunk.push((id, text));
         if self.chunk.len() >= CHUNK || self.bytes >= CHUNK_BYTES {
             self.write()?;
@@ -64,7 +54,9 @@ impl Loading<'_> {
     pub fn finish(mut self) -> Result<u32> {
         self.write()?;
         let n = self.next;
-        self.store.write(Room::Usual, move |connection| {
+        // The index of ids is made now.
+        let ids = n as usize * ROW;
+        self.store.write(Room::Usual(ids), move |connection| {
             schema::end_loading(connection, n).map_err(|error| twice(connection).unwrap_or(error))
         })?;
         Ok(n)
@@ -72,9 +64,9 @@ impl Loading<'_> {
 
     fn write(&mut self) -> Result<()> {
         let chunk = std::mem::take(&mut self.chunk);
-        self.bytes = 0;
+        let bytes = std::mem::take(&mut self.bytes);
         let first = self.next;
-        self.next = self.store.write(Room::Usual, move |connection| {
+        self.next = self.store.write(Room::Usual(bytes), move |connection| {
             let mut no = first;
             for (id, body) in &chunk {
                 insert(connection, no, id, body)?;

@@ -1,9 +1,9 @@
 //! What an index has to know: which numbers stand, and what changed.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
 use super::documents::{Body, from_text, next_number};
-use super::{Result, Store, schema};
+use super::{Result, Store};
 
 /// A version of a document came or went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,33 +17,44 @@ pub struct Change {
 }
 
 impl Store {
-    /// At most `most` changes behind number `after`, in order. A version that was added and is
-    /// gone by now may have no body any more: its removal follows, so that it can be passed over.
-    pub fn changes_after(&self, after: u64, most: usize) -> Result<Vec<Change>> {
-        let (after, most) = (whole(after), whole(most as u64));
+    /// The changes behind number `after`, in order: about `most` at most, and about as many as have
+    /// `bytes` of text together, but not none if there are any. What replaces a document comes
+    /// together with what it replaces. A version that was added and is gone by now may have no
+    /// body any more: its removal follows, so that it can be passed over.
+    /// Whoever asks has taken in all up to `after`: they need no room on the disk any more.
+    pub fn changes_after(&self, after: u64, most: usize, bytes: u64) -> Result<Vec<Change>> {
+        if let Some(writer) = &self.writer {
+            writer.applied(after);
+        }
         self.read(|connection| {
             let mut find = connection.prepare_cached(
-                "SELECT seq, no, kind FROM changes WHERE seq > ?1 ORDER BY seq LIMIT ?2",
+                "SELECT seq, no, kind,
+                        CASE kind WHEN 0 THEN 0 ELSE
+                        (SELECT octet_length(body) FROM bodies WHERE bodies.no = changes.no) END
+                 FROM changes WHERE seq > ?1 ORDER BY seq",
             )?;
-            let changes = find.query_map([after, most], |row| {
+            let mut rows = find.query([whole(after)])?;
+            let (mut changes, mut total): (Vec<Change>, u64) = (Vec::new(), 0);
+            while let Some(row) = rows.next()? {
                 let seq = row.get::<_, i64>(0)?.unsigned_abs();
-                Ok(Change { seq, no: row.get(1)?, added: row.get(2)? })
-            })?;
-            Ok(changes.collect::<std::result::Result<_, _>>()?)
+                let change = Change { seq, no: row.get(1)?, added: row.get(2)? };
+                total += row.get::<_, Option<i64>>(3)?.unwrap_or(0).unsigned_abs();
+                // A document that is written again goes and comes in two changes, one behind the
+                // other.
+                let replaces = change.added && changes.last().is_some_and(|last| !last.added);
+                let many = changes.len() >= most || total > bytes;
+                if many && !changes.is_empty() && !replaces {
+                    break;
+                }
+                changes.push(change);
+            }
+            Ok(changes)
         })
     }
 
     /// The number of the last change; 0 before the first.
     pub fn last_change(&self) -> Result<u64> {
         self.read(last_change)
-    }
-
-    /// How many documents the index was made of: numbers below this are of its base.
-    pub fn base(&self) -> Result<u32> {
-        self.read(|connection| {
-            let base = schema::meta(connection, "base")?;
-            Ok(base.and_then(|base| base.parse().ok()).unwrap_or(0))
-        })
     }
 
     /// How many documents stand.
@@ -58,37 +69,31 @@ impl Store {
         })
     }
 
-    /// The numbers of versions that are gone, in the order in which they went.
-    pub fn gone(&self) -> Result<Vec<u32>> {
-        let sql = "SELECT no FROM documents WHERE gone IS NOT NULL ORDER BY gone";
+    /// The numbers of versions that were gone after change `applied`, in the order in which they
+    /// went.
+    pub fn gone_at(&self, applied: u64) -> Result<Vec<u32>> {
+        let sql = "SELECT no FROM documents WHERE gone <= ?1 ORDER BY gone";
         self.read(|connection| {
             let mut find = connection.prepare_cached(sql)?;
-            let numbers = find.query_map([], |row| row.get(0))?;
+            let numbers = find.query_map([whole(applied)], |row| row.get(0))?;
             Ok(numbers.collect::<std::result::Result<_, _>>()?)
         })
     }
 
-    /// The numbers of standing documents from `from` on, ascending.
-    pub fn live_after(&self, from: u32) -> Result<Vec<u32>> {
-        let sql = "SELECT no FROM documents WHERE no >= ?1 AND gone IS NULL ORDER BY no";
+    /// Calls `each` with number and id of every document that stood after change `applied`,
+    /// ascending. All numbers that were given by then are below the one that is returned.
+    pub fn ids_at(&self, applied: u64, mut each: impl FnMut(u32, &str)) -> Result<u32> {
         self.read(|connection| {
-            let mut find = connection.prepare_cached(sql)?;
-            let numbers = find.query_map([from], |row| row.get(0))?;
-            Ok(numbers.collect::<std::result::Result<_, _>>()?)
-        })
-    }
-
-    /// Calls `each` with number and id of every standing document, ascending; the last change
-    /// that they reflect.
-    pub fn ids(&self, mut each: impl FnMut(u32, &str)) -> Result<u64> {
-        let sql = "SELECT no, id FROM documents WHERE gone IS NULL ORDER BY no";
-        self.read(|connection| {
-            let mut find = connection.prepare_cached(sql)?;
-            let mut rows = find.query([])?;
+            let end = end_at(connection, applied)?;
+            let mut find = connection.prepare_cached(
+                "SELECT no, id FROM documents
+                 WHERE no < ?1 AND (gone IS NULL OR gone > ?2) ORDER BY no",
+            )?;
+            let mut rows = find.query([i64::from(end), whole(applied)])?;
             while let Some(row) = rows.next()? {
                 each(row.get(0)?, row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?);
             }
-            last_change(connection)
+            Ok(end)
         })
     }
 
@@ -118,6 +123,14 @@ impl Store {
         })?;
         failed.map_or(Ok(seq), Err)
     }
+}
+
+/// All numbers that were given up to change `applied` are below this one.
+fn end_at(connection: &Connection, applied: u64) -> Result<u32> {
+    let first = "SELECT no FROM changes WHERE seq > ?1 AND kind = 1 ORDER BY seq LIMIT 1";
+    let mut first = connection.prepare_cached(first)?;
+    let first: Option<u32> = first.query_row([whole(applied)], |row| row.get(0)).optional()?;
+    first.map_or_else(|| next_number(connection), Ok)
 }
 
 /// The number of the last change that `connection` sees.

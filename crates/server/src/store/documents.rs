@@ -1,11 +1,13 @@
 //! Documents: what stands, and what every number stood for.
 
+use std::collections::HashMap;
+
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Map, Value};
 
-use super::changes::last_change;
+use super::changes::{last_change, whole};
 use super::limits::check_id;
-use super::{Result, Room, Store, StoreError, schema};
+use super::{ROW, Result, Room, Store, StoreError, schema};
 use crate::api::types::Written;
 
 /// The fields of a document, without its id.
@@ -16,11 +18,14 @@ impl Store {
     /// with one id the later stands. They are on disk when this returns.
     pub fn upsert(&self, documents: Vec<(String, Body)>) -> Result<Written> {
         let mut texts = Vec::with_capacity(documents.len());
+        let mut bytes = 0;
         for (id, body) in documents {
             check_id("the id of a document", &id)?;
-            texts.push((id, to_text(&body)?));
+            let text = to_text(&body)?;
+            bytes += taken(&id, &text);
+            texts.push((id, text));
         }
-        self.write(Room::Usual, move |connection| {
+        self.write(Room::Usual(bytes), move |connection| {
             let mut replaced = 0;
             let mut no = next_number(connection)?;
             for (id, body) in &texts {
@@ -33,16 +38,15 @@ impl Store {
         })
     }
 
-    /// Takes documents out. Ids that no standing document has are passed over; `replaced` says
-    /// how many were there.
+    /// Takes documents out. Ids that no standing document has are passed over, and not counted.
     pub fn delete(&self, ids: &[String]) -> Result<Written> {
         let ids = ids.to_vec();
         self.write(Room::Reserve, move |connection| {
-            let mut replaced = 0;
+            let mut gone = 0;
             for id in &ids {
-                replaced += usize::from(remove(connection, id)?);
+                gone += usize::from(remove(connection, id)?);
             }
-            Ok(Written { written: ids.len(), replaced, sequence: last_change(connection)? })
+            Ok(Written { written: gone, replaced: gone, sequence: last_change(connection)? })
         })
     }
 
@@ -68,22 +72,13 @@ impl Store {
         })
     }
 
-    /// The fields of the version `no`, if it stands or is gone only lately.
-    pub fn body(&self, no: u32) -> Result<Option<Body>> {
-        self.read(|connection| body(connection, no))
-    }
-
-    /// The same of many versions, in their order and all of one moment.
+    /// The fields of versions that stand or are gone only lately, in their order and all of one
+    /// moment.
     pub fn bodies(&self, numbers: &[u32]) -> Result<Vec<Option<Body>>> {
         self.read(|connection| numbers.iter().map(|&no| body(connection, no)).collect())
     }
 
-    /// The id of the version `no`, also if it is gone.
-    pub fn id(&self, no: u32) -> Result<Option<String>> {
-        self.read(|connection| id(connection, no))
-    }
-
-    /// The ids of versions, in their order.
+    /// The ids of versions, also of those that are gone, in their order.
     pub fn ids_of(&self, numbers: &[u32]) -> Result<Vec<Option<String>>> {
         self.read(|connection| numbers.iter().map(|&no| id(connection, no)).collect())
     }
@@ -93,18 +88,43 @@ impl Store {
         self.read(|connection| number(connection, id))
     }
 
-    /// The numbers of standing documents, in the order of `ids`.
-    pub fn numbers(&self, ids: &[String]) -> Result<Vec<Option<u32>>> {
-        self.read(|connection| ids.iter().map(|id| number(connection, id)).collect())
-    }
-
-    /// The standing document called `id`, with its number.
-    pub fn document(&self, id: &str) -> Result<Option<(u32, Body)>> {
-        self.read(|connection| {
-            let Some(no) = number(connection, id)? else { return Ok(None) };
-            Ok(body(connection, no)?.map(|body| (no, body)))
+    /// The fields of the standing document called `id`.
+    pub fn fields(&self, id: &str) -> Result<Option<Body>> {
+        self.read(|connection| match number(connection, id)? {
+            Some(no) => body(connection, no),
+            None => Ok(None),
         })
     }
+
+    /// The numbers of the documents called `ids` as they stood after change `applied`, when all
+    /// numbers were below `end`; in the order of `ids`.
+    pub fn numbers_at(&self, ids: &[String], applied: u64, end: u32) -> Result<Vec<Option<u32>>> {
+        self.read(|connection| {
+            let mut find = connection.prepare_cached(
+                "SELECT no FROM documents WHERE id = ?1 AND gone IS NULL AND no < ?2",
+            )?;
+            let mut gone: Option<HashMap<String, u32>> = None;
+            let mut numbers = Vec::with_capacity(ids.len());
+            for id in ids {
+                let standing = find.query_row(params![id, end], |row| row.get(0)).optional()?;
+                if standing.is_none() && gone.is_none() {
+                    // What went since is found among the few that did.
+                    gone = Some(gone_since(connection, applied, end)?);
+                }
+                numbers.push(standing.or_else(|| gone.as_ref()?.get(id).copied()));
+            }
+            Ok(numbers)
+        })
+    }
+}
+
+/// The versions below `end` that went after change `applied`, by id.
+fn gone_since(connection: &Connection, applied: u64, end: u32) -> Result<HashMap<String, u32>> {
+    let mut find =
+        connection.prepare_cached("SELECT id, no FROM documents WHERE gone > ?1 AND no < ?2")?;
+    let rows =
+        find.query_map(params![whole(applied), end], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<std::result::Result<_, _>>()?)
 }
 
 /// The number that the next version gets. Rows are never taken away, so none comes twice.
@@ -132,6 +152,21 @@ pub(super) fn insert(connection: &Connection, no: u32, id: &str, body: &str) -> 
         .prepare_cached("INSERT INTO bodies(no, body) VALUES(?1, ?2)")?
         .execute(params![no, body])?;
     Ok(())
+}
+
+/// The bytes that a document takes in the database.
+pub(super) fn taken(id: &str, text: &str) -> usize {
+    const PAGE: usize = 4096;
+    let row = text.len() + 16;
+    let body = match row {
+        // Rows fill pages well while they are small;
+        _ if row < PAGE / 8 => row + row / 4,
+        // larger ones do not share a page to its end,
+        _ if row < PAGE => PAGE / (PAGE / row),
+        // and the largest leave a part of one empty.
+        _ => row + PAGE,
+    };
+    body + 2 * id.len() + ROW
 }
 
 /// The body as it is kept.

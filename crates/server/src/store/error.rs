@@ -16,7 +16,7 @@ pub enum StoreError {
     /// There is no room to write. Reads go on.
     #[error("{0}")]
     Full(String),
-    /// Another process writes to this database.
+    /// It cannot be had now: another process writes to it, or no more files can be opened.
     #[error("{0}")]
     Held(String),
     /// The disk does not do what it should.
@@ -49,8 +49,16 @@ impl From<rusqlite::Error> for StoreError {
                  again"
                     .into(),
             ),
-            Some(ErrorCode::SystemIoFailure | ErrorCode::ReadOnly | ErrorCode::CannotOpen) => {
+            Some(ErrorCode::SystemIoFailure | ErrorCode::ReadOnly) => {
                 StoreError::Disk(format!("the database cannot be reached: {error}"))
+            }
+            // Nothing is wrong with what is in it.
+            Some(ErrorCode::CannotOpen) => StoreError::Held(format!(
+                "the database cannot be opened now ({error}): the server may have too many files \
+                 open (ulimit -n), or may not read the folder; see to that, and try again"
+            )),
+            Some(ErrorCode::OutOfMemory) => {
+                StoreError::Held("the server is short of memory; try again later".into())
             }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Held(
                 "another program has kept the database busy for too long; end it, and try again"

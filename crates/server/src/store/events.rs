@@ -3,8 +3,8 @@
 use rusqlite::{Row, params};
 
 use super::changes::{last_change, whole};
-use super::limits::{LONGEST_ID, MOST_SHOWN, check_id, check_query, now};
-use super::{Result, Room, Store, StoreError};
+use super::limits::{LONGEST_ID, MOST_SHOWN, check_id, check_query, now, trim};
+use super::{ROW, Result, Room, Store, StoreError};
 use crate::api::types::{Event, Written};
 
 /// The kind of an event that is a click.
@@ -12,22 +12,28 @@ pub(super) const CLICK: &str = "click";
 /// The kind of an event that is a page of results that was shown.
 pub(super) const IMPRESSION: &str = "impression";
 
+/// The most that events given back at once may hold of ids that were shown.
+const MOST_BYTES: usize = 64 << 20;
+
 impl Store {
     /// Keeps events, in order; those that say no time happened now. They are on disk when this
     /// returns. One that makes no sense is refused, with all that came with it.
     pub fn record(&self, events: Vec<Event>) -> Result<Written> {
         let now = now();
         let mut rows = Vec::with_capacity(events.len());
-        for (i, event) in events.into_iter().enumerate() {
+        let mut bytes = 0;
+        for (i, mut event) in events.into_iter().enumerate() {
+            trim(&mut event.query);
             check(&event).map_err(|error| match error {
                 StoreError::Bad(why) => StoreError::Bad(format!("event {}: {why}", i + 1)),
                 other => other,
             })?;
             let shown = serde_json::to_string(&event.shown)
                 .map_err(|error| StoreError::Bad(format!("event {}: {error}", i + 1)))?;
+            bytes += event.query.len() + shown.len() + ROW;
             rows.push((event, shown));
         }
-        self.write(Room::Usual, move |connection| {
+        self.write(Room::Usual(bytes), move |connection| {
             let mut insert = connection.prepare_cached(
                 "INSERT INTO events(time, kind, query, id, rank, shown, session)
                  VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -41,7 +47,8 @@ impl Store {
         })
     }
 
-    /// At most `most` events behind number `after`, with their numbers, which begin at 1.
+    /// At most `most` events behind number `after`, with their numbers, which begin at 1; fewer
+    /// where they are long, but not none if there are any.
     pub fn events(&self, after: u64, most: usize) -> Result<Vec<(u64, Event)>> {
         let (after, most) = (whole(after), whole(most as u64));
         self.read(|connection| {
@@ -50,8 +57,12 @@ impl Store {
                  WHERE no > ?1 ORDER BY no LIMIT ?2",
             )?;
             let mut rows = find.query([after, most])?;
-            let mut events = Vec::new();
+            let (mut events, mut bytes) = (Vec::new(), 0);
             while let Some(row) = rows.next()? {
+                bytes += row.get_ref(6)?.as_bytes().map_err(rusqlite::Error::from)?.len();
+                if bytes > MOST_BYTES && !events.is_empty() {
+                    break;
+                }
                 events.push(event(row)?);
             }
             Ok(events)

@@ -3,23 +3,26 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::changes::last_change;
-use super::limits::{check_id, check_query, now};
-use super::{Result, Room, Store, StoreError};
+use super::limits::{check_id, check_query, fault_of_judgment, now, trim};
+use super::{ROW, Result, Room, Store, StoreError};
 use crate::api::types::{Judgment, Written};
 
 impl Store {
     /// Keeps grades, each in place of the one that its judge gave to the same document for the
     /// same query; without a grade, that one is taken back. `replaced` says how many earlier
     /// ones there were. They are on disk when this returns.
-    pub fn judge(&self, judgments: Vec<Judgment>) -> Result<Written> {
-        for (i, judgment) in judgments.iter().enumerate() {
+    pub fn judge(&self, mut judgments: Vec<Judgment>) -> Result<Written> {
+        for (i, judgment) in judgments.iter_mut().enumerate() {
+            // A blank before or behind it makes no other query.
+            trim(&mut judgment.query);
             check(judgment).map_err(|error| match error {
                 StoreError::Bad(why) => StoreError::Bad(format!("judgment {}: {why}", i + 1)),
                 other => other,
             })?;
         }
         let now = now();
-        self.write(Room::Usual, move |connection| {
+        let bytes = judgments.iter().map(|judgment| judgment.query.len() + ROW).sum();
+        self.write(Room::Usual(bytes), move |connection| {
             let mut replaced = 0;
             for judgment in &judgments {
                 replaced += keep(connection, judgment, now)?;
@@ -39,7 +42,7 @@ impl Store {
                  WHERE ?1 IS NULL OR judged.query = ?1
                  ORDER BY judged.no, id, judge",
             )?;
-            let judgments = find.query_map([query], |row| {
+            let judgments = find.query_map([query.map(str::trim)], |row| {
                 let judge = Some(row.get::<_, String>(3)?).filter(|judge| !judge.is_empty());
                 Ok(Judgment {
                     query: row.get(0)?,
@@ -54,7 +57,7 @@ impl Store {
 }
 
 /// Keeps one grade; how many earlier ones it takes the place of.
-fn keep(connection: &Connection, judgment: &Judgment, now: f64) -> Result<usize> {
+pub(super) fn keep(connection: &Connection, judgment: &Judgment, now: f64) -> Result<usize> {
     let Judgment { query, id, grade, judge } = judgment;
     let judge = judge.as_deref().unwrap_or_default();
     let known: Option<i64> = connection
@@ -85,6 +88,9 @@ fn keep(connection: &Connection, judgment: &Judgment, now: f64) -> Result<usize>
 fn check(judgment: &Judgment) -> Result<()> {
     check_query(&judgment.query)?;
     check_id("the id of a document", &judgment.id)?;
+    if let Some(fault) = fault_of_judgment(judgment) {
+        return Err(StoreError::Bad(fault));
+    }
     match judgment.judge.as_deref() {
         None | Some("") => Ok(()),
         Some(judge) => check_id("judge", judge),

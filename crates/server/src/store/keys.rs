@@ -49,7 +49,7 @@ impl Store {
                 .prepare_cached(
                     "INSERT INTO keys(name, hash, scope, created) VALUES(?1, ?2, ?3, ?4)",
                 )?
-                .execute(params![name, hash, word(scope), now])?;
+                .execute(params![name, hash, scope.name(), now])?;
             Ok(())
         })?;
         Ok(key)
@@ -119,23 +119,24 @@ fn hash(key: &str) -> [u8; 32] {
     Sha256::digest(key.as_bytes()).into()
 }
 
-fn word(scope: Scope) -> &'static str {
-    match scope {
-        Scope::Read => "read",
-        Scope::Write => "write",
-        Scope::Admin => "admin",
+impl Scope {
+    /// It as it is written: for people, in the database and in the API.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::Read => "read",
+            Scope::Write => "write",
+            Scope::Admin => "admin",
+        }
     }
 }
 
-fn scope_of(word: &str) -> Result<Scope> {
-    match word {
-        "read" => Ok(Scope::Read),
-        "write" => Ok(Scope::Write),
-        "admin" => Ok(Scope::Admin),
-        other => Err(StoreError::Unusable(format!(
-            "expected read, write or admin as the scope of a key, found {other:?}; use a newer liken"
-        ))),
-    }
+fn scope_of(name: &str) -> Result<Scope> {
+    let scopes = [Scope::Read, Scope::Write, Scope::Admin];
+    scopes.into_iter().find(|scope| scope.name() == name).ok_or_else(|| {
+        StoreError::Unusable(format!(
+            "expected read, write or admin as the scope of a key, found {name:?}; use a newer liken"
+        ))
+    })
 }
 
 /// RFC 4648 §5, without padding.

@@ -9,7 +9,15 @@ use super::{Result, StoreError};
 /// A lock of the operating system on a file beside the database. It ends with the process, also
 /// when that is killed; the file stays and means nothing by itself.
 pub(super) struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    /// Lets go at once: closing the file would not do that while a program that is just being
+    /// started has a copy of it.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
 }
 
 impl Lock {
@@ -45,7 +53,7 @@ impl Lock {
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
         // On a full disk there is no room for the name, but reads shall go on.
         let _ = writeln!(file, "{}", std::process::id());
-        Ok(Lock { _file: file })
+        Ok(Lock { file })
     }
 }
 

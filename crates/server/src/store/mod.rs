@@ -8,7 +8,7 @@
 //!
 //! Every version of a document has a number of its own, which is never used again: an index
 //! that knows a number knows what it stands for, however late it learns that the document is
-//! gone. [`Store::bulk_load`] numbers the documents of a new index from 0 (its *base*);
+//! gone. [`Store::load`] numbers the documents of a new index from 0 (its *base*);
 //! [`Store::upsert`] and [`Store::delete`] note each change in `changes`: the number that came,
 //! and the number that went. The standing documents are those of the base, with the changes
 //! applied in order. The body of a document that is gone stays until [`Store::clear_gone`] is
@@ -24,9 +24,11 @@
 //!
 //! # No room
 //!
-//! Where the disk is full, or nearly (see [`Options::reserve`]), writes end in
-//! [`StoreError::Full`] and reads go on. Nothing has to be restarted: the next write is tried
-//! again. Deletions, keys and the choice of models may use the reserve.
+//! Where the disk is full, or would nearly be (see [`Options::reserve`]), writes end in
+//! [`StoreError::Full`] before anything is written, and reads go on. A write needs room for the
+//! log, the database and the text index: three times what it brings. Nothing has to be
+//! restarted: the next write is tried again. Deletions, keys and the choice of models may use
+//! the reserve.
 //!
 //! # Who may open it
 //!
@@ -70,12 +72,14 @@ pub use error::StoreError;
 pub use export::Exported;
 pub use keys::KeyAbout;
 pub use limits::LONGEST_ID;
+pub(crate) use limits::{fault_of_id, fault_of_judgment};
 pub use models::ModelEntry;
+pub use qrels::median;
 
 use lock::Lock;
 use pool::Pool;
 use space::Disk;
-use writer::{Room, Writer};
+use writer::{ROW, Room, Writer};
 
 /// What a call to the store returns.
 pub type Result<T> = std::result::Result<T, StoreError>;
@@ -83,8 +87,8 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 /// How a store is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// Below this many free bytes on the disk nothing is written but deletions, keys and the
-    /// choice of models.
+    /// So many bytes of the disk are left free by all writes but deletions, keys and the choice
+    /// of models.
     pub reserve: u64,
     /// The most bytes that the database may have; what its disk allows if not said.
     pub max_bytes: Option<u64>,
@@ -110,11 +114,7 @@ pub struct Store {
 impl Store {
     /// A new, empty database at `path`, where there must be no file.
     pub fn create(path: &Path) -> Result<Self> {
-        Store::create_with(path, Options::default())
-    }
-
-    /// The same with options.
-    pub fn create_with(path: &Path, options: Options) -> Result<Self> {
+        let options = Options::default();
         let lock = Lock::take(path)?;
         if path.exists() {
             return Err(StoreError::Bad(format!(
@@ -126,7 +126,7 @@ impl Store {
         let connection = schema::connect(path, schema::Access::Create)?;
         schema::create(&connection)?;
         schema::make_lasting(path)?;
-        Ok(Store::begin(path, connection, options, Some(lock)))
+        Ok(Store::begin(path, connection, Disk::new(path, options.reserve), options, Some(lock)))
     }
 
     /// The database at `path`, to read and to write. It fails if another process does that.
@@ -140,7 +140,8 @@ impl Store {
         let lock = Lock::take(path)?;
         let connection = schema::connect(path, schema::Access::Write)?;
         schema::check(&connection, path)?;
-        Ok(Store::begin(path, connection, options, Some(lock)))
+        schema::keep_log(&connection);
+        Ok(Store::begin(path, connection, Disk::new(path, options.reserve), options, Some(lock)))
     }
 
     /// The database at `path`, to change keys while somebody else may serve it.
@@ -148,7 +149,8 @@ impl Store {
         schema::must_exist(path)?;
         let connection = schema::connect(path, schema::Access::Write)?;
         schema::check(&connection, path)?;
-        Ok(Store::begin(path, connection, Options::default(), None))
+        let options = Options::default();
+        Ok(Store::begin(path, connection, Disk::new(path, options.reserve), options, None))
     }
 
     /// The database at `path`, to read only, whoever else has it open.
@@ -161,8 +163,13 @@ impl Store {
         Ok(Store { writer: None, pool, path: path.to_owned(), _lock: None })
     }
 
-    fn begin(path: &Path, connection: Connection, options: Options, lock: Option<Lock>) -> Self {
-        let disk = Disk::new(path, options.reserve);
+    fn begin(
+        path: &Path,
+        connection: Connection,
+        disk: Disk,
+        options: Options,
+        lock: Option<Lock>,
+    ) -> Self {
         let writer = Writer::start(connection, disk, options.max_bytes);
         Store { writer: Some(writer), pool: Pool::new(path), path: path.to_owned(), _lock: lock }
     }
@@ -172,14 +179,9 @@ impl Store {
         &self.path
     }
 
-    /// Whether the last write found no room. The next one is tried all the same.
+    /// Whether there is no room to write. The next write is tried all the same.
     pub fn is_full(&self) -> bool {
         self.writer.as_ref().is_some_and(Writer::is_full)
-    }
-
-    /// Lets the database grow to `most` bytes; without limit if `None`.
-    pub fn limit(&self, most: Option<u64>) -> Result<()> {
-        self.write(Room::Reserve, move |connection| schema::limit(connection, most))
     }
 
     /// What SQLite finds wrong in the database: nothing, if all is well.
@@ -190,19 +192,6 @@ impl Store {
             let mut lines = lines.collect::<std::result::Result<Vec<String>, _>>()?;
             lines.retain(|line| line != "ok");
             Ok(lines)
-        })
-    }
-
-    /// A setting that somebody keeps in the database.
-    pub fn setting(&self, key: &str) -> Result<Option<String>> {
-        self.read(|connection| schema::meta(connection, &format!("setting.{key}")))
-    }
-
-    /// Keeps a setting; `None` forgets it.
-    pub fn set_setting(&self, key: &str, value: Option<&str>) -> Result<()> {
-        let (key, value) = (format!("setting.{key}"), value.map(str::to_owned));
-        self.write(Room::Reserve, move |connection| {
-            schema::set_meta(connection, &key, value.as_deref())
         })
     }
 

@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::changes::whole;
 use super::limits::{check_id, now};
-use super::{Result, Room, Store, StoreError};
+use super::{ROW, Result, Room, Store, StoreError};
 
 /// A version of a model.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -43,7 +43,7 @@ impl Store {
         check_id("the name of a model", &model.name)?;
         check_id("the version of a model", &model.version)?;
         let (model, now) = (model.clone(), now());
-        self.write(Room::Usual, move |connection| {
+        self.write(Room::Usual(ROW), move |connection| {
             let ModelEntry { name, version, folder, method, dim, neighbours, .. } = &model;
             let dim = dim.map(|dim| whole(dim as u64));
             connection

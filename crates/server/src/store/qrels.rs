@@ -1,11 +1,23 @@
 //! Judgments as TREC qrels.
 
+use std::collections::HashMap;
 use std::io::Write;
+
+use rusqlite::Row;
 
 use super::export::unwritten;
 use super::{Exported, Result, Store};
 
 impl Store {
+    /// The texts of judged queries by the ids that [`Store::export_qrels`] gives them.
+    pub fn judged_queries(&self) -> Result<HashMap<String, String>> {
+        self.read(|connection| {
+            let mut find = connection.prepare_cached("SELECT no, query FROM judged")?;
+            let named = |row: &Row<'_>| Ok((format!("q{}", row.get::<_, i64>(0)?), row.get(1)?));
+            Ok(find.query_map([], named)?.collect::<std::result::Result<_, _>>()?)
+        })
+    }
+
     /// Writes the grades that stand to `out` as TREC qrels (`query 0 document grade`), and the
     /// texts of their queries to `queries` (`id<TAB>text`, no header). To be read with
     ///
@@ -60,7 +72,10 @@ impl Store {
 }
 
 /// The median of ascending grades, rounded up.
-fn median(grades: &[u8]) -> u8 {
+///
+/// # Panics
+/// If there are none.
+pub fn median(grades: &[u8]) -> u8 {
     let (low, high) = ((grades.len() - 1) / 2, grades.len() / 2);
     (u16::from(grades[low]) + u16::from(grades[high])).div_ceil(2) as u8
 }

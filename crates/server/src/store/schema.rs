@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, ffi, params};
 
 use super::{Result, StoreError};
 
@@ -106,6 +106,22 @@ pub(super) fn connect(path: &Path, access: Access) -> Result<Connection> {
     Ok(connection)
 }
 
+/// Leaves the (empty) log and its index behind when `connection` is closed as the last one: they
+/// are needed to open the database, and a disk that is full by then has no room for new ones.
+pub(super) fn keep_log(connection: &Connection) {
+    let mut on: std::ffi::c_int = 1;
+    // SAFETY: the handle is that of an open connection, the name ends in NUL, and this call reads
+    // and writes the one number alone. Where it is refused, nothing changes.
+    unsafe {
+        ffi::sqlite3_file_control(
+            connection.handle(),
+            c"main".as_ptr(),
+            ffi::SQLITE_FCNTL_PERSIST_WAL,
+            (&raw mut on).cast(),
+        );
+    }
+}
+
 /// Makes the tables.
 pub(super) fn create(connection: &Connection) -> Result<()> {
     connection.execute_batch("BEGIN IMMEDIATE")?;
@@ -156,7 +172,15 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<()> {
         Ok(_) => {
             return unusable("one of another program; build an index with `liken index`".into());
         }
-        Err(error) => return unusable(format!("a file that cannot be read as one ({error})")),
+        Err(error) => {
+            return match error.sqlite_error_code() {
+                Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+                    unusable(format!("a file that cannot be read as one ({error})"))
+                }
+                // The disk or the system is at fault, and the database may well be whole.
+                _ => Err(error.into()),
+            };
+        }
     }
     let version = meta(connection, "schema")?.and_then(|version| version.parse::<i64>().ok());
     match version {

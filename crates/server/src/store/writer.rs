@@ -1,23 +1,31 @@
 //! The thread that writes: whatever waits goes to the disk together.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 
+use super::changes::last_change;
 use super::space::Disk;
 use super::{Result, StoreError, schema};
 
 /// At most so many requests share a transaction, so that the first does not wait for long.
 const MOST_TOGETHER: usize = 256;
 
+/// What is written takes up to so many times its size: in the log of the database, in the
+/// database itself, and in the text index, which takes it in later.
+const TIMES: u64 = 3;
+
+/// What a row takes besides its text, in its table and in indexes.
+pub(super) const ROW: usize = 128;
+
 /// Which part of the disk a request may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Room {
-    /// What is free beyond the reserve.
-    Usual,
+    /// What is free beyond the reserve, for so many bytes that are to be written.
+    Usual(usize),
     /// All: it makes room, or it must be possible whatever happens.
     Reserve,
 }
@@ -69,28 +77,44 @@ where
 pub(super) struct Writer {
     requests: Option<Sender<Box<dyn Request>>>,
     thread: Option<JoinHandle<()>>,
-    full: Arc<AtomicBool>,
+    shared: Arc<Shared>,
+}
+
+/// What the thread and those who ask it both know.
+struct Shared {
+    disk: Disk,
+    /// Whether the last write failed although the disk seemed to have room.
+    failed: AtomicBool,
+    /// The last change that the text index is known to have taken in.
+    applied: AtomicU64,
 }
 
 impl Writer {
     /// Gives `connection` to a thread of its own.
     pub(super) fn start(connection: Connection, disk: Disk, most: Option<u64>) -> Self {
         let (requests, waiting) = channel();
-        let full = Arc::new(AtomicBool::new(false));
-        let flag = full.clone();
+        let (failed, applied) = (AtomicBool::new(false), AtomicU64::new(0));
+        let shared = Arc::new(Shared { disk, failed, applied });
+        let known = shared.clone();
         let thread = std::thread::spawn(move || {
             let limited = match most {
                 Some(_) => schema::limit(&connection, most),
                 None => Ok(()),
             };
-            serve(&connection, &disk, &waiting, &flag, limited.err());
+            serve(&connection, &waiting, &known, limited.err());
         });
-        Writer { requests: Some(requests), thread: Some(thread), full }
+        Writer { requests: Some(requests), thread: Some(thread), shared }
     }
 
-    /// Whether the last write found no room.
+    /// Whether there is no room now, or the last write failed for a reason that only another
+    /// write can find gone.
     pub(super) fn is_full(&self) -> bool {
-        self.full.load(Ordering::Relaxed)
+        self.shared.failed.load(Ordering::Relaxed) || self.shared.disk.is_short()
+    }
+
+    /// Hears that the text index has taken all changes up to `applied` in.
+    pub(super) fn applied(&self, applied: u64) {
+        self.shared.applied.fetch_max(applied, Ordering::Relaxed);
     }
 
     /// Does `work` with whatever else waits, and returns when it is on disk.
@@ -124,11 +148,13 @@ fn stopped() -> StoreError {
 /// Takes what waits, again and again, until nobody can ask any more.
 fn serve(
     connection: &Connection,
-    disk: &Disk,
     waiting: &Receiver<Box<dyn Request>>,
-    full: &AtomicBool,
+    shared: &Shared,
     unfit: Option<StoreError>,
 ) {
+    // Bytes that the text index has yet to take in, each with the change that ends them.
+    let mut behind: Vec<(u64, u64)> = Vec::new();
+    let mut last = last_change(connection).unwrap_or(0);
     while let Ok(first) = waiting.recv() {
         let mut group = vec![first];
         group.extend(waiting.try_iter().take(MOST_TOGETHER - 1));
@@ -136,31 +162,46 @@ fn serve(
             group.into_iter().for_each(|request| request.answer(Some(error.clone())));
             continue;
         }
-        // Whoever has an answer shall find the flag as the answer says.
-        let no_room = disk.has_room().err();
-        if let Some(error) = &no_room {
-            full.store(true, Ordering::Relaxed);
-            let (fit, refused): (Vec<_>, Vec<_>) =
-                group.into_iter().partition(|request| request.room() == Room::Reserve);
-            group = fit;
-            refused.into_iter().for_each(|request| request.answer(Some(error.clone())));
-        }
+        let applied = shared.applied.load(Ordering::Relaxed);
+        behind.retain(|(seq, _)| *seq > applied);
+        let planned = behind.iter().map(|(_, bytes)| bytes).sum();
+        let (group, bytes) = admit(group, &shared.disk, planned);
         if !group.is_empty() {
-            write(connection, group, full, no_room.is_some());
+            write(connection, group, shared);
+        }
+        let now = last_change(connection).unwrap_or(last);
+        if now > last {
+            behind.push((now, bytes));
+            last = now;
         }
     }
 }
 
+/// The requests that there is room for, and how many bytes they write; the others are refused.
+/// What was `planned` before needs room, too.
+fn admit(group: Vec<Box<dyn Request>>, disk: &Disk, planned: u64) -> (Vec<Box<dyn Request>>, u64) {
+    let free = disk.free();
+    let (mut fit, mut bytes) = (Vec::with_capacity(group.len()), 0);
+    for request in group {
+        if let Room::Usual(more) = request.room() {
+            let with = bytes + more as u64;
+            if let Err(error) = disk.has_room(free, planned.saturating_add(with * TIMES)) {
+                request.answer(Some(error));
+                continue;
+            }
+            bytes = with;
+        }
+        fit.push(request);
+    }
+    (fit, bytes)
+}
+
 /// Writes a group, or, if it cannot be written together, each request alone.
-fn write(
-    connection: &Connection,
-    mut group: Vec<Box<dyn Request>>,
-    full: &AtomicBool,
-    no_room: bool,
-) {
+fn write(connection: &Connection, mut group: Vec<Box<dyn Request>>, shared: &Shared) {
+    // Whoever has an answer shall find the flag as the answer says.
     let error = match together(connection, &mut group) {
         Ok(()) => {
-            full.store(no_room, Ordering::Relaxed);
+            shared.failed.store(false, Ordering::Relaxed);
             group.into_iter().for_each(|request| request.answer(None));
             return;
         }
@@ -169,12 +210,14 @@ fn write(
     if group.len() > 1 {
         // The whole transaction is undone. A large request must not take small ones with it.
         for request in group {
-            write(connection, vec![request], full, no_room);
+            write(connection, vec![request], shared);
         }
         return;
     }
     if matches!(error, StoreError::Full(_) | StoreError::Disk(_)) {
-        full.store(true, Ordering::Relaxed);
+        // Where it is the disk that is full, looking at it says when it is not so any more.
+        shared.disk.free();
+        shared.failed.store(!shared.disk.is_short(), Ordering::Relaxed);
     }
     group.into_iter().for_each(|request| request.answer(Some(error.clone())));
 }

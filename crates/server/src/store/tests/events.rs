@@ -28,7 +28,7 @@ fn events_come_back_in_order_and_with_a_time() {
     let (folder, store) = fresh();
     let before = limits::now();
     let events = vec![
-        Event { rank: Some(3), session: Some("s".into()), ..click("q \"x\"\n", "d") },
+        Event { rank: Some(3), session: Some("s".into()), ..click("q\n\"x\"", "d") },
         Event { time: None, ..page("q", &["a", "b"]) },
         page("nothing found", &[]),
     ];
@@ -46,6 +46,8 @@ fn events_come_back_in_order_and_with_a_time() {
     assert_eq!(store.events(1, 2).unwrap(), found[1..3]);
     assert_eq!(store.events(4, 2).unwrap(), []);
     assert_eq!(store.count_events().unwrap(), 4);
+    store.record(vec![click(" \t later\n", "d")]).unwrap();
+    assert_eq!(store.events(4, 1).unwrap()[0].1.query, "later");
 }
 
 #[test]

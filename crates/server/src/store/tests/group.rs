@@ -14,7 +14,7 @@ fn nothing_is_lost_and_a_bad_request_fails_alone() {
     std::thread::scope(|scope| {
         // The writer waits, so that all others come together.
         scope.spawn(move || {
-            store.write(Room::Usual, move |_| {
+            store.write(Room::Usual(0), move |_| {
                 let _ = held.recv();
                 Ok(())
             })
@@ -26,7 +26,7 @@ fn nothing_is_lost_and_a_bad_request_fails_alone() {
                     match (thread + i) % 4 {
                         0 => {
                             let id = format!("bad {id}");
-                            let bad = store.write(Room::Usual, move |connection| {
+                            let bad = store.write(Room::Usual(0), move |connection| {
                                 let no = next_number(connection)?;
                                 insert(connection, no, &id, "{}")?;
                                 // A second row of one number: the database itself says no.
@@ -42,7 +42,7 @@ fn nothing_is_lost_and_a_bad_request_fails_alone() {
                             let written = store.upsert(vec![(id.clone(), saying(&id))]).unwrap();
                             assert_eq!((written.written, written.replaced), (1, 0));
                             let no = store.number(&id).unwrap().expect("what was acknowledged");
-                            let changes = store.changes_after(written.sequence - 1, 1).unwrap();
+                            let changes = store.changes_after(written.sequence - 1, 1, 0).unwrap();
                             assert!(changes[0].added && changes[0].no == no);
                         }
                     }
@@ -50,7 +50,7 @@ fn nothing_is_lost_and_a_bad_request_fails_alone() {
             });
         }
         std::thread::sleep(Duration::from_millis(50));
-        release.send(()).unwrap();
+        drop(release);
     });
     let found = standing(store);
     let expected: BTreeSet<String> = (0..12)

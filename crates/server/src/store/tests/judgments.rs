@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::api::types::Judgment;
+use crate::store::judgments::keep;
 
 fn judgment(query: &str, id: &str, judge: Option<&str>, grade: Option<u8>) -> Judgment {
     let judge = judge.map(str::to_owned);
@@ -23,13 +24,15 @@ fn qrels_have_stable_queries_and_medians() {
         ("fresh bread", "d1", None, Some(1)),
         ("fresh bread", "d1", Some("ann"), Some(2)),
         ("old\tnews\n", "d2", Some("ann"), Some(3)),
-        ("fresh bread", "d 3", None, Some(1)),
         ("fresh bread", "d0", Some("ann"), Some(0)),
         ("fresh bread", "d0", Some("bob"), Some(4)),
         ("fresh bread", "d0", Some("cid"), Some(1)),
     ];
     let given = given.map(|(query, id, judge, grade)| judgment(query, id, judge, grade));
     store.judge(given.to_vec()).unwrap();
+    // Ids with white space were kept once.
+    let kept = judgment("fresh bread", "d 3", None, Some(1));
+    store.write(Room::Reserve, move |connection| keep(connection, &kept, 0.0)).unwrap();
     let (qrels, queries, said) = exported(&store);
     assert_eq!(qrels, "q1 0 d0 1\nq1 0 d1 2\nq2 0 d2 3\n");
     assert_eq!(queries, "q1\tfresh bread\nq2\told news\n");
@@ -39,7 +42,7 @@ fn qrels_have_stable_queries_and_medians() {
     let back: Vec<Judgment> =
         given.iter().map(|one| Judgment { grade: None, ..one.clone() }).collect();
     let back: Vec<Judgment> = back.into_iter().filter(|one| one.query != "old\tnews\n").collect();
-    assert_eq!(store.judge(back).unwrap().replaced, 6);
+    assert_eq!(store.judge(back).unwrap().replaced, 5);
     let (qrels, queries, _) = exported(&store);
     assert_eq!((qrels.as_str(), queries.as_str()), ("q2 0 d2 3\n", "q2\told news\n"));
     store.judge(vec![judgment("fresh bread", "d1", None, Some(0))]).unwrap();
@@ -49,13 +52,22 @@ fn qrels_have_stable_queries_and_medians() {
 #[test]
 fn judgments_have_limits() {
     let (_folder, store) = fresh();
-    for (query, id, judge) in
-        [(" ", "d", None), ("q", "", None), ("q\0", "d", None), ("q", "d", Some("a\n"))]
-    {
-        let bad = store.judge(vec![judgment(query, id, judge, Some(1))]);
-        assert!(matches!(bad, Err(StoreError::Bad(_))), "{query:?} {id:?} {judge:?}");
+    for (query, id, judge, grade) in [
+        (" ", "d", None, 1),
+        ("q", "", None, 1),
+        ("q\0", "d", None, 1),
+        ("q", "d", Some("a\n"), 1),
+        ("q", "d e", None, 1),
+        ("q", "d", None, 101),
+    ] {
+        let bad = store.judge(vec![judgment(query, id, judge, Some(grade))]);
+        assert!(matches!(bad, Err(StoreError::Bad(_))), "{query:?} {id:?} {judge:?} {grade}");
     }
     assert!(store.judgments(None).unwrap().is_empty());
+    store.judge(vec![judgment(" q\n", "d", None, Some(1))]).unwrap();
+    store.judge(vec![judgment("q", "d", None, Some(2))]).unwrap();
+    let found = store.judgments(Some("q ")).unwrap();
+    assert_eq!(found, [judgment("q", "d", None, Some(2))], "blanks around it make no other query");
 }
 
 proptest! {

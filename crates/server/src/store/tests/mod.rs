@@ -24,6 +24,41 @@ fn fresh() -> (tempfile::TempDir, Store) {
     (folder, store)
 }
 
+impl Store {
+    /// Loads all documents of a new index; how many there were.
+    fn bulk_load(&self, documents: impl IntoIterator<Item = (String, Body)>) -> Result<u32> {
+        let mut loading = self.load()?;
+        for (id, body) in documents {
+            loading.push(id, &body)?;
+        }
+        loading.finish()
+    }
+
+    /// How many documents the index was made of.
+    fn base(&self) -> u32 {
+        self.read(|connection| schema::meta(connection, "base")).unwrap().unwrap().parse().unwrap()
+    }
+
+    /// The numbers of standing documents from `from` on, ascending.
+    fn live_after(&self, from: u32) -> Vec<u32> {
+        let mut numbers = Vec::new();
+        self.ids_at(u64::MAX, |no, _| numbers.push(no)).unwrap();
+        numbers.retain(|no| *no >= from);
+        numbers
+    }
+
+    /// The standing document called `id`, with its number.
+    fn document(&self, id: &str) -> Option<(u32, Body)> {
+        let no = self.number(id).unwrap()?;
+        Some((no, self.bodies(&[no]).unwrap().pop()??))
+    }
+
+    /// Lets the database grow to `most` bytes; without limit if `None`.
+    fn limit(&self, most: Option<u64>) -> Result<()> {
+        self.write(Room::Reserve, move |connection| schema::limit(connection, most))
+    }
+}
+
 /// A body that says `text`.
 fn saying(text: impl Into<String>) -> Body {
     let mut body = Body::new();
@@ -44,30 +79,32 @@ fn standing(store: &Store) -> BTreeMap<String, (u32, Body)> {
     let replayed = replay(store);
     let numbers: BTreeSet<u32> = by_id.values().map(|(no, _)| *no).collect();
     assert_eq!(replayed, numbers, "the changes lead to what stands");
-    assert_eq!(store.live_after(0).unwrap(), numbers.iter().copied().collect::<Vec<_>>());
+    assert_eq!(store.live_after(0), numbers.iter().copied().collect::<Vec<_>>());
     assert_eq!(store.count().unwrap(), numbers.len());
     let mut ids = BTreeMap::new();
-    store.ids(|no, id| assert!(ids.insert(no, id.to_owned()).is_none())).unwrap();
+    let end =
+        store.ids_at(seen, |no, id| assert!(ids.insert(no, id.to_owned()).is_none())).unwrap();
+    assert!(ids.keys().all(|&no| no < end));
     assert_eq!(ids.len(), by_id.len());
     for (id, (no, body)) in &by_id {
         assert_eq!(ids.get(no), Some(id));
         assert_eq!(store.number(id).unwrap(), Some(*no));
-        assert_eq!(store.id(*no).unwrap().as_ref(), Some(id));
-        assert_eq!(store.body(*no).unwrap().as_ref(), Some(body));
+        assert_eq!(store.ids_of(&[*no]).unwrap(), [Some(id.clone())]);
+        assert_eq!(store.document(id).as_ref(), Some(&(*no, body.clone())));
     }
-    for no in store.gone().unwrap() {
+    for no in store.gone_at(seen).unwrap() {
         assert!(!numbers.contains(&no));
-        assert!(store.id(no).unwrap().is_some(), "a number that is gone was something");
+        assert!(store.ids_of(&[no]).unwrap()[0].is_some(), "a number that is gone was something");
     }
     by_id
 }
 
 /// The numbers that stand after all changes, a few at a time.
 fn replay(store: &Store) -> BTreeSet<u32> {
-    let mut numbers: BTreeSet<u32> = (0..store.base().unwrap()).collect();
+    let mut numbers: BTreeSet<u32> = (0..store.base()).collect();
     let mut after = 0;
     loop {
-        let changes = store.changes_after(after, 7).unwrap();
+        let changes = store.changes_after(after, 7, u64::MAX).unwrap();
         let Some(last) = changes.last() else { return numbers };
         for change in &changes {
             assert_eq!(change.seq, after + 1, "in order, none left out");
