@@ -48,19 +48,6 @@ pub fn pieces(
     pieces.0
 }
 
-/// The whole text in pieces, the words of the query marked.
-pub fn highlight(
-    text: &str,
-    is_query_term: &dyn Fn(&str) -> bool,
-    analyzer: &Analyzer,
-) -> Vec<Piece> {
-    let looked_at = &text[..text.floor_char_boundary(LONGEST)];
-    let marks = Marks::new(analyzer, is_query_term).of(looked_at);
-    let mut pieces = Pieces::default();
-    pieces.marked(text, 0, &marks);
-    pieces.0
-}
-
 #[derive(Default)]
 struct Pieces(Vec<Piece>);
 
@@ -148,10 +135,7 @@ fn passage(text: &str, marks: &[Mark], atoms: &[Atom], most_chars: usize) -> (us
     let (mut first, mut last) = best_window(marks, atoms, most_chars);
     let mut chars: usize = atoms[first..=last].iter().map(|atom| atom.chars).sum();
     if chars > most_chars {
-        // One word that is too long.
-        let start = atoms[first].start;
-        let end = text[start..].char_indices().nth(most_chars);
-        return (start, end.map_or(text.len(), |(at, _)| start + at));
+        return within(text, marks, &atoms[first], most_chars);
     }
     // Half of the room that is left goes before, the rest behind.
     let half = chars + (most_chars - chars) / 2;
@@ -168,6 +152,27 @@ fn passage(text: &str, marks: &[Mark], atoms: &[Atom], most_chars: usize) -> (us
     }
     grow_left(&mut chars, most_chars);
     (atoms[first].start, atoms[last].end)
+}
+
+/// The part of at most `most_chars` characters of a run that is too long: its beginning, or what lies
+/// around its first mark if that is further on.
+fn within(text: &str, marks: &[Mark], atom: &Atom, most_chars: usize) -> (usize, usize) {
+    let after = |start: usize, chars: usize| {
+        text[start..].char_indices().nth(chars).map_or(text.len(), |(at, _)| start + at)
+    };
+    let (mut start, end) = (atom.start, after(atom.start, most_chars));
+    let mark = marks.iter().find(|mark| mark.start >= start && mark.start < atom.end);
+    let Some(mark) = mark.filter(|mark| mark.end > end) else { return (start, end) };
+    let room = most_chars.saturating_sub(text[mark.start..mark.end].chars().count()) / 2;
+    if let Some((at, _)) = text[start..mark.start].char_indices().rev().take(room).last() {
+        start += at;
+    } else {
+        start = mark.start;
+    }
+    // No letter without its accents, no accent without its letter.
+    let clinging = text[start..mark.start].chars().take_while(|&c| words::clings(c));
+    start += clinging.map(char::len_utf8).sum::<usize>();
+    (start, after(start, most_chars).max(start))
 }
 
 /// The first and last atom with a mark of the window that holds the most different words, then the

@@ -33,6 +33,15 @@ fn cut(query: &str, text: &str, most_chars: usize) -> String {
     shown(&pieces(text, &|term| terms.contains(term), &analyzer, most_chars))
 }
 
+/// The whole text in pieces, the words of the query marked.
+fn highlight(text: &str, is_query_term: &dyn Fn(&str) -> bool, analyzer: &Analyzer) -> Vec<Piece> {
+    let looked_at = &text[..text.floor_char_boundary(LONGEST)];
+    let marks = Marks::new(analyzer, is_query_term).of(looked_at);
+    let mut pieces = Pieces::default();
+    pieces.marked(text, 0, &marks);
+    pieces.0
+}
+
 #[test]
 fn words_are_marked_as_they_are_written() {
     let english = analyzer();
@@ -89,6 +98,7 @@ fn the_passage_with_most_different_words_is_shown() {
     assert_eq!(cut("x", "", 10), "");
     assert_eq!(cut("x", "  \n ", 10), "");
     assert_eq!(cut("a", "abcdefghijkl", 5), "abcde…");
+    assert_eq!(cut("sun", "a!!!b!!!c!!!d!!!e!!!f!!!g!!!sun", 9), "…!!![sun]");
     let long = format!("{}北京{}", "清华大学".repeat(100), "清华大学".repeat(100));
     let shown = cut("北京", &long, 30);
     assert!(shown.contains("[北京]") && shown.chars().count() <= 34, "{shown}");

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tantivy::TantivyError;
 use tantivy::directory::error::{LockError, OpenDirectoryError};
@@ -37,11 +38,13 @@ pub enum TextError {
         /// Where it is.
         folder: PathBuf,
     },
-    /// The disk has no room.
-    #[error("{folder}: no room is left on the disk for the text index; free some", folder = .folder.display())]
-    Full {
+    /// The system refused to read or write, as on a full disk: nothing is wrong with the index.
+    #[error("{folder}: the text index: {error}", folder = .folder.display())]
+    Io {
         /// Where it is.
         folder: PathBuf,
+        /// What it said.
+        error: Arc<io::Error>,
     },
     /// It was asked for something it cannot do, or reading or writing failed.
     #[error("the text index: {0}")]
@@ -51,37 +54,41 @@ pub enum TextError {
 impl TextError {
     /// What tantivy says about the index in `folder`.
     pub(super) fn of(folder: &Path, error: TantivyError) -> Self {
-        let folder = || folder.to_path_buf();
-        if io_error(&error).is_some_and(|e| e.kind() == io::ErrorKind::StorageFull) {
-            return TextError::Full { folder: folder() };
-        }
+        let to_owned = || folder.to_path_buf();
         match error {
             TantivyError::LockFailure(LockError::LockBusy, _) => {
-                TextError::Locked { folder: folder() }
+                TextError::Locked { folder: to_owned() }
             }
             TantivyError::OpenDirectoryError(OpenDirectoryError::DoesNotExist(_)) => {
-                TextError::Missing { folder: folder() }
+                TextError::Missing { folder: to_owned() }
             }
             TantivyError::DataCorruption(_)
             | TantivyError::IncompatibleIndex(_)
-            | TantivyError::OpenReadError(_) => TextError::broken(&folder(), &error),
-            other => TextError::Failed(other.to_string()),
+            | TantivyError::OpenReadError(_) => TextError::broken(folder, &error),
+            other => match io_error(&other) {
+                Some(error) => TextError::Io { folder: to_owned(), error },
+                None => TextError::Failed(other.to_string()),
+            },
         }
     }
 
-    /// Files that make no sense.
+    /// Files that make no sense, unless the system did not let us read them.
     pub(super) fn broken(folder: &Path, error: &TantivyError) -> Self {
-        TextError::Broken { folder: folder.into(), reason: error.to_string() }
+        match io_error(error) {
+            Some(error) => TextError::Io { folder: folder.into(), error },
+            None => TextError::Broken { folder: folder.into(), reason: error.to_string() },
+        }
     }
 }
 
-fn io_error(error: &TantivyError) -> Option<&io::Error> {
+/// What the system said, if it was the system: tantivy calls damaged files by the same name.
+fn io_error(error: &TantivyError) -> Option<Arc<io::Error>> {
     use tantivy::directory::error::{OpenReadError, OpenWriteError};
     match error {
         TantivyError::IoError(error)
         | TantivyError::OpenReadError(OpenReadError::IoError { io_error: error, .. })
         | TantivyError::OpenWriteError(OpenWriteError::IoError { io_error: error, .. }) => {
-            Some(error)
+            error.raw_os_error().map(|_| Arc::clone(error))
         }
         _ => None,
     }
@@ -97,7 +104,9 @@ impl From<TextError> for Problem {
     fn from(error: TextError) -> Self {
         let detail = error.to_string();
         match error {
-            TextError::Full { .. } => Problem::full(detail),
+            TextError::Io { folder, error } => {
+                Problem::io(&format!("{}: the text index", folder.display()), &error)
+            }
             TextError::Locked { .. } => Problem::unavailable(detail),
             _ => Problem::internal(detail),
         }

@@ -1,7 +1,6 @@
 //! The index as it was at a commit.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use liken::index::DocSet;
@@ -61,9 +60,9 @@ impl Snapshot {
         self.searcher.segment_readers().len()
     }
 
-    /// The best `depth` documents by BM25, best first and equal ones by number: those that hold a
-    /// word of the query and all of its phrases, that `filter` allows and that are not `dead`. Which
-    /// of several equal documents are the last ones is left open.
+    /// The best `depth` documents by BM25, in no order: those that hold a word of the query and all
+    /// of its phrases, that `filter` allows and that are not `dead`. Which of several equal
+    /// documents are the last ones is left open.
     pub fn candidates(
         &self,
         query: &TextQuery,
@@ -80,7 +79,7 @@ impl Snapshot {
             return Ok(Vec::new());
         };
         let mut best = Best::new(depth);
-        for part in self.searcher.segment_readers() {
+        for (at, part) in (0..).zip(self.searcher.segment_readers()) {
             let allowed = match filter {
                 Some(filter) => Some(self.remembered.allowed(filter, part)?),
                 None => None,
@@ -91,11 +90,8 @@ impl Snapshot {
                 let passes = score > best.floor
                     && alive.is_none_or(|alive| alive.is_alive(doc))
                     && allowed.as_ref().is_none_or(|allowed| allowed.contains(doc));
-                if passes {
-                    let number = numbers[doc as usize];
-                    if !dead.is_some_and(|dead| dead(number)) {
-                        best.push(number, score);
-                    }
+                if passes && !dead.is_some_and(|dead| dead(numbers[doc as usize])) {
+                    best.push(Scored { score, part: at, doc });
                 }
                 best.floor
             };
@@ -113,7 +109,13 @@ impl Snapshot {
                 }
             }
         }
-        Ok(best.into_sorted())
+        // Only the numbers of the best are looked up: they are spread over memory.
+        let mut found = Vec::with_capacity(best.gathered.len());
+        for scored in best.finish() {
+            let part = self.searcher.segment_reader(scored.part);
+            found.push((self.numbers_of(part)?[scored.doc as usize], scored.score));
+        }
+        Ok(found)
     }
 
     /// The numbers of all documents that `filter` allows, ascending.
@@ -224,55 +226,48 @@ fn look_up(
     Ok(())
 }
 
-/// The best documents so far.
+/// The best documents so far, and some that were among them: twice as many as are asked for are
+/// gathered before the worse half goes, which costs less than keeping them in order.
 struct Best {
     depth: usize,
-    /// The worst on top.
-    heap: BinaryHeap<Reverse<Scored>>,
-    /// Only what is better than this can still enter.
+    gathered: Vec<Scored>,
+    /// Only what is better than this can still be among the best.
     floor: f32,
 }
 
-#[derive(PartialEq)]
+/// A document of a part.
 struct Scored {
     score: f32,
-    number: u32,
+    part: u32,
+    doc: u32,
 }
 
 impl Best {
     fn new(depth: usize) -> Self {
-        Best { depth, heap: BinaryHeap::with_capacity(depth + 1), floor: f32::MIN }
+        Best { depth, gathered: Vec::with_capacity(2 * depth.min(1 << 16)), floor: f32::MIN }
     }
 
-    fn push(&mut self, number: u32, score: f32) {
-        let scored = Reverse(Scored { score, number });
-        if self.heap.len() < self.depth {
-            self.heap.push(scored);
-        } else if let Some(mut worst) = self.heap.peek_mut() {
-            *worst = scored;
-        }
-        if let (true, Some(Reverse(worst))) = (self.heap.len() == self.depth, self.heap.peek()) {
-            self.floor = worst.score;
+    fn push(&mut self, scored: Scored) {
+        self.gathered.push(scored);
+        if self.gathered.len() >= self.depth.saturating_mul(2) {
+            self.select();
+            self.floor = self.gathered.iter().fold(f32::MAX, |least, s| least.min(s.score));
         }
     }
 
-    fn into_sorted(self) -> Vec<(u32, f32)> {
-        let sorted = self.heap.into_sorted_vec();
-        sorted.into_iter().map(|Reverse(scored)| (scored.number, scored.score)).collect()
+    /// Gives up all but the best.
+    fn select(&mut self) {
+        if self.gathered.len() > self.depth {
+            self.gathered.select_nth_unstable_by(self.depth - 1, |a, b| {
+                b.score.total_cmp(&a.score).then((a.part, a.doc).cmp(&(b.part, b.doc)))
+            });
+            self.gathered.truncate(self.depth);
+        }
     }
-}
 
-impl Eq for Scored {}
-
-impl Ord for Scored {
-    /// The better the larger; of equal ones the smaller number is better.
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.score.total_cmp(&other.score).then(other.number.cmp(&self.number))
-    }
-}
-
-impl PartialOrd for Scored {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
+    /// The best, in no order.
+    fn finish(mut self) -> Vec<Scored> {
+        self.select();
+        self.gathered
     }
 }

@@ -85,6 +85,11 @@ impl Tokens {
         }
     }
 
+    /// Whether `term` is among them.
+    pub fn holds(&self, term: &str) -> bool {
+        self.written.split([END, BREAK]).any(|word| word == term)
+    }
+
     /// How many words are counted.
     pub fn len(&self) -> usize {
         self.words

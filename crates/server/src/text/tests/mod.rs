@@ -38,6 +38,12 @@ fn phrase(terms: &[(usize, &str)]) -> TextQuery {
     TextQuery { terms: Vec::new(), phrases: vec![phrase] }
 }
 
+/// Candidates, best first and equal ones by number.
+fn best_first(mut found: Vec<(u32, f32)>) -> Vec<(u32, f32)> {
+    found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    found
+}
+
 fn found(snapshot: &Snapshot, query: &TextQuery) -> Vec<u32> {
     let mut numbers: Vec<_> =
         snapshot.candidates(query, 100, None, None).unwrap().into_iter().map(|c| c.0).collect();
