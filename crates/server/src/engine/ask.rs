@@ -5,10 +5,10 @@ use std::sync::Arc;
 use liken::features::QueryTerms;
 
 use super::Engine;
-use super::query::Typed;
+use super::query::{Typed, as_typed};
 use super::rankers::Named;
-use super::served::View;
 use super::state::State;
+use super::view::View;
 use crate::api::types::{FusionSpec, ModelRef, SearchRequest};
 use crate::problem::Problem;
 use crate::text::Filter;
@@ -102,7 +102,7 @@ impl Engine {
         // Most searches exclude nothing, and need not ask the database.
         let excluded = match &request.exclude_ids[..] {
             [] => Vec::new(),
-            ids => self.store.numbers(ids)?.into_iter().flatten().collect(),
+            ids => self.numbers(state, ids)?.into_iter().flatten().collect(),
         };
         let typed = Typed::read(&request.query, &self.analyzer);
         let (mut queries, mut notes) = (Vec::new(), Vec::new());
@@ -134,6 +134,7 @@ impl Engine {
             }
             false => Vec::new(),
         };
+        unknown_words = as_typed(&typed.plain, &unknown_words, &self.analyzer);
         Ok(Asked {
             request,
             typed,
@@ -179,6 +180,15 @@ impl Engine {
 }
 
 impl Asked<'_> {
+    /// What every model says of the documents `numbers`.
+    pub fn scores(&self, numbers: &[u32]) -> Vec<Vec<f32>> {
+        let of_model = |(view, query): (&&View, &Option<QueryTerms>)| match query {
+            Some(query) => view.scores(query, numbers),
+            None => vec![f32::NAN; numbers.len()],
+        };
+        self.views.iter().zip(&self.queries).map(of_model).collect()
+    }
+
     /// The models that were asked.
     pub fn models(&self) -> Vec<ModelRef> {
         self.views.iter().map(|view| view.served.about.model.clone()).collect()
@@ -189,9 +199,12 @@ impl Asked<'_> {
         if state.alive == 0 {
             return "the index has no documents".into();
         }
-        if self.filter.is_some() || !self.typed.words.phrases.is_empty() {
-            return "no document that the filter and the phrases allow has anything to do with the \
-                    query"
+        if self.filter.is_some()
+            || !self.typed.words.phrases.is_empty()
+            || !self.excluded.is_empty()
+        {
+            return "no document that the filter, the phrases and exclude_ids allow has anything to \
+                    do with the query"
                 .into();
         }
         let reason = |view: &&View| match &view.model().parts[..] {

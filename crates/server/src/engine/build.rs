@@ -13,7 +13,7 @@ use liken::text::Analyzer;
 use liken::{Error, Run};
 use rayon::prelude::*;
 
-use super::layout::{FORMAT, IndexAbout, Layout, Reading, check_name, link_folder};
+use super::layout::{FORMAT, IndexAbout, Layout, Reading, check_name, exact_below, link_folder};
 use super::live::tokens;
 use super::rankers::{self, Rankers};
 use super::registry::take;
@@ -27,7 +27,7 @@ const BLOCK: usize = 4096;
 const TEXT_MEMORY: usize = 256 << 20;
 
 /// What an index is made of.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Building {
     /// The dataset folder.
     pub dataset: PathBuf,
@@ -40,6 +40,8 @@ pub struct Building {
     pub output: PathBuf,
     /// Replace an index that is there.
     pub force: bool,
+    /// Up to this many documents search is exact; 100,000 if nobody says otherwise.
+    pub exact_below: Option<usize>,
 }
 
 /// What was made.
@@ -92,6 +94,7 @@ impl Building {
             documents: u32::try_from(dataset.documents.len())
                 .map_err(|_| Problem::bad("documents are numbered with 32 bits"))?,
             reading,
+            exact_below: self.exact_below.unwrap_or_else(exact_below),
         };
         link_folder(&self.dataset, &layout.dataset()).map_err(Error::io("copy", &self.dataset))?;
         for folder in [layout.runs(), layout.rankers(), layout.root.join("models")] {
@@ -103,7 +106,7 @@ impl Building {
         for ((_, path), name) in self.models.iter().zip(names) {
             let folder = layout.root.join("models").join(&name);
             fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
-            let entry = store.add_model(&take(&layout, &name, path, run)?)?;
+            let entry = store.add_model(&take(&layout, &about, &name, path, run)?)?;
             store.activate(&entry.name, &entry.version)?;
             models.push(BuiltModel {
                 name,

@@ -8,8 +8,9 @@ use liken::index::DocSet;
 use super::Engine;
 use super::ask::Asked;
 use super::docs::alive;
-use super::served::{View, Way};
+use super::served::Way;
 use super::state::State;
+use super::view::View;
 use crate::problem::Problem;
 use crate::text::TextQuery;
 
@@ -85,10 +86,26 @@ impl Engine {
             return Ok(HashMap::new());
         }
         let words = TextQuery { terms: asked.unscored.clone(), phrases: Vec::new() };
-        let gone = |no: u32| allowed.is_some_and(|allowed| !allowed.contains(no));
-        let found =
-            state.text.candidates(&words, asked.depth, asked.filter.as_ref(), Some(&gone))?;
+        let found = self.holding(state, asked, &words, allowed)?;
         Ok(found.into_iter().collect())
+    }
+
+    /// The best allowed documents that hold `words`, by the text index.
+    fn holding(
+        &self,
+        state: &State,
+        asked: &Asked<'_>,
+        words: &TextQuery,
+        allowed: Option<&DocSet>,
+    ) -> Result<Vec<(u32, f32)>, Problem> {
+        let filter = asked.filter.as_ref();
+        Ok(match allowed {
+            Some(allowed) => {
+                let forbidden = |no: u32| !allowed.contains(no);
+                state.text.candidates(words, asked.depth, filter, Some(&forbidden))?
+            }
+            None => state.text.candidates(words, asked.depth, filter, None)?,
+        })
     }
 
     /// The best documents of one model.
@@ -100,16 +117,11 @@ impl Engine {
         query: &QueryTerms,
         allowed: Option<&DocSet>,
     ) -> Result<Vec<u32>, Problem> {
-        let way = if state.is_small() { Way::All } else { view.served.way() };
+        let few = state.alive <= self.about.exact_below;
+        let way = if few { Way::All } else { view.served.way() };
         match way {
             Way::Words => {
-                let gone = |no: u32| allowed.is_some_and(|allowed| !allowed.contains(no));
-                let found = state.text.candidates(
-                    &asked.typed.words,
-                    asked.depth,
-                    asked.filter.as_ref(),
-                    Some(&gone),
-                )?;
+                let found = self.holding(state, asked, &asked.typed.words, allowed)?;
                 Ok(found.into_iter().map(|(no, _)| no).collect())
             }
             Way::Neighbours(index, latent) => {

@@ -1,6 +1,8 @@
 //! Documents by number. Every version of a document has a number of its own: those of the dataset
 //! from 0, those that came later after them, in chunks.
 
+use std::sync::Arc;
+
 use liken::index::DocSet;
 
 /// The ids of the dataset's documents, one text after the other: a million small allocations cost
@@ -21,6 +23,11 @@ impl Ids {
         self.ends.len()
     }
 
+    /// Empty ids up to number `end`.
+    pub fn extend_to(&mut self, end: u32) {
+        self.ends.resize((end as usize).max(self.ends.len()), self.text.len() as u64);
+    }
+
     pub fn get(&self, no: u32) -> Option<&str> {
         let end = *self.ends.get(no as usize)? as usize;
         let start = match no {
@@ -30,6 +37,10 @@ impl Ids {
         self.text.get(start..end)
     }
 }
+
+/// The most documents of a chunk: making one anew of two must not keep searches from seeing what
+/// is new.
+pub(crate) const CHUNK: usize = 4096;
 
 /// Documents that came later, by ascending number.
 #[derive(Debug, Default, PartialEq)]
@@ -43,19 +54,47 @@ impl Chunk {
         self.numbers.len()
     }
 
+    /// Adds a document, whose number is above all before it.
+    pub fn push(&mut self, no: u32, id: &str) {
+        self.numbers.push(no);
+        self.ids.push(id.to_owned());
+    }
+
     /// The place of document `no` in it.
     pub fn find(&self, no: u32) -> Option<usize> {
-        self.numbers.binary_search(&no).ok()
+        // Most documents that are looked for stand in another chunk.
+        let ends = *self.numbers.first()?..=*self.numbers.last()?;
+        ends.contains(&no).then(|| self.numbers.binary_search(&no).ok())?
     }
 }
 
-/// How many of the last chunks are to become one, so that their number grows with the logarithm
-/// of the number of documents: as long as the last is at least half as long as the one before.
-pub(crate) fn to_merge(lengths: &[usize]) -> usize {
+/// The same documents with the last chunks made one where they are alike in size; those that are
+/// `dead` are left out of it.
+pub(crate) fn merged(mut chunks: Vec<Arc<Chunk>>, dead: &DocSet) -> Vec<Arc<Chunk>> {
+    let lengths: Vec<usize> = chunks.iter().map(|chunk| chunk.len()).collect();
+    let n = to_merge(&lengths);
+    if n > 1 {
+        let mut merged = Chunk::default();
+        for chunk in chunks.split_off(chunks.len() - n) {
+            let both = chunk.numbers.iter().zip(&chunk.ids);
+            both.filter(|(no, _)| !dead.contains(**no)).for_each(|(&no, id)| merged.push(no, id));
+        }
+        // Who looks for a number takes the last of every chunk for granted.
+        if merged.len() > 0 {
+            chunks.push(Arc::new(merged));
+        }
+    }
+    chunks
+}
+
+/// How many of the last chunks are to become one, so that the number of small ones grows with the
+/// logarithm of what they hold: as long as the last is at least half as long as the one before, and
+/// no chunk grows beyond [`CHUNK`].
+fn to_merge(lengths: &[usize]) -> usize {
     let Some((&last, before)) = lengths.split_last() else { return 0 };
     let (mut merged, mut count) = (last, 1);
     for &length in before.iter().rev() {
-        if merged * 2 < length {
+        if merged * 2 < length || merged + length > CHUNK {
             break;
         }
         merged += length;
@@ -84,6 +123,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_dead_is_left_out_of_merged_chunks() {
+        let chunk = |numbers: std::ops::Range<u32>| {
+            let mut chunk = Chunk::default();
+            numbers.for_each(|no| chunk.push(no, &no.to_string()));
+            Arc::new(chunk)
+        };
+        let numbers = |dead: DocSet| -> Vec<Vec<u32>> {
+            let chunks = vec![chunk(0..100), chunk(100..104), chunk(104..107)];
+            merged(chunks, &dead).iter().map(|chunk| chunk.numbers.clone()).collect()
+        };
+        let first: Vec<u32> = (0..100).collect();
+        assert_eq!(
+            numbers([101, 105].into_iter().collect()),
+            [&first[..], &[100, 102, 103, 104, 106]]
+        );
+        assert_eq!(numbers((100..107).collect()), [first]);
+    }
+
+    #[test]
     fn a_thousand_chunks_of_one_become_a_few() {
         let (mut chunks, mut moved) = (Vec::new(), 0);
         for _ in 0..1000 {
@@ -96,5 +154,7 @@ mod tests {
         assert_eq!(chunks.iter().sum::<usize>(), 1000);
         assert!(chunks.len() <= 11, "{chunks:?}");
         assert!(moved <= 1000 * 12, "{moved}");
+        assert_eq!(to_merge(&[CHUNK, 3, 2]), 2);
+        assert_eq!(to_merge(&[CHUNK / 2 + 1, CHUNK / 2]), 0);
     }
 }

@@ -19,6 +19,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use liken::features::Preparation;
+use liken::index::IndexParams;
 use liken::text::AnalyzerParams;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +43,15 @@ pub struct IndexAbout {
     pub documents: u32,
     /// How the text index reads documents.
     pub reading: Reading,
+    /// Up to this many documents every model scores every document, which is exact; beyond, it
+    /// asks the text index and the lists of neighbours which ones to score.
+    #[serde(default = "exact_below")]
+    pub exact_below: usize,
+}
+
+/// [`IndexAbout::exact_below`] of an index that does not say.
+pub(super) fn exact_below() -> usize {
+    IndexParams::default().exact_below
 }
 
 /// How documents and queries are read.
@@ -155,17 +165,26 @@ pub(crate) fn link_folder(from: &Path, to: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => fs::create_dir_all(&unfinished)?,
     }
+    let linked = link_files(from, &unfinished).and_then(|()| fs::rename(&unfinished, to));
+    if linked.is_err() {
+        // On a full disk all the more: what came of it is of no use to anybody.
+        let _ = fs::remove_dir_all(&unfinished);
+    }
+    linked
+}
+
+fn link_files(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
             continue;
         }
-        let target = unfinished.join(entry.file_name());
+        let target = to.join(entry.file_name());
         if fs::hard_link(entry.path(), &target).is_err() {
             fs::copy(entry.path(), &target)?;
         }
     }
-    fs::rename(&unfinished, to)
+    Ok(())
 }
 
 /// Whether `name` can name a model, a ranker or a run: it becomes part of a path and of URLs.

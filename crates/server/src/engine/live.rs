@@ -9,17 +9,18 @@ use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 
 use liken::Run;
-use liken::data::{Dataset, Document};
+use liken::data::Dataset;
 use liken::index::DocSet;
-use liken::matchers::{Model, Newcomers};
 use liken::text::Analyzer;
 use serde_json::{Map, Value};
 
-use super::docs::{Chunk, Ids, to_merge};
+use super::docs::{CHUNK, Chunk, Ids, merged};
+use super::later::later;
 use super::layout::{IndexAbout, Layout};
 use super::rankers::Rankers;
-use super::served::{Later, Served, View};
+use super::served::Served;
 use super::state::State;
+use super::view::View;
 use super::{Engine, registry};
 use crate::problem::Problem;
 use crate::store::{Change, Store};
@@ -31,6 +32,8 @@ const GATHER: Duration = Duration::from_millis(40);
 const RETRY: Duration = Duration::from_secs(1);
 /// The most changes applied at once.
 const BATCH: usize = 20_000;
+/// The most text applied at once: a few times as much is held in memory meanwhile.
+const BATCH_BYTES: u64 = 32 << 20;
 
 /// What only the maker of the next generation touches.
 pub(super) struct Changing {
@@ -38,53 +41,51 @@ pub(super) struct Changing {
     pub writer: Option<Writer>,
     /// Models at hand, by name and version: the active ones and those before them.
     pub loaded: HashMap<(String, String), Arc<Served>>,
+    /// Generations that a request may still see.
+    pub seen: Vec<Weak<State>>,
 }
 
-/// Opens the first generation, with everything that is on disk.
+/// Opens the generation of the text index's last commit.
 pub(super) fn begin(
     layout: &Layout,
     about: &IndexAbout,
-    analyzer: &Analyzer,
     store: &Store,
     text: &TextIndex,
     dataset: Option<&Dataset>,
 ) -> Result<(Changing, State), Problem> {
-    let mut writer = text.writer()?;
-    let applied = store.last_change()?;
-    loop {
-        let changes = store.changes_after(text.applied()?, BATCH)?;
-        let Some(last) = changes.last().map(|change| change.seq) else { break };
-        change_text(&mut writer, &changes, store, about, analyzer)?;
-        writer.commit(last)?;
+    let applied = text.applied()?;
+    let written = store.last_change()?;
+    if applied > written {
+        return Err(Problem::internal(format!(
+            "{}: the text index has seen change {applied}, but the database ends with {written}: \
+             one of them was put back from an older copy; put back both, or build the index anew",
+            layout.root.display()
+        )));
     }
-    let mut base = Ids::default();
-    store.ids(|no, id| {
-        // Those that are gone have no name any more.
-        while no < about.documents && (base.len() as u32) < no {
-            base.push("");
-        }
+    let (mut base, mut chunks, mut alive) = (Ids::default(), Vec::<Chunk>::new(), 0);
+    let end = store.ids_at(applied, |no, id| {
+        alive += 1;
         if no < about.documents {
+            // Those that are gone have no name any more.
+            base.extend_to(no);
             base.push(id);
+            return;
+        }
+        if chunks.last().is_none_or(|last| last.len() >= CHUNK) {
+            chunks.push(Chunk::default());
+        }
+        if let Some(last) = chunks.last_mut() {
+            last.push(no, id);
         }
     })?;
-    while (base.len() as u32) < about.documents {
-        base.push("");
-    }
-    let (mut chunk, mut documents) = (Chunk::default(), Vec::new());
-    store.documents_from(about.documents, |no, id, fields| {
-        chunk.numbers.push(no);
-        chunk.ids.push(id.to_owned());
-        documents.push(Document { id: id.to_owned(), fields });
-        Ok::<_, Problem>(())
-    })?;
-    let end = chunk.numbers.last().map_or(about.documents, |no| no + 1);
-    let chunks = if chunk.len() == 0 { Vec::new() } else { vec![Arc::new(chunk)] };
+    base.extend_to(about.documents);
+    let chunks: Vec<Arc<Chunk>> = chunks.into_iter().map(Arc::new).collect();
     let mut loaded = HashMap::new();
     let mut models = Vec::new();
     for entry in store.active_models()? {
         let served = Arc::new(registry::open(layout, about, dataset, &entry)?);
         loaded.insert((entry.name.clone(), entry.version.clone()), Arc::clone(&served));
-        let later = later(&served, None, &chunks, &mut |_| Ok(documents.clone()))?;
+        let later = later(&served, None, &chunks, store)?;
         models.push(View { served, later });
     }
     let opened: Vec<Arc<Served>> = loaded.values().cloned().collect();
@@ -92,21 +93,20 @@ pub(super) fn begin(
     let state = State {
         base: Arc::new(base),
         chunks,
-        dead: store.gone()?.into_iter().filter(|&no| no < end).collect(),
-        alive: store.count()?,
+        dead: store.gone_at(applied)?.into_iter().collect(),
+        alive,
         end,
         text: text.searcher(),
         models,
         rankers: Arc::new(rankers),
         applied,
     };
-    Ok((Changing { writer: Some(writer), loaded }, state))
+    Ok((Changing { writer: None, loaded, seen: Vec::new() }, state))
 }
 
-/// Applies changes as they come, until the engine ends.
-pub(super) fn start(engine: Weak<Engine>, woken: Receiver<()>) {
+/// Applies changes as they come, until the engine ends; `failed` says that some are left.
+pub(super) fn start(engine: Weak<Engine>, woken: Receiver<()>, mut failed: bool) {
     std::thread::spawn(move || {
-        let mut failed = false;
         loop {
             match if failed { woken.recv_timeout(RETRY) } else { woken.recv().map_err(Into::into) }
             {
@@ -118,30 +118,34 @@ pub(super) fn start(engine: Weak<Engine>, woken: Receiver<()>) {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             let Some(engine) = engine.upgrade() else { return };
-            failed = loop {
-                // Whatever goes wrong, later changes must not wait for ever.
-                let caught = catch_unwind(AssertUnwindSafe(|| engine.catch_up()));
-                match caught
-                    .unwrap_or_else(|_| Err(Problem::internal("applying changes broke off")))
-                {
-                    Ok(true) => {}
-                    Ok(false) => break false,
-                    Err(problem) => {
-                        engine.troubled(&problem);
-                        break true;
-                    }
-                }
-            };
+            failed = !engine.catch_up_all();
         }
     });
 }
 
 impl Engine {
+    /// Applies all that is on disk and not yet seen; whether that could be done. Where it cannot,
+    /// as on a full disk, searches go on with what they have.
+    pub(super) fn catch_up_all(&self) -> bool {
+        loop {
+            // Whatever goes wrong, later changes must not wait for ever.
+            let caught = catch_unwind(AssertUnwindSafe(|| self.catch_up()));
+            match caught.unwrap_or_else(|_| Err(Problem::internal("applying changes broke off"))) {
+                Ok(true) => {}
+                Ok(false) => return true,
+                Err(problem) => {
+                    self.troubled(&problem);
+                    return false;
+                }
+            }
+        }
+    }
+
     /// Applies what is on disk and not yet seen; whether there was anything.
     fn catch_up(&self) -> Result<bool, Problem> {
         let mut changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let state = self.state();
-        let changes = self.store.changes_after(state.applied, BATCH)?;
+        let changes = self.store.changes_after(state.applied, BATCH, BATCH_BYTES)?;
         let Some(last) = changes.last().map(|change| change.seq) else { return Ok(false) };
         // It is put back when all went well: else the next try begins where the last commit ended.
         let mut writer = match changing.writer.take() {
@@ -152,44 +156,55 @@ impl Engine {
         writer.commit(last)?;
         changing.writer = Some(writer);
         let mut dead = state.dead.clone();
-        let mut end = state.end;
+        let (mut alive, mut end) = (state.alive, state.end);
         for change in &changes {
-            end = end.max(change.no + 1);
-            if !change.added {
+            if change.added {
+                alive += 1;
+                end = end.max(change.no + 1);
+            } else {
+                alive -= 1;
                 dead.insert(change.no);
             }
         }
-        let chunks = self.with_chunk(&state, added, &dead)?;
+        let chunks = self.with_chunk(&state, added, &dead);
         let mut models = Vec::with_capacity(state.models.len());
         for view in &state.models {
             models.push(View {
                 served: Arc::clone(&view.served),
-                later: self.later_of(&view.served, Some(&view.later), &chunks)?,
+                later: later(&view.served, Some(&view.later), &chunks, &self.store)?,
             });
         }
-        self.publish(State {
+        let next = State {
             base: Arc::clone(&state.base),
             chunks,
             dead,
-            alive: self.store.count()?,
+            alive,
             end,
             text: self.text.searcher(),
             models,
             rankers: Arc::clone(&state.rankers),
             applied: last,
-        });
-        // Searches that began before may still ask for a text that is gone: only what went before
-        // the last generation is given up. It is no harm if there is no room for it now.
-        if let Err(error) = self.store.clear_gone(state.applied) {
-            self.troubled(&error.into());
+        };
+        self.publish(&mut changing, next);
+        drop(state);
+        // Searches that began before may still ask for a text that is gone: only what no generation
+        // in use has is given up. It is no harm if there is no room for it now.
+        changing.seen.retain(|seen| seen.strong_count() > 0);
+        let oldest = changing.seen.iter().filter_map(|seen| Some(seen.upgrade()?.applied)).min();
+        if let Err(error) = self.store.clear_gone(oldest.unwrap_or(last)) {
+            let problem = Problem::from(error);
+            (self.settings.trouble)(&format!("the room of old texts waits: {}", problem.detail));
         }
         Ok(true)
     }
 
     /// Lets requests see a new generation.
-    pub(super) fn publish(&self, state: State) {
+    pub(super) fn publish(&self, changing: &mut Changing, state: State) {
         let applied = state.applied;
-        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
+        let mut current = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *current, Arc::new(state));
+        drop(current);
+        changing.seen.push(Arc::downgrade(&before));
         let (seen, changed) = &self.applied;
         *seen.lock().unwrap_or_else(PoisonError::into_inner) = applied;
         changed.notify_all();
@@ -201,39 +216,16 @@ impl Engine {
         state: &State,
         added: Vec<(u32, String)>,
         dead: &DocSet,
-    ) -> Result<Vec<Arc<Chunk>>, Problem> {
-        let (numbers, ids): (Vec<u32>, Vec<String>) =
-            added.into_iter().filter(|(no, _)| !dead.contains(*no)).unzip();
+    ) -> Vec<Arc<Chunk>> {
         let mut chunks = state.chunks.clone();
-        if numbers.is_empty() {
-            return Ok(chunks);
+        let standing: Vec<(u32, String)> =
+            added.into_iter().filter(|(no, _)| !dead.contains(*no)).collect();
+        for group in standing.chunks(CHUNK) {
+            let mut chunk = Chunk::default();
+            group.iter().for_each(|(no, id)| chunk.push(*no, id));
+            chunks.push(Arc::new(chunk));
         }
-        chunks.push(Arc::new(Chunk { numbers, ids }));
-        let lengths: Vec<usize> = chunks.iter().map(|chunk| chunk.len()).collect();
-        let n = to_merge(&lengths);
-        if n > 1 {
-            let mut merged = Chunk::default();
-            for chunk in chunks.split_off(chunks.len() - n) {
-                for (&no, id) in chunk.numbers.iter().zip(&chunk.ids) {
-                    if !dead.contains(no) {
-                        merged.numbers.push(no);
-                        merged.ids.push(id.clone());
-                    }
-                }
-            }
-            chunks.push(Arc::new(merged));
-        }
-        Ok(chunks)
-    }
-
-    /// How a model sees the documents of `chunks`.
-    pub(super) fn later_of(
-        &self,
-        served: &Served,
-        old: Option<&Later>,
-        chunks: &[Arc<Chunk>],
-    ) -> Result<Later, Problem> {
-        later(served, old, chunks, &mut |chunk| documents_of(&self.store, chunk))
+        merged(chunks, dead)
     }
 
     /// Says that changes cannot be applied now. Reads go on, and it is tried again.
@@ -282,78 +274,4 @@ pub(super) fn tokens(
         }
     }
     tokens
-}
-
-/// How a model sees the documents of `chunks`, whose texts `read` brings: what it saw of them
-/// before is used again.
-fn later(
-    served: &Served,
-    old: Option<&Later>,
-    chunks: &[Arc<Chunk>],
-    read: &mut dyn FnMut(&Chunk) -> Result<Vec<Document>, Problem>,
-) -> Result<Later, Problem> {
-    let known = match old {
-        Some(Later::Beside(groups)) => &groups[..],
-        _ => &[],
-    };
-    let seen = |chunk: &Arc<Chunk>| {
-        known.iter().find(|(other, _)| Arc::ptr_eq(other, chunk)).map(|(_, new)| Arc::clone(new))
-    };
-    let mut groups: Vec<(Arc<Chunk>, Arc<Newcomers>)> = Vec::new();
-    if let Some((strangers, documents)) = served.strangers() {
-        let new = match seen(strangers) {
-            Some(new) => new,
-            None => match served.model.newcomers(documents)? {
-                Some(new) => Arc::new(new),
-                None => return within(served, chunks, read),
-            },
-        };
-        groups.push((Arc::clone(strangers), new));
-    }
-    for chunk in chunks {
-        let new = match seen(chunk) {
-            Some(new) => new,
-            None => match served.model.newcomers(&read(chunk)?)? {
-                Some(new) => Arc::new(new),
-                None => return within(served, chunks, read),
-            },
-        };
-        groups.push((Arc::clone(chunk), new));
-    }
-    Ok(Later::Beside(groups))
-}
-
-/// The model made anew with all later documents.
-fn within(
-    served: &Served,
-    chunks: &[Arc<Chunk>],
-    read: &mut dyn FnMut(&Chunk) -> Result<Vec<Document>, Problem>,
-) -> Result<Later, Problem> {
-    let (mut all, mut documents) = (Chunk::default(), Vec::new());
-    if let Some((strangers, texts)) = served.strangers() {
-        all.numbers.extend(&strangers.numbers);
-        all.ids.extend_from_slice(&strangers.ids);
-        documents.extend_from_slice(texts);
-    }
-    for chunk in chunks {
-        all.numbers.extend(&chunk.numbers);
-        all.ids.extend_from_slice(&chunk.ids);
-        documents.extend(read(chunk)?);
-    }
-    // A new version of a document is a new document: no name of training may hide it.
-    for (document, no) in documents.iter_mut().zip(&all.numbers) {
-        document.id = format!("\u{1}{no}");
-    }
-    let model = Model::open(&served.folder)?.with_documents(&documents)?;
-    Ok(Later::Within(Arc::new(model), Arc::new(all)))
-}
-
-/// The documents of a chunk; empty ones for those that are gone for good.
-fn documents_of(store: &Store, chunk: &Chunk) -> Result<Vec<Document>, Problem> {
-    let bodies = store.bodies(&chunk.numbers)?;
-    let document = |(id, fields): (&String, Option<Map<String, Value>>)| Document {
-        id: id.clone(),
-        fields: fields.unwrap_or_default(),
-    };
-    Ok(chunk.ids.iter().zip(bodies).map(document).collect())
 }

@@ -8,11 +8,11 @@
 //! state.rs      one generation of everything, which a request sees from beginning to end
 //! live.rs       changes that are on disk become the next generation
 //! registry.rs   versions of models: load, activate, roll back
-//! served.rs     a model beside the documents that it does not know from training
+//! served.rs     a model as it is served;  view.rs later.rs  beside documents that came later
 //! search.rs     retrieve → match → fuse → rank → diversify: ask.rs query.rs what is asked,
 //!               candidates.rs which documents are looked at, fuse.rs explain.rs docs.rs
 //! ranking.rs    what a trained ranker makes of the candidates;  rankers.rs opens them
-//! near.rs       rerank, embed, similar
+//! rerank.rs     given documents in order;  near.rs  images of texts, what lies near
 //! ```
 
 mod ask;
@@ -21,6 +21,7 @@ mod candidates;
 mod docs;
 mod explain;
 mod fuse;
+mod later;
 mod layout;
 mod live;
 mod near;
@@ -28,11 +29,13 @@ mod query;
 mod rankers;
 mod ranking;
 mod registry;
+mod rerank;
 mod search;
 mod served;
 mod state;
 #[cfg(test)]
 pub(crate) mod tests;
+mod view;
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
@@ -46,6 +49,7 @@ use serde_json::{Map, Value};
 pub use build::{Building, Built, BuiltModel};
 pub use layout::{IndexAbout, Layout, Reading};
 pub use served::Served;
+pub use state::Generation;
 
 use crate::api::types::{Event, Judgment, Status, Written};
 use crate::problem::Problem;
@@ -57,6 +61,10 @@ use state::State;
 /// How long an index without keys counts as such before the database is asked again: a first key
 /// is asked for no later.
 const MOMENT: Duration = Duration::from_millis(500);
+
+/// Changes that search may be behind before writes wait for it, and how long they do.
+const MOST_BEHIND: u64 = 50_000;
+const BRAKE: Duration = Duration::from_secs(8);
 
 /// How an index is served.
 #[derive(Clone)]
@@ -120,9 +128,14 @@ impl Engine {
         let options = crate::store::Options { reserve: settings.reserve, ..Default::default() };
         let store = Store::open_with(&layout.store(), options)?;
         let text = TextIndex::open(&layout.text())?;
-        let dataset = Dataset::open(&layout.dataset()).ok();
-        let (changing, state) =
-            live::begin(&layout, &about, &analyzer, &store, &text, dataset.as_ref())?;
+        let dataset = match Dataset::open(&layout.dataset()) {
+            Ok(dataset) => Some(dataset),
+            Err(error) => {
+                (settings.trouble)(&format!("pages have no dataset to show: {error}"));
+                None
+            }
+        };
+        let (changing, state) = live::begin(&layout, &about, &store, &text, dataset.as_ref())?;
         let (wake, woken) = channel();
         let applied = (Mutex::new(state.applied), Condvar::new());
         let engine = Arc::new(Engine {
@@ -150,7 +163,8 @@ impl Engine {
             engine.views(&engine.state(), std::slice::from_ref(name))?;
         }
         engine.state().rankers.find(engine.settings.ranker.as_deref())?;
-        live::start(Arc::downgrade(&engine), woken);
+        let failed = !engine.catch_up_all();
+        live::start(Arc::downgrade(&engine), woken, failed);
         Ok(engine)
     }
 
@@ -159,12 +173,16 @@ impl Engine {
         Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// The same, for those who ask for several things that must fit together.
+    pub fn now(&self) -> Generation {
+        Generation(self.state())
+    }
+
     /// The document called `id`.
     pub fn document(&self, id: &str) -> Result<Document, Problem> {
         let missing = || Problem::missing(format!("no document is called {id:?}"));
-        let no = self.store.number(id)?.ok_or_else(missing)?;
-        let body = self.bodies(&[no])?.pop().flatten().ok_or_else(missing)?;
-        Ok(Document { id: id.to_owned(), fields: body })
+        let fields = self.store.fields(id)?.ok_or_else(missing)?;
+        Ok(Document { id: id.to_owned(), fields })
     }
 
     /// The fields of documents by number; `None` for those that are gone for good.
@@ -175,14 +193,36 @@ impl Engine {
         Ok(self.store.bodies(numbers)?)
     }
 
+    /// The numbers of the documents called `ids`, as the generation of a request has them.
+    pub(crate) fn numbers(
+        &self,
+        state: &State,
+        ids: &[String],
+    ) -> Result<Vec<Option<u32>>, Problem> {
+        Ok(self.store.numbers_at(ids, state.applied, state.end)?)
+    }
+
     /// The number of the document called `id`, if search sees it.
     pub(crate) fn standing(&self, state: &State, id: &str) -> Result<u32, Problem> {
-        let number = self.store.number(id)?.filter(|&no| state.id(no) == id);
+        let number = self.numbers(state, &[id.to_owned()])?.pop().flatten();
         number.ok_or_else(|| Problem::missing(format!("no document is called {id:?}")))
+    }
+
+    /// Waits while search is far behind what is written: who writes faster than search can follow
+    /// would make changes invisible for ever longer.
+    fn brake(&self) -> Result<(), Problem> {
+        let target = self.store.last_change()?.saturating_sub(MOST_BEHIND);
+        if self.wait_for(target, BRAKE) {
+            return Ok(());
+        }
+        Err(Problem::unavailable(format!(
+            "search is more than {MOST_BEHIND} changes behind what is written: try again later"
+        )))
     }
 
     /// Puts documents into the index; they are on disk when this returns, and found soon after.
     pub fn upsert(&self, documents: Vec<Document>) -> Result<Written, Problem> {
+        self.brake()?;
         let rows = documents.into_iter().map(|document| (document.id, document.fields)).collect();
         self.woken(self.store.upsert(rows)?)
     }

@@ -1,107 +1,20 @@
-//! Given documents in order, images of texts, and what lies near.
-
-use std::collections::BTreeMap;
-use std::time::Instant;
+//! Images of texts, and what lies near.
 
 use liken::data::Document;
 use liken::matchers::{Bilinear, Model, Neighbour, Neighbours, Newcomers};
 use serde_json::{Map, Value};
 
-use super::fuse::Column;
-use super::served::View;
+use super::Engine;
 use super::state::State;
-use super::{Engine, milliseconds};
-use crate::api::types::{
-    EmbedRequest, EmbedResponse, Hit, Near, RerankRequest, RerankResponse, SearchRequest,
-    SimilarRequest, SimilarResponse,
-};
+use super::view::View;
+use crate::api::types::{EmbedRequest, EmbedResponse, Near, SimilarRequest, SimilarResponse};
 use crate::problem::Problem;
+use crate::titles::title;
 
 /// Neighbours of a request that does not say how many it wants.
 const NEAR: usize = 10;
-/// Characters of a title.
-const TITLE: usize = 120;
 
 impl Engine {
-    /// Given documents in the order of their scores.
-    pub fn rerank(&self, request: &RerankRequest) -> Result<RerankResponse, Problem> {
-        let started = Instant::now();
-        let state = self.state();
-        let search = SearchRequest {
-            query: request.query.clone(),
-            models: request.models.clone(),
-            fusion: request.fusion.clone(),
-            ..SearchRequest::default()
-        };
-        let asked = self.ask(&state, &search)?;
-        if request.ids.is_empty() && request.documents.is_empty() {
-            return Err(Problem::bad("expected ids or documents to put in order, found neither"));
-        }
-        let mut unknown_ids = Vec::new();
-        let mut known: Vec<(u32, &String)> = Vec::new();
-        for (id, no) in request.ids.iter().zip(self.store.numbers(&request.ids)?) {
-            match no.filter(|&no| state.id(no) == id) {
-                Some(no) => known.push((no, id)),
-                None => unknown_ids.push(id.clone()),
-            }
-        }
-        let given = documents(&request.documents)?;
-        let numbers: Vec<u32> = known.iter().map(|&(no, _)| no).collect();
-        // One column a model: the index's documents first, then those given.
-        let mut columns: Vec<(String, Vec<f32>, Column)> = Vec::new();
-        for (view, query) in asked.views.iter().zip(&asked.queries) {
-            let mut scores = Vec::with_capacity(numbers.len() + given.len());
-            match query {
-                Some(query) => {
-                    scores.extend(view.scores(query, &numbers));
-                    scores.extend(scores_of_given(view, query, &given)?);
-                }
-                None => scores.resize(numbers.len() + given.len(), f32::NAN),
-            }
-            let name = view.served.about.model.name.clone();
-            let column = match &asked.views[..] {
-                [_] => Column::plain(),
-                _ => {
-                    let weight = asked.fusion.weights.get(&name).copied().unwrap_or(1.0);
-                    Column::new(&asked.fusion, weight, &scores, view.served.zero_is_none())
-                }
-            };
-            columns.push((name, scores, column));
-        }
-        let ids = known.iter().map(|&(_, id)| id.clone());
-        let ids = ids.chain(given.iter().map(|document| document.id.clone()));
-        let mut hits: Vec<Hit> = ids
-            .enumerate()
-            .map(|(at, id)| Hit {
-                rank: 0,
-                id,
-                score: columns
-                    .iter()
-                    .map(|(_, scores, column)| column.adds(scores[at]))
-                    .sum::<f64>()
-                    + 0.0,
-                scores: columns
-                    .iter()
-                    .filter(|(_, scores, _)| scores[at].is_finite())
-                    .map(|(name, scores, _)| (name.clone(), f64::from(scores[at])))
-                    .collect::<BTreeMap<_, _>>(),
-                document: Map::new(),
-                highlights: BTreeMap::new(),
-                explanation: None,
-                features: BTreeMap::new(),
-            })
-            .collect();
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| b.id.cmp(&a.id)));
-        hits.truncate(request.k.unwrap_or(usize::MAX));
-        hits.iter_mut().zip(1..).for_each(|(hit, rank)| hit.rank = rank);
-        Ok(RerankResponse {
-            models: asked.models(),
-            hits,
-            unknown_ids,
-            took_ms: milliseconds(started),
-        })
-    }
-
     /// Images of texts and documents.
     pub fn embed(&self, request: &EmbedRequest) -> Result<EmbedResponse, Problem> {
         let state = self.state();
@@ -130,7 +43,7 @@ impl Engine {
         let mut ids = Vec::with_capacity(request.ids.len());
         for id in &request.ids {
             let no = self.standing(&state, id)?;
-            ids.push(view.image(no).unwrap_or_default());
+            ids.push(view.image(no).unwrap_or_default().into_owned());
         }
         let model = view.served.about.model.clone();
         Ok(EmbedResponse { model, dim: latent.dim(), queries, documents, ids })
@@ -152,8 +65,11 @@ impl Engine {
         match (&request.query, &request.id, &request.word) {
             (Some(text), None, None) => {
                 self.check_length("query", text)?;
-                let query = view.model().read_query(text)?;
-                queries = named(neighbours.queries(&query, k)?);
+                // What people ask is nobody's business in a log.
+                let query = view.model().read_query(text).map_err(|_| {
+                    Problem::bad("query: expected a word that the model knows, found none")
+                })?;
+                queries = named(neighbours.queries(&query, k));
             }
             (None, Some(id), None) => {
                 let no = self.standing(&state, id)?;
@@ -187,8 +103,12 @@ impl Engine {
                 best.push((other, cosine));
             }
         }
-        best.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        best.truncate(k);
+        let nearer = |a: &(u32, f64), b: &(u32, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
+        if best.len() > k {
+            best.select_nth_unstable_by(k, nearer);
+            best.truncate(k);
+        }
+        best.sort_by(nearer);
         let numbers: Vec<u32> = best.iter().map(|&(no, _)| no).collect();
         let titles =
             self.bodies(&numbers)?.into_iter().map(|fields| fields.and_then(|f| title(&f)));
@@ -207,7 +127,7 @@ impl Engine {
         }
         let has_one = |view: &&View| latent_part(view.model()).is_ok();
         state.models.iter().find(has_one).ok_or_else(|| {
-            Problem::bad("no model of this index has a latent space; `liken train rmls` learns one")
+            Problem::bad("no model of this index has a latent space; rmls, pls and others have one")
         })
     }
 
@@ -231,7 +151,7 @@ fn latent_part(model: &Model) -> Result<(usize, &Bilinear), Problem> {
 }
 
 /// Documents of a request, which have fields and perhaps an id.
-fn documents(given: &[Map<String, Value>]) -> Result<Vec<Document>, Problem> {
+pub(super) fn documents(given: &[Map<String, Value>]) -> Result<Vec<Document>, Problem> {
     let document = |(at, fields): (usize, &Map<String, Value>)| {
         let mut fields = fields.clone();
         let id = match fields.shift_remove("id") {
@@ -249,40 +169,14 @@ fn documents(given: &[Map<String, Value>]) -> Result<Vec<Document>, Problem> {
 }
 
 /// Documents beside a model, or the model made anew with them.
-fn newcomers(view: &View, given: &[Document]) -> Result<Result<Newcomers, Model>, Problem> {
+pub(super) fn newcomers(
+    view: &View,
+    given: &[Document],
+) -> Result<Result<Newcomers, Model>, Problem> {
     if let Some(new) = view.served.model.newcomers(given)? {
         return Ok(Ok(new));
     }
     let mut renamed = given.to_vec();
     renamed.iter_mut().enumerate().for_each(|(at, d)| d.id = format!("\u{1}{at}"));
     Ok(Err(Model::open(&view.served.folder)?.with_documents(&renamed)?))
-}
-
-fn scores_of_given(
-    view: &View,
-    query: &liken::features::QueryTerms,
-    given: &[Document],
-) -> Result<Vec<f32>, Problem> {
-    if given.is_empty() {
-        return Ok(Vec::new());
-    }
-    Ok(match newcomers(view, given)? {
-        Ok(new) => view.served.model.scores_beside(query, &[], &[&new]).1,
-        Err(model) => {
-            let first = view.served.model.counts.n_docs() as u32;
-            let numbers: Vec<u32> = (first..first + given.len() as u32).collect();
-            model.scores_of(query, &numbers)
-        }
-    })
-}
-
-/// A line to show for a document: its title, or the beginning of its text, or its URL.
-pub(crate) fn title(fields: &Map<String, Value>) -> Option<String> {
-    let text = |name: &str| {
-        let text = fields.get(name)?.as_str()?;
-        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        (!line.is_empty()).then_some(line)
-    };
-    let line = text("title").or_else(|| text("body")).or_else(|| text("url"))?;
-    Some(line.chars().take(TITLE).collect())
 }

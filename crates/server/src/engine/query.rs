@@ -40,6 +40,22 @@ impl Typed {
     }
 }
 
+/// The words of `text` that become one of `terms`, as they were typed: nobody knows a word by its
+/// stem. Terms that another analyser made stay as they are.
+pub(crate) fn as_typed(text: &str, terms: &[String], analyzer: &Analyzer) -> Vec<String> {
+    let mut typed: Vec<(String, String)> = Vec::new();
+    analyzer.words(text, &mut |word, term| {
+        if typed.iter().all(|(_, known)| known != term) {
+            typed.push((word.to_owned(), term.to_owned()));
+        }
+    });
+    let word = |term: &String| {
+        let found = typed.iter().find(|(_, known)| known == term);
+        found.map_or_else(|| term.clone(), |(word, _)| word.clone())
+    };
+    terms.iter().map(word).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use liken::text::AnalyzerParams;
@@ -55,5 +71,7 @@ mod tests {
         assert!(!typed.plain.contains('"'));
         assert!(typed.terms.contains("cheap") && typed.terms.contains("card"));
         assert!(Typed::read("", &analyzer).terms.is_empty());
+        let terms = ["outlt", "dead", "~x"].map(str::to_owned);
+        assert_eq!(as_typed("Dead outlte outlts", &terms, &analyzer), ["outlte", "dead", "~x"]);
     }
 }

@@ -32,9 +32,15 @@ pub(super) struct Seen {
     scores: Vec<f64>,
 }
 
-/// Puts the candidates in the order of a ranker.
-pub(super) fn rank(state: &State, asked: &Asked<'_>, named: &Arc<Named>, ranked: &mut Ranked) {
-    let depth = asked.depth.min(ranked.order.len());
+/// Puts the first `depth` candidates in the order of a ranker.
+pub(super) fn rank(
+    state: &State,
+    asked: &Asked<'_>,
+    named: &Arc<Named>,
+    ranked: &mut Ranked,
+    depth: usize,
+) {
+    let depth = depth.min(ranked.order.len());
     let mut numbers: Vec<u32> = ranked.order[..depth].iter().map(|&(no, _)| no).collect();
     numbers.sort_unstable();
     let values = rows(state, asked, named, &ranked.scores, &numbers);

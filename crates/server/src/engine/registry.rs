@@ -9,22 +9,22 @@ use std::sync::{Arc, PoisonError};
 use liken::Run;
 use liken::data::{Dataset, Document};
 use liken::file::{Folder, FolderKind};
-use liken::index::{IMAGES_FILE, ImageIndex, Images, IndexParams};
+use liken::index::{IMAGES_FILE, ImageIndex, Images, IndexParams, MEASURED};
 use liken::matchers::{Bilinear, Model, ModelAbout as Trained};
 
 use super::Engine;
 use super::docs::Chunk;
-use super::layout::{IndexAbout, Layout, check_name, link_folder};
-use super::served::{NOWHERE, Places, Served, View};
+use super::later::later;
+use super::layout::{IndexAbout, Layout, Reading, check_name, link_folder};
+use super::served::{NOWHERE, Places, Served};
 use super::state::State;
+use super::view::View;
 use crate::api::types::{LoadRequest, ModelAbout, ModelRef};
 use crate::problem::Problem;
 use crate::store::ModelEntry;
 
 /// Characters of a checksum that name a version.
 const VERSION: usize = 12;
-/// Queries with which the recall of approximate search is measured.
-const MEASURED: usize = 500;
 /// Documents compared with training at a time.
 const BLOCK: usize = 4096;
 
@@ -43,7 +43,7 @@ impl Engine {
     pub fn load(&self, request: &LoadRequest) -> Result<ModelAbout, Problem> {
         check_name("model", &request.name)?;
         let path = Path::new(&request.path);
-        let entry = take(&self.layout, &request.name, path, &Run::silent())?;
+        let entry = take(&self.layout, &self.about, &request.name, path, &Run::silent())?;
         let served = Arc::new(open(&self.layout, &self.about, self.dataset.as_ref(), &entry)?);
         let entry = self.store.add_model(&entry)?;
         let key = (entry.name.clone(), entry.version.clone());
@@ -91,18 +91,32 @@ impl Engine {
     fn exchange(
         &self,
         name: &str,
-        which: impl FnOnce(&Self) -> Result<ModelEntry, Problem>,
+        which: impl Fn(&Self) -> Result<ModelEntry, Problem>,
         note: impl FnOnce(&Self) -> Result<ModelEntry, Problem>,
     ) -> Result<ModelAbout, Problem> {
-        let mut changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = which(self)?;
-        let key = (entry.name.clone(), entry.version.clone());
-        let served = match changing.loaded.get(&key) {
-            Some(served) => Arc::clone(served),
-            None => Arc::new(open(&self.layout, &self.about, self.dataset.as_ref(), &entry)?),
+        let lock = || self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        // Opening a model takes its time, in which documents come and go.
+        let (mut changing, key, prepared) = loop {
+            let entry = which(self)?;
+            let key = (entry.name.clone(), entry.version.clone());
+            let known = lock().loaded.get(&key).cloned();
+            let served = match known {
+                Some(served) => served,
+                None => Arc::new(open(&self.layout, &self.about, self.dataset.as_ref(), &entry)?),
+            };
+            let seen = later(&served, None, &self.state().chunks, &self.store)?;
+            let changing = lock();
+            // Somebody else may have exchanged it meanwhile.
+            let now = which(self)?;
+            if (&now.name, &now.version) == (&key.0, &key.1) {
+                break (changing, key, View { served, later: seen });
+            }
         };
         let state = self.state();
-        let view = View { later: self.later_of(&served, None, &state.chunks)?, served };
+        let view = View {
+            later: later(&prepared.served, Some(&prepared.later), &state.chunks, &self.store)?,
+            ..prepared
+        };
         let entry = note(self)?;
         changing.loaded.insert(key, Arc::clone(&view.served));
         let mut models: Vec<View> = Vec::with_capacity(state.models.len() + 1);
@@ -118,11 +132,12 @@ impl Engine {
         // The versions before stay at hand for a way back; older ones are opened again if asked.
         let before: Vec<Arc<Served>> =
             state.models.iter().map(|old| Arc::clone(&old.served)).collect();
-        changing.loaded.retain(|_, served| {
-            models.iter().any(|view| Arc::ptr_eq(&view.served, served))
+        changing.loaded.retain(|(other, _), served| {
+            other != name
+                || models.iter().any(|view| Arc::ptr_eq(&view.served, served))
                 || before.iter().any(|old| Arc::ptr_eq(old, served))
         });
-        self.publish(State {
+        let next = State {
             base: Arc::clone(&state.base),
             chunks: state.chunks.clone(),
             dead: state.dead.clone(),
@@ -132,7 +147,8 @@ impl Engine {
             models,
             rankers: Arc::clone(&state.rankers),
             applied: state.applied,
-        });
+        };
+        self.publish(&mut changing, next);
         Ok(about_of(&entry))
     }
 }
@@ -140,6 +156,7 @@ impl Engine {
 /// Copies a model folder into the index and makes the images of its documents.
 pub(super) fn take(
     layout: &Layout,
+    about: &IndexAbout,
     name: &str,
     path: &Path,
     run: &Run<'_>,
@@ -147,31 +164,37 @@ pub(super) fn take(
     let folder: Folder<Trained> = Folder::open(path, FolderKind::Model).map_err(refused)?;
     let version = folder.identity()[..VERSION].to_owned();
     let target = layout.model(name, &version);
-    if !target.exists() {
-        link_folder(path, &target).map_err(|error| {
-            Problem::internal(format!("{}: cannot be copied: {error}", path.display()))
-        })?;
+    let is_new = !target.exists();
+    if is_new {
+        link_folder(path, &target).map_err(liken::Error::io("copy", path))?;
     }
-    let model = Model::open(&target).map_err(refused)?;
-    let latent = latent_of(&model);
-    let neighbours = match latent {
-        Some(latent) => Some(images(layout, name, &version, &model, latent, run)?),
-        None => None,
-    };
-    Ok(ModelEntry {
-        name: name.to_owned(),
-        version,
-        folder: path.display().to_string(),
-        method: model.about.name.clone(),
-        dim: latent.map(Bilinear::dim),
-        neighbours,
-        ..ModelEntry::default()
-    })
+    let opened = Model::open(&target).map_err(refused).and_then(|model| {
+        let folder = layout.images(name, &version);
+        let images = |latent| images(&folder, about, &model, latent, run);
+        let neighbours = latent_of(&model).map(images).transpose()?;
+        Ok(ModelEntry {
+            name: name.to_owned(),
+            version,
+            folder: path.display().to_string(),
+            method: model.about.name.clone(),
+            dim: latent_of(&model).map(Bilinear::dim),
+            neighbours,
+            ..ModelEntry::default()
+        })
+    });
+    if opened.is_err() && is_new {
+        // Nobody would ever use it or take it away.
+        let _ = fs::remove_dir_all(&target);
+    }
+    opened
 }
 
-/// What a model cannot be taken for is the caller's mistake, not ours.
+/// What a model cannot be taken for is the caller's mistake; a disk without room is not.
 fn refused(error: liken::Error) -> Problem {
-    Problem::bad(error.to_string())
+    match Problem::from(error) {
+        Problem { status: 500, detail, .. } => Problem::bad(detail),
+        other => other,
+    }
 }
 
 /// The latent space whose dot products are the scores of the whole model.
@@ -182,39 +205,49 @@ fn latent_of(model: &Model) -> Option<&Bilinear> {
     }
 }
 
-/// Writes the images of the documents, with lists where there are many; says how neighbours are
-/// found.
+/// Writes the images of the documents into `folder`, with lists where there are many; says how
+/// neighbours are found.
 fn images(
-    layout: &Layout,
-    name: &str,
-    version: &str,
+    folder: &Path,
+    about: &IndexAbout,
     model: &Model,
     latent: &Bilinear,
     run: &Run<'_>,
 ) -> Result<String, Problem> {
-    let folder = layout.images(name, version);
-    fs::create_dir_all(&folder)
-        .map_err(|error| Problem::internal(format!("{}: {error}", folder.display())))?;
     let n = model.counts.n_docs();
+    // A version that is taken again has them, and may be serving searches.
+    if let Ok(index) = ImageIndex::open(folder)
+        && (index.images.n_rows(), index.images.dim()) == (n, latent.dim())
+        && index.lists.is_some() == (n > about.exact_below)
+    {
+        return Ok(said(&index));
+    }
+    fs::create_dir_all(folder).map_err(liken::Error::io("create", folder))?;
     Images::write(&folder.join(IMAGES_FILE), n, latent.dim(), run, |doc, row| {
         row.copy_from_slice(&latent.doc_image(doc as u32));
     })?;
     let n_queries = model.counts.n_queries();
-    let step = (n_queries / MEASURED).max(1);
+    let step = n_queries.div_ceil(MEASURED).max(1);
     let mut queries = Vec::new();
-    if n > IndexParams::default().exact_below {
-        for i in (0..n_queries).step_by(step).take(MEASURED) {
+    if n > about.exact_below {
+        for i in (0..n_queries).step_by(step) {
             queries.extend(latent.query_image(&model.counts, &model.counts.query(i)));
         }
     }
-    let index = ImageIndex::build(&folder, &IndexParams::default(), &queries, run)?;
-    Ok(match index.report() {
+    let params = IndexParams { exact_below: about.exact_below, ..IndexParams::default() };
+    let index = ImageIndex::build(folder, &params, &queries, run)?;
+    Ok(said(&index))
+}
+
+/// How neighbours are found, in words.
+fn said(index: &ImageIndex) -> String {
+    match index.report() {
         None => "exact".into(),
         Some(report) => format!(
             "{} of {} lists, recall@10 {:.3}, recall@100 {:.3}",
             report.probes, report.lists, report.recall_at_10, report.recall_at_100
         ),
-    })
+    }
 }
 
 /// Opens a version that is in the index.
@@ -236,8 +269,9 @@ pub(super) fn open(
         None => None,
     };
     let places = places(&model, about, dataset)?;
+    let reads_alike = Reading::from(&model.counts.preparation) == about.reading;
     let about = about_of(entry);
-    Ok(Served { about, folder, model: Arc::new(model), neighbours, places })
+    Ok(Served { about, folder, model: Arc::new(model), neighbours, places, reads_alike })
 }
 
 /// Where the documents of the index stand in a model. One that was trained on another dataset

@@ -2,9 +2,8 @@
 //!
 //! Every model that is asked proposes its best `candidate_depth` documents: all documents scored
 //! where there are few of them, else by the text index or the neighbours in the latent space. All
-//! models then score all candidates, and the candidates are ordered once, by a trained ranker if
-//! one is asked for. A page is a part of that order, so scores and order are the same on every
-//! page.
+//! models then score all candidates, and the candidates have one order, by a trained ranker if one
+//! is asked for. A page is a part of that order, so scores and order are the same on every page.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -14,20 +13,23 @@ use liken::rank::diversify::Mmr;
 use super::ask::{Asked, HITS};
 use super::candidates::Scores;
 use super::fuse::Column;
+use super::query::as_typed;
 use super::ranking::{self, Seen};
-use super::served::View;
-use super::state::State;
+use super::state::{Generation, State};
+use super::view::View;
 use super::{Engine, milliseconds};
 use crate::api::types::{Hit, Piece, SearchRequest, SearchResponse};
 use crate::problem::Problem;
 use crate::snippet;
 
+/// The most candidates among which different ones are chosen: each is compared with all chosen.
+const DIVERSE: usize = 1000;
 /// Characters of text shown of a long field.
 const SHOWN: usize = 240;
 
 /// The candidates of a search, best first.
 pub(super) struct Ranked {
-    /// Numbers of documents with their scores.
+    /// Numbers of documents with their scores; in order as far as they are asked for.
     pub order: Vec<(u32, f64)>,
     /// What the models say of them.
     pub scores: Scores,
@@ -40,10 +42,20 @@ pub(super) struct Ranked {
 impl Engine {
     /// The best documents for a query.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchResponse, Problem> {
+        Ok(self.search_in(&self.now(), request, 0)?.0)
+    }
+
+    /// The same in a generation that several searches share, and the ids of the first `look`
+    /// documents in their order, whatever page is asked for.
+    pub fn search_in(
+        &self,
+        Generation(state): &Generation,
+        request: &SearchRequest,
+        look: usize,
+    ) -> Result<(SearchResponse, Vec<String>), Problem> {
         let started = Instant::now();
-        let state = self.state();
-        let asked = self.ask(&state, request)?;
-        let ranked = self.rank(&state, &asked)?;
+        let asked = self.ask(state, request)?;
+        let ranked = self.rank(state, &asked, look)?;
         let page = ranked.order.iter().enumerate().skip(request.offset).take(asked.k);
         let mut hits = Vec::with_capacity(asked.k);
         for (at, &(no, score)) in page {
@@ -55,7 +67,7 @@ impl Engine {
                 document: Default::default(),
                 highlights: Default::default(),
                 explanation: match request.explain {
-                    true => Some(self.explain_hit(&state, &asked, &ranked, no, None)?),
+                    true => Some(self.explain_hit(state, &asked, &ranked, no, None)?),
                     false => None,
                 },
                 features: match &ranked.seen {
@@ -72,12 +84,12 @@ impl Engine {
             notes.push(format!(
                 "the models know nothing of {}: documents that hold it are found, but it adds \
                  nothing to their scores until a model is trained with them",
-                asked.unscored.join(", ")
+                as_typed(&asked.typed.plain, &asked.unscored, &self.analyzer).join(", ")
             ));
         }
         notes.extend(ranked.unseen(request.offset + asked.k));
         if ranked.order.is_empty() {
-            notes.push(asked.nothing(&state));
+            notes.push(asked.nothing(state));
         } else if request.offset + asked.k > ranked.order.len() && ranked.order.len() >= asked.depth
         {
             notes.push(format!(
@@ -85,7 +97,9 @@ impl Engine {
                 ranked.order.len()
             ));
         }
-        Ok(SearchResponse {
+        let first = ranked.order.iter().take(look).map(|&(no, _)| state.id(no).to_owned());
+        let first = first.collect();
+        let answer = SearchResponse {
             query: request.query.clone(),
             unknown_words: asked.unknown_words.clone(),
             models: asked.models(),
@@ -97,11 +111,17 @@ impl Engine {
             hits,
             notes,
             took_ms: milliseconds(started),
-        })
+        };
+        Ok((answer, first))
     }
 
-    /// Finds the candidates, scores them and puts them in order.
-    pub(super) fn rank(&self, state: &State, asked: &Asked<'_>) -> Result<Ranked, Problem> {
+    /// Finds the candidates, scores them and puts them in order, at least the first `look`.
+    pub(super) fn rank(
+        &self,
+        state: &State,
+        asked: &Asked<'_>,
+        look: usize,
+    ) -> Result<Ranked, Problem> {
         let allowed = self.allowed(state, asked)?;
         let mut candidates: Vec<u32> = Vec::new();
         for (view, query) in asked.views.iter().zip(&asked.queries) {
@@ -113,36 +133,20 @@ impl Engine {
         candidates.extend(unscored.keys());
         candidates.sort_unstable();
         candidates.dedup();
-        let (mut of_models, mut columns) = (Vec::new(), Vec::new());
-        for (view, query) in asked.views.iter().zip(&asked.queries) {
-            let of_model = match query {
-                Some(query) => view.scores(query, &candidates),
-                None => vec![f32::NAN; candidates.len()],
-            };
-            columns.push(match &asked.views[..] {
-                [_] => Column::plain(),
-                _ => {
-                    let name = &view.served.about.model.name;
-                    let weight = asked.fusion.weights.get(name).copied().unwrap_or(1.0);
-                    Column::new(&asked.fusion, weight, &of_model, view.served.zero_is_none())
-                }
-            });
-            of_models.push(of_model);
-        }
+        let of_models = asked.scores(&candidates);
         let scores = Scores { numbers: candidates, of_models };
-        let mut ranked = Ranked { order: Vec::new(), scores, columns, seen: None };
-        ranked.order = ranked.fused();
-        // trec_eval's order: of equal scores the larger id first.
         let text = |no: u32| unscored.get(&no).copied().unwrap_or(0.0);
-        ranked.order.sort_by(|a, b| {
-            let by_text = || text(b.0).total_cmp(&text(a.0));
-            b.1.total_cmp(&a.1).then_with(by_text).then_with(|| state.id(b.0).cmp(state.id(a.0)))
-        });
+        // A ranker and a search for variety look at all of them in their order.
+        let last = match (&asked.ranker, &asked.request.diversify) {
+            (None, None) => (asked.request.offset + asked.k).max(look),
+            _ => usize::MAX,
+        };
+        let mut ranked = Ranked::of(asked, scores, last, |no| (text(no), state.id(no)));
         if let Some(ranker) = &asked.ranker {
-            ranking::rank(state, asked, ranker, &mut ranked);
+            ranking::rank(state, asked, ranker, &mut ranked, asked.depth);
         }
         if let Some(spec) = &asked.request.diversify {
-            let last = (asked.request.offset + asked.k).max(HITS);
+            let last = (asked.request.offset + asked.k).max(HITS).max(look);
             diversify(&mut ranked.order, state, asked, spec.lambda, last);
         }
         Ok(ranked)
@@ -179,6 +183,45 @@ impl Engine {
 }
 
 impl Ranked {
+    /// Documents in the order of their fused scores, as far as rank `last`; what follows is in no
+    /// order. `after` says what comes next where scores are equal, first a number, then the id: as
+    /// in trec_eval the larger one first.
+    pub fn of<'a>(
+        asked: &Asked<'_>,
+        scores: Scores,
+        last: usize,
+        after: impl Fn(u32) -> (f32, &'a str),
+    ) -> Self {
+        let column = |(view, of_model): (&&View, &Vec<f32>)| match &asked.views[..] {
+            [_] => Column::plain(),
+            _ => {
+                let weight = asked.fusion.weights.get(&view.served.about.model.name);
+                let weight = weight.copied().unwrap_or(1.0);
+                Column::new(&asked.fusion, weight, of_model, view.served.zero_is_none())
+            }
+        };
+        let columns: Vec<Column> = asked.views.iter().zip(&scores.of_models).map(column).collect();
+        let fused = |place: usize| {
+            let scores = columns.iter().zip(scores.at(place));
+            // Adding zero turns −0 into 0.
+            scores.map(|(column, score)| column.adds(score)).sum::<f64>() + 0.0
+        };
+        let places = scores.numbers.iter().enumerate();
+        let mut order: Vec<(u32, f64)> = places.map(|(place, &no)| (no, fused(place))).collect();
+        let better = |a: &(u32, f64), b: &(u32, f64)| {
+            b.1.total_cmp(&a.1).then_with(|| {
+                let ((text_a, id_a), (text_b, id_b)) = (after(a.0), after(b.0));
+                text_b.total_cmp(&text_a).then_with(|| id_b.cmp(id_a))
+            })
+        };
+        if last < order.len() {
+            order.select_nth_unstable_by(last, better);
+        }
+        let last = last.min(order.len());
+        order[..last].sort_unstable_by(better);
+        Ranked { order, scores, columns, seen: None }
+    }
+
     /// Says so where the ranker did not see all candidates up to rank `last`.
     fn unseen(&self, last: usize) -> Option<String> {
         let last = last.min(self.order.len());
@@ -192,16 +235,6 @@ impl Ranked {
         ))
     }
 
-    /// The candidates with their fused scores.
-    fn fused(&self) -> Vec<(u32, f64)> {
-        let fused = |(place, &no): (usize, &u32)| {
-            let scores = self.columns.iter().zip(self.scores.at(place));
-            // Adding zero turns −0 into 0.
-            (no, scores.map(|(column, score)| column.adds(score)).sum::<f64>() + 0.0)
-        };
-        self.scores.numbers.iter().enumerate().map(fused).collect()
-    }
-
     /// The scores of a candidate by model.
     pub fn named(&self, asked: &Asked<'_>, no: u32) -> BTreeMap<String, f64> {
         let Some(place) = self.scores.find(no) else { return BTreeMap::new() };
@@ -213,7 +246,8 @@ impl Ranked {
 
 /// Puts different documents first, up to rank `last`: they are chosen one by one, so that what
 /// stands at a rank does not depend on how many are asked for. Two documents are as similar as
-/// the angle between their images is small; without a latent space, nothing is done.
+/// the angle between their images is small; without a latent space, nothing is done. Candidates
+/// behind the first [`DIVERSE`] stay where they are.
 fn diversify(
     order: &mut Vec<(u32, f64)>,
     state: &State,
@@ -225,7 +259,8 @@ fn diversify(
         |view: &&View| view.model().parts.iter().any(|part| part.matcher.bilinear().is_some());
     let view = asked.views.iter().copied().find(has_images);
     let Some(view) = view.or_else(|| state.models.iter().find(has_images)) else { return };
-    let images: Vec<Option<Vec<f32>>> = order.iter().map(|&(no, _)| view.image(no)).collect();
+    let rest = order.split_off(order.len().min(DIVERSE));
+    let images: Vec<_> = order.iter().map(|&(no, _)| view.image(no)).collect();
     let similarity = |a: usize, b: usize| match (&images[a], &images[b]) {
         (Some(a), Some(b)) => liken::linalg::cosine(a, b),
         _ => 0.0,
@@ -233,4 +268,5 @@ fn diversify(
     let scores: Vec<f64> = order.iter().map(|&(_, score)| score).collect();
     let mmr = Mmr { lambda, ..Mmr::default() };
     *order = mmr.order(&scores, similarity, last).into_iter().map(|at| order[at]).collect();
+    order.extend(rest);
 }

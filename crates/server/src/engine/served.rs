@@ -7,14 +7,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use liken::data::Document;
-use liken::features::QueryTerms;
-use liken::index::{DocSet, ImageIndex};
-use liken::matchers::{Explanation, Matcher, Model, Newcomers, Place};
-use liken::ranking::Hit;
+use liken::index::ImageIndex;
+use liken::matchers::{Matcher, Model};
 
 use super::docs::Chunk;
 use crate::api::types::ModelAbout;
-use crate::problem::Problem;
 
 /// A model as it is served.
 pub struct Served {
@@ -28,6 +25,8 @@ pub struct Served {
     pub(crate) neighbours: Option<ImageIndex>,
     /// Where the documents of the index stand in the model.
     pub(crate) places: Places,
+    /// Whether its words are those of the text index.
+    pub(crate) reads_alike: bool,
 }
 
 /// Where the documents of the index stand in a model.
@@ -53,7 +52,8 @@ impl Served {
     /// A model over the documents that it was trained on, which scores all of them.
     pub fn alone(about: ModelAbout, folder: PathBuf, model: Model) -> Self {
         let (neighbours, places) = (None, Places::Same);
-        Served { about, folder, model: Arc::new(model), neighbours, places }
+        let model = Arc::new(model);
+        Served { about, folder, model, neighbours, places, reads_alike: true }
     }
 
     /// Whether all it does is count words.
@@ -77,7 +77,13 @@ impl Served {
     /// How it finds candidates in an index of more than a few documents.
     pub(crate) fn way(&self) -> Way<'_> {
         match self.only() {
-            Some(only) if only.is_lexical() => Way::Words,
+            // The text index holds words as one model reads them, and no parts of words.
+            Some(only) if only.is_lexical() => {
+                match self.model.counts.preparation.analyzer.char_ngrams {
+                    None if self.reads_alike => Way::Words,
+                    _ => Way::All,
+                }
+            }
             Some(only) => match (&self.neighbours, only.bilinear()) {
                 (Some(neighbours), Some(latent)) => Way::Neighbours(neighbours, latent),
                 _ => Way::All,
@@ -97,7 +103,7 @@ impl Served {
     }
 
     /// The number in the model of document `no` of the index.
-    fn own(&self, no: u32) -> Option<u32> {
+    pub(super) fn own(&self, no: u32) -> Option<u32> {
         match &self.places {
             Places::Same => ((no as usize) < self.model.counts.n_docs()).then_some(no),
             Places::Mapped { own, .. } => {
@@ -107,7 +113,7 @@ impl Served {
     }
 
     /// The number in the index of document `own` of the model.
-    fn number(&self, own: u32) -> Option<u32> {
+    pub(super) fn number(&self, own: u32) -> Option<u32> {
         match &self.places {
             Places::Same => Some(own),
             Places::Mapped { back, .. } => {
@@ -125,214 +131,4 @@ pub(crate) enum Way<'a> {
     Neighbours(&'a ImageIndex, &'a liken::matchers::Bilinear),
     /// By scoring every document.
     All,
-}
-
-/// A served model with the documents that came after training, as a request sees both.
-#[derive(Clone)]
-pub(crate) struct View {
-    pub served: Arc<Served>,
-    pub later: Later,
-}
-
-/// How later documents are scored.
-#[derive(Clone)]
-pub(crate) enum Later {
-    /// Beside the model.
-    Beside(Vec<(Arc<Chunk>, Arc<Newcomers>)>),
-    /// By the model made anew with them: it has no shorter way. They stand after its own, in this
-    /// order.
-    Within(Arc<Model>, Arc<Chunk>),
-}
-
-impl View {
-    /// The model that scores.
-    pub fn model(&self) -> &Model {
-        match &self.later {
-            Later::Beside(_) => &self.served.model,
-            Later::Within(model, _) => model,
-        }
-    }
-
-    /// Where document `no` stands: the group of later documents and the place in it, or the
-    /// model's own.
-    fn find(&self, no: u32) -> Option<Found> {
-        match &self.later {
-            Later::Beside(groups) => {
-                let mut found = groups.iter().enumerate();
-                let found = found.find_map(|(g, (chunk, _))| Some((g, chunk.find(no)?)));
-                match found {
-                    Some((group, at)) => Some(Found::Later(group, at)),
-                    None => self.served.own(no).map(Found::Own),
-                }
-            }
-            Later::Within(_, chunk) => match chunk.find(no) {
-                Some(at) => Some(Found::Own((self.served.model.counts.n_docs() + at) as u32)),
-                None => self.served.own(no).map(Found::Own),
-            },
-        }
-    }
-
-    /// The scores of documents; not a number for those that nobody knows.
-    pub fn scores(&self, query: &QueryTerms, numbers: &[u32]) -> Vec<f32> {
-        let places: Vec<Option<Found>> = numbers.iter().map(|&no| self.find(no)).collect();
-        let own: Vec<u32> = places
-            .iter()
-            .filter_map(|place| match place {
-                Some(Found::Own(own)) => Some(*own),
-                _ => None,
-            })
-            .collect();
-        let groups = match &self.later {
-            Later::Beside(groups) => &groups[..],
-            Later::Within(..) => &[],
-        };
-        // Groups without a candidate are not scored.
-        let wanted: Vec<bool> = (0..groups.len())
-            .map(|g| {
-                places.iter().any(|p| matches!(p, Some(Found::Later(group, _)) if *group == g))
-            })
-            .collect();
-        let mut starts = vec![0usize; groups.len()];
-        let (mut asked, mut end) = (Vec::new(), 0);
-        for (g, (_, new)) in groups.iter().enumerate().filter(|(g, _)| wanted[*g]) {
-            starts[g] = end;
-            end += new.len();
-            asked.push(&**new);
-        }
-        let (own_scores, new_scores) = self.model().scores_beside(query, &own, &asked);
-        let mut own_scores = own_scores.into_iter();
-        places
-            .into_iter()
-            .map(|place| match place {
-                Some(Found::Own(_)) => own_scores.next().unwrap_or(f32::NAN),
-                Some(Found::Later(group, at)) => new_scores[starts[group] + at],
-                None => f32::NAN,
-            })
-            .collect()
-    }
-
-    /// Every document that the model scores, by number, with its score.
-    pub fn all_scores(&self, query: &QueryTerms) -> Vec<(u32, f32)> {
-        let own: Vec<u32> = (0..self.served.model.counts.n_docs() as u32).collect();
-        let mut all = Vec::new();
-        let (own_scores, later) = match &self.later {
-            Later::Beside(groups) => {
-                let new: Vec<&Newcomers> = groups.iter().map(|(_, new)| &**new).collect();
-                self.model().scores_beside(query, &own, &new)
-            }
-            Later::Within(model, _) => {
-                let mut scores = model.scores(query);
-                let later = scores.split_off(own.len());
-                (scores, later)
-            }
-        };
-        for (own, score) in own.into_iter().zip(own_scores) {
-            all.extend(self.served.number(own).map(|no| (no, score)));
-        }
-        all.extend(self.later_numbers().zip(later));
-        all
-    }
-
-    fn later_numbers(&self) -> Box<dyn Iterator<Item = u32> + '_> {
-        match &self.later {
-            Later::Beside(groups) => {
-                Box::new(groups.iter().flat_map(|(chunk, _)| chunk.numbers.iter().copied()))
-            }
-            Later::Within(_, chunk) => Box::new(chunk.numbers.iter().copied()),
-        }
-    }
-
-    /// The `depth` documents nearest to the query in the latent space, and as many of those that
-    /// came later.
-    pub fn neighbours(
-        &self,
-        index: &ImageIndex,
-        latent: &liken::matchers::Bilinear,
-        query: &QueryTerms,
-        depth: usize,
-        allowed: Option<&DocSet>,
-    ) -> Vec<u32> {
-        let image = latent.query_image(&self.served.model.counts, query);
-        // A model of another dataset knows documents that the index does not have.
-        let translated = match &self.served.places {
-            Places::Mapped { own, .. } => Some(
-                own.iter()
-                    .zip(0..)
-                    .filter(|&(&own, no)| {
-                        own != NOWHERE && allowed.is_none_or(|allowed| allowed.contains(no))
-                    })
-                    .map(|(&own, _)| own)
-                    .collect::<DocSet>(),
-            ),
-            Places::Same => None,
-        };
-        let found = index.nearest(&image, depth, translated.as_ref().or(allowed));
-        let mut numbers: Vec<u32> =
-            found.iter().filter_map(|hit| self.served.number(hit.doc)).collect();
-        let (_, later) = match &self.later {
-            Later::Beside(groups) => {
-                let new: Vec<&Newcomers> = groups.iter().map(|(_, new)| &**new).collect();
-                self.model().scores_beside(query, &[], &new)
-            }
-            Later::Within(model, chunk) => {
-                let first = self.served.model.counts.n_docs() as u32;
-                let numbers: Vec<u32> = (first..first + chunk.len() as u32).collect();
-                (Vec::new(), model.scores_of(query, &numbers))
-            }
-        };
-        let mut scored: Vec<Hit> = self
-            .later_numbers()
-            .zip(later)
-            .filter(|(no, score)| {
-                score.is_finite() && allowed.is_none_or(|allowed| allowed.contains(*no))
-            })
-            .map(|(doc, score)| Hit { doc, score })
-            .collect();
-        if scored.len() > depth {
-            scored.select_nth_unstable_by(depth, |a, b| b.score.total_cmp(&a.score));
-            scored.truncate(depth);
-        }
-        numbers.extend(scored.iter().map(|hit| hit.doc));
-        numbers
-    }
-
-    /// Why document `no` has its score.
-    pub fn explain(
-        &self,
-        text: &str,
-        no: u32,
-        most: usize,
-    ) -> Result<Option<Explanation>, Problem> {
-        let place = match (self.find(no), &self.later) {
-            (None, _) => return Ok(None),
-            (Some(Found::Own(own)), _) => Place::Own(own),
-            (Some(Found::Later(group, at)), Later::Beside(groups)) => {
-                Place::New(&groups[group].1, at as u32)
-            }
-            (Some(Found::Later(..)), Later::Within(..)) => return Ok(None),
-        };
-        Ok(Some(self.model().explain_at(text, place, most)?))
-    }
-
-    /// The image of document `no` in the latent space, if the model is one.
-    pub fn image(&self, no: u32) -> Option<Vec<f32>> {
-        let part = self.model().parts.iter().position(|part| part.matcher.bilinear().is_some())?;
-        match (self.find(no)?, &self.later) {
-            (Found::Own(own), _) => {
-                let latent = self.model().parts[part].matcher.bilinear()?;
-                Some(latent.doc_image(own).into_owned())
-            }
-            (Found::Later(group, at), Later::Beside(groups)) => {
-                let latent = groups[group].1.part(part).bilinear()?;
-                Some(latent.doc_image(at as u32).into_owned())
-            }
-            (Found::Later(..), Later::Within(..)) => None,
-        }
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Found {
-    Own(u32),
-    Later(usize, usize),
 }

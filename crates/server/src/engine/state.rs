@@ -7,11 +7,29 @@ use liken::index::DocSet;
 
 use super::docs::{Chunk, Ids};
 use super::rankers::Rankers;
-use super::served::View;
+use super::served::Served;
+use super::view::View;
 use crate::text::Snapshot;
 
-/// Up to this many documents every model scores every document: that is exact, and quick enough.
-pub(crate) const EXACT_BELOW: usize = 100_000;
+/// What was there at one moment, for those who ask for several things that must fit together.
+pub struct Generation(pub(super) Arc<State>);
+
+impl Generation {
+    /// The active models, in the order of the index.
+    pub fn models(&self) -> impl Iterator<Item = &Served> {
+        self.0.models.iter().map(|view| &*view.served)
+    }
+
+    /// How many documents can be found.
+    pub fn documents(&self) -> usize {
+        self.0.alive
+    }
+
+    /// The names of the rankers.
+    pub fn rankers(&self) -> Vec<String> {
+        self.0.rankers.names()
+    }
+}
 
 /// One generation of everything.
 pub(crate) struct State {
@@ -44,10 +62,5 @@ impl State {
             let found = self.chunks.get(chunk).and_then(|chunk| Some((chunk, chunk.find(no)?)));
             found.map_or("", |(chunk, at)| &chunk.ids[at])
         })
-    }
-
-    /// Whether every model scores every document.
-    pub fn is_small(&self) -> bool {
-        self.alive <= EXACT_BELOW
     }
 }

@@ -215,6 +215,40 @@ fn a_search_gets_the_services_ranker_unless_it_says_otherwise() {
 }
 
 #[test]
+fn given_documents_are_put_in_order_by_the_ranker() {
+    let (_folder, path, _) = ranked_index();
+    let settings = Settings { ranker: Some("mart".into()), ..Settings::default() };
+    let engine = Engine::open(&path, settings).unwrap();
+    let found = engine.search(&ask("car insurance", &["bm25", "pls"])).unwrap();
+    assert!(found.hits.len() > 3);
+    let mut request = RerankRequest {
+        query: "car insurance".into(),
+        models: vec!["bm25".into(), "pls".into()],
+        ids: found.hits.iter().rev().map(|hit| hit.id.clone()).collect(),
+        ..RerankRequest::default()
+    };
+    let order = |hits: &[Hit]| -> Vec<(String, f64)> {
+        hits.iter().map(|hit| (hit.id.clone(), hit.score)).collect()
+    };
+    let again = engine.rerank(&request).unwrap();
+    assert_eq!(order(&again.hits), order(&found.hits));
+    assert_eq!(again.ranker, found.ranker);
+    request.ranker = Some("none".into());
+    let plain = engine.rerank(&request).unwrap();
+    assert_eq!(plain.ranker, None);
+    assert_ne!(order(&plain.hits), order(&found.hits));
+    // Texts that the index does not have are left to the models.
+    request.documents = vec![document("", "insurance").fields];
+    request.ranker = None;
+    assert_eq!(engine.rerank(&request).unwrap().ranker, None);
+    request.ranker = Some("mart".into());
+    assert!(engine.rerank(&request).unwrap_err().detail.contains("mart"));
+    request.ranker = None;
+    request.documents[0].insert("id".into(), request.ids[0].clone().into());
+    assert!(engine.rerank(&request).unwrap_err().detail.contains("of its own"));
+}
+
+#[test]
 fn an_exchanged_model_gives_its_own_scores_and_other_features_stay() {
     let (_folder, path, made) = ranked_index();
     let engine = Engine::open(&path, Settings::default()).unwrap();

@@ -1,0 +1,103 @@
+//! An index above the size up to which every document is scored: text index and lists of
+//! neighbours say which ones are, and what must not be found is not.
+
+use std::collections::{HashMap, HashSet};
+
+use liken::random::Random;
+
+use super::*;
+
+/// More documents than lists are passed over for.
+const DOCUMENTS: usize = 6000;
+const TOPICS: usize = 40;
+const WORDS: usize = 12;
+
+/// Documents of a few topics, each with words of its own, and queries with other words.
+fn many(folder: &Path) -> PathBuf {
+    let mut random = Random::new(5, 0);
+    let mut word = |kind: char, topic: usize| {
+        // Letters only, and no ending that a stemmer would take away.
+        let letter = |n: usize| char::from(b'a' + (n % 20) as u8);
+        let at = random.below(WORDS as u64) as usize;
+        format!("{kind}{}{}{}x", letter(topic), letter(topic / 20), letter(at))
+    };
+    let mut documents = String::new();
+    for no in 0..DOCUMENTS {
+        let title: Vec<String> = (0..6).map(|_| word('w', no % TOPICS)).collect();
+        let fields = json!({"id": format!("d{no}"), "title": title.join(" "), "even": no % 2 == 0});
+        documents += &format!("{fields}\n");
+    }
+    let mut clicks = String::new();
+    for no in 0..4000 {
+        let query = format!("{} {}", word('q', no % TOPICS), word('q', no % TOPICS));
+        let doc = (no * 17) % DOCUMENTS / TOPICS * TOPICS + no % TOPICS;
+        clicks += &format!("{query}\td{doc}\t{}\n", 5 + no % 3);
+    }
+    make_of(folder, &clicks, &documents, &[("bm25", "bm25", None), ("pls", "pls", Some(32))])
+}
+
+#[test]
+fn many_documents_are_found_as_if_all_were_scored() {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = many(folder.path());
+    let models = ["bm25", "pls"].map(|m| (Some(m.to_owned()), folder.path().join(m))).to_vec();
+    let [exact, lists] = [None, Some(1000)].map(|exact_below| {
+        let output = folder.path().join(format!("index-{exact_below:?}"));
+        let building = Building {
+            dataset: dataset.clone(),
+            models: models.clone(),
+            output: output.clone(),
+            exact_below,
+            ..Building::default()
+        };
+        let built = building.run(&Run::silent()).unwrap();
+        let neighbours = built.models[1].neighbours.clone().unwrap();
+        assert_eq!(neighbours == "exact", exact_below.is_none(), "{neighbours}");
+        Engine::open(&output, Settings::default()).unwrap()
+    });
+    let new: Vec<Document> =
+        (0..50).map(|n| document(&format!("n{n}"), "waaax waabx waacx waadx")).collect();
+    let gone: Vec<String> = (0..DOCUMENTS).step_by(3).map(|no| format!("d{no}")).collect();
+    for engine in [&exact, &lists] {
+        seen(engine, engine.upsert(new.clone()).unwrap());
+        seen(engine, engine.delete(&gone).unwrap());
+    }
+    let gone: HashSet<&str> = gone.iter().map(String::as_str).collect();
+    let queries = ["qaaax qaabx", "waaax waacx", "qcaax wcabx", "qdbax", "wtaax wtacx wtadx"];
+    let (mut found, mut wanted) = (0, 0);
+    for query in queries {
+        for models in [&["bm25"][..], &["pls"], &["bm25", "pls"]] {
+            for filter in [None, Some(json!({"even": true}))] {
+                let mut request = ask(query, models);
+                request.filter = filter.clone();
+                request.exclude_ids = vec!["d1".into(), "d41".into()];
+                let best = exact.search(&request).unwrap();
+                let shown = lists.search(&request).unwrap();
+                let scores: HashMap<&str, &std::collections::BTreeMap<String, f64>> =
+                    best.hits.iter().map(|hit| (hit.id.as_str(), &hit.scores)).collect();
+                for hit in &shown.hits {
+                    assert!(!gone.contains(hit.id.as_str()), "{} is gone", hit.id);
+                    assert!(!request.exclude_ids.contains(&hit.id));
+                    if filter.is_some() {
+                        assert_eq!(hit.document["even"], true, "{}", hit.id);
+                    }
+                    // Scores are the same bits, however the document was found.
+                    if let Some(&exact) = scores.get(hit.id.as_str()) {
+                        assert_eq!(&hit.scores, exact);
+                    }
+                }
+                // Of equal scores others may be shown.
+                let floor = best.hits.last().map_or(f64::NEG_INFINITY, |last| last.score);
+                wanted += best.hits.len();
+                found += match models {
+                    [_] => shown.hits.iter().filter(|hit| hit.score >= floor).count(),
+                    _ => shown.hits.len().min(best.hits.len()),
+                };
+            }
+        }
+    }
+    assert!(wanted > 100 && found as f64 >= 0.95 * wanted as f64, "{found} of {wanted}");
+    // New documents stand among the others.
+    let fresh = lists.search(&ask("waaax waabx waacx waadx", &["bm25"])).unwrap();
+    assert!(fresh.hits.iter().all(|hit| hit.id.starts_with('n')), "{:?}", ids(&fresh));
+}
