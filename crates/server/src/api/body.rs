@@ -106,17 +106,36 @@ async fn take(
         (Size::Many, Media::Lines) => limits.bulk_bytes,
         _ => limits.body_bytes,
     };
-    let too_large = || {
-        let hint = match media {
-            _ if size != Size::Many => "ask for less at a time",
-            Media::Lines => "send it in several requests",
-            Media::Json => "send it in several requests, or as application/x-ndjson",
-        };
-        Problem {
-            status: 413,
-            title: "Too large",
-            detail: format!("the body is longer than {most} bytes: {hint}"),
+    let gathered = gather(state, headers, body, most, deadline).await;
+    let (bytes, room) = gathered.map_err(|mut problem| {
+        if problem.status == 413 {
+            problem.detail.push_str(match media {
+                _ if size != Size::Many => ": ask for less at a time",
+                Media::Lines => ": send it in several requests",
+                Media::Json => ": send it in several requests, or as application/x-ndjson",
+            });
         }
+        problem
+    })?;
+    Ok(Received { bytes, media, _room: room })
+}
+
+/// A body must come with so many bytes a second, once so many seconds are over.
+const SLOWEST: usize = 1 << 10;
+const SLOW_SECONDS: usize = 10;
+
+/// All bytes of a body, at most so many, and the room that they take among all bodies.
+pub(crate) async fn gather(
+    state: &AppState,
+    headers: &HeaderMap,
+    body: &mut Body,
+    most: usize,
+    deadline: Instant,
+) -> Result<(Vec<u8>, Option<OwnedSemaphorePermit>), Problem> {
+    let too_large = || Problem {
+        status: 413,
+        title: "Too large",
+        detail: format!("the body is longer than {most} bytes"),
     };
     let promised = headers.get(header::CONTENT_LENGTH).map(HeaderValue::to_str);
     let promised = promised.and_then(|length| length.ok()?.parse::<usize>().ok());
@@ -125,10 +144,11 @@ async fn take(
     }
     let mut bytes = Vec::with_capacity(promised.unwrap_or(0).min(64 << 10));
     let mut room: Option<OwnedSemaphorePermit> = None;
+    let started = Instant::now();
     loop {
         let patience = deadline.min(Instant::now() + state.next_piece());
         let piece = match timeout_at(patience, next(body)).await {
-            Ok(None) => return Ok(Received { bytes, media, _room: room }),
+            Ok(None) => return Ok((bytes, room)),
             Ok(Some(Ok(piece))) => piece,
             Ok(Some(Err(error))) => {
                 return Err(Problem::bad(format!("the body broke off: {error}")));
@@ -144,6 +164,16 @@ async fn take(
             return Err(too_large());
         }
         bytes.extend_from_slice(&piece);
+        // Who sends a byte now and then would keep a connection from others for long.
+        let seconds = started.elapsed().as_secs() as usize;
+        if seconds >= SLOW_SECONDS && bytes.len() < seconds * SLOWEST {
+            let came = bytes.len();
+            let detail = format!(
+                "the body comes too slowly: {came} bytes in {seconds} seconds, expected {SLOWEST} \
+                 a second or more"
+            );
+            return Err(Problem { status: 408, title: "Request time-out", detail });
+        }
         make_room(state, &mut room, bytes.len())?;
     }
 }
@@ -189,7 +219,7 @@ async fn next(body: &mut Body) -> Option<Result<Bytes, axum::Error>> {
 
 /// Receives and forgets a little more of a body that was refused, so that the client gets to
 /// read why. Not if it waits for us to say that it may send.
-pub(super) async fn hear_out(headers: &HeaderMap, mut body: Body) {
+pub(crate) async fn hear_out(headers: &HeaderMap, mut body: Body) {
     if headers.contains_key(header::EXPECT) || body.is_end_stream() {
         return;
     }

@@ -9,8 +9,12 @@ use super::types::{
 };
 use crate::http::Limits;
 use crate::problem::Problem;
+use crate::store::{fault_of_id, fault_of_judgment};
 
 type Checked = Result<(), Problem>;
+
+/// The largest weight of a model: sums of scores stay finite.
+const HEAVIEST: f64 = 1e6;
 
 fn bad(detail: String) -> Checked {
     Err(Problem::bad(detail))
@@ -30,6 +34,7 @@ fn question(request: &SearchRequest, limits: &Limits) -> Checked {
     if let Some(depth) = request.candidate_depth {
         number("candidate_depth", depth, limits.candidate_depth)?;
     }
+    request.filter.as_ref().map_or(Ok(()), numbers)?;
     ids("exclude_ids", &request.exclude_ids, limits)?;
     let fields = request.fields.as_ref().map_or(0, Vec::len);
     if fields > limits.ids {
@@ -42,6 +47,12 @@ pub(super) fn search(request: &SearchRequest, limits: &Limits) -> Checked {
     question(request, limits)?;
     let k = request.k.unwrap_or(10);
     number("k", k, limits.hits)?;
+    if request.explain && k > limits.explained {
+        return bad(format!(
+            "k is {k}: at most {} hits are explained at once; /explain explains any one",
+            limits.explained
+        ));
+    }
     match request.offset.checked_add(k) {
         Some(last) if last <= limits.hits => Ok(()),
         _ => bad(format!(
@@ -96,7 +107,7 @@ pub(super) fn similar(request: &SimilarRequest, limits: &Limits) -> Checked {
     if let Some(text) = &request.word {
         query("word", text, limits)?;
     }
-    request.k.map_or(Ok(()), |k| number("k", k, limits.hits))
+    request.k.map_or(Ok(()), |k| number("k", k, limits.near))
 }
 
 /// What is wrong with an event, if anything is.
@@ -118,10 +129,8 @@ pub(super) fn event(event: &Event, limits: &Limits) -> Result<(), String> {
     if event.rank == Some(0) {
         return Err("rank is 0: ranks are counted from 1".into());
     }
-    if let Some(session) = &event.session
-        && session.len() > limits.id_bytes
-    {
-        return Err(format!("session is longer than {} bytes", limits.id_bytes));
+    if let Some(session) = &event.session {
+        id("session", session, limits).map_err(reason)?;
     }
     // The year 9999 is far enough; mostly milliseconds were meant to be seconds.
     if let Some(time) = event.time
@@ -137,10 +146,31 @@ pub(super) fn judgment(judgment: &Judgment, limits: &Limits) -> Result<(), Strin
     let reason = |problem: Problem| problem.detail;
     query("query", &judgment.query, limits).map_err(reason)?;
     id("id", &judgment.id, limits).map_err(reason)?;
-    match &judgment.judge {
-        Some(judge) if judge.len() > limits.id_bytes => {
-            Err(format!("judge is longer than {} bytes", limits.id_bytes))
+    if let Some(fault) = fault_of_judgment(judgment) {
+        return Err(fault);
+    }
+    match judgment.judge.as_deref() {
+        None | Some("") => Ok(()),
+        Some(judge) => id("judge", judge, limits).map_err(reason),
+    }
+}
+
+/// Numbers of a filter are compared as those of documents are kept: with 53 bits.
+fn numbers(filter: &Value) -> Checked {
+    const LARGEST: u64 = 1 << 53;
+    match filter {
+        Value::Number(number) => {
+            let whole = number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs));
+            match whole {
+                Some(whole) if whole > LARGEST => bad(format!(
+                    "filter: {number} is too large to be told from its neighbours: expected whole \
+                     numbers up to {LARGEST}; keep longer ones as text"
+                )),
+                _ => Ok(()),
+            }
         }
+        Value::Array(values) => values.iter().try_for_each(numbers),
+        Value::Object(fields) => fields.values().try_for_each(numbers),
         _ => Ok(()),
     }
 }
@@ -184,8 +214,10 @@ fn fusion(fusion: Option<&FusionSpec>, limits: &Limits) -> Checked {
         return bad(format!("{n} weights: expected at most {}", limits.models));
     }
     for (name, weight) in &fusion.weights {
-        if !(weight.is_finite() && *weight >= 0.0) {
-            return bad(format!("fusion.weights.{name} is {weight}: expected a number from 0 on"));
+        if !(0.0..=HEAVIEST).contains(weight) {
+            return bad(format!(
+                "fusion.weights.{name} is {weight}: expected a number from 0 to {HEAVIEST}"
+            ));
         }
     }
     match fusion.rank_constant {
@@ -196,15 +228,9 @@ fn fusion(fusion: Option<&FusionSpec>, limits: &Limits) -> Checked {
     }
 }
 
-/// An id of a document: any text that is not empty, and not long.
+/// An id of a document: any text that is not empty, not long, and of one line.
 pub(super) fn id(field: &str, id: &str, limits: &Limits) -> Checked {
-    if id.is_empty() {
-        return bad(format!("{field} is empty: expected the id of a document"));
-    }
-    if id.len() > limits.id_bytes {
-        return too_long(field, id.len(), limits.id_bytes);
-    }
-    Ok(())
+    fault_of_id(id, limits.id_bytes).map_or(Ok(()), |fault| bad(format!("{field} {fault}")))
 }
 
 pub(super) fn ids(field: &str, ids: &[String], limits: &Limits) -> Checked {
@@ -212,8 +238,8 @@ pub(super) fn ids(field: &str, ids: &[String], limits: &Limits) -> Checked {
         return bad(format!("{} {field}: expected at most {}", ids.len(), limits.ids));
     }
     for (at, text) in ids.iter().enumerate() {
-        if text.is_empty() || text.len() > limits.id_bytes {
-            id(&format!("{field}[{at}]"), text, limits)?;
+        if let Some(fault) = fault_of_id(text, limits.id_bytes) {
+            return bad(format!("{field}[{at}] {fault}"));
         }
     }
     Ok(())

@@ -1,10 +1,21 @@
 use std::collections::BTreeMap;
 
+use serde_json::json;
+
 use super::*;
 use crate::api::types::DiversifySpec;
 
 fn limits() -> Limits {
-    Limits { query_bytes: 20, hits: 100, ids: 5, models: 2, id_bytes: 10, ..Limits::default() }
+    Limits {
+        query_bytes: 20,
+        hits: 100,
+        ids: 5,
+        models: 2,
+        id_bytes: 10,
+        explained: 3,
+        near: 7,
+        ..Limits::default()
+    }
 }
 
 fn good() -> SearchRequest {
@@ -36,6 +47,7 @@ fn searches_are_held_to_their_limits() {
         (SearchRequest { k: Some(0), ..good() }, "k is 0: expected a whole number from 1 to 100"),
         (SearchRequest { k: Some(1_000_000_000), ..good() }, "k is 1000000000"),
         (SearchRequest { k: Some(60), offset: 41, ..good() }, "offset 41 and k 60"),
+        (SearchRequest { k: Some(4), explain: true, ..good() }, "k is 4: at most 3 hits"),
         (SearchRequest { offset: usize::MAX, ..good() }, "offset"),
         (SearchRequest { candidate_depth: Some(0), ..good() }, "candidate_depth is 0"),
         (SearchRequest { candidate_depth: Some(usize::MAX), ..good() }, "candidate_depth"),
@@ -61,6 +73,37 @@ fn searches_are_held_to_their_limits() {
 }
 
 #[test]
+fn filters_compare_what_can_be_told_apart() {
+    let limits = limits();
+    let filter = |filter: Value| {
+        search(&SearchRequest { filter: Some(filter), ..good() }, &limits).map_err(|p| p.detail)
+    };
+    assert_eq!(filter(json!({"n": {"lte": 9007199254740992u64}, "m": 1e300})), Ok(()));
+    for number in [json!(9007199254740993u64), json!(-9007199254740993i64), json!(u64::MAX)] {
+        let nested = json!({"or": [{"a": "b"}, {"n": [1, number]}]});
+        assert!(filter(nested).unwrap_err().contains("as text"), "{number}");
+    }
+}
+
+#[test]
+fn judgments_can_stand_in_qrels() {
+    let limits = limits();
+    let good = Judgment { query: "q".into(), id: "a".into(), grade: Some(100), judge: None };
+    assert_eq!(judgment(&good, &limits), Ok(()));
+    assert_eq!(judgment(&Judgment { grade: None, ..good.clone() }, &limits), Ok(()));
+    for (wrong, expected) in [
+        (Judgment { grade: Some(101), ..good.clone() }, "from 0 to 100"),
+        (Judgment { id: "a b".into(), ..good.clone() }, "white space"),
+        (Judgment { id: "a\u{85}".into(), ..good.clone() }, "control character"),
+        (Judgment { judge: Some("x".repeat(11)), ..good.clone() }, "judge is 11 bytes"),
+        (Judgment { query: " ".into(), ..good.clone() }, "query is empty"),
+    ] {
+        let reason = judgment(&wrong, &limits).unwrap_err();
+        assert!(reason.contains(expected), "{reason}");
+    }
+}
+
+#[test]
 fn reranking_needs_something_to_rank() {
     let limits = limits();
     let request = RerankRequest { query: "q".into(), ..RerankRequest::default() };
@@ -82,7 +125,10 @@ fn similar_is_to_one_thing() {
     assert!(reason(similar(&SimilarRequest::default(), &limits)).contains("0 of them"));
     let two = SimilarRequest { id: Some("a".into()), ..word.clone() };
     assert!(reason(similar(&two, &limits)).contains("2 of them"));
-    assert!(reason(similar(&SimilarRequest { k: Some(0), ..word }, &limits)).contains("k is 0"));
+    for (k, expected) in [(0, "k is 0"), (8, "from 1 to 7")] {
+        let wrong = SimilarRequest { k: Some(k), ..word.clone() };
+        assert!(reason(similar(&wrong, &limits)).contains(expected));
+    }
 }
 
 #[test]

@@ -43,10 +43,7 @@ pub(super) async fn export(call: Call) -> Result<Response, Problem> {
     }
     let write = move |engine: &crate::engine::Engine| {
         let mut lines = Vec::new();
-        // One more, in case that the event `after` is among them.
-        let events = engine.events(after, limit as usize + 1)?;
-        let events = events.into_iter().filter(|(number, _)| *number > after);
-        for (number, event) in events.take(limit as usize) {
+        for (number, event) in engine.events(after, limit as usize)? {
             serde_json::to_writer(&mut lines, &NumberedEvent { number, event })
                 .map_err(|error| Problem::internal(error.to_string()))?;
             lines.push(b'\n');

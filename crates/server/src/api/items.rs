@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::body::Media;
 use super::call::Call;
-use super::parse::{json, json_line};
+use super::parse::{self, json, json_line};
 use crate::problem::Problem;
 
 /// The most bad ones that are described.
@@ -45,7 +45,7 @@ pub(super) fn items<T>(
     let most = call.limits().documents;
     let items = match media {
         Media::Json => listed(bytes, what, most, call.limits().document_bytes, read)?,
-        Media::Lines => lines(bytes, what, most, read)?,
+        Media::Lines => lines(bytes, what, most, call.limits().document_bytes, read)?,
     };
     let place = if media == Media::Json { "number" } else { "line" };
     if items.good.is_empty() && items.bad == 0 {
@@ -103,6 +103,7 @@ fn lines<T>(
     bytes: &[u8],
     what: &str,
     most: usize,
+    longest: usize,
     read: impl Fn(Value, usize) -> Result<T, String>,
 ) -> Result<Items<T>, Problem> {
     let mut items = Items::new(0);
@@ -113,7 +114,13 @@ fn lines<T>(
         if items.good.len() == most {
             return Err(too_many(what, most));
         }
-        let item = json_line(line).and_then(|value| read(value, line.len()));
+        // What is too long is not even read: a short text may make a large tree.
+        let item = match line.len() > longest {
+            true => {
+                Err(format!("the {what} is {} bytes long: expected at most {longest}", line.len()))
+            }
+            false => json_line(line).and_then(|value| read(value, line.len())),
+        };
         items.take(at + 1, item);
     }
     Ok(items)
@@ -142,7 +149,7 @@ pub(super) fn typed<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, S
     if !value.is_object() {
         return Err("expected an object".into());
     }
-    serde_json::from_value(value).map_err(|error| error.to_string())
+    parse::value(value)
 }
 
 #[cfg(test)]
@@ -157,21 +164,23 @@ mod tests {
 
     #[test]
     fn lines_are_counted_as_an_editor_counts_them() {
-        let items = lines(b"1\r\n\n 2 \nx\n3\n\"4\"", "number", 10, whole).unwrap();
+        let items = lines(b"1\r\n\n 2 \nx\n3\n\"4\"", "number", 10, 100, whole).unwrap();
         assert_eq!(items.good, [1, 2, 3]);
         assert_eq!(items.bad, 2);
         let at: Vec<usize> = items.shown.iter().map(|(at, _)| *at).collect();
         assert_eq!(at, [4, 6]);
         let problem = refused(&items, "line");
         assert!(problem.detail.contains("line 4: it is not JSON"), "{}", problem.detail);
-        assert!(lines(b"1\n2\n3", "number", 2, whole).is_err());
-        assert!(lines(b"1\n\xff", "number", 2, whole).unwrap().shown[0].1.contains("UTF-8"));
+        assert!(lines(b"1\n2\n3", "number", 2, 100, whole).is_err());
+        let long = lines(b"1\n22222\n3", "number", 9, 4, whole).unwrap();
+        assert_eq!((long.good, long.shown[0].0), (vec![1, 3], 2));
+        assert!(lines(b"1\n\xff", "number", 2, 100, whole).unwrap().shown[0].1.contains("UTF-8"));
     }
 
     #[test]
     fn only_some_of_many_bad_ones_are_shown() {
         let text = "x\n".repeat(100);
-        let items = lines(text.as_bytes(), "number", 10, whole).unwrap();
+        let items = lines(text.as_bytes(), "number", 10, 100, whole).unwrap();
         assert_eq!((items.bad, items.shown.len()), (100, SHOWN));
         assert!(refused(&items, "line").detail.ends_with("and 90 more"));
     }
@@ -181,7 +190,7 @@ mod tests {
         fn one_a_line_is_the_same_as_a_list(numbers in prop::collection::vec(any::<u64>(), 1..20)) {
             let text: String = numbers.iter().map(|n| format!("{n}\n")).collect();
             let list = serde_json::to_vec(&numbers).unwrap();
-            let by_line = lines(text.as_bytes(), "number", 20, whole).unwrap();
+            let by_line = lines(text.as_bytes(), "number", 20, 100, whole).unwrap();
             prop_assert_eq!(&by_line, &listed(&list, "number", 20, 0, whole).unwrap());
             prop_assert_eq!(by_line.good, numbers);
         }

@@ -15,10 +15,14 @@ mod route;
 mod routes;
 mod search;
 mod status;
+mod twice;
 pub mod types;
+mod words;
 
+pub(crate) use body::{gather, hear_out};
 pub(crate) use call::router;
 pub use documents::{BadLine, BulkWritten, DeleteRequest, DocumentBody};
 pub use events::NumberedEvent;
 pub use items::OneOrMany;
 pub use openapi::document as openapi_document;
+pub use status::Ready;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::route::{Kind, Route, Size};
 use super::routes::routes;
-use crate::http::{ProblemBody, scope_name};
+use crate::http::ProblemBody;
 
 /// The document as text.
 pub(super) fn text() -> &'static str {
@@ -69,7 +69,7 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
     let needs = match route.scope {
         Some(scope) => format!(
             "Where the index has API keys, this needs one with the scope `{}`.",
-            scope_name(scope)
+            scope.name()
         ),
         None => "No API key is needed.".to_owned(),
     };

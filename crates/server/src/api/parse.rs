@@ -1,7 +1,10 @@
 //! Reading JSON, and saying where it is wrong: the line, the column and the field.
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
+use super::twice::Once;
+use super::words::plain;
 use crate::problem::Problem;
 
 /// The object in `bytes` read as a `T`. A list of the fields' values would be read, too, if it
@@ -42,26 +45,44 @@ fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, (String, String)> {
         let place = format!("line {line}, column {column}");
         return Err((format!("it is not UTF-8: found the byte 0x{byte:02x}"), place));
     }
-    serde_json::from_slice(bytes).map_err(|error| {
-        let (line, column) = (error.line(), error.column());
-        let mut reason = error.to_string();
-        // serde_json ends with the place, which we say in our own way.
-        let place = format!(" at line {line} column {column}");
-        if let Some(before) = reason.strip_suffix(&place) {
-            reason.truncate(before.len());
-        }
-        if reason.starts_with("recursion limit") {
-            reason = "it is nested too deeply: at most 127 levels are read".into();
-        }
-        if error.is_syntax() && !reason.starts_with("it is") {
-            reason = format!("it is not JSON: {reason}");
-        }
-        let mut place = format!("line {line}, column {column}");
-        let field = field_at(bytes, offset(bytes, line, column));
-        if !field.is_empty() {
-            place.push_str(&format!(", field {field}"));
-        }
-        (reason, place)
+    serde_json::from_slice(bytes)
+        .and_then(|read| serde_json::from_slice::<Once>(bytes).map(|Once| read))
+        .map_err(|error| wrong(bytes, &error))
+}
+
+/// What is wrong with `bytes` in plain words, and where.
+fn wrong(bytes: &[u8], error: &serde_json::Error) -> (String, String) {
+    let (line, column) = (error.line(), error.column());
+    let mut reason = error.to_string();
+    // serde_json ends with the place, which we say in our own way.
+    let place = format!(" at line {line} column {column}");
+    if let Some(before) = reason.strip_suffix(&place) {
+        reason.truncate(before.len());
+    }
+    reason = plain(&reason);
+    if reason.starts_with("recursion limit") {
+        reason = "it is nested too deeply: at most 127 levels are read".into();
+    }
+    if error.is_syntax() && !reason.starts_with("it is") {
+        reason = format!("it is not JSON: {reason}");
+    }
+    let mut place = format!("line {line}, column {column}");
+    let field = field_at(bytes, offset(bytes, line, column));
+    if !field.is_empty() {
+        place.push_str(&format!(", field {field}"));
+    }
+    (reason, place)
+}
+
+/// A value read as a `T`, or what is wrong with it and in which field.
+pub(super) fn value<T: DeserializeOwned>(value: Value) -> Result<T, String> {
+    // Values do not know where they stand: what is wrong is found by reading it once more.
+    T::deserialize(&value).or_else(|_| {
+        let text = value.to_string();
+        read(text.as_bytes()).map_err(|(reason, place)| match place.split_once(", field ") {
+            Some((_, field)) => format!("{reason} (field {field})"),
+            None => reason,
+        })
     })
 }
 
@@ -155,18 +176,24 @@ mod tests {
         for (text, expected) in [
             (r#"{"query": 3}"#, "field query"),
             ("{\n  \"query\": \"a\",\n  \"k\": \"ten\"\n}", "line 3, column 12, field k"),
-            (r#"{"k": -1}"#, "field k"),
+            (
+                r#"{"k": -1}"#,
+                "expected a whole number, 0 or more; found -1 (line 1, column 8, field k)",
+            ),
+            (r#"{"k": 1.5}"#, "found 1.5"),
+            (r#"{"fusion": 3}"#, "expected an object; found 3"),
+            (r#"{"filter": {"a": {"gte": 1, "gte": 2}}}"#, "the field `gte` is given twice"),
             (r#"{"fusion": {"weights": {"rmls": "x"}}}"#, "field fusion.weights.rmls"),
             (r#"{"fusion": {"method": "best"}}"#, "field fusion.method"),
             (r#"{"models": ["a", 3]}"#, "field models[1]"),
             (r#"{"exclude_ids": {"a": 1}}"#, "field exclude_ids"),
-            (r#"{"querry": "a"}"#, "unknown field `querry`"),
+            (r#"{"querry": "a"}"#, "unknown field `querry`, expected one of `query`"),
             (r#"{"fusion": {"weights": {"rmls": NaN}}}"#, "field fusion.weights.rmls"),
-            (r#"{"fusion": {"weights": {"rmls": 1e999}}}"#, "number out of range"),
-            (r#"{"query": "a"} trailing"#, "trailing characters"),
+            (r#"{"fusion": {"weights": {"rmls": 1e999}}}"#, "a number is too large"),
+            (r#"{"query": "a"} trailing"#, "something stands behind its end"),
             ("", "it is empty"),
             ("  \n ", "it is empty"),
-            (r#"{"query": "a"#, "EOF"),
+            (r#"{"query": "a"#, "it breaks off"),
             ("[1]", "line 1"),
         ] {
             let detail = wrong(text);
@@ -180,6 +207,14 @@ mod tests {
         assert!(detail.contains("field documents[1]"), "{detail}");
     }
 
+    #[test]
+    fn values_are_read_like_bodies() {
+        let read = |value: Value| super::value::<SearchRequest>(value).map(|read| read.k);
+        assert_eq!(read(serde_json::json!({"k": 3})), Ok(Some(3)));
+        let reason = read(serde_json::json!({"query": "a", "k": -1})).unwrap_err();
+        assert_eq!(reason, "expected a whole number, 0 or more; found -1 (field k)");
+    }
+
     proptest! {
         #[test]
         fn nothing_panics(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
@@ -189,7 +224,7 @@ mod tests {
         #[test]
         fn nothing_panics_on_what_looks_like_json(text in r#"[\[\]{}",:\\a1 \n]{0,60}"#) {
             let _ = json::<SearchRequest>(text.as_bytes());
-            let _ = json::<serde_json::Value>(text.as_bytes());
+            let _ = json::<Value>(text.as_bytes());
             for end in 0..=text.len() {
                 let _ = field_at(text.as_bytes(), end);
             }

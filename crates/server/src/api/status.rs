@@ -1,10 +1,15 @@
 //! How the service is, for people, balancers and Prometheus; and the description of the API.
 
+use std::time::Duration;
+
 use axum::http::StatusCode;
 use axum::response::Response;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::call::Call;
 use super::openapi;
+use super::types::Status;
 use crate::http::{Lane, content, json};
 use crate::problem::Problem;
 
@@ -12,11 +17,42 @@ pub(super) async fn health(call: Call) -> Result<Response, Problem> {
     call.ask(Lane::Light, |_, engine| Ok(engine.status())).await
 }
 
-/// 503 while it cannot search; catching up and a full disk are no hindrance to that.
+/// The answer to `GET /ready`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Ready {
+    /// How it is.
+    #[serde(flatten)]
+    pub status: Status,
+    /// Why it is not ready, if it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// 503 while search makes no progress with what is written; catching up and a full disk are no
+/// hindrance.
 pub(super) async fn ready(call: Call) -> Result<Response, Problem> {
-    let status = call.state.run(Lane::Light, |engine| Ok(engine.status())).await?;
-    let mut response = json(&status);
-    if status.status == "starting" {
+    let state = call.state;
+    let status = state.run(Lane::Light, |engine| Ok(engine.status())).await?;
+    let trouble = state.trouble().lately();
+    // Where trouble is told of, there is less to wait for.
+    let patience = if trouble.is_some() { 6.0 } else { 1.0 };
+    let most = Duration::from_secs_f64(state.limits().stuck_seconds / patience);
+    let stuck = state.stuck(&status).filter(|stuck| *stuck > most);
+    let reason = if let Some(stuck) = stuck {
+        Some(format!(
+            "search has stayed at change {} for {} seconds; {} later ones wait, and are tried \
+             again and again: {}",
+            status.applied,
+            stuck.as_secs(),
+            status.written.saturating_sub(status.applied),
+            trouble.as_deref().unwrap_or("the log of the service may say why")
+        ))
+    } else {
+        None
+    };
+    let unready = reason.is_some();
+    let mut response = json(&Ready { status, reason });
+    if unready {
         *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     }
     Ok(response)

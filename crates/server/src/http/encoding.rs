@@ -2,6 +2,9 @@
 
 use crate::problem::Problem;
 
+/// The most names and values of a query or a form.
+const MOST_PAIRS: usize = 1000;
+
 /// `text` with %xx decoded; `plus` says whether + is a blank, as in queries and forms.
 pub(crate) fn decoded(text: &str, plus: bool) -> Result<String, Problem> {
     let bytes = text.as_bytes();
@@ -16,8 +19,9 @@ pub(crate) fn decoded(text: &str, plus: bool) -> Result<String, Problem> {
             }
             (b'%', None) => {
                 return Err(Problem::bad(format!(
-                    "a % in the address is not followed by two hexadecimal digits: {text:?}; \
-                     a percent sign itself is written %25"
+                    "a % in the address is not followed by two hexadecimal digits: {:?}; \
+                     a percent sign itself is written %25",
+                    beginning(text)
                 )));
             }
             (b'+', _) if plus => out.push(b' '),
@@ -26,7 +30,12 @@ pub(crate) fn decoded(text: &str, plus: bool) -> Result<String, Problem> {
         at += 1;
     }
     String::from_utf8(out)
-        .map_err(|_| Problem::bad(format!("not UTF-8 once %xx is decoded: {text:?}")))
+        .map_err(|_| Problem::bad(format!("not UTF-8 once %xx is decoded: {:?}", beginning(text))))
+}
+
+/// As much of a text as a message can hold: a form may be long.
+fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(200)]
 }
 
 fn hex(digit: u8) -> Option<u8> {
@@ -49,6 +58,9 @@ pub(crate) fn encoded(text: &str) -> String {
 
 /// The names and values of a query or a form.
 pub(crate) fn pairs(text: &str) -> Result<Vec<(String, String)>, Problem> {
+    if text.bytes().filter(|&byte| byte == b'&').count() >= MOST_PAIRS {
+        return Err(Problem::bad(format!("expected at most {MOST_PAIRS} names and values")));
+    }
     let pieces = text.split('&').filter(|piece| !piece.is_empty());
     let pair = |piece: &str| {
         let (name, value) = piece.split_once('=').unwrap_or((piece, ""));

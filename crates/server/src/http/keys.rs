@@ -60,7 +60,7 @@ impl Keys {
             if allows(key, scope)? {
                 return Ok(());
             }
-            let name = scope_name(scope);
+            let name = scope.name();
             if key.is_none() {
                 return Err(unauthorized(format!(
                     "this needs an API key with the scope {name}: send it as `Authorization: \
@@ -84,15 +84,6 @@ fn unauthorized(detail: String) -> Problem {
     Problem { status: 401, title: "Unauthorized", detail }
 }
 
-/// A scope as it is written.
-pub(crate) fn scope_name(scope: Scope) -> &'static str {
-    match scope {
-        Scope::Read => "read",
-        Scope::Write => "write",
-        Scope::Admin => "admin",
-    }
-}
-
 /// The key that a request carries: of the headers the more explicit one first.
 fn key_of(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let unreadable = || unauthorized("the API key is not plain text".into());
@@ -101,10 +92,8 @@ fn key_of(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     } else if let Some(value) = headers.get(header::AUTHORIZATION) {
         let value = value.to_str().map_err(|_| unreadable())?;
         let bearer = value.split_once(' ').filter(|(kind, _)| kind.eq_ignore_ascii_case("bearer"));
-        let Some((_, key)) = bearer else {
-            return Err(unauthorized("expected `Authorization: Bearer KEY`".into()));
-        };
-        Some(key.trim().to_owned())
+        // Another scheme is for somebody else, such as a proxy in front.
+        bearer.map(|(_, key)| key.trim().to_owned()).or_else(|| cookie(headers))
     } else {
         cookie(headers)
     };
@@ -148,8 +137,9 @@ mod tests {
         assert_eq!(key(&[("cookie", "a=b; liken_key=x%2Fy; c=d")]), some("x/y"));
         assert_eq!(key(&[("cookie", "liken_key2=x")]), Ok(None));
         assert_eq!(key(&[("x-api-key", "one"), ("cookie", "liken_key=two")]), some("one"));
-        assert_eq!(key(&[("authorization", "Basic abc")]), Err(401));
-        assert_eq!(key(&[("authorization", "Bearer")]), Err(401));
+        assert_eq!(key(&[("authorization", "Basic abc")]), Ok(None));
+        assert_eq!(key(&[("authorization", "Basic abc"), ("cookie", "liken_key=x")]), some("x"));
+        assert_eq!(key(&[("authorization", "Bearer")]), Ok(None));
         assert_eq!(key(&[("x-api-key", &"x".repeat(10_000))]), Err(401));
     }
 }

@@ -4,13 +4,14 @@
 use std::any::Any;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use axum::body::HttpBody;
+use axum::body::{Body, HttpBody};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::encoding::encoded;
 use super::log::Entry;
@@ -19,8 +20,13 @@ use super::request_id::{HEADER, RequestId};
 use super::respond::{refuse, secure, write_out};
 use super::state::AppState;
 use super::work::Lane;
+use crate::api::{gather, hear_out};
 use crate::engine::Scope;
 use crate::problem::Problem;
+use crate::runs::LARGEST;
+
+/// What those hear whose request made the service fail.
+pub(super) const FAILED: &str = "the service failed on this request; the reason is in its log";
 
 /// Who is at the other end of the connection.
 #[derive(Debug, Clone, Copy)]
@@ -138,22 +144,47 @@ pub(super) async fn page(State(state): State<AppState>, request: Request, next: 
         }
         return refuse(problem);
     }
+    let (request, room) = match received(&state, request).await {
+        Ok(received) => received,
+        Err(problem) => return refuse(problem),
+    };
     let place = match state.work().place(Lane::Pages, state.deadline()).await {
         Ok(place) => place,
         Err(problem) => return refuse(problem),
     };
-    let response = in_time(state.limits().request(), next.run(request)).await;
-    drop(place);
-    response
+    // A page that takes too long goes on to its end, and keeps its place until then: else those
+    // who ask again and again would have ever more threads.
+    let page = tokio::spawn(async move {
+        let response = next.run(request).await;
+        drop((place, room));
+        response
+    });
+    match tokio::time::timeout(state.limits().request(), page).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(_)) => refuse(Problem::internal(FAILED)),
+        Err(_) => refuse(Problem::unavailable(
+            "there was no answer within the time-out: ask for less, or try again later",
+        )),
+    }
 }
 
-/// The answer, or a problem if it takes longer than `time`.
-pub(super) async fn in_time(time: Duration, answer: impl Future<Output = Response>) -> Response {
-    tokio::time::timeout(time, answer).await.unwrap_or_else(|_| {
-        refuse(Problem::unavailable(
-            "there was no answer within the time-out: ask for less, or try again later",
-        ))
-    })
+/// The request with its whole body, which counts towards what all bodies may take until the
+/// second of the two is dropped. Whoever sends slowly keeps nobody from a place.
+async fn received(
+    state: &AppState,
+    request: Request,
+) -> Result<(Request, Option<OwnedSemaphorePermit>), Problem> {
+    let (parts, mut body) = request.into_parts();
+    // A form writes most signs as three; each page has a smaller limit of its own.
+    let most = 3 * LARGEST + 4096;
+    let deadline = Instant::now() + state.limits().long();
+    match gather(state, &parts.headers, &mut body, most, deadline.into()).await {
+        Ok((bytes, room)) => Ok((Request::from_parts(parts, Body::from(bytes)), room)),
+        Err(problem) => {
+            hear_out(&parts.headers, body).await;
+            Err(problem)
+        }
+    }
 }
 
 /// Where no route is.
@@ -174,5 +205,5 @@ pub(super) async fn wrong_method(method: Method, uri: Uri) -> Response {
 
 /// What is left of a handler that panicked. The message may hold anything: it is not sent.
 pub(super) fn panicked(_message: Box<dyn Any + Send + 'static>) -> Response {
-    refuse(Problem::internal("the service failed on this request; the reason is in its log"))
+    refuse(Problem::internal(FAILED))
 }

@@ -24,6 +24,10 @@ pub struct Limits {
     pub document_bytes: usize,
     /// The most hits of a search, offset included.
     pub hits: usize,
+    /// The most hits of a search that are explained.
+    pub explained: usize,
+    /// The most neighbours of a `/similar`.
+    pub near: usize,
     /// The most candidates that each model of a search may propose.
     pub candidate_depth: usize,
     /// The most ids and documents of a `/rerank` or an `/embed`, and of ids left out of a search.
@@ -46,7 +50,8 @@ pub struct Limits {
     pub write_seconds: f64,
     /// The longest head of a request, in bytes.
     pub header_bytes: usize,
-    /// The most open connections; further ones are told to come back.
+    /// The most open connections, and no more than half of the files that the process may open;
+    /// further ones are told to come back.
     pub connections: usize,
     /// Searches that run at a time; as many as there are cores if 0.
     pub threads: usize,
@@ -54,6 +59,9 @@ pub struct Limits {
     pub waiting: usize,
     /// Seconds that running requests have at the end.
     pub grace_seconds: f64,
+    /// Seconds without progress after which changes that search does not see make the service
+    /// unready.
+    pub stuck_seconds: f64,
 }
 
 impl Default for Limits {
@@ -67,6 +75,8 @@ impl Default for Limits {
             id_bytes: crate::store::LONGEST_ID,
             document_bytes: 4 << 20,
             hits: 10_000,
+            explained: 100,
+            near: 1000,
             candidate_depth: 10_000,
             ids: 10_000,
             models: 16,
@@ -81,6 +91,7 @@ impl Default for Limits {
             threads: 0,
             waiting: 512,
             grace_seconds: 10.0,
+            stuck_seconds: 30.0,
         }
     }
 }
@@ -93,6 +104,7 @@ impl Limits {
             ("long_seconds", self.long_seconds),
             ("header_seconds", self.header_seconds),
             ("write_seconds", self.write_seconds),
+            ("stuck_seconds", self.stuck_seconds),
         ];
         // An hour is more than any of them needs; far above, times overflow.
         for (name, value) in seconds {

@@ -115,6 +115,7 @@ fn page(wrong: Option<&str>, next: &str) -> Response {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { "Log in – liken" }
+                link rel="icon" href="data:,";
             }
             body {
                 main {

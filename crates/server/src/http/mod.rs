@@ -2,7 +2,7 @@
 //! accepts connections. What can be asked is in [`crate::api`].
 //!
 //! ```text
-//! connection   limits on number, heads, slow clients          serve.rs, patient.rs
+//! connection   limits on number, heads, slow clients          serve.rs, places.rs, patient.rs
 //! around       request id, problems, headers, log, counts     layers.rs, respond.rs
 //! callers      Host and Origin                                origin.rs
 //! CORS         only where origins are listed
@@ -20,26 +20,28 @@ mod login;
 mod metrics;
 mod origin;
 mod patient;
+mod places;
 mod request_id;
 mod respond;
 mod router;
 mod serve;
 mod state;
+mod trouble;
 mod work;
 
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use encoding::{decoded, pairs};
-pub(crate) use keys::scope_name;
+pub(crate) use encoding::{decoded, encoded, pairs};
 pub use layers::SearchedFor;
 pub use limits::Limits;
 pub use log::{Log, LogFormat};
 pub use metrics::Metrics;
 pub use request_id::RequestId;
+pub(crate) use respond::{POLICY, content, to_json};
 pub use respond::{ProblemBody, json, refuse};
-pub(crate) use respond::{content, to_json};
 pub use router::router;
 pub use serve::{ServeOptions, serve};
 pub use state::AppState;
+pub use trouble::Trouble;
 pub use work::{Lane, Work};

@@ -2,9 +2,12 @@
 //! whose script asks.
 //!
 //! A service on the loopback address is open to every program of the machine, and so to every
-//! page in its browser. Two checks keep foreign pages out: the name in `Host` must be ours (or
-//! else another site's name was made to point here), and a request that changes something must
-//! not come from another site's page.
+//! page in its browser; one that is open to all who reach it is so to every page in a browser of
+//! its network. Two checks keep foreign pages out: the name in `Host` must be ours (or else
+//! another site's name was made to point here), and a request that changes something must not
+//! come from another site's page. Where the address can be reached by others, its numbers are
+//! ours, too: no site can make numbers point elsewhere. Names are not checked where keys are
+//! asked for: a name that was made to point here brings no key along.
 
 use std::net::IpAddr;
 
@@ -12,11 +15,23 @@ use axum::http::{HeaderMap, HeaderValue, Method, Request, header};
 
 use crate::problem::Problem;
 
+/// Which names in `Host` are ours, besides those that are listed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Hosts {
+    /// All.
+    #[default]
+    Any,
+    /// This machine's own.
+    Loopback,
+    /// These, and all addresses in numbers.
+    Numbers,
+}
+
 /// Whom we answer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Callers {
-    /// Whether `Host` must be a name of ours.
-    pub loopback: bool,
+    /// Which names in `Host` are ours.
+    pub hosts: Hosts,
     /// Further names of ours, in lower case.
     pub names: Vec<String>,
     /// Sites whose scripts may call us.
@@ -37,7 +52,7 @@ impl Callers {
             (None, Some(Err(_))) => return Err(Problem::bad("the Host header is not plain text")),
             (None, None) => None,
         };
-        if self.loopback {
+        if self.hosts != Hosts::Any {
             let Some(host) = host else {
                 return Err(Problem::bad("the Host header is missing"));
             };
@@ -46,8 +61,12 @@ impl Callers {
                     status: 421,
                     title: "Misdirected request",
                     detail: format!(
-                        "this service answers to localhost, not to {host:?}; give the name to \
-                         `liken serve --host-names` if it is meant to"
+                        "this service answers to {}, not to {host:?}; whoever runs it can list \
+                         the name (--host-names) if it is meant to",
+                        match self.hosts {
+                            Hosts::Numbers => "its address in numbers",
+                            _ => "localhost",
+                        }
                     ),
                 });
             }
@@ -59,8 +78,8 @@ impl Callers {
         Err(Problem {
             status: 403,
             title: "Forbidden",
-            detail: "a page of another site may not change anything here; list its origin with \
-                     `liken serve --cors` if it may"
+            detail: "a page of another site may not change anything here; whoever runs the \
+                     service can list its origin (--cors) if it may"
                 .into(),
         })
     }
@@ -70,7 +89,7 @@ impl Callers {
         let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
         name == "localhost"
             || name.ends_with(".localhost")
-            || address.is_ok_and(|address| address.is_loopback())
+            || address.is_ok_and(|address| self.hosts == Hosts::Numbers || address.is_loopback())
             || self.names.contains(&name)
     }
 
@@ -117,7 +136,7 @@ mod tests {
     #[test]
     fn only_names_of_ours_on_loopback() {
         let names = vec!["search.example.org".to_owned()];
-        let callers = Callers { loopback: true, names, ..Callers::default() };
+        let callers = Callers { hosts: Hosts::Loopback, names, ..Callers::default() };
         for good in [
             "localhost",
             "localhost:7700",
@@ -151,9 +170,21 @@ mod tests {
     }
 
     #[test]
+    fn numbers_point_nowhere_else() {
+        let names = vec!["search.example.org".to_owned()];
+        let callers = Callers { hosts: Hosts::Numbers, names, ..Callers::default() };
+        for good in ["10.0.0.1:7700", "[fe80::1]:7700", "localhost:7700", "search.example.org"] {
+            assert_eq!(status(&callers, "GET", &[("host", good)]), 200, "{good}");
+        }
+        for bad in ["evil.example:7700", "10.0.0.1.evil.example", "machine", "1.2.3", ""] {
+            assert_eq!(status(&callers, "GET", &[("host", bad)]), 421, "{bad}");
+        }
+    }
+
+    #[test]
     fn pages_of_other_sites_change_nothing() {
         let origins = vec!["https://shop.example".to_owned()];
-        let callers = Callers { loopback: false, names: vec!["s.example".into()], origins };
+        let callers = Callers { names: vec!["s.example".into()], origins, ..Callers::default() };
         let host = ("host", "10.0.0.1:7700");
         for good in ["http://10.0.0.1:7700", "https://shop.example", "https://s.example"] {
             assert_eq!(status(&callers, "POST", &[host, ("origin", good)]), 200, "{good}");

@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::problem::Problem;
 
-/// Scripts, styles and images of our own only; no frames, no plug-ins, nothing from elsewhere.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+/// Scripts, styles and images of our own only; no frames, no plug-ins, nothing from elsewhere. Text of
+/// documents can therefore not become script even if it should get past the escaping.
+pub(crate) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; \
     frame-ancestors 'none'";
 
@@ -117,6 +118,7 @@ fn problem_page(problem: &Problem, request_id: &str) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 title { (problem.title) " – liken" }
+                link rel="icon" href="data:,";
             }
             body {
                 main {

@@ -13,7 +13,6 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -22,18 +21,13 @@ use tower::ServiceExt;
 use super::layers::Peer;
 use super::limits::Limits;
 use super::log::Log;
-use super::origin::Callers;
+use super::origin::{Callers, Hosts};
 use super::patient::Patient;
+use super::places::{DOORSTEP, most_connections, open_files, turn_away};
 use super::router::{build, cors};
 use super::state::AppState;
+use super::trouble::Trouble;
 use crate::engine::Engine;
-
-/// What a client hears that comes when all connections are taken.
-const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
-    content-type: application/problem+json\r\nretry-after: 1\r\nconnection: close\r\n\
-    content-length: 160\r\n\r\n\
-    {\"type\":\"urn:liken:problem:not-available-now\",\"title\":\"Not available now\",\
-    \"status\":503,\"detail\":\"too many connections are open: try again later\",\"instance\":\"-\"}";
 
 /// How the service is offered.
 pub struct ServeOptions {
@@ -43,13 +37,18 @@ pub struct ServeOptions {
     pub limits: Limits,
     /// Sites whose scripts may call the API, such as `https://shop.example`; none if empty.
     pub cors_origins: Vec<String>,
-    /// Names besides localhost under which a service on the loopback address is called, as
-    /// through a proxy.
+    /// Names besides localhost under which the service is called, as through a proxy. They are
+    /// asked for on the loopback address, and where it is open to others without keys; there its
+    /// address in numbers will do, too.
     pub host_names: Vec<String>,
-    /// Listen on an address that others can reach although the index has no API keys.
+    /// Listen on an address that others can reach although the index has no API keys. Names in
+    /// `Host` are then held to `host_names`: no foreign site can point its own name here and let
+    /// its visitors' browsers ask.
     pub allow_open: bool,
     /// Where requests are logged.
     pub log: Log,
+    /// Hears of what goes wrong behind requests, for `/ready`.
+    pub trouble: Trouble,
     /// Pages for people; asked for a key like the API.
     pub pages: Router<AppState>,
     /// What pages need before there is a key: style sheets, scripts, the icon.
@@ -67,6 +66,7 @@ impl Default for ServeOptions {
             host_names: Vec::new(),
             allow_open: false,
             log: Log::none(),
+            trouble: Trouble::default(),
             pages: Router::new(),
             open_pages: Router::new(),
             listening: None,
@@ -91,7 +91,8 @@ pub(super) async fn serve_state(
     options: ServeOptions,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let ServeOptions { addr, limits, cors_origins, host_names, .. } = options;
+    let ServeOptions { addr, limits, cors_origins, host_names, trouble, .. } = options;
+    let state = state.with_trouble(trouble);
     let wrong = |reason: String| io::Error::new(io::ErrorKind::InvalidInput, reason);
     limits.check().map_err(wrong)?;
     let cors = cors(&cors_origins).map_err(wrong)?;
@@ -99,8 +100,13 @@ pub(super) async fn serve_state(
     if !loopback && !options.allow_open {
         refuse_if_open(&state, addr).await?;
     }
+    let hosts = match (loopback, options.allow_open) {
+        (true, _) => Hosts::Loopback,
+        (false, true) => Hosts::Numbers,
+        (false, false) => Hosts::Any,
+    };
     let names = host_names.iter().map(|name| name.to_ascii_lowercase()).collect();
-    let callers = Callers { loopback, names, origins: cors_origins };
+    let callers = Callers { hosts, names, origins: cors_origins };
     let router = build(state.clone(), options.pages, options.open_pages, callers, cors);
     let listener = TcpListener::bind(addr).await.map_err(|error| cannot_listen(addr, &error))?;
     if let Some(listening) = options.listening {
@@ -157,9 +163,9 @@ async fn accept(
     shutdown: impl Future<Output = ()>,
 ) {
     let limits = state.limits();
-    let places = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
-    // Those who hear that there is no place take a little, too; beyond these nobody is told.
-    let doorstep = Arc::new(Semaphore::new(64));
+    let places = Arc::new(Semaphore::new(most_connections(limits.connections, open_files())));
+    // Those who hear that there is no place take a little, too; beyond these, all wait outside.
+    let doorstep = Arc::new(Semaphore::new(DOORSTEP));
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
@@ -179,22 +185,29 @@ async fn accept(
                 continue;
             }
         };
-        if let Ok(place) = places.clone().try_acquire_owned() {
-            let serving =
-                connection(stream, peer, state.clone(), router.clone(), graceful.watcher());
-            connections.spawn(async move {
-                serving.await;
-                drop(place);
-            });
-        } else {
-            state.metrics().connection_refused();
-            if let Ok(place) = doorstep.clone().try_acquire_owned() {
-                connections.spawn(async move {
-                    turn_away(stream).await;
-                    drop(place);
-                });
-            }
-        }
+        let place = match places.clone().try_acquire_owned() {
+            Ok(place) => place,
+            // It is told so, unless too many are being told: then it waits for either place.
+            Err(_) => tokio::select! {
+                biased;
+                () = &mut shutdown => break,
+                Ok(place) = places.clone().acquire_owned() => place,
+                Ok(door) = doorstep.clone().acquire_owned() => {
+                    state.metrics().connection_refused();
+                    connections.spawn(async move {
+                        turn_away(stream).await;
+                        drop(door);
+                    });
+                    continue;
+                }
+                else => continue,
+            },
+        };
+        let serving = connection(stream, peer, state.clone(), router.clone(), graceful.watcher());
+        connections.spawn(async move {
+            serving.await;
+            drop(place);
+        });
     }
     drop(listener);
     let grace = Duration::from_secs_f64(limits.grace_seconds);
@@ -235,32 +248,9 @@ async fn connection(
     let _ = watcher.watch(serving).await;
 }
 
-/// Says that there is no place, and hears the client out for a moment: a connection that is
-/// closed on unread bytes is reset, and the client would not see why.
-async fn turn_away(mut stream: TcpStream) {
-    let answer = async {
-        stream.write_all(BUSY).await?;
-        stream.shutdown().await?;
-        let mut rest = [0; 1024];
-        while stream.read(&mut rest).await? > 0 {}
-        io::Result::Ok(())
-    };
-    let _ = tokio::time::timeout(Duration::from_millis(500), answer).await;
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_busy_answer_is_as_long_as_it_says() {
-        let text = std::str::from_utf8(BUSY).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-        assert_eq!(length.unwrap().parse(), Ok(body.len()));
-        let body: crate::http::ProblemBody = serde_json::from_str(body).unwrap();
-        assert_eq!(body.status, 503);
-    }
 
     #[test]
     fn what_hinders_listening_is_said_with_what_to_do() {

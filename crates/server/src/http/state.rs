@@ -1,6 +1,6 @@
 //! What every handler, of the API and of the pages, has at hand.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::extract::FromRef;
@@ -12,7 +12,9 @@ use super::keys::{Allows, Keys};
 use super::limits::Limits;
 use super::log::Log;
 use super::metrics::Metrics;
+use super::trouble::Trouble;
 use super::work::{Lane, Work};
+use crate::api::types::Status;
 use crate::engine::{Engine, Scope};
 use crate::problem::Problem;
 
@@ -20,6 +22,7 @@ use crate::problem::Problem;
 #[derive(Clone)]
 pub struct AppState {
     shared: Arc<Shared>,
+    trouble: Trouble,
 }
 
 struct Shared {
@@ -31,6 +34,8 @@ struct Shared {
     keys: Keys,
     /// KiB that bodies may still take.
     bodies: Arc<Semaphore>,
+    /// The change that search was seen to be at while others waited, and since when.
+    behind: Mutex<Option<(u64, std::time::Instant)>>,
 }
 
 /// Pages that only need the engine take it out of the state.
@@ -58,7 +63,19 @@ impl AppState {
         let most = (limits.bodies_bytes >> 10).min(Semaphore::MAX_PERMITS);
         let bodies = Arc::new(Semaphore::new(most));
         let (metrics, keys) = (Metrics::default(), Keys::new(allows));
-        AppState { shared: Arc::new(Shared { engine, limits, work, metrics, log, keys, bodies }) }
+        let behind = Mutex::new(None);
+        let shared = Shared { engine, limits, work, metrics, log, keys, bodies, behind };
+        AppState { shared: Arc::new(shared), trouble: Trouble::default() }
+    }
+
+    /// The same, hearing of `trouble`.
+    pub(super) fn with_trouble(self, trouble: Trouble) -> Self {
+        AppState { trouble, ..self }
+    }
+
+    /// What could not be done lately.
+    pub(crate) fn trouble(&self) -> &Trouble {
+        &self.trouble
     }
 
     /// The index. Its functions block: call them through [`AppState::run`].
@@ -113,6 +130,22 @@ impl AppState {
     /// When a request that begins now is to be answered.
     pub fn deadline(&self) -> Instant {
         Instant::now() + self.limits().request()
+    }
+
+    /// How long search has been seen to make no progress although changes wait for it.
+    pub(crate) fn stuck(&self, status: &Status) -> Option<Duration> {
+        let mut behind = self.shared.behind.lock().unwrap_or_else(PoisonError::into_inner);
+        if status.applied >= status.written {
+            *behind = None;
+            return None;
+        }
+        match *behind {
+            Some((applied, since)) if applied == status.applied => Some(since.elapsed()),
+            _ => {
+                *behind = Some((status.applied, std::time::Instant::now()));
+                None
+            }
+        }
     }
 
     /// The deadline of the body's next piece.

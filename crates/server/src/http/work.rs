@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
+use super::layers::FAILED;
 use super::limits::Limits;
 use crate::problem::Problem;
 
@@ -56,7 +57,8 @@ impl Work {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// A place in `lane`, as soon as there is one and before `deadline`.
+    /// A place in `lane`, as soon as there is one and before half of the time to `deadline` is
+    /// over: work that begins late ends too late, and takes the time of others.
     pub(super) async fn place(
         &self,
         lane: Lane,
@@ -73,7 +75,9 @@ impl Work {
                 "{before} requests wait for a thread, and no more may: try again later"
             )));
         }
-        match timeout_at(deadline, semaphore.acquire_owned()).await {
+        let now = Instant::now();
+        let half = now + deadline.saturating_duration_since(now) / 2;
+        match timeout_at(half, semaphore.acquire_owned()).await {
             Ok(Ok(permit)) => Ok(permit),
             Ok(Err(_)) => Err(Problem::unavailable("the service is stopping")),
             Err(_) => Err(Problem::unavailable(
@@ -98,9 +102,7 @@ impl Work {
         });
         match timeout_at(deadline, task).await {
             Ok(Ok(result)) => result,
-            Ok(Err(_)) => Err(Problem::internal(
-                "the service failed on this request; the reason is in its log",
-            )),
+            Ok(Err(_)) => Err(Problem::internal(FAILED)),
             Err(_) => Err(Problem::unavailable(
                 "there was no answer within the time-out: ask for less, or try again later",
             )),

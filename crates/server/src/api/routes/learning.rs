@@ -47,7 +47,9 @@ pub(super) fn routes() -> Vec<Route> {
         Route {
             summary: "Keep grades",
             description: "One judgment, a list of them, or NDJSON. A later grade of the same \
-                judge takes the place of an earlier one; null takes it back.",
+                judge takes the place of an earlier one; null takes it back. Grades are whole \
+                numbers from 0 to 100; ids with white space cannot be judged, since TREC's qrels \
+                cannot hold them.",
             long: true,
             handler: |call| Box::pin(judgments::judge(call)),
             ..post(

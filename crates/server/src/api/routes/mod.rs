@@ -12,6 +12,7 @@ use super::documents::{BulkWritten, DeleteRequest, DocumentBody};
 use super::events::NumberedEvent;
 use super::items::OneOrMany;
 use super::route::{AnswerOf, BodyOf, Kind, Parameter, Route, Size, TypeOf};
+use super::status::Ready;
 use super::types::*;
 use super::{documents, events, judgments, models, search, status};
 use crate::engine::Scope;

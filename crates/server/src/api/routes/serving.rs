@@ -34,6 +34,7 @@ pub(super) fn routes() -> Vec<Route> {
         },
         Route {
             summary: "Search with a loaded version of a model",
+            long: true,
             handler: |call| Box::pin(models::activate(call)),
             ..post(
                 "/models/{name}/activate",
@@ -45,6 +46,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route {
             method: Method::POST,
             summary: "Search with the version of a model that was active before",
+            long: true,
             handler: |call| Box::pin(models::roll_back(call)),
             ..get("/models/{name}/rollback", Some(admin), json::<ModelAbout>(MODEL))
         },
@@ -55,12 +57,17 @@ pub(super) fn routes() -> Vec<Route> {
         },
         Route {
             summary: "Whether it can search",
-            description: "Shows the last change on disk and the last that search sees.",
+            description: "Shows the last change on disk and the last that search sees. Where \
+                search makes no progress with what is written for half a minute, it says so with \
+                503.",
             handler: |call| Box::pin(status::ready(call)),
             ..get(
                 "/ready",
                 None,
-                AnswerOf { also: &[(503, "It cannot search yet.")], ..json::<Status>(STATUS) },
+                AnswerOf {
+                    also: &[(503, "It cannot search, or search does not see what is written.")],
+                    ..json::<Ready>(STATUS)
+                },
             )
         },
         Route {

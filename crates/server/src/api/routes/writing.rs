@@ -42,14 +42,14 @@ pub(super) fn routes() -> Vec<Route> {
         Route {
             method: Method::DELETE,
             summary: "Take a document out",
-            description: "`replaced` is 0 if it was not there.",
+            description: "`written` is 0 if it was not there.",
             parameters: &[WAIT],
             handler: |call| Box::pin(documents::delete_one(call)),
             ..get("/documents/{*id}", Some(Scope::Write), written())
         },
         Route {
             summary: "Take documents out",
-            description: "`replaced` says how many of them were there.",
+            description: "`written` says how many of them were there.",
             parameters: &[WAIT],
             handler: |call| Box::pin(documents::delete_many(call)),
             ..post(

@@ -10,7 +10,7 @@ fn bad_searches_are_refused_with_the_reason() {
     let long = format!("{{\"query\": \"{}\"}}", "x".repeat(5000));
     for (body, expected) in [
         ("", "it is empty"),
-        ("{", "EOF"),
+        ("{", "breaks off"),
         ("nonsense", "line 1"),
         ("[]", "expected an object"),
         ("[\"a\"]", "expected an object"),
@@ -25,10 +25,12 @@ fn bad_searches_are_refused_with_the_reason() {
         (r#"{"query": "a", "k": 10, "offset": 9999}"#, "offset 9999 and k 10"),
         (r#"{"query": "a", "offset": 18446744073709551615}"#, "offset"),
         (r#"{"query": "a", "size": 3}"#, "unknown field `size`"),
-        (r#"{"query": "a", "query": "b"}"#, "duplicate field"),
+        (r#"{"query": "a", "query": "b"}"#, "the field `query` is given twice"),
+        (r#"{"query": "a", "filter": {"x": 1, "x": 2}}"#, "the field `x` is given twice"),
+        (r#"{"query": "a", "filter": {"x": 9007199254740993}}"#, "9007199254740993"),
         (r#"{"query": "a", "fusion": {"weights": {"m": NaN}}}"#, "field fusion.weights.m"),
         (r#"{"query": "a", "fusion": {"weights": {"m": Infinity}}}"#, "field fusion.weights.m"),
-        (r#"{"query": "a", "fusion": {"weights": {"m": 1e999}}}"#, "out of range"),
+        (r#"{"query": "a", "fusion": {"weights": {"m": 1e999}}}"#, "too large"),
         (r#"{"query": "a", "fusion": {"weights": {"m": -1}}}"#, "fusion.weights.m is -1"),
         (r#"{"query": "a", "diversify": {"lambda": 2}}"#, "lambda is 2"),
         (r#"{"query": "\ud800"}"#, "line 1"),
@@ -63,7 +65,12 @@ fn other_requests_are_held_to_limits_too() {
         ("/events", r#"[["click", "a"]]"#, "number 1: expected an object"),
         ("/judgments", r#"{"query": "a", "id": "b", "grade": 300}"#, "number 1: "),
         ("/models", r#"{"name": "", "path": ""}"#, "name and path"),
-        ("/models", r#"{"name": "a"}"#, "missing field `path`"),
+        ("/models", r#"{"name": "a"}"#, "the field `path` is missing"),
+        ("/documents", r#"{"id": "a", "x": {"y": 1, "y": 2}}"#, "the field `y` is given twice"),
+        ("/documents", r#"{"id": "a\u0001"}"#, "control character"),
+        ("/judgments", r#"{"query": "a", "id": "b"}"#, "the field `grade` is missing"),
+        ("/judgments", r#"{"query": "a", "id": "b c", "grade": 1}"#, "white space"),
+        ("/judgments", r#"{"query": "a", "id": "b", "grade": 101}"#, "from 0 to 100"),
         ("/models/rmls/activate", r#"{"version": 3}"#, "field version"),
     ] {
         let answer = server.post(path, body);
@@ -77,7 +84,9 @@ fn other_requests_are_held_to_limits_too() {
         server.ask("POST", "/documents", lines, b"{\"id\":\"a\"}\n\n{\"id\":\n{\"x\":1}\n");
     assert_eq!(answer.status, 400);
     let detail = answer.detail();
-    assert!(detail.contains("line 3: EOF") && detail.contains("line 4: the id is missing"));
+    assert!(
+        detail.contains("line 3: it breaks off") && detail.contains("line 4: the id is missing")
+    );
     // All bad, and none written: the engine has nothing to do.
     let answer = server.ask("PUT", "/documents?lenient=true", lines, b"x\n{\"x\":1}\n");
     assert_eq!(answer.status, 200);

@@ -63,6 +63,12 @@ fn pages() -> Router<AppState> {
         response.extensions_mut().insert(super::SearchedFor("secret words".into()));
         response
     }
+    async fn sneaks(state: axum::extract::State<AppState>) -> Result<(), Problem> {
+        let write = |engine: &Engine| {
+            Ok(engine.store().upsert(vec![("sneaked".into(), serde_json::Map::new())])?)
+        };
+        state.run(Lane::Store, write).await.map(drop)
+    }
     Router::new()
         .route("/", get(|| async { "a page" }).post(|| async { "changed" }))
         .route("/panics", get(panics))
@@ -72,6 +78,8 @@ fn pages() -> Router<AppState> {
         .route("/slowly", get(slowly))
         .route("/searched", get(searched))
         .route("/blocks", get(load::blocks))
+        .route("/holds", get(slow::holds))
+        .route("/sneaks", get(sneaks))
 }
 
 impl Server {

@@ -1,6 +1,18 @@
-//! Clients that take their time.
+//! Clients that take their time, and work that does.
+
+use std::sync::{Condvar, Mutex};
 
 use super::*;
+
+static LET_GO: Mutex<bool> = Mutex::new(false);
+static CHANGED: Condvar = Condvar::new();
+
+/// A page with a thread of its own, which the test lets go.
+pub(super) async fn holds() -> &'static str {
+    let wait = || drop(CHANGED.wait_while(LET_GO.lock().unwrap(), |go| !*go).unwrap());
+    tokio::task::spawn_blocking(wait).await.unwrap();
+    "done"
+}
 
 fn quick() -> Limits {
     Limits { request_seconds: 1.0, header_seconds: 0.5, write_seconds: 0.5, ..Limits::default() }
@@ -89,4 +101,73 @@ fn clients_that_do_not_read_are_given_up() {
     {
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+#[test]
+fn pages_that_take_too_long_keep_their_places_until_they_end() {
+    let server = Server::start(Limits { threads: 1, ..quick() });
+    // There are two places.
+    for _ in 0..2 {
+        let answer = server.get("/holds");
+        assert_eq!(answer.status, 503);
+        assert!(answer.detail().contains("no answer within"), "{}", answer.detail());
+    }
+    for _ in 0..2 {
+        let answer = server.get("/");
+        assert_eq!(answer.status, 503);
+        assert!(answer.detail().contains("no thread became free"), "{}", answer.detail());
+    }
+    server.lives();
+    *LET_GO.lock().unwrap() = true;
+    CHANGED.notify_all();
+    while server.get("/").status != 200 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(server.get("/holds").status, 200);
+}
+
+#[test]
+fn what_is_sent_to_pages_counts_among_all_bodies() {
+    let server = Server::start(Limits { bodies_bytes: 1 << 20, ..Limits::default() });
+    let form = "content-type: application/x-www-form-urlencoded\r\n";
+    assert_eq!(server.ask("POST", "/", form, &[b'x'; 1 << 19]).status, 200);
+    let answer = server.ask("POST", "/", form, &[b'x'; 3 << 19]);
+    assert_eq!(answer.status, 503);
+    assert!(answer.detail().contains("too much is being sent"), "{}", answer.detail());
+    // Its room is free again.
+    assert_eq!(server.ask("POST", "/", form, &[b'x'; 1 << 19]).status, 200);
+}
+
+#[test]
+fn who_makes_no_progress_is_not_ready() {
+    let limits = Limits { stuck_seconds: 0.05, ..Limits::default() };
+    let options = ServeOptions { limits, ..ServeOptions::default() };
+    let trouble = options.trouble.clone();
+    let server = Server::with(options, Box::new(|_, _| Ok(true)));
+    assert_eq!(server.get("/ready").status, 200);
+    // What is written behind the engine's back, nobody applies.
+    assert_eq!(server.get("/sneaks").status, 200);
+    let answer = loop {
+        let answer = server.get("/ready");
+        if answer.status != 200 {
+            break answer;
+        }
+        assert_eq!(answer.json().get("reason"), None);
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(answer.status, 503);
+    let (written, applied) = (&answer.json()["written"], &answer.json()["applied"]);
+    assert!(written.as_u64() > applied.as_u64());
+    let reason = answer.json()["reason"].as_str().unwrap().to_owned();
+    assert!(reason.contains("1 later ones wait"), "{reason}");
+    server.lives();
+    trouble.note("the dog ate it");
+    let answer = server.get("/ready");
+    assert_eq!(answer.status, 503);
+    let reason = answer.json()["reason"].as_str().unwrap().to_owned();
+    assert!(reason.ends_with("again: the dog ate it"), "{reason}");
+    // The next change takes it along.
+    let json = "content-type: application/json\r\n";
+    assert_eq!(server.ask("PUT", "/documents/b?wait=true", json, b"{}").status, 200);
+    assert_eq!(server.get("/ready").status, 200);
 }

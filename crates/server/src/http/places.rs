@@ -1,0 +1,79 @@
+//! How many connections there may be, and what those hear who come when all are taken.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+
+/// What a client hears that comes when all connections are taken.
+const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
+    content-type: application/problem+json\r\nretry-after: 1\r\nconnection: close\r\n\
+    content-length: 160\r\n\r\n\
+    {\"type\":\"urn:liken:problem:not-available-now\",\"title\":\"Not available now\",\
+    \"status\":503,\"detail\":\"too many connections are open: try again later\",\"instance\":\"-\"}";
+
+/// Connections at a time that are told that there is no place.
+pub(super) const DOORSTEP: usize = 16;
+
+/// The most connections, where `wanted` are wanted and the process may have `files` open: half of
+/// these are for the index, the database and the log, so that a search never lacks one.
+pub(super) fn most_connections(wanted: usize, files: Option<usize>) -> usize {
+    let fit = files.map_or(usize::MAX, |files| (files / 2).saturating_sub(DOORSTEP).max(1));
+    wanted.min(fit).min(Semaphore::MAX_PERMITS)
+}
+
+/// How many files the process may have open, if the system says.
+#[cfg(unix)]
+pub(super) fn open_files() -> Option<usize> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the call only writes to the struct that it is given.
+    let told = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } == 0;
+    told.then(|| usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX))
+}
+
+#[cfg(not(unix))]
+pub(super) fn open_files() -> Option<usize> {
+    None
+}
+
+/// Says that there is no place, and hears the client out for a moment: a connection that is
+/// closed on unread bytes is reset, and the client would not see why.
+pub(super) async fn turn_away(mut stream: TcpStream) {
+    let answer = async {
+        stream.write_all(BUSY).await?;
+        stream.shutdown().await?;
+        let mut rest = [0; 1024];
+        while stream.read(&mut rest).await? > 0 {}
+        io::Result::Ok(())
+    };
+    let _ = tokio::time::timeout(Duration::from_millis(500), answer).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_busy_answer_is_as_long_as_it_says() {
+        let text = std::str::from_utf8(BUSY).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        assert_eq!(length.unwrap().parse(), Ok(body.len()));
+        let body: crate::http::ProblemBody = serde_json::from_str(body).unwrap();
+        assert_eq!(body.status, 503);
+    }
+
+    #[test]
+    fn connections_leave_files_to_the_index() {
+        assert_eq!(most_connections(1024, None), 1024);
+        assert_eq!(most_connections(1024, Some(1 << 16)), 1024);
+        for files in 1..5000 {
+            let most = most_connections(1024, Some(files));
+            assert!((1..=1024).contains(&most));
+            assert!(most == 1 || most + DOORSTEP <= files / 2, "{most} of {files}");
+        }
+        assert_eq!(most_connections(1024, Some(1024)), 496);
+    }
+}
