@@ -1,12 +1,16 @@
-//! How long tantivy takes by itself for the queries that `bench/serve.py` asks the service.
+//! How long tantivy takes by itself for the queries that `bench/serve.py` asks the service, and how long
+//! liken takes for them inside the same process.
 //!
 //! ```text
-//! tantivy_alone TEXT QUERIES [k=10,200] [threads=1,2] [seconds=5]
+//! tantivy_alone INDEX QUERIES [k=10,200] [threads=1,2] [seconds=5] [liken=no]
 //! ```
-//! TEXT is the folder of an index's text index, QUERIES a file with one query a line. Every query becomes
-//! its words, as liken's analyser gives them, any of which a document must hold, and tantivy finds the
-//! best `k` by BM25: no HTTP, no ids, no texts of documents. Each thread asks one query after another. A
-//! line of JSON says what every combination of `k` and threads took.
+//! QUERIES is a file with one query a line. Every query becomes its words, as liken's analyser gives them,
+//! any of which a document must hold, and tantivy finds the best `k` by BM25: no ids, no texts of documents.
+//! Each thread asks one query after another. A line of JSON says what every combination of `k` and threads
+//! took. With `liken=MODEL`, while nobody serves the index, the two take turns on one thread: tantivy as
+//! above, and liken's whole search for the best 10 by that model, once with the texts of the documents that
+//! are found and once without. Each is some queries ahead of the next, so that nobody finds in memory what
+//! another has just read.
 
 // The figures are this program's result.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
@@ -15,11 +19,14 @@
 mod percentiles;
 
 use std::error::Error;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use liken::text::{Analyzer, AnalyzerParams};
+use liken_server::api::types::SearchRequest;
+use liken_server::engine::{Engine, Settings};
 use percentiles::percentiles;
 use serde_json::json;
 use tantivy::collector::TopDocs;
@@ -32,6 +39,9 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 /// The field of the text index that holds the words.
 const TEXT: &str = "text";
 
+/// How many queries one is ahead of the next.
+const AHEAD: usize = 997;
+
 struct Peer {
     searcher: Searcher,
     field: Field,
@@ -40,8 +50,8 @@ struct Peer {
 }
 
 impl Peer {
-    fn open(folder: &str, queries: &str) -> Outcome<Self> {
-        let index = Index::open_in_dir(folder)?;
+    fn open(folder: &Path, queries: &str) -> Outcome<Self> {
+        let index = Index::open_in_dir(folder.join("text"))?;
         let field = index.schema().get_field(TEXT)?;
         let text = std::fs::read_to_string(queries)?;
         let queries: Vec<_> = text.lines().map(str::to_owned).collect();
@@ -86,6 +96,44 @@ impl Peer {
     }
 }
 
+/// tantivy and liken in turns.
+fn in_turns(peer: &Peer, folder: &Path, model: &str, k: usize, time: Duration) -> Outcome<()> {
+    let engine = Engine::open(folder, Settings::default())?;
+    let n = peer.queries.len();
+    let search = |query: &String, fields: Option<Vec<String>>| SearchRequest {
+        query: query.clone(),
+        models: vec![model.to_owned()],
+        fields,
+        ..SearchRequest::default()
+    };
+    let whole: Vec<_> = peer.queries.iter().map(|query| search(query, None)).collect();
+    let bare: Vec<_> = peer.queries.iter().map(|query| search(query, Some(Vec::new()))).collect();
+    let mut micros: [Vec<u32>; 3] = Default::default();
+    let begin = Instant::now();
+    for at in 0.. {
+        if begin.elapsed() >= time {
+            break;
+        }
+        for (turn, micros) in micros.iter_mut().enumerate() {
+            let at = (at + turn * AHEAD) % n;
+            let started = Instant::now();
+            // A query of unknown words alone is refused by liken, which takes its time, too.
+            match turn {
+                0 => drop(std::hint::black_box(engine.search(&whole[at]))),
+                1 => drop(std::hint::black_box(engine.search(&bare[at]))),
+                _ => drop(std::hint::black_box(peer.ask(&peer.queries[at], k)?)),
+            }
+            micros.push(u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX));
+        }
+    }
+    // Before, postings and documents came from the disk.
+    let warm = micros[0].len() / 3;
+    let [whole, bare, theirs] = micros.map(|mut micros| percentiles(&mut micros[warm..]));
+    let line = json!({"k": k, "tantivy_ms": theirs, "liken_ms": whole, "bare_ms": bare});
+    println!("{line}");
+    Ok(())
+}
+
 fn numbers(list: &str) -> Outcome<Vec<usize>> {
     let read = |number: &str| match number.parse() {
         Ok(0) | Err(_) => Err(format!("expected numbers above 0, got {list:?}").into()),
@@ -96,19 +144,32 @@ fn numbers(list: &str) -> Outcome<Vec<usize>> {
 
 fn run(args: &[String]) -> Outcome<()> {
     let [folder, queries, rest @ ..] = args else {
-        return Err("usage: tantivy_alone TEXT QUERIES [k=10,200] [threads=1,2] [seconds=5]".into());
+        return Err(
+            "usage: tantivy_alone INDEX QUERIES [k=10,200] [threads=1,2] [seconds=5] [liken=no]"
+                .into(),
+        );
     };
     let (mut depths, mut threads, mut seconds) = (vec![10, 200], vec![1, 2], vec![5]);
+    let mut model = None;
     for arg in rest {
         match arg.split_once('=') {
             Some(("k", list)) => depths = numbers(list)?,
             Some(("threads", list)) => threads = numbers(list)?,
             Some(("seconds", list)) => seconds = numbers(list)?,
-            _ => return Err(format!("expected k=, threads= or seconds=, got {arg:?}").into()),
+            Some(("liken", "no")) => model = None,
+            Some(("liken", name)) => model = Some(name),
+            _ => {
+                let problem = format!("expected k=, threads=, seconds= or liken=, got {arg:?}");
+                return Err(problem.into());
+            }
         }
     }
     let time = Duration::from_secs(seconds[0] as u64);
+    let folder = Path::new(folder);
     let peer = Peer::open(folder, queries)?;
+    if let Some(model) = model {
+        return depths.iter().try_for_each(|&k| in_turns(&peer, folder, model, k, time));
+    }
     for &k in &depths {
         // Postings come from the disk only once.
         peer.measure(k, 1, time / 5)?;

@@ -1,12 +1,14 @@
-//! Work that takes longer than a request should: done once in a thread of its own, one piece
-//! after another so that searches keep a core, with progress to show, and kept for the next who
-//! asks.
+//! Work that takes longer than a request should: done once in the background, a few pieces at a
+//! time, with progress to show, and kept for the next who asks.
+
+mod turn;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::problem::Problem;
+pub use turn::Turn;
 
 /// How far a piece of work has come.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,10 +28,6 @@ pub enum Found<T> {
     /// It has come so far.
     Working(Progress),
 }
-
-/// A turn that pieces of work of all kinds take one after another.
-#[derive(Debug, Clone, Default)]
-pub struct Turn(Arc<Mutex<()>>);
 
 /// Pieces of work of one kind, by key.
 pub struct Jobs<T> {
@@ -80,7 +78,7 @@ impl<T: Send + Sync + 'static> Jobs<T> {
 
     /// What `work` yields under `key`: at once if it was done before, within `patience` if it is
     /// quick, else how far it has come. Work that fails says why, and is tried again by the next
-    /// who asks.
+    /// who asks; where too much waits already, it is refused.
     pub fn get(
         &self,
         key: &str,
@@ -125,9 +123,8 @@ impl<T: Send + Sync + 'static> Jobs<T> {
             state: Mutex::new(State { progress: waiting, outcome: None }),
             changed: Condvar::new(),
         });
-        let (turn, ours) = (self.turn.clone(), Arc::clone(&job));
-        let spawned = std::thread::Builder::new().name("pages".into()).spawn(move || {
-            let _turn = locked(&turn.0);
+        let ours = Arc::clone(&job);
+        self.turn.take(Box::new(move || {
             let tell = |progress: Progress| locked(&ours.state).progress = progress;
             let outcome = catch_unwind(AssertUnwindSafe(|| work(&Teller(&tell))));
             let outcome = outcome.unwrap_or_else(|_| {
@@ -135,8 +132,7 @@ impl<T: Send + Sync + 'static> Jobs<T> {
             });
             locked(&ours.state).outcome = Some(outcome.map(Arc::new));
             ours.changed.notify_all();
-        });
-        spawned.map_err(|error| Problem::unavailable(format!("cannot start a thread: {error}")))?;
+        }))?;
         kept.push((key.to_owned(), Arc::clone(&job)));
         let done = |job: &Job<T>| locked(&job.state).outcome.is_some();
         while kept.len() > self.most {
@@ -156,6 +152,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc;
 
+    use super::turn::{AT_ONCE, WAITING};
     use super::*;
 
     const LONG: Duration = Duration::from_secs(60);
@@ -204,14 +201,14 @@ mod tests {
     }
 
     #[test]
-    fn the_last_results_are_kept_and_one_is_worked_on_at_a_time() {
+    fn the_last_results_are_kept_and_only_so_many_are_worked_on_at_a_time() {
         let turn = Turn::default();
         let jobs: Jobs<usize> = Jobs::new(turn.clone(), 2);
         let others: Jobs<usize> = Jobs::new(turn, 9);
         static RUNS: AtomicUsize = AtomicUsize::new(0);
         static NOW: AtomicUsize = AtomicUsize::new(0);
         let work = |_: &Teller<'_>| {
-            assert_eq!(NOW.fetch_add(1, Ordering::SeqCst), 0, "two at a time");
+            assert!(NOW.fetch_add(1, Ordering::SeqCst) < AT_ONCE, "too many at a time");
             std::thread::yield_now();
             NOW.fetch_sub(1, Ordering::SeqCst);
             Ok(RUNS.fetch_add(1, Ordering::SeqCst))
@@ -231,5 +228,31 @@ mod tests {
             ready(others.get(key, LONG, work));
         }
         assert_eq!(RUNS.load(Ordering::SeqCst), 3 + 4);
+    }
+
+    #[test]
+    fn who_comes_when_too_many_wait_is_told_to_come_back() {
+        let jobs: Jobs<usize> = Jobs::new(Turn::default(), 2 * WAITING);
+        let (go, wait) = mpsc::channel::<()>();
+        let wait = Arc::new(Mutex::new(wait));
+        let start = |n: usize| {
+            let wait = Arc::clone(&wait);
+            jobs.get(&n.to_string(), Duration::ZERO, move |_| {
+                locked(&wait).recv().ok();
+                Ok(n)
+            })
+        };
+        for n in 0..AT_ONCE + WAITING {
+            assert!(matches!(start(n), Ok(Found::Working(_))), "{n}");
+        }
+        let refused = start(AT_ONCE + WAITING).err();
+        assert_eq!(refused.as_ref().map(|problem| problem.status), Some(503), "{refused:?}");
+        // Those under way are found all the same, and once they are done there is room again.
+        assert!(matches!(start(0), Ok(Found::Working(_))));
+        drop(go);
+        for n in 0..AT_ONCE + WAITING {
+            assert_eq!(*ready(jobs.get(&n.to_string(), LONG, |_| Err(Problem::bad("lost")))), n);
+        }
+        assert_eq!(*ready(jobs.get("later", LONG, |_| Ok(7))), 7);
     }
 }

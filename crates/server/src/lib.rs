@@ -12,5 +12,6 @@ pub mod runs;
 pub mod snippet;
 pub mod store;
 pub mod text;
+pub mod titles;
 
 pub use run::run;

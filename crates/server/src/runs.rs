@@ -54,8 +54,13 @@ impl Runs {
     }
 
     /// Keeps `text` under `name`, in the place of a run of that name. Nothing is kept of what
-    /// cannot be read.
-    pub fn save(&self, name: &str, text: &str) -> Result<RunAbout, Problem> {
+    /// cannot be read, or of what `fits` refuses.
+    pub fn save(
+        &self,
+        name: &str,
+        text: &str,
+        fits: impl FnOnce(&TrecRun) -> Result<(), Problem>,
+    ) -> Result<RunAbout, Problem> {
         let name = checked(name)?;
         if text.len() > LARGEST {
             return Err(Problem::bad(format!(
@@ -79,7 +84,7 @@ impl Runs {
         let mut file = NamedTempFile::new_in(&self.folder).map_err(failed)?;
         file.write_all(text.as_bytes()).map_err(failed)?;
         file.as_file().sync_all().map_err(failed)?;
-        read(file.path(), name)?;
+        fits(&read(file.path(), name)?)?;
         file.persist(&target).map_err(|error| failed(error.error))?;
         about(&target).ok_or_else(|| Problem::internal("the run is gone again"))
     }
@@ -152,6 +157,11 @@ fn read(path: &Path, name: &str) -> Result<TrecRun, Problem> {
             "the run is empty: expected lines such as `q1 Q0 doc7 1 12.5 bm25` or `q1,doc7,12.5`",
         ));
     };
+    // With tabs, the six columns of TREC may hold texts of queries as they are.
+    let tabs = first.matches('\t').count();
+    if tabs == 5 && first.split_whitespace().count() > 6 {
+        return table::read(name, lines().filter(|(line, _)| !line.starts_with('#')));
+    }
     if first.split_whitespace().count() < 6 && first.contains([',', '\t']) {
         return table::read(name, lines());
     }
@@ -175,9 +185,24 @@ mod tests {
     const TREC: &str =
         "q1 Q0 http://a.example/x?y=1#z 1 2.5 tag\nq1 Q0 b 2 1e-3 tag\nq2 Q0 b 1 7 tag\n";
 
+    fn any(_: &TrecRun) -> Result<(), Problem> {
+        Ok(())
+    }
+
     fn hits(run: &TrecRun, query: &str) -> Vec<(String, f64)> {
         let place = run.find(query).unwrap();
         run.query(place).hits().map(|hit| (hit.doc.to_owned(), hit.score)).collect()
+    }
+
+    #[test]
+    fn with_tabs_queries_are_texts() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = Runs::new(folder.path().join("runs"));
+        let text = "# a comment\nhow far is it\tQ0\tsun\t1\t2.5\ttag\nhow far is it\tQ0\tmoon\t2\t1\ttag\n";
+        runs.save("texts", text, any).unwrap();
+        let run = runs.open("texts").unwrap();
+        let expected = [("sun".to_owned(), 2.5), ("moon".to_owned(), 1.0)];
+        assert_eq!(hits(&run, "how far is it"), expected);
     }
 
     #[test]
@@ -185,9 +210,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let runs = Runs::new(folder.path().join("runs"));
         assert!(runs.list().is_empty());
-        runs.save("trec", TREC).unwrap();
+        runs.save("trec", TREC, any).unwrap();
         let csv = "query,doc,score\nq1,b,0.001\nq1,http://a.example/x?y=1#z,2.5\nq2,b,7\n";
-        runs.save("../../etc/<csv>", csv).unwrap();
+        runs.save("../../etc/<csv>", csv, any).unwrap();
         let names: Vec<String> = runs.list().into_iter().map(|run| run.name).collect();
         assert_eq!(names, ["../../etc/<csv>", "trec"]);
         let (a, b) = (runs.open("trec").unwrap(), runs.open("../../etc/<csv>").unwrap());
@@ -208,9 +233,9 @@ mod tests {
     fn a_run_under_a_known_name_takes_its_place() {
         let folder = tempfile::tempdir().unwrap();
         let runs = Runs::new(folder.path().to_owned());
-        let first = runs.save("a", TREC).unwrap();
+        let first = runs.save("a", TREC, any).unwrap();
         assert_eq!(runs.open("a").unwrap().len(), 2);
-        let second = runs.save(" a ", "q1,d,1\nq2,d,1\nq3,d,1\n").unwrap();
+        let second = runs.save(" a ", "q1,d,1\nq2,d,1\nq3,d,1\n", any).unwrap();
         assert_ne!(first, second);
         assert_eq!(runs.open("a").unwrap().len(), 3);
         assert_eq!(runs.list(), [second]);
@@ -233,7 +258,7 @@ mod tests {
             ("only one word", "line 1"),
             ("query,text,rank\nq1,a,1\n", "line 1"),
         ] {
-            let problem = runs.save("bad", text).unwrap_err();
+            let problem = runs.save("bad", text, any).unwrap_err();
             assert_eq!(problem.status, 400, "{text:?}: {problem}");
             assert!(problem.detail.contains(said), "{text:?}: {problem}");
             let path = folder.path().display().to_string();
@@ -241,8 +266,10 @@ mod tests {
             assert!(!problem.detail.contains("--lenient"), "{problem}");
         }
         for name in ["", "  ", "a\nb", &"x".repeat(LONGEST_NAME + 1)] {
-            assert_eq!(runs.save(name, TREC).unwrap_err().status, 400, "{name:?}");
+            assert_eq!(runs.save(name, TREC, any).unwrap_err().status, 400, "{name:?}");
         }
+        let refused = |_: &TrecRun| Err(Problem::bad("another collection"));
+        assert_eq!(runs.save("other", TREC, refused).unwrap_err().detail, "another collection");
         assert!(runs.list().is_empty());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         assert_eq!(runs.open(&"x".repeat(9999)).unwrap_err().status, 404);

@@ -9,6 +9,8 @@ use crate::problem::Problem;
 /// Most columns side by side.
 pub const MOST_COLUMNS: usize = 4;
 
+/// The last rank that a page begins behind.
+const FURTHEST: usize = 10_000;
 /// Most hits of a column on a page.
 pub const MOST_HITS: usize = 100;
 
@@ -83,7 +85,14 @@ impl Ask {
                         )));
                     }
                 }
-                "offset" if !value.is_empty() => ask.offset = number(name, value)?,
+                "offset" if !value.is_empty() => {
+                    ask.offset = number(name, value)?;
+                    if ask.offset > FURTHEST {
+                        return Err(Problem::bad(format!(
+                            "offset must be from 0 to {FURTHEST}, not {value}"
+                        )));
+                    }
+                }
                 "filter" => ask.filter = value.to_owned(),
                 "fusion" if !value.is_empty() => {
                     let known = FUSIONS.iter().find(|(name, _, _)| *name == value);
@@ -247,6 +256,7 @@ mod tests {
     fn what_makes_no_sense_is_refused_with_a_reason() {
         for (name, value, expected) in [
             ("k", "0", "from 1 to 100"),
+            ("offset", "18446744073709551615", "from 0 to 10000"),
             ("k", "1000000000", "from 1 to 100"),
             ("k", "ten", "number"),
             ("offset", "-1", "number"),

@@ -3,14 +3,19 @@
 
 mod by_query;
 mod choice;
+mod fitting;
+mod material;
 mod parts;
 mod plots;
 mod queries;
 mod questions;
 mod ranking;
+mod said;
+mod uploads;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::time::Duration;
 
 use liken::data::Dataset;
 use liken::eval::trec::TrecRun;
@@ -19,14 +24,15 @@ use liken::eval::{RunComparison, Variant, compare_runs};
 use maud::{Markup, html};
 
 use super::asked::Asked;
-use super::layout::{self, Tab, Tone, empty, notice};
+use super::layout::{self, Tab, empty};
 use super::studies::{PATIENCE, Studies, waiting};
-use crate::api::types::Judgment;
 use crate::engine::{Engine, Served};
 use crate::jobs::{Found, Progress};
 use crate::problem::Problem;
 use crate::runs::RunAbout;
 pub use choice::{Choice, Entrant, JudgedBy};
+use material::with_material;
+pub use material::{Changed, Material, delete, keep, upload};
 pub use queries::{Histogram, Outcome, QueryRow, Sort};
 pub use questions::{Question, Questions};
 pub use ranking::rank;
@@ -41,19 +47,8 @@ pub fn page(
     parameters: &[(String, String)],
 ) -> Result<Markup, Problem> {
     let asked = Asked(parameters.to_vec());
-    let judged = || engine.judgments(None);
-    let material = Material { models: engine.active(), dataset: engine.dataset(), judged: &judged };
-    Ok(layout::page("Compare", Tab::Compare, body(&material, studies, &asked)?))
-}
-
-/// What there is to compare and to judge by.
-pub struct Material<'a> {
-    /// The active models.
-    pub models: Vec<Arc<Served>>,
-    /// The dataset of the index.
-    pub dataset: Option<&'a Dataset>,
-    /// The grades that people gave on the pages.
-    pub judged: &'a dyn Fn() -> Result<Vec<Judgment>, Problem>,
+    let body = with_material(engine, |material| body(material, studies, &asked))?;
+    Ok(layout::page("Compare", Tab::Compare, body))
 }
 
 /// What is below the navigation.
@@ -73,22 +68,10 @@ pub fn body(material: &Material<'_>, studies: &Studies, asked: &Asked) -> Result
     Ok(html! {
         h1 { "Compare" }
         (parts::form(asked, &choice, &all))
+        (parts::changed(material.changed, choice.by))
         (results)
-        (parts::uploads(&runs))
+        (uploads::uploads(&runs))
     })
-}
-
-/// `POST /runs`: keeps a run and says where it is compared.
-pub fn upload(studies: &Studies, name: &str, text: &str) -> Result<(RunAbout, String), Problem> {
-    let run = studies.runs.save(name, text)?;
-    let key = format!("{}{}", choice::UPLOADED, run.name);
-    Ok((run, layout::address("/compare", &[("add", &key)])))
-}
-
-/// `POST /runs/delete`: says where to go on.
-pub fn delete(studies: &Studies, name: &str) -> Result<&'static str, Problem> {
-    studies.runs.delete(name)?;
-    Ok("/compare")
 }
 
 fn entrants(models: &[Arc<Served>], runs: &[RunAbout]) -> Vec<Entrant> {
@@ -116,7 +99,8 @@ fn questions(
                 let counts = &models.first()?.model.counts;
                 counts.query_ids.get(counts.find_query("", text)? as usize).cloned()
             };
-            let questions = Questions::judged(&judgments, candidates, known);
+            let named = (material.named)()?;
+            let questions = Questions { named, ..Questions::judged(&judgments, candidates, known) };
             // New grades make a new comparison.
             let mut hasher = DefaultHasher::new();
             for query in questions.qrels.queries() {
@@ -169,7 +153,9 @@ fn measured(
     let mut ranked: Vec<(String, Arc<TrecRun>)> = Vec::new();
     let mut working = Vec::new();
     for entrant in &choice.entrants {
-        match ranking(studies, entrant, key, questions)? {
+        // Where one is not done, there is nothing to wait for with the others.
+        let patience = if working.is_empty() { PATIENCE } else { Duration::ZERO };
+        match ranking(studies, entrant, key, questions, patience)? {
             Found::Ready(run) => ranked.push((entrant.name(), run)),
             Found::Working(progress) => working.push((entrant.name(), progress)),
         }
@@ -200,11 +186,12 @@ fn ranking(
     entrant: &Entrant,
     key: &str,
     questions: &Arc<Questions>,
+    patience: Duration,
 ) -> Result<Found<TrecRun>, Problem> {
     let key = format!("{key}\n{}@{}", entrant.key(), entrant.version());
     let questions = Arc::clone(questions);
     match entrant.clone() {
-        Entrant::Model(served) => studies.rankings.get(&key, PATIENCE, move |teller| {
+        Entrant::Model(served) => studies.rankings.get(&key, patience, move |teller| {
             let total = questions.queries.len() as u64;
             Ok(rank(&served.model, &questions, &|done| {
                 teller.tell("ranking queries", done as u64, Some(total));
@@ -212,10 +199,9 @@ fn ranking(
         }),
         Entrant::Uploaded(about) => {
             let runs = Arc::clone(&studies.runs);
-            studies.rankings.get(&key, PATIENCE, move |teller| {
+            studies.rankings.get(&key, patience, move |teller| {
                 teller.tell("reading the run", 0, None);
-                let run = runs.open(&about.name)?;
-                Ok(questions.by_id(&run).unwrap_or(run))
+                Ok(questions.fitted(runs.open(&about.name)?))
             })
         }
     }
@@ -248,52 +234,4 @@ pub fn table(
         )),
         other => other.into(),
     })
-}
-
-/// A line that says what was measured how.
-fn how(questions: &Questions, comparison: &RunComparison, complete: bool) -> Markup {
-    let queries = layout::grouped(comparison.queries.len());
-    let ranked = match questions.judged_only {
-        true => "only judged documents are ranked",
-        false => "all documents are ranked, and those that nobody judged count as bad",
-    };
-    let left_out = match (complete, comparison.judged_queries - comparison.queries.len()) {
-        (_, 0) => String::new(),
-        (_, n) => format!(" ({} without results in every run left out)", layout::grouped(n)),
-    };
-    html! {
-        p.quiet.small.how {
-            (queries) " queries" (left_out) "; " (ranked)
-            ". Means with 95 % bootstrap intervals; * p < 0.05, ** p < 0.01 by a paired t-test against "
-            strong { (comparison.baseline) } ", corrected by Holm."
-        }
-    }
-}
-
-/// Warns of what should make one doubt a row.
-fn doubts(comparison: &RunComparison, complete: bool) -> Markup {
-    let percent = |share: f64| format!("{:.0} %", share * 100.0);
-    let mut said: Vec<String> = Vec::new();
-    for row in &comparison.rows {
-        let name = &row.name;
-        if row.doubts.missing > 0 {
-            let effect = if complete { "they count as 0" } else { "they do not count" };
-            let queries = if row.doubts.missing == 1 { "query" } else { "queries" };
-            let missing = format!("{} judged {queries}", layout::grouped(row.doubts.missing));
-            said.push(format!("{name}: no results for {missing}; {effect}."));
-        }
-        if row.doubts.tied > 0.1 {
-            let tied = percent(row.doubts.tied);
-            said.push(format!("{name}: {tied} of the results share their score with another of the query; their order is that of the ids, descending."));
-        }
-        if row.doubts.judged < 0.5 {
-            let judged = percent(row.doubts.judged);
-            said.push(format!("{name}: only {judged} of the first ten results are judged; the others count as not relevant."));
-        }
-    }
-    html! {
-        @if !said.is_empty() {
-            (notice(Tone::Warn, html! { ul { @for line in &said { li { (line) } } } }))
-        }
-    }
 }

@@ -18,10 +18,7 @@ use crate::jobs::Found;
 use crate::problem::Problem;
 use examples::examples;
 pub use figures::{Bins, Figures, doubling};
-pub use shown::shown;
-
-/// Events that are counted; beyond it they are many.
-const MOST_EVENTS: usize = 10_000;
+pub use shown::{click_bins, shown, statistics};
 
 /// `GET /data`.
 pub fn page(
@@ -33,7 +30,7 @@ pub fn page(
     let status = engine.status();
     let live = Live {
         documents: status.documents,
-        events: engine.events(0, MOST_EVENTS).map_or(0, |events| events.len()),
+        events: engine.store().count_events()? as usize,
         grades: engine.judgments(None).map_or(0, |judged| judged.len()),
         behind: status.written.saturating_sub(status.applied),
     };
@@ -46,7 +43,7 @@ pub fn page(
 pub struct Live {
     /// Documents that can be found now.
     pub documents: usize,
-    /// Events recorded, as far as they were counted.
+    /// Events recorded.
     pub events: usize,
     /// Grades that stand.
     pub grades: usize,
@@ -129,7 +126,7 @@ fn live(live: &Live, dataset: Option<&Dataset>) -> Markup {
                     None => {}
                 }
             }
-            li { strong { (grouped(live.events)) @if live.events >= MOST_EVENTS { " or more" } } (if live.events == 1 { " event recorded" } else { " events recorded" }) }
+            li { strong { (grouped(live.events)) } (if live.events == 1 { " event recorded" } else { " events recorded" }) }
             li { strong { (grouped(live.grades)) } (if live.grades == 1 { " grade given" } else { " grades given" }) }
             @if live.behind > 0 {
                 li { strong { (grouped(live.behind as usize)) } " changes not searchable yet" }

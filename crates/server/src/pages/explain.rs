@@ -6,12 +6,12 @@ use maud::{Markup, html};
 use super::ask::{Ask, models_of};
 use super::heat::{digits, heat_map};
 use super::layout::{Tab, Tone, bar, count, fixed, notice, page, signed};
-use super::search::title_of;
 use crate::api::types::{
     ExplainRequest, ExplainResponse, ModelExplanation, PartExplanation, RankerExplanation,
 };
 use crate::engine::Engine;
 use crate::problem::Problem;
+use crate::titles::title_of;
 
 /// How many pairs an explanation lists.
 const MOST_PAIRS: usize = 40;
@@ -57,6 +57,7 @@ pub fn whole_page(ask: &Ask, column: &str, title: &str, fragment: Markup) -> Mar
 pub fn explanation(answer: &ExplainResponse) -> Markup {
     html! {
         div.explanation {
+            @for note in &answer.notes { (notice(Tone::Plain, html! { (note) })) }
             @if let Some(ranker) = &answer.ranker { (ranker_part(ranker)) }
             @if answer.models.len() > 1 { (fusion_line(answer)) }
             @if answer.shared_words.is_empty() {

@@ -1,151 +1,24 @@
 //! Answers as an engine would give them, for tests of pages.
 
-use std::collections::BTreeMap;
+mod documents;
+mod explained;
 
-use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 use super::ask::Ask;
 use super::judge::{JudgeView, Offered};
 use super::pool::{JudgeAsk, pooled};
 use super::search::{ColumnView, ModelInfo, SearchView};
 use crate::api::types::*;
+use documents::document;
+use explained::lexical_of;
+pub use explained::{fused, latent, latent_of, lexical, poison, ranked};
 
 /// What must never come out as markup.
 pub const HOSTILE: &str = "<script>alert('x')</script>\"'><img src=x onerror=alert(1)>&amp;";
 
 pub fn model(name: &str) -> ModelRef {
     ModelRef { name: name.into(), version: "3f9a1c2e".into() }
-}
-
-fn part(method: &str, lexical: bool, lines: &[(&str, &str, f64)], rest: f64) -> PartExplanation {
-    let lines: Vec<Contribution> = lines
-        .iter()
-        .map(|&(query, doc, value)| Contribution { query: query.into(), doc: doc.into(), value })
-        .collect();
-    let score = lines.iter().map(|line| line.value).sum::<f64>() + rest;
-    let n_rest = if rest == 0.0 { 0 } else { 118 };
-    PartExplanation {
-        method: method.into(),
-        lexical,
-        weight: 1.0,
-        score,
-        adds: score,
-        lines,
-        n_rest,
-        rest,
-    }
-}
-
-fn of_parts(id: &str, name: &str, parts: Vec<PartExplanation>, shared: &[&str]) -> ExplainResponse {
-    let score: f64 = parts.iter().map(|part| part.adds).sum();
-    let how = "its score as it is".into();
-    ExplainResponse {
-        id: id.into(),
-        score,
-        models: vec![ModelExplanation { model: model(name), score, adds: score, how, parts }],
-        ranker: None,
-        shared_words: shared.iter().map(|&word| word.to_owned()).collect(),
-    }
-}
-
-/// The explanation of a learnt model.
-pub fn latent(id: &str, lines: &[(&str, &str, f64)], shared: &[&str]) -> ExplainResponse {
-    let rest = if lines.is_empty() { 0.0 } else { 0.0625 };
-    of_parts(id, "rmls", vec![part("rmls", false, lines, rest)], shared)
-}
-
-/// The explanation of a model that counts words.
-pub fn lexical(id: &str, lines: &[(&str, f64)], shared: &[&str]) -> ExplainResponse {
-    let lines: Vec<(&str, &str, f64)> = lines.iter().map(|&(w, v)| (w, w, v)).collect();
-    of_parts(id, "bm25", vec![part("bm25", true, &lines, 0.0)], shared)
-}
-
-/// Two models fused by standardised scores.
-pub fn fused(a: &ExplainResponse, b: &ExplainResponse) -> ExplainResponse {
-    let mut models: Vec<ModelExplanation> = Vec::new();
-    for (answer, weight, mean, deviation) in [(a, 1.0, 4.25, 2.5), (b, 1.0, 0.5, 0.75)] {
-        for own in &answer.models {
-            let mut own = own.clone();
-            own.adds = weight * (own.score - mean) / deviation;
-            own.how = format!("{weight} × (score − mean {mean}) / deviation {deviation}");
-            models.push(own);
-        }
-    }
-    let mut shared = a.shared_words.clone();
-    shared.extend(b.shared_words.iter().filter(|w| !a.shared_words.contains(w)).cloned());
-    ExplainResponse {
-        id: a.id.clone(),
-        score: models.iter().map(|m| m.adds).sum(),
-        models,
-        ranker: None,
-        shared_words: shared,
-    }
-}
-
-/// A ranker on top.
-pub fn ranked(mut answer: ExplainResponse) -> ExplainResponse {
-    let features: Vec<FeatureContribution> = (0..20)
-        .map(|i| FeatureContribution {
-            name: ["bm25", "rmls", "clicks", "title_length"]
-                .get(i)
-                .map_or_else(|| format!("feature_{i}"), |n| n.to_string()),
-            value: if i == 3 { None } else { Some(1.5 * i as f32) },
-            adds: (if i % 3 == 1 { -1.0 } else { 1.0 }) * 2.0 / (i + 1) as f64,
-        })
-        .collect();
-    let score = 0.25 + features.iter().map(|f| f.adds).sum::<f64>();
-    answer.score = score;
-    answer.ranker = Some(RankerExplanation { ranker: "mart".into(), score, base: 0.25, features });
-    answer
-}
-
-const DOCUMENTS: [(&str, &str, &str); 8] = [
-    (
-        "MED-118",
-        "Cardiac infarction after long-term exposure to air pollution",
-        "Background: particulate matter has been linked with cardiac events. We followed 12,000 adults over ten years and recorded every myocardial infarction and every stroke.",
-    ),
-    (
-        "MED-2301",
-        "Aspirin and the prevention of heart attack",
-        "Low-dose aspirin halves the risk of a first heart attack in men over fifty, but the benefit must be weighed against bleeding.",
-    ),
-    (
-        "MED-77",
-        "Diet, cholesterol and coronary disease",
-        "Plant-based diets lower cholesterol. In this trial coronary lesions became smaller in most of those who kept to the diet.",
-    ),
-    (
-        "https://example.org/a?b=c&d=e#f",
-        "What to do in a heart attack",
-        "Call for help at once. Chew an aspirin unless you are allergic to it; heart attack symptoms include pain in chest, arm or jaw.",
-    ),
-    (
-        "MED-9",
-        "Blood thinners compared",
-        "Anticoagulants and antiplatelet drugs prevent clots in different ways.",
-    ),
-    (
-        "MED-5012",
-        "Panic attack or heart trouble?",
-        "The symptoms of a panic attack resemble those of the heart; a simple test tells them apart.",
-    ),
-    (
-        "MED-44",
-        "Exercise after myocardial infarction",
-        "Supervised exercise improves survival. Patients started walking four weeks after the event.",
-    ),
-    (
-        "MED-1000",
-        "Stroke: first aid",
-        "Time is brain: a short guide to recognising a stroke and to acting on it.",
-    ),
-];
-
-fn document(n: usize) -> (String, Map<String, Value>) {
-    let (id, title, body) = DOCUMENTS[n];
-    let fields = json!({"title": title, "body": body, "url": if n.is_multiple_of(2) { "https://example.org/" } else { "javascript:alert(1)" }});
-    (id.into(), fields.as_object().cloned().unwrap_or_default())
 }
 
 /// Pieces of a text with words marked.
@@ -193,69 +66,6 @@ fn response(models: &[&str], hits: Vec<Hit>) -> SearchResponse {
         hits,
         notes: Vec::new(),
         took_ms: 2.4,
-    }
-}
-
-/// Why document `n` has its score under the learnt model.
-pub fn latent_of(n: usize) -> ExplainResponse {
-    let id = DOCUMENTS[n].0;
-    match n {
-        0 | 6 => latent(
-            id,
-            &[
-                ("heart", "cardiac", 0.84),
-                ("attack", "infarction", 0.62),
-                ("heart", "myocardial", 0.58),
-                ("aspirin", "stroke", 0.21),
-                ("attack", "stroke", 0.18),
-                ("heart", "pollution", -0.12),
-                ("aspirin", "event", 0.09),
-                ("aspirin", "adult", -0.04),
-                ("heart", "stroke", 0.31),
-                ("attack", "risk", 0.07),
-                ("attack", "exposure", 0.02),
-                ("aspirin", "clicked for “prevent heart attack”", 0.44),
-            ],
-            &[],
-        ),
-        2 => latent(
-            id,
-            &[
-                ("heart", "coronary", 0.71),
-                ("heart", "cholesterol", 0.52),
-                ("aspirin", "cholesterol", 0.13),
-            ],
-            &[],
-        ),
-        4 => latent(id, &[("aspirin", "anticoagulant", 0.66), ("aspirin", "clot", 0.51)], &[]),
-        7 => latent(id, &[("attack", "stroke", 0.41), ("aspirin", "stroke", 0.2)], &[]),
-        _ => latent(
-            id,
-            &[
-                ("heart", "heart", 0.9 - 0.1 * n as f64),
-                ("attack", "attack", 0.5),
-                ("aspirin", "pain", 0.12),
-            ],
-            &["heart", "attack"],
-        ),
-    }
-}
-
-fn lexical_of(n: usize) -> ExplainResponse {
-    let id = DOCUMENTS[n].0;
-    match n {
-        1 => lexical(
-            id,
-            &[("aspirin", 5.1), ("attack", 2.75), ("heart", 2.2)],
-            &["aspirin", "attack", "heart"],
-        ),
-        3 => lexical(
-            id,
-            &[("aspirin", 4.4), ("attack", 2.9), ("heart", 2.1)],
-            &["aspirin", "attack", "heart"],
-        ),
-        5 => lexical(id, &[("attack", 3.1), ("heart", 1.9)], &["attack", "heart"]),
-        _ => lexical(id, &[], &[]),
     }
 }
 
@@ -351,28 +161,6 @@ pub fn hostile() -> SearchView {
         }
     }
     view
-}
-
-/// Hostile text wherever an explanation has text.
-pub fn poison(explanation: &mut ExplainResponse) {
-    explanation.shared_words.push(HOSTILE.into());
-    for model in &mut explanation.models {
-        model.model.name = HOSTILE.into();
-        model.how = HOSTILE.into();
-        for part in &mut model.parts {
-            part.method = HOSTILE.into();
-            for line in &mut part.lines {
-                line.query = HOSTILE.into();
-                line.doc.push_str(HOSTILE);
-            }
-        }
-    }
-    if let Some(ranker) = &mut explanation.ranker {
-        ranker.ranker = HOSTILE.into();
-        for feature in &mut ranker.features {
-            feature.name.push_str(HOSTILE);
-        }
-    }
 }
 
 /// A query with some grades.

@@ -8,35 +8,14 @@ use serde_json::Value;
 use super::explain::words;
 use super::heat::digits;
 use super::layout::{Tone, count, empty, fixed, grouped, notice};
+use super::moves::moves;
 use super::reason::Reason;
-use super::search::{ColumnView, LOOK, SearchView, about_column, shortened, title_of};
+use super::search::{ColumnView, SearchView, about_column};
 use crate::api::types::{Hit, Piece, SearchResponse};
+use crate::titles::{shortened, text_of, title_of};
 
 /// How much of a text without highlights is shown.
 const SNIPPET: usize = 240;
-
-/// Where a hit stands in another column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Move {
-    /// At the same rank.
-    Same,
-    /// So many places higher here; its rank there.
-    Up(usize, usize),
-    /// So many places lower here; its rank there.
-    Down(usize, usize),
-    /// Not among the first so many there.
-    Absent(usize),
-}
-
-/// Where the document at rank `here` stands in a column whose first documents are `there`.
-pub fn moved(here: usize, id: &str, there: &[String]) -> Move {
-    match there.iter().position(|other| other == id).map(|at| at + 1) {
-        None => Move::Absent(there.len()),
-        Some(rank) if rank == here => Move::Same,
-        Some(rank) if rank > here => Move::Up(rank - here, rank),
-        Some(rank) => Move::Down(here - rank, rank),
-    }
-}
 
 /// Where the columns differ, in a few lines: the first thing a reader should see.
 pub fn differences(view: &SearchView) -> Markup {
@@ -233,49 +212,6 @@ fn titled(title: Markup, hit: &Hit) -> Markup {
     }
 }
 
-/// The hit's rank in every other column.
-fn moves(view: &SearchView, at: usize, hit: &Hit) -> Markup {
-    let others: Vec<(&str, Move)> = view
-        .columns
-        .iter()
-        .enumerate()
-        .filter(|(i, other)| *i != at && other.answer.is_ok())
-        .map(|(_, other)| (other.name.as_str(), moved(hit.rank, &hit.id, &other.first)))
-        .collect();
-    if others.is_empty() {
-        return html! {};
-    }
-    // Beyond what was looked through in other columns, absence says nothing.
-    let beyond = hit.rank > LOOK;
-    let only = others.iter().all(|(_, m)| matches!(m, Move::Absent(_))) && !beyond;
-    html! {
-        ul.moves aria-label="Rank in the other columns" {
-            @if only {
-                @let most = others.iter().map(|(_, m)| if let Move::Absent(n) = m { *n } else { 0 }).max().unwrap_or(0);
-                li.only title={ "not among the first " (most) " of " (others.iter().map(|(n, _)| *n).collect::<Vec<_>>().join(" or ")) } { "only here" }
-            } @else {
-                @for (name, m) in &others { @match m {
-                    Move::Same => { li.same { "same in " (name) } }
-                    Move::Up(by, rank) => {
-                        li.up title={ "rank " (rank) " in " (name) ", " (by) " higher here" } {
-                            span aria-hidden="true" { "↑" } span.hush { "up " } (by) " (" (rank) " in " (name) ")"
-                        }
-                    }
-                    Move::Down(by, rank) => {
-                        li.down title={ "rank " (rank) " in " (name) ", " (by) " lower here" } {
-                            span aria-hidden="true" { "↓" } span.hush { "down " } (by) " (" (rank) " in " (name) ")"
-                        }
-                    }
-                    Move::Absent(_) if beyond => {}
-                    // All that the other column has was looked through.
-                    Move::Absent(n) if *n < LOOK => { li.absent { "not found by " (name) } }
-                    Move::Absent(n) => { li.absent { "not in first " (n) " of " (name) } }
-                } }
-            }
-        }
-    }
-}
-
 /// Pieces with the query's words marked, or the beginning of the text.
 pub fn snippet(title: &str, hit: &Hit) -> Markup {
     let in_text = hit.highlights.iter().filter(|(field, pieces)| {
@@ -290,21 +226,7 @@ pub fn snippet(title: &str, hit: &Hit) -> Markup {
         };
     }
     let texts = hit.document.iter().filter(|(name, _)| !matches!(name.as_str(), "title" | "url"));
-    let texts = texts.filter_map(|(_, value)| value.as_str()).map(str::trim);
-    let longest = texts.filter(|text| *text != title).max_by_key(|text| text.len());
-    html! { @if let Some(text) = longest { p.snippet { (shortened(text, SNIPPET)) } } }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn moves_are_seen_from_here() {
-        let there: Vec<String> = ["a", "b", "c"].map(str::to_owned).to_vec();
-        assert_eq!(moved(1, "a", &there), Move::Same);
-        assert_eq!(moved(1, "c", &there), Move::Up(2, 3));
-        assert_eq!(moved(5, "b", &there), Move::Down(3, 2));
-        assert_eq!(moved(1, "x", &there), Move::Absent(3));
-    }
+    let texts = texts.filter_map(|(_, value)| text_of(value)).filter(|text| text != title);
+    let longest = texts.max_by_key(String::len);
+    html! { @if let Some(text) = longest { p.snippet { (shortened(&text, SNIPPET)) } } }
 }

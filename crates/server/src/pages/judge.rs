@@ -9,10 +9,10 @@ use super::examples;
 use super::hits::snippet;
 use super::layout::{Tab, Tone, count, empty, notice, page};
 use super::pool::{JudgeAsk, Pooled, pooled};
-use super::search::{shortened, title_of};
 use crate::api::types::{Hit, Judgment, SearchRequest};
 use crate::engine::Engine;
 use crate::problem::Problem;
+use crate::titles::{shortened, text_of, title_of};
 
 /// How many queries of the dataset are offered.
 const OFFERED: usize = 200;
@@ -251,13 +251,13 @@ const READABLE: usize = 5000;
 
 /// All texts of the document, for those whom the snippet does not tell enough.
 fn whole_text(hit: &Hit) -> Markup {
-    let texts: Vec<(&String, &str)> =
-        hit.document.iter().filter_map(|(name, value)| Some((name, value.as_str()?))).collect();
+    let texts: Vec<(&String, String)> =
+        hit.document.iter().filter_map(|(name, value)| Some((name, text_of(value)?))).collect();
     html! {
         @if !texts.is_empty() {
             details.text {
                 summary { "Whole text" }
-                dl { @for (name, text) in texts { dt { (name) } dd { (shortened(text, READABLE)) } } }
+                dl { @for (name, text) in texts { dt { (name) } dd { (shortened(&text, READABLE)) } } }
             }
         }
     }

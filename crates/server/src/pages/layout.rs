@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::problem::Problem;
 
 pub use super::tables::{Cell, Column, Order, bar, shade, table};
-pub use super::wording::{address, count, encode, fixed, grouped, signed, some};
+pub use super::wording::{address, count, fixed, grouped, signed, some};
 
 /// The style sheet of all pages: what all need, then what single pages need.
 pub const STYLE: &str =
@@ -89,7 +89,6 @@ pub fn page(title: &str, active: Tab, body: Markup) -> Markup {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                meta name="referrer" content="no-referrer";
                 title { (title) " · liken" }
                 link rel="icon" href="data:,";
                 link rel="stylesheet" href=(ASSETS.0);

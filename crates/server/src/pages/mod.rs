@@ -19,6 +19,7 @@ pub mod hits;
 pub mod judge;
 pub mod layout;
 pub mod model;
+pub mod moves;
 pub mod pool;
 pub mod reason;
 pub mod routes;

@@ -7,19 +7,19 @@ mod near;
 
 use std::sync::Arc;
 
-use liken::data::Dataset;
 use liken::matchers::{Bilinear, Model};
 use maud::{Markup, html};
 
 use super::asked::Asked;
 use super::layout::{self, Tab, Tone, bar, empty, figure, fixed, notice};
 use super::studies::plots;
+use crate::api::types::SimilarRequest;
 use crate::engine::{Engine, Served};
 use crate::problem::Problem;
 pub use dimensions::{Dimension, Pull, dimensions};
 pub use facts::{facts, parameters, reports, statistics};
 pub use history::History;
-pub use near::{Near, NearLists, drawn, near, shortened, title};
+pub use near::{Look, drawn};
 use near::{dictionary_part, near_part};
 
 /// Words of each side of a dimension.
@@ -30,16 +30,13 @@ pub fn page(engine: &Engine, parameters: &[(String, String)]) -> Result<Markup, 
     let asked = Asked(parameters.to_vec());
     let name = asked.one("name").unwrap_or_default();
     let title = format!("Model {name}");
-    let body = body(&engine.active(), engine.dataset(), &asked)?;
+    let look = |request: &SimilarRequest| engine.similar(request);
+    let body = body(&engine.active(), &look, &asked)?;
     Ok(layout::page(title.trim_end(), Tab::Model, body))
 }
 
 /// What is below the navigation.
-pub fn body(
-    active: &[Arc<Served>],
-    dataset: Option<&Dataset>,
-    asked: &Asked,
-) -> Result<Markup, Problem> {
+pub fn body(active: &[Arc<Served>], look: Look<'_>, asked: &Asked) -> Result<Markup, Problem> {
     let Some(first) = active.first() else {
         return Ok(html! {
             h1 { "Model" }
@@ -67,7 +64,7 @@ pub fn body(
         h1 { "Model " (name) }
         (choose(active, name, asked, "/model"))
         (about(served))
-        (near_part(dataset, &served.model, asked))
+        (near_part(look, served, asked))
         (dictionary_part(&served.model, asked))
         (dimensions_part(&served.model, asked)?)
     })

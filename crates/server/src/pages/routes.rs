@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{FromRef, Query, State};
-use axum::http::{StatusCode, Uri, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use maud::Markup;
@@ -17,13 +17,8 @@ use super::studies::Studies;
 use super::views::views;
 use super::{explain, judge, search};
 use crate::engine::Engine;
+use crate::http::{POLICY, pairs};
 use crate::problem::Problem;
-
-/// What a page may load and do: its own style sheet and script, nothing else. Text of documents
-/// can therefore not become script even if it should get past the escaping.
-pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
-    img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; \
-    frame-ancestors 'none'";
 
 /// The parameters of an address, in order; a name may occur more than once.
 pub type Parameters = Query<Vec<(String, String)>>;
@@ -60,8 +55,7 @@ async fn judge_page(State(engine): State<Arc<Engine>>, Query(given): Parameters)
 
 /// A grade from a form, for browsers without script.
 async fn judge_form(State(engine): State<Arc<Engine>>, body: Bytes) -> Response {
-    let kept = tokio::task::spawn_blocking(move || keep(&engine, &body)).await;
-    match kept.unwrap_or_else(|_| Err(Problem::internal("the grade could not be kept"))) {
+    match blocking(move || keep(&engine, &body)).await {
         Ok(next) => Redirect::to(&next).into_response(),
         Err(problem) => refused(Tab::Judge, &problem),
     }
@@ -69,7 +63,7 @@ async fn judge_form(State(engine): State<Arc<Engine>>, body: Bytes) -> Response 
 
 /// Keeps the grade of a form, and says where to go on.
 fn keep(engine: &Engine, body: &[u8]) -> Result<String, Problem> {
-    let given = form(body)?;
+    let given = fields(body)?;
     let ask = JudgeAsk::read(&given)?;
     let home = ask.for_query(&ask.query);
     let Some((_, grade)) = given.iter().find(|(name, _)| name == "g") else {
@@ -81,11 +75,11 @@ fn keep(engine: &Engine, body: &[u8]) -> Result<String, Problem> {
 }
 
 /// The fields of a form: they are written as the parameters of an address are.
-fn form(body: &[u8]) -> Result<Vec<(String, String)>, Problem> {
+pub(super) fn fields(body: &[u8]) -> Result<Vec<(String, String)>, Problem> {
     let wrong = || Problem::bad("expected the fields of a form, as a browser sends them");
     let text = std::str::from_utf8(body).map_err(|_| wrong())?;
-    let uri: Uri = format!("/?{text}").parse().map_err(|_| wrong())?;
-    Ok(Query::try_from_uri(&uri).map_err(|_| wrong())?.0)
+    // What is wrong with a run of megabytes is not said by showing it.
+    pairs(text).map_err(|_| wrong())
 }
 
 async fn style() -> Response {
@@ -112,11 +106,18 @@ pub async fn answer(
     tab: Tab,
     make: impl FnOnce(&Engine) -> Result<Markup, Problem> + Send + 'static,
 ) -> Response {
-    let made = tokio::task::spawn_blocking(move || make(&engine)).await;
-    match made.unwrap_or_else(|_| Err(Problem::internal("the page could not be made"))) {
+    match blocking(move || make(&engine)).await {
         Ok(markup) => html(StatusCode::OK, markup),
         Err(problem) => refused(tab, &problem),
     }
+}
+
+/// Does `work` on a thread that may block.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|_| Err(Problem::internal("the work broke off; try it again")))
 }
 
 /// A problem as a page.
@@ -178,13 +179,14 @@ mod tests {
     #[test]
     fn forms_are_read_as_browsers_write_them() {
         let body = b"q=heart+attack&judge=Ann&max=3&g=2+a%2Bb%20%3Cc%3E";
-        let given = form(body).unwrap();
+        let given = fields(body).unwrap();
         let ask = JudgeAsk::read(&given).unwrap();
         assert_eq!((ask.query.as_str(), ask.judge.as_str()), ("heart attack", "Ann"));
         let kept = read_grade(&given[3].1, &ask).unwrap();
         assert_eq!((kept.id.as_str(), kept.grade), ("a+b <c>", Some(2)));
-        assert!(form(b"\xff\xfe").is_err());
-        assert!(form(b"q=a b\n").is_err());
+        for bad in [b"\xff\xfe".as_slice(), b"a=%", b"a=%zz", b"a=%ff"] {
+            assert_eq!(fields(bad).unwrap_err().status, 400, "{bad:?}");
+        }
     }
 
     #[test]

@@ -30,6 +30,11 @@
     place.textContent = "One moment …";
     try {
       const answer = await fetch(details.dataset.explain, { headers: { Accept: "text/html" } });
+      if (answer.redirected) {
+        // The key is no longer valid: log in, and come back to this page.
+        location.assign("/login?next=" + encodeURIComponent(location.pathname + location.search));
+        return;
+      }
       if (!answer.ok) throw new Error("the service answered " + answer.status);
       // The server has escaped all text; parsing apart from the page runs nothing either way.
       const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");

@@ -1,14 +1,15 @@
 //! Search: one box, two to four models side by side, and what moved between them.
 
-use maud::{Markup, html};
-use serde_json::{Map, Value};
+mod form;
 
-use super::ask::{Ask, FUSIONS, MOST_COLUMNS, fusion_name, models_of};
+use maud::{Markup, html};
+
+use super::ask::{Ask, FUSIONS, fusion_name, models_of};
 use super::examples;
 use super::hits;
 use super::layout::{Tab, Tone, count, grouped, notice, page};
-use crate::api::types::{SearchRequest, SearchResponse, Status};
-use crate::engine::{Engine, Served};
+use crate::api::types::{SearchRequest, SearchResponse};
+use crate::engine::{Engine, Generation, Served};
 use crate::problem::Problem;
 
 /// How deep the other columns are looked through for a hit's rank there.
@@ -86,7 +87,9 @@ pub struct SearchView {
 
 /// `GET /`.
 pub fn search(engine: &Engine, ask: &Ask) -> Result<Markup, Problem> {
-    let models: Vec<ModelInfo> = engine.active().iter().map(|s| ModelInfo::of(s)).collect();
+    // All columns see the same documents and the same versions of models.
+    let now = engine.now();
+    let models: Vec<ModelInfo> = now.models().map(ModelInfo::of).collect();
     let names: Vec<String> = models.iter().map(|model| model.name.clone()).collect();
     let mut ask = ask.clone();
     if ask.columns.is_empty() {
@@ -95,34 +98,30 @@ pub fn search(engine: &Engine, ask: &Ask) -> Result<Markup, Problem> {
     let mut columns = Vec::new();
     if !ask.query.is_empty() {
         for name in &ask.columns {
-            columns.push(column(engine, &ask, name, models_of(name, &names))?);
+            columns.push(column(engine, &now, &ask, name, models_of(name, &names))?);
         }
     }
     let examples = match ask.query.as_str() {
         "" => examples::queries(engine, EXAMPLES),
         _ => Vec::new(),
     };
-    let Status { documents, rankers, .. } = engine.status();
+    let (documents, rankers) = (now.documents(), now.rankers());
     Ok(render(&SearchView { ask, models, columns, examples, documents, rankers }))
 }
 
 /// One column: the hits of the page, and the order of the first few without their text.
 fn column(
     engine: &Engine,
+    now: &Generation,
     ask: &Ask,
     name: &str,
     models: Vec<String>,
 ) -> Result<ColumnView, Problem> {
     // What is wrong with the address is wrong for all columns; what a model says is its own.
-    let request = ask.request(&models)?;
-    let shown = SearchRequest { highlight: true, explain: true, ..request.clone() };
-    let answer = engine.search(&shown);
-    let looked = SearchRequest { k: Some(LOOK), offset: 0, fields: Some(Vec::new()), ..request };
-    let first = match &answer {
-        Ok(_) => engine
-            .search(&looked)
-            .map_or_else(|_| Vec::new(), |r| r.hits.into_iter().map(|hit| hit.id).collect()),
-        Err(_) => Vec::new(),
+    let request = SearchRequest { highlight: true, explain: true, ..ask.request(&models)? };
+    let (answer, first) = match engine.search_in(now, &request, LOOK) {
+        Ok((answer, first)) => (Ok(answer), first),
+        Err(problem) => (Err(problem), Vec::new()),
     };
     Ok(ColumnView { name: name.to_owned(), models, answer, first })
 }
@@ -142,29 +141,6 @@ pub fn usual_columns(models: &[ModelInfo]) -> Vec<String> {
     }
 }
 
-/// A document's title: its `title`, else the first text it has, else its id.
-pub fn title_of(id: &str, fields: &Map<String, Value>) -> String {
-    let text = |value: &Value| {
-        value.as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
-    };
-    let title = fields.get("title").and_then(text);
-    let title = title.or_else(|| {
-        let other = fields.iter().filter(|(name, _)| !matches!(name.as_str(), "url" | "id"));
-        other.filter_map(|(_, value)| text(value)).next()
-    });
-    title.map_or_else(|| id.to_owned(), |title| shortened(&title, 160))
-}
-
-/// At most about `most` characters, cut between words.
-pub fn shortened(text: &str, most: usize) -> String {
-    let Some((end, _)) = text.char_indices().nth(most) else {
-        return text.to_owned();
-    };
-    let cut = &text[..end];
-    let cut = cut.rsplit_once(char::is_whitespace).map_or(cut, |(before, _)| before);
-    format!("{} …", cut.trim_end())
-}
-
 /// The page.
 pub fn render(view: &SearchView) -> Markup {
     let title = match view.ask.query.as_str() {
@@ -176,112 +152,13 @@ pub fn render(view: &SearchView) -> Markup {
         Tab::Search,
         html! {
             h1.hush { "Search" }
-            (form(view))
+            (form::form(view))
             @if view.models.is_empty() {
                 (notice(Tone::Warn, html! { "No model is active yet, so nothing can be scored. Load one with " code { "POST /models" } "." }))
             }
             @if view.ask.query.is_empty() { (welcome(view)) } @else { (results(view)) }
         },
     )
-}
-
-/// The box, and what else can be chosen.
-fn form(view: &SearchView) -> Markup {
-    let ask = &view.ask;
-    let choices = choices(view);
-    html! {
-        form.search role="search" action="/" method="get" {
-            div.box {
-                label.hush for="q" { "Query" }
-                input #q type="search" name="q" value=(ask.query) placeholder="Search the documents" autocomplete="off"
-                    autofocus[ask.query.is_empty()] maxlength="4096" enterkeyhint="search";
-                button.main type="submit" { "Search" }
-            }
-            details.options open[!ask.filter.is_empty() || ask.diversify.is_some() || ask.fusion.is_some() || !ask.ranker.is_empty()] {
-                summary { "Models and options" }
-                div.fields {
-                    @for i in 0..MOST_COLUMNS {
-                        @let chosen = ask.columns.get(i).map_or("", String::as_str);
-                        div.field {
-                            label for={ "m" (i) } { "Column " (i + 1) }
-                            select id={ "m" (i) } name="m" {
-                                option value="" selected[chosen.is_empty()] { "none" }
-                                @for choice in &choices {
-                                    option value=(choice) selected[choice == chosen] { (choice) }
-                                }
-                            }
-                        }
-                    }
-                    div.field {
-                        label for="fusion" { "Fusion" }
-                        select #fusion name="fusion" {
-                            option value="" { "as the service has it" }
-                            @for (name, about, method) in FUSIONS {
-                                option value=(name) selected[ask.fusion == Some(method)] { (about) }
-                            }
-                        }
-                    }
-                    div.field {
-                        label for="diversify" { "Variety" }
-                        select #diversify name="diversify" {
-                            @let usual = [(None, "off"), (Some(0.8), "a little"), (Some(0.5), "more"), (Some(0.2), "most")];
-                            @for (lambda, about) in usual {
-                                option value=(lambda.map_or(String::new(), |l: f64| l.to_string())) selected[ask.diversify == lambda] { (about) }
-                            }
-                            @if let Some(own) = ask.diversify.filter(|own| !usual.iter().any(|(l, _)| *l == Some(*own))) {
-                                option value=(own) selected { (own) }
-                            }
-                        }
-                    }
-                    div.field {
-                        label for="k" { "Hits" }
-                        input #k type="number" name="k" min="1" max="100" value=(ask.k);
-                    }
-                    div.field {
-                        label for="ranker" { "Ranker" }
-                        select #ranker name="ranker" {
-                            option value="" selected[ask.ranker.is_empty()] { "as the service has it" }
-                            @for ranker in rankers(view) {
-                                option value=(ranker) selected[ranker == ask.ranker] { (ranker) }
-                            }
-                        }
-                    }
-                    div.field.grow {
-                        label for="filter" { "Filter (JSON)" }
-                        input #filter type="text" name="filter" value=(ask.filter) placeholder="{\"year\": {\"gte\": 2000}}" spellcheck="false";
-                    }
-                    button type="submit" { "Apply" }
-                }
-            }
-        }
-    }
-}
-
-/// What the ranker can be: none, each of the index, and what is chosen now.
-fn rankers(view: &SearchView) -> Vec<&str> {
-    let mut rankers = vec!["none"];
-    rankers.extend(view.rankers.iter().map(String::as_str));
-    if !view.ask.ranker.is_empty() && !rankers.contains(&view.ask.ranker.as_str()) {
-        rankers.push(&view.ask.ranker);
-    }
-    rankers
-}
-
-/// What a column can be: each model, each pair of them, and what is chosen now.
-fn choices(view: &SearchView) -> Vec<String> {
-    /// With more models than this, pairs would bury the models.
-    const PAIRED: usize = 5;
-    let names: Vec<&str> = view.models.iter().map(|model| model.name.as_str()).collect();
-    let mut choices: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-    for (i, a) in names.iter().enumerate().take(PAIRED) {
-        choices.extend(names[i + 1..].iter().take(PAIRED).map(|b| format!("{a}+{b}")));
-    }
-    for column in &view.ask.columns {
-        if !choices.contains(column) {
-            choices.push(column.clone());
-        }
-    }
-    choices
 }
 
 /// What stands below the box before the first query.

@@ -1,6 +1,6 @@
 //! Topics: what a topic model has found in the documents, as a map and by words.
 
-mod plots;
+pub mod plots;
 
 use std::sync::Arc;
 
@@ -10,11 +10,12 @@ use maud::{Markup, PreEscaped, html};
 
 use super::asked::Asked;
 use super::layout::{self, Cell, Column, Tab, Tone, bar, empty, figure, fixed, notice};
-use super::model::{choose, drawn, title};
+use super::model::{choose, drawn};
 use super::studies::{PATIENCE, Studies, plots as side_by_side, waiting};
 use crate::engine::{Engine, Served};
 use crate::jobs::Found;
 use crate::problem::Problem;
+use crate::titles::title;
 
 /// Words shown of a topic.
 const WORDS: usize = 10;
@@ -95,10 +96,10 @@ fn none(name: Option<&str>, others: &[Arc<Served>]) -> Markup {
     html! {
         h1 { "Topics" }
         (empty(&what, html! {
-            p { "A topic model groups the words of the documents into topics. To get one, train it on the dataset of this index and load it:" }
+            p { "A topic model groups the words of the documents into topics. To get one, train it on the dataset of this index (its folder " code { "dataset" } ") and load it; " code { "$SERVICE" } " is the address of this page without what follows the host:" }
             pre { code {
-                "liken train lda DATASET --dim 50 -o topics\n"
-                "curl http://localhost:7700/models -H 'content-type: application/json' \\\n"
+                "liken train rlsi INDEX/dataset -o topics\n"
+                "curl $SERVICE/models -H 'content-type: application/json' \\\n"
                 "  -d \"{\\\"name\\\": \\\"topics\\\", \\\"path\\\": \\\"$PWD/topics\\\", \\\"activate\\\": true}\""
             } }
             p { code { "lda" } ", " code { "plsi" } ", " code { "nmf" } ", " code { "rlsi" } " and " code { "lsi" } " learn topics; " code { "grlsi" } " and " code { "gnmf" } " learn topics of classes as well." }
@@ -265,7 +266,7 @@ fn card(topic: &TopicSummary, summary: &TopicsSummary, dataset: Option<&Dataset>
                 details {
                     summary { "Documents" }
                     ul.small { @for document in &topic.documents {
-                        @let title = dataset.and_then(|dataset| title(dataset, document.doc));
+                        @let title = dataset.and_then(|dataset| title(&dataset.documents.get(document.doc as usize).ok()?.fields));
                         li { (title.as_deref().unwrap_or(&document.id)) @if title.is_some() { " " span.id.quiet { (document.id) } } }
                     } }
                 }

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::asked::Asked;
 use super::layout::Tab;
-use super::routes::{Parameters, answer, refused};
+use super::routes::{self, Parameters, answer, blocking, refused};
 use super::studies::Studies;
 use super::{compare, data, model, topics};
 use crate::engine::Engine;
@@ -70,7 +70,12 @@ async fn topics_page(
 
 /// A run: the fields of a form (`name`, `text`), answered by the way back to the page; or its
 /// lines alone with `?name=`, answered in JSON.
-async fn upload(Extension(studies): There, Query(given): Parameters, request: Request) -> Response {
+async fn upload(
+    State(engine): State<Arc<Engine>>,
+    Extension(studies): There,
+    Query(given): Parameters,
+    request: Request,
+) -> Response {
     if !is_form(request.headers()) {
         let kept = match Bytes::from_request(request, &()).await {
             Err(_) => Err(Problem::bad(format!("a run has at most {LARGEST} bytes"))),
@@ -78,7 +83,8 @@ async fn upload(Extension(studies): There, Query(given): Parameters, request: Re
                 blocking(move || {
                     let text = std::str::from_utf8(&body)
                         .map_err(|error| Problem::bad(format!("the run is not UTF-8: {error}")))?;
-                    compare::upload(&studies, Asked(given).one("name").unwrap_or_default(), text)
+                    let name = Asked(given).one("name").unwrap_or_default().to_owned();
+                    compare::upload(&engine, &studies, &name, text)
                 })
                 .await
             }
@@ -97,7 +103,7 @@ async fn upload(Extension(studies): There, Query(given): Parameters, request: Re
             blocking(move || {
                 let text = given.0.iter().find(|(name, _)| name == "text");
                 let text = text.map_or("", |(_, text)| text.as_str());
-                compare::upload(&studies, given.one("name").unwrap_or_default(), text)
+                compare::upload(&engine, &studies, given.one("name").unwrap_or_default(), text)
             })
             .await
         }
@@ -129,40 +135,7 @@ fn is_form(headers: &HeaderMap) -> bool {
 async fn fields(request: Request) -> Result<Asked, Problem> {
     let body = Bytes::from_request(request, &()).await;
     let body = body.map_err(|_| Problem::bad(format!("a run has at most {LARGEST} bytes")))?;
-    let wrong = || Problem::bad("expected the fields of a form, as a browser sends them");
-    decoded(&body).map(Asked).ok_or_else(wrong)
-}
-
-/// The fields of a form. Runs are longer than an address may be, so that they are not read as
-/// the parameters of one.
-fn decoded(body: &[u8]) -> Option<Vec<(String, String)>> {
-    let text = |bytes: &[u8]| {
-        let mut out = Vec::with_capacity(bytes.len());
-        let mut rest = bytes.iter();
-        while let Some(&byte) = rest.next() {
-            out.push(match byte {
-                b'+' => b' ',
-                b'%' => {
-                    let mut digit = || char::from(*rest.next()?).to_digit(16);
-                    (digit()? * 16 + digit()?) as u8
-                }
-                other => other,
-            });
-        }
-        String::from_utf8(out).ok()
-    };
-    let field = |field: &[u8]| {
-        let at = field.iter().position(|&byte| byte == b'=').unwrap_or(field.len());
-        Some((text(&field[..at])?, text(field.get(at + 1..).unwrap_or_default())?))
-    };
-    body.split(|&byte| byte == b'&').filter(|part| !part.is_empty()).map(field).collect()
-}
-
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
-) -> Result<T, Problem> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|_| Err(Problem::internal("the work broke off")))
+    routes::fields(&body).map(Asked)
 }
 
 #[cfg(test)]
@@ -178,24 +151,6 @@ mod tests {
             "application/x-www-form-urlencoded; charset=UTF-8".parse().unwrap(),
         );
         assert!(is_form(&headers));
-    }
-
-    #[test]
-    fn forms_are_read_as_browsers_write_them() {
-        let pairs = |body: &str| decoded(body.as_bytes());
-        let owned = |a: &str, b: &str| (a.to_owned(), b.to_owned());
-        let read = pairs("name=a%2Bb+%C3%BC&text=q1+Q0%0D%0A%25&empty=&bare").unwrap();
-        let expected = [
-            owned("name", "a+b ü"),
-            owned("text", "q1 Q0\r\n%"),
-            owned("empty", ""),
-            owned("bare", ""),
-        ];
-        assert_eq!(read, expected);
-        assert_eq!(pairs("").unwrap(), []);
-        for bad in ["a=%", "a=%4", "a=%zz", "a=%ff"] {
-            assert_eq!(pairs(bad), None, "{bad}");
-        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Numbers and counts as people write them, and texts as addresses carry them.
 
-use std::fmt::Write;
+use crate::http::encoded;
 
 /// The text, unless it is empty.
 pub fn some(text: &str) -> Option<&str> {
@@ -50,22 +50,11 @@ pub fn address(path: &str, parameters: &[(&str, &str)]) -> String {
     let mut out = String::from(path);
     for (i, (name, value)) in parameters.iter().enumerate() {
         out.push(if i == 0 { '?' } else { '&' });
-        encode(name, &mut out);
+        out.push_str(&encoded(name));
         out.push('=');
-        encode(value, &mut out);
+        out.push_str(&encoded(value));
     }
     out
-}
-
-/// Appends `text` as it may stand in a part of a path or a parameter.
-pub fn encode(text: &str, out: &mut String) {
-    for &byte in text.as_bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
 }
 
 #[cfg(test)]

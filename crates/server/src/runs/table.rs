@@ -1,5 +1,5 @@
 //! A run as a table: query, document and score, parted by commas or tabs, with a heading or
-//! without.
+//! without; or the six columns of TREC parted by tabs.
 
 use std::collections::HashMap;
 
@@ -41,6 +41,14 @@ pub(super) fn read<'t>(
             let named = NAMES.map(place);
             if let [Some(query), Some(doc), Some(score)] = named {
                 columns = Some([query, doc, score]);
+                continue;
+            }
+            if let [query, _, doc, _, score, _] = &cells[..]
+                && mark == '\t'
+            {
+                columns = Some([0, 2, 4]);
+                push(&mut scored, &mut seen, [query, doc], number(score), line)
+                    .map_err(|expected| wrong(line, &expected, text))?;
                 continue;
             }
             columns = Some([0, 1, 2]);

@@ -86,6 +86,8 @@ fn wins_can_be_looked_at_alone_by_keyboard() {
 #[test]
 fn a_run_of_another_engine_takes_part() {
     let Some(browser) = Browser::open("compare-upload") else { return };
+    let document = "https://example.org/a?b=c&d";
+    service().put(document, "Elsewhere", "known by its address");
     open(&browser, "/compare");
     // A run for queries of the list, by their texts: an engine need not know our ids.
     let queries = browser.all("table.queries tbody th a");
@@ -93,7 +95,7 @@ fn a_run_of_another_engine_takes_part() {
     let mut file = tempfile::NamedTempFile::with_suffix(".csv").unwrap();
     writeln!(file, "query,doc,score").unwrap();
     for query in &queries {
-        writeln!(file, "{query},https://example.org/a?b=c&d,2.5").unwrap();
+        writeln!(file, "{query},{document},2.5").unwrap();
     }
     file.flush().unwrap();
     let upload = browser.find("[data-upload]");
@@ -109,20 +111,37 @@ fn a_run_of_another_engine_takes_part() {
     );
     let means = browser.find("table.sortable").text();
     assert!(means.contains("elsewhere <b>"), "{means}");
+    let how = browser.find(".how").text();
+    assert!(how.contains("all documents, because a run takes part"), "{how}");
     no_console_errors(&browser);
     accessible(&browser);
     browser.screenshot("run");
 
-    // What is no run is refused with a reason, and the page stays.
-    open(&browser, "/compare");
-    show_upload(&browser);
-    browser.find("#run-name").type_text("broken");
-    browser.find("#run-text").type_text("this is no run");
-    browser.find("[data-upload] button").click();
-    browser.wait_for("the reason", || {
-        let said = browser.find("[data-upload-said]").text();
-        (!said.is_empty() && said != "Uploading …").then_some(())
-    });
+    // What is no run, is of another collection, or is called like a model is refused with a
+    // reason, and the page stays.
+    let known = &queries[0];
+    for (name, text, reason) in [
+        ("broken", "this is no run".to_owned(), "line 1"),
+        ("strange", "q-of-others,d,1".to_owned(), "judged"),
+        ("strange", format!("{known},d-of-others,1"), "documents"),
+        (&service().lexical, format!("{known},{document},1"), "another name"),
+    ] {
+        open(&browser, "/compare");
+        show_upload(&browser);
+        browser.find("#run-name").type_text(name);
+        browser.find("#run-text").type_text(&text);
+        browser.find("[data-upload] button").click();
+        let said = browser.wait_for("the reason", || {
+            let said = browser.find("[data-upload-said]").text();
+            (!said.is_empty() && said != "Uploading …").then_some(said)
+        });
+        assert!(said.contains(reason), "{name}: {said}");
+        assert!(browser.url().ends_with("/compare"), "{}", browser.url());
+    }
+
+    // What was brought can be taken away again.
+    browser.find("button[aria-label='Delete elsewhere <b>']").click();
+    browser.wait_until("its end", "return !document.querySelector('ul.runs')");
     assert!(browser.url().ends_with("/compare"), "{}", browser.url());
 }
 

@@ -282,3 +282,17 @@ fn what_is_not_found_or_not_sensible_is_said_in_words() {
     browser.console();
     accessible(&browser);
 }
+
+#[test]
+fn who_has_to_log_in_again_is_led_there_and_back() {
+    let Some(browser) = Browser::open("search-login") else { return };
+    results(&browser, QUERY, &[]);
+    // As if the key had been taken away since the page was made.
+    let redirected =
+        "window.fetch = async () => ({ ok: true, redirected: true, text: async () => 'Log in' })";
+    browser.run(redirected, json!([]));
+    browser.find("details.why > summary").click();
+    let back = format!("/login?next={}", encoded(&format!("/?q={}", encoded(QUERY))));
+    browser.wait_for("the login", || browser.url().ends_with(&back).then_some(()));
+    assert!(browser.find("#key").is_shown());
+}

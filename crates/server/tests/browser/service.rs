@@ -60,9 +60,9 @@ fn start() -> Service {
     let building = Building {
         dataset: data,
         models: models.into(),
-        rankers: Vec::new(),
         output: output.clone(),
         force: true,
+        ..Building::default()
     };
     building.run(run).unwrap();
     let engine = Engine::open(&output, Settings::default()).unwrap();

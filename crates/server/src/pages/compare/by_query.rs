@@ -29,7 +29,9 @@ struct View<'a> {
 impl<'a> View<'a> {
     fn of(asked: &'a Asked, choice: &Choice, comparison: &RunComparison) -> Self {
         let base = comparison.baseline_row;
-        let of = choice.entrants.iter().position(|e| Some(e.key().as_str()) == asked.one("of"));
+        // A run that was just uploaded is what people want to see.
+        let of = asked.one("of").or(asked.one("add"));
+        let of = choice.entrants.iter().position(|e| Some(e.key().as_str()) == of);
         let other = usize::from(base == 0);
         let measure =
             comparison.measures.iter().position(|m| Some(m.as_str()) == asked.one("measure"));

@@ -92,6 +92,8 @@ pub struct Choice {
     pub measures: String,
     /// Where judgments come from.
     pub by: JudgedBy,
+    /// Which documents were asked for.
+    pub wanted: Candidates,
     /// Which documents are ranked.
     pub candidates: Candidates,
     /// Whether a judged query without results counts as 0.
@@ -99,6 +101,11 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// Whether a run of another engine takes part.
+    pub fn with_run(&self) -> bool {
+        self.entrants.iter().any(|entrant| entrant.model().is_none())
+    }
+
     /// Reads it; without a choice all models take part, as many as there is room for.
     pub fn of(asked: &Asked, all: &[Entrant]) -> Result<Self, Problem> {
         let mut entrants: Vec<Entrant> = Vec::new();
@@ -152,20 +159,27 @@ impl Choice {
                 .map(|(by, _, _)| *by)
                 .ok_or_else(|| Problem::bad("on: expected test, validation or judged"))?,
         };
-        let candidates = match asked.one("candidates") {
+        let wanted = match asked.one("candidates") {
             None | Some("auto") => Candidates::Auto,
             Some("all") => Candidates::All,
             Some("judged") => Candidates::Judged,
             Some(_) => return Err(Problem::bad("candidates: expected auto, all or judged")),
         };
-        Ok(Choice {
+        // A run has the documents that its engine found, not the judged ones: models that rank the
+        // judged ones alone would be better by nothing but that.
+        let mut choice = Choice {
             entrants,
             baseline: baseline.unwrap_or(0),
             measures: asked.one("measures").unwrap_or(MEASURES).to_owned(),
             by,
-            candidates,
+            wanted,
+            candidates: wanted,
             complete: asked.one("missing") == Some("zero"),
-        })
+        };
+        if wanted == Candidates::Auto && choice.with_run() {
+            choice.candidates = Candidates::All;
+        }
+        Ok(choice)
     }
 }
 
@@ -202,6 +216,21 @@ mod tests {
         assert_eq!(chosen(&[("runs", "run:a"), ("baseline", "gone")]).unwrap().1, 0);
         assert_eq!(chosen(&[]).unwrap().0, "", "there are no models");
         assert_eq!(chosen(&[("runs", "run:a"), ("add", "run:c"), ("add", "x")]).unwrap().0, "a|c");
+    }
+
+    #[test]
+    fn all_documents_are_ranked_beside_a_run_unless_somebody_chooses() {
+        let all = [run("a")];
+        let ranked = |pairs: &[(&str, &str)]| {
+            let choice = Choice::of(&asked(pairs), &all).unwrap();
+            (choice.wanted, choice.candidates)
+        };
+        use Candidates::{All, Auto, Judged};
+        assert_eq!(ranked(&[]), (Auto, Auto));
+        assert_eq!(ranked(&[("add", "run:a")]), (Auto, All));
+        assert_eq!(ranked(&[("runs", "run:a"), ("candidates", "auto")]), (Auto, All));
+        assert_eq!(ranked(&[("runs", "run:a"), ("candidates", "judged")]), (Judged, Judged));
+        assert_eq!(ranked(&[("candidates", "judged")]), (Judged, Judged));
     }
 
     #[test]

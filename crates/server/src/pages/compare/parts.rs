@@ -1,15 +1,18 @@
-//! The pieces of the Compare page: the form, the tables, and the list of uploaded runs.
+//! The pieces of the Compare page: the form, the tables, and what stands where there are none.
 
 use liken::eval::{Against, Candidates, Cell, RunComparison};
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 
-use super::choice::{Choice, Entrant, JudgedBy, UPLOADED};
+use super::Changed;
+use super::choice::{Choice, Entrant, JudgedBy};
 use super::plots;
 use super::questions::Questions;
+use super::said;
 use crate::pages::asked::Asked;
-use crate::pages::layout::{self, Column, address, empty, figure, fixed, signed, table};
+use crate::pages::layout::{
+    self, Column, Tone, count, empty, figure, fixed, notice, signed, table,
+};
 use crate::pages::studies::plots as side_by_side;
-use crate::runs::{LARGEST, RunAbout};
 
 /// What to compare, and how.
 pub fn form(asked: &Asked, choice: &Choice, all: &[Entrant]) -> Markup {
@@ -18,7 +21,7 @@ pub fn form(asked: &Asked, choice: &Choice, all: &[Entrant]) -> Markup {
         choice.entrants.get(choice.baseline).is_some_and(|e| e.key() == entrant.key())
     };
     let candidates = [
-        (Candidates::Auto, "auto", "judged ones if bad ones are judged, else all"),
+        (Candidates::Auto, "auto", "all beside runs; else judged ones if bad ones are judged"),
         (Candidates::All, "all", "all documents"),
         (Candidates::Judged, "judged", "judged documents only"),
     ];
@@ -58,7 +61,7 @@ pub fn form(asked: &Asked, choice: &Choice, all: &[Entrant]) -> Markup {
                     label for="candidates" { "Documents ranked" }
                     select #candidates name="candidates" {
                         @for (which, name, about) in candidates {
-                            option value=(name) selected[which == choice.candidates] { (about) }
+                            option value=(name) selected[which == choice.wanted] { (about) }
                         }
                     }
                 }
@@ -78,6 +81,26 @@ pub fn form(asked: &Asked, choice: &Choice, all: &[Entrant]) -> Markup {
     }
 }
 
+/// Says so where the index has other documents than those that are ranked.
+pub fn changed(changed: Changed, by: JudgedBy) -> Markup {
+    let mut said = Vec::new();
+    if changed.later > 0 {
+        let are = if changed.later == 1 { "is" } else { "are" };
+        said.push(format!("{} came later and {are} not ranked", count(changed.later, "document")));
+    }
+    if changed.gone > 0 {
+        let gone = count(changed.gone, "document");
+        said.push(format!("{gone} deleted or replaced since are still ranked"));
+    }
+    html! { @if !said.is_empty() {
+        (notice(Tone::Plain, html! {
+            "Models rank the documents that they were trained with: " (said.join("; ")) "."
+            @if changed.later > 0 && by == JudgedBy::Page { " Grades of later documents count against every model." }
+            " Train models with the documents of now and load them to compare with these."
+        }))
+    } }
+}
+
 /// The whole comparison.
 pub fn results(
     asked: &Asked,
@@ -87,9 +110,9 @@ pub fn results(
 ) -> Markup {
     html! {
         h2 { "Means" }
-        (super::doubts(comparison, choice.complete))
+        (said::doubts(choice, questions, comparison))
         (means(comparison))
-        (super::how(questions, comparison, choice.complete))
+        (said::how(choice, questions, comparison))
         (figure(
             "The mean of each run and the interval in which it lies with a confidence of 95 %; the diamond is the baseline.",
             side_by_side(&plots::intervals(comparison)),
@@ -187,61 +210,6 @@ fn tests(comparison: &RunComparison) -> Markup {
     ];
     let caption = format!("Difference to {} and p-values", comparison.baseline);
     table(&caption, &columns, lines)
-}
-
-/// Uploaded runs, and the way to bring one.
-pub fn uploads(runs: &[RunAbout]) -> Markup {
-    html! {
-        h2 #runs { "Runs of other engines" }
-        @if !runs.is_empty() {
-            ul.runs {
-                @for run in runs {
-                    li {
-                        a href=(address("/compare", &[("add", &format!("{UPLOADED}{}", run.name))])) { (run.name) }
-                        " " span.quiet { (size(run.bytes)) } " "
-                        form.inline method="post" action="/runs/delete" {
-                            input type="hidden" name="name" value=(run.name);
-                            button.small type="submit" aria-label={ "Delete " (run.name) } { "Delete" }
-                        }
-                    }
-                }
-            }
-        }
-        details open[runs.is_empty()] {
-            summary { "Bring a run" }
-            p {
-                "A TREC run (" code { "query Q0 document rank score tag" } ") of any engine, or a table "
-                code { "query,doc,score" } ". Queries go by their ids in the dataset or by their texts, documents by their ids, which may be anything, addresses too. At most "
-                (size(LARGEST as u64)) "."
-            }
-            form method="post" action="/runs" data-upload="run" {
-                div.fields {
-                    div.field {
-                        label for="run-name" { "Name" }
-                        input #run-name type="text" name="name" required maxlength="80" autocomplete="off";
-                    }
-                    div.field hidden data-upload-file {
-                        label for="run-file" { "File" }
-                        input #run-file type="file";
-                    }
-                }
-                div.field {
-                    label for="run-text" { "or its lines" }
-                    textarea #run-text name="text" rows="5" spellcheck="false"
-                        placeholder="q1 Q0 doc7 1 12.5 bm25" {}
-                }
-                p { button type="submit" { "Upload" } " " span data-upload-said role="status" {} }
-            }
-        }
-    }
-}
-
-fn size(bytes: u64) -> Markup {
-    PreEscaped(match bytes {
-        0..1024 => format!("{bytes} bytes"),
-        1024..1_048_576 => format!("{} KiB", bytes / 1024),
-        _ => format!("{} MiB", bytes >> 20),
-    })
 }
 
 /// What stands where the index has no dataset.

@@ -1,14 +1,16 @@
 //! What rankings are measured by: judged queries, out of the dataset or off the Judge page.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use liken::data::Dataset;
 use liken::eval::trec::{Qrels, TrecRun};
 use liken::eval::{Candidates, HeldOut, Task, Variant};
 use liken::matchers::Model;
 
+use super::ranking::DEPTH;
 use crate::api::types::Judgment;
 use crate::problem::Problem;
+use crate::store::median;
 
 /// Judged queries.
 pub struct Questions {
@@ -18,6 +20,8 @@ pub struct Questions {
     pub queries: Vec<Question>,
     /// Whether only judged documents are ranked.
     pub judged_only: bool,
+    /// The texts of queries by other ids that runs may know them by.
+    pub named: HashMap<String, String>,
 }
 
 /// A judged query.
@@ -69,41 +73,46 @@ impl Questions {
         });
         let qrels = Qrels::new(judged);
         let judged_only = task.candidates() == Candidates::Judged;
-        Ok(Questions { qrels, queries, judged_only })
+        Ok(Questions { qrels, queries, judged_only, named: HashMap::new() })
     }
 
-    /// The grades that people gave on the pages. A query that the dataset knows by its text goes
-    /// by its id there, so that runs of other engines meet it.
+    /// The grades that people gave on the pages: of several judges the median, as qrels are
+    /// exported. A query that the dataset knows by its text goes by its id there, so that runs of
+    /// other engines meet it.
     pub fn judged(
         judgments: &[Judgment],
         candidates: Candidates,
         known: impl Fn(&str) -> Option<String>,
     ) -> Self {
-        let mut grades: BTreeMap<&str, BTreeMap<&str, i32>> = BTreeMap::new();
+        let mut ids: BTreeMap<&str, String> = BTreeMap::new();
+        // By id and document the grades, and the text that had the id first.
+        let mut graded: BTreeMap<String, (&str, BTreeMap<&str, Vec<u8>>)> = BTreeMap::new();
         for judgment in judgments {
             let Some(grade) = judgment.grade else { continue };
-            let documents = grades.entry(judgment.query.as_str()).or_default();
-            // Of several judges the last counts.
-            documents.insert(judgment.id.as_str(), i32::from(grade));
+            let text = judgment.query.as_str();
+            let id = ids.entry(text).or_insert_with(|| known(text).unwrap_or_else(|| text.into()));
+            let (_, documents) = graded.entry(id.clone()).or_insert((text, BTreeMap::new()));
+            documents.entry(judgment.id.as_str()).or_default().push(grade);
         }
-        let mut queries: Vec<Question> = Vec::new();
-        let mut judged: Vec<(String, &str, i32)> = Vec::new();
-        for (text, documents) in &grades {
-            let id = known(text).unwrap_or_else(|| (*text).to_owned());
-            judged.extend(documents.iter().map(|(&doc, &grade)| (id.clone(), doc, grade)));
-            queries.push(Question {
-                id,
-                text: (*text).to_owned(),
-                clicks: 0.0,
-                judged: documents.keys().map(|&doc| doc.to_owned()).collect(),
-                excluded: Vec::new(),
-            });
-        }
-        queries.sort_by(|a, b| a.id.cmp(&b.id));
-        let qrels = Qrels::new(judged.iter().map(|(id, doc, grade)| (id.as_str(), *doc, *grade)));
+        let qrels = Qrels::new(graded.iter().flat_map(|(id, (_, documents))| {
+            documents.iter().map(|(&doc, grades)| {
+                let mut grades = grades.clone();
+                grades.sort_unstable();
+                (id.as_str(), doc, i32::from(median(&grades)))
+            })
+        }));
+        let queries = graded.into_iter().map(|(id, (text, documents))| Question {
+            id,
+            text: text.to_owned(),
+            clicks: 0.0,
+            judged: documents.into_keys().map(str::to_owned).collect(),
+            excluded: Vec::new(),
+        });
+        let queries = queries.collect();
         // A pool of what models found tells nothing of what it lacks, so all documents are ranked
         // unless somebody asks for the judged ones.
-        Questions { qrels, queries, judged_only: candidates == Candidates::Judged }
+        let judged_only = candidates == Candidates::Judged;
+        Questions { qrels, queries, judged_only, named: HashMap::new() }
     }
 
     /// The question with the id `id`.
@@ -112,27 +121,37 @@ impl Questions {
         self.queries.get(at)
     }
 
-    /// `run` with the queries' ids in the place of their texts, for engines that know queries by
-    /// their texts alone; nothing if there is none to replace.
-    pub fn by_id(&self, run: &TrecRun) -> Option<TrecRun> {
+    /// `run` as it takes part: with the queries' ids in the place of their texts, for engines that
+    /// know queries by their texts alone, and without the documents that models do not rank either:
+    /// known answers of training, and what lies behind rank [`DEPTH`].
+    pub fn fitted(&self, run: TrecRun) -> TrecRun {
         let texts: HashMap<&str, &str> =
             self.queries.iter().map(|query| (query.text.as_str(), query.id.as_str())).collect();
         let renamed = |query: &str| match self.qrels.find(query) {
             Some(_) => None,
-            None => texts.get(query).copied().filter(|&id| id != query),
+            None => {
+                let text = self.named.get(query).map_or(query, String::as_str);
+                texts.get(text).copied().filter(|&id| id != query)
+            }
         };
-        run.queries().find_map(|query| renamed(query.id))?;
         let rows = run.queries().flat_map(|query| {
             let id = renamed(query.id).unwrap_or(query.id);
-            query.hits().map(move |hit| (id, hit.doc, hit.score))
+            let question = self.find(id);
+            let excluded: HashSet<&str> =
+                question.iter().flat_map(|q| &q.excluded).map(String::as_str).collect();
+            let hits = query.hits().filter(move |hit| !excluded.contains(hit.doc)).take(DEPTH);
+            hits.map(move |hit| (id, hit.doc, hit.score))
         });
-        Some(TrecRun::new(run.tag.clone(), rows))
+        TrecRun::new(run.tag.clone(), rows)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::store::Store;
 
     fn judgment(query: &str, id: &str, grade: Option<u8>) -> Judgment {
         Judgment { query: query.into(), id: id.into(), grade, judge: None }
@@ -145,9 +164,9 @@ mod tests {
             judgment("how far is the sun", "moon", Some(0)),
             judgment("how far is the sun", "mars", None),
             judgment("new one", "moon", Some(1)),
-            judgment("how far is the sun", "sun", Some(2)),
+            judgment("How far is the sun", "sun", Some(0)),
         ];
-        let known = |text: &str| (text == "how far is the sun").then(|| "q9".to_owned());
+        let known = |text: &str| text.ends_with("far is the sun").then(|| "q9".to_owned());
         let found = Questions::judged(&judgments, Candidates::Auto, known);
         assert!(!found.judged_only);
         let ids: Vec<&str> = found.queries.iter().map(|query| query.id.as_str()).collect();
@@ -167,9 +186,76 @@ mod tests {
         let known = |text: &str| (text == "far sun").then(|| "q9".to_owned());
         let found = Questions::judged(&judgments, Candidates::Auto, known);
         let by_text = TrecRun::new("t", [("far sun", "sun", 1.0), ("b", "x", 2.0)]);
-        let renamed = found.by_id(&by_text).unwrap();
+        let renamed = found.fitted(by_text);
         assert_eq!(renamed.queries().map(|query| query.id).collect::<Vec<_>>(), ["b", "q9"]);
         assert_eq!(renamed.query(1).hits().next().unwrap().doc, "sun");
-        assert!(found.by_id(&renamed).is_none(), "nothing is left to rename");
+        assert_eq!(found.fitted(renamed).queries().map(|q| q.id).collect::<Vec<_>>(), ["b", "q9"]);
+        // So do those that know them as exported qrels do.
+        let names = [("q1".to_owned(), "far sun".to_owned()), ("q2".to_owned(), "b".to_owned())];
+        let found = Questions { named: names.into_iter().collect(), ..found };
+        let by_name = TrecRun::new("t", [("q1", "sun", 1.0), ("q2", "x", 2.0), ("q3", "x", 1.0)]);
+        let renamed = found.fitted(by_name);
+        assert_eq!(renamed.queries().map(|query| query.id).collect::<Vec<_>>(), ["b", "q3", "q9"]);
+    }
+
+    #[test]
+    fn of_a_long_run_counts_as_much_as_of_a_model() {
+        let found = Questions::judged(&[judgment("a", "x", Some(1))], Candidates::Auto, |_| None);
+        let documents: Vec<String> = (0..DEPTH + 5).map(|n| format!("d{n}")).collect();
+        let rows = documents.iter().zip(0..).map(|(doc, n)| ("a", doc.as_str(), f64::from(n)));
+        let fitted = found.fitted(TrecRun::new("t", rows));
+        let kept: Vec<&str> = fitted.query(0).hits().map(|hit| hit.doc).collect();
+        assert_eq!((kept.len(), kept.contains(&"d0"), kept[0]), (DEPTH, false, "d1004"));
+    }
+
+    #[test]
+    fn runs_lose_the_documents_that_models_do_not_rank() {
+        let judgments = [judgment("far sun", "sun", Some(1)), judgment("b", "x", Some(1))];
+        let mut found = Questions::judged(&judgments, Candidates::Auto, |_| None);
+        found.queries[1].excluded = vec!["moon".into()];
+        let run = [("far sun", "moon", 2.0), ("far sun", "sun", 1.0), ("b", "moon", 1.0)];
+        let fitted = found.fitted(TrecRun::new("t", run));
+        let left: Vec<(&str, &str)> = fitted
+            .queries()
+            .flat_map(|query| query.hits().map(move |hit| (query.id, hit.doc)))
+            .collect();
+        assert_eq!(left, [("b", "moon"), ("far sun", "sun")]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+        #[test]
+        fn several_judges_count_as_in_the_exported_qrels(
+            given in prop::collection::vec((0..2u8, 0..3u8, 0..4u8, 0..4u8), 1..40),
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("store");
+            let store = Store::create(&path).unwrap();
+            let grades = given.iter().map(|(query, id, judge, grade)| Judgment {
+                query: format!("text {query}"),
+                id: format!("d{id}"),
+                grade: Some(*grade),
+                judge: Some(format!("j{judge}")),
+            });
+            store.judge(grades.collect()).unwrap();
+            let (mut qrels, mut queries) = (Vec::new(), Vec::new());
+            store.export_qrels(&mut qrels, &mut queries).unwrap();
+            let texts = String::from_utf8(queries).unwrap();
+            let known = |text: &str| {
+                let line = texts.lines().find_map(|line| line.split_once('\t').filter(|l| l.1 == text));
+                line.map(|(id, _)| id.to_owned())
+            };
+            let ours = Questions::judged(&store.judgments(None).unwrap(), Candidates::Auto, known);
+            let ours = ours.qrels.queries().flat_map(|query| {
+                let id = query.id.to_owned();
+                query.grades().map(move |(doc, grade)| format!("{id} 0 {doc} {grade}"))
+            });
+            let ours: Vec<String> = ours.collect();
+            let qrels = String::from_utf8(qrels).unwrap();
+            let mut theirs: Vec<&str> = qrels.lines().collect();
+            theirs.sort_unstable();
+            prop_assert_eq!(ours, theirs);
+        }
     }
 }

@@ -2,9 +2,10 @@
 
 use liken::data::{Dataset, Document};
 use maud::{Markup, html};
+use serde_json::Value;
 
 use crate::pages::layout::{address, grouped};
-use crate::pages::model::{shortened, title};
+use crate::titles::{shortened, text_of, title};
 
 /// Examples shown of queries and of documents.
 const EXAMPLES: usize = 6;
@@ -25,7 +26,8 @@ pub fn examples(dataset: &Dataset, from: usize) -> Markup {
         let row = dataset.clicks.row(i);
         let best =
             row.iter().max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, clicks)| *clicks > 0.0);
-        Some((query, best.and_then(|(doc, _)| title(dataset, doc))))
+        let best = best.and_then(|(doc, _)| dataset.documents.get(doc as usize).ok());
+        Some((query, best.and_then(|document| title(&document.fields))))
     });
     let documents = spread(dataset.documents.len(), from)
         .into_iter()
@@ -55,8 +57,11 @@ pub fn examples(dataset: &Dataset, from: usize) -> Markup {
 
 fn document_line(document: &Document) -> Markup {
     let fields = document.fields.iter().filter_map(|(name, value)| {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        (!text.trim().is_empty()).then(|| (name, shortened(&text, 160)))
+        let text = match value {
+            Value::String(_) | Value::Array(_) => text_of(value)?,
+            other => other.to_string(),
+        };
+        Some((name, shortened(&text, 160)))
     });
     html! {
         span.id { (shortened(&document.id, 80)) }

@@ -71,26 +71,35 @@ pub fn shown(figures: &Figures) -> Markup {
     }
 }
 
+/// The statistics of Table 1: name, value, whether it is a whole number, and what it means.
+pub fn statistics(table: &TableOne) -> [(&'static str, f64, bool, &'static str); 13] {
+    let whole = |name, n: usize, meaning| (name, n as f64, true, meaning);
+    let part = |name, x: f64, meaning| (name, x, false, meaning);
+    [
+        whole("n_x", table.n_x, "training queries"),
+        whole("n_y", table.n_y, "documents with training clicks"),
+        whole("words", table.words, "distinct words"),
+        whole("d_x", table.d_x, "query features: words and documents"),
+        whole("d_y", table.d_y, "document features: words and queries"),
+        part("c_x", table.c_x, "non-zeros a query"),
+        part("c_y", table.c_y, "non-zeros a document"),
+        part("ñ^y", table.docs_per_query, "clicked documents a query"),
+        part("ñ^x", table.queries_per_doc, "queries a clicked document"),
+        part("N_x", table.queries_per_feature, "queries a feature"),
+        part("N_y", table.docs_per_feature, "documents a feature"),
+        part("W_x", table.w_x, "non-zeros a row of C = XᵀRY"),
+        part("W_y", table.w_y, "non-zeros a column of C"),
+    ]
+}
+
 fn table_one(table: &TableOne) -> Markup {
-    let whole = |n: usize| Cell { shown: html! { (grouped(n)) }, key: Some(n as f64) };
-    let part = |x: f64| Cell::number(x, 2);
-    let rows = [
-        ("n_x", whole(table.n_x), "training queries"),
-        ("n_y", whole(table.n_y), "documents with training clicks"),
-        ("words", whole(table.words), "distinct words"),
-        ("d_x", whole(table.d_x), "query features: words and documents"),
-        ("d_y", whole(table.d_y), "document features: words and queries"),
-        ("c_x", part(table.c_x), "non-zeros a query"),
-        ("c_y", part(table.c_y), "non-zeros a document"),
-        ("ñ^y", part(table.docs_per_query), "clicked documents a query"),
-        ("ñ^x", part(table.queries_per_doc), "queries a clicked document"),
-        ("N_x", part(table.queries_per_feature), "queries a feature"),
-        ("N_y", part(table.docs_per_feature), "documents a feature"),
-        ("W_x", part(table.w_x), "non-zeros a row of C = XᵀRY"),
-        ("W_y", part(table.w_y), "non-zeros a column of C"),
-    ];
-    let rows =
-        rows.map(|(name, value, meaning)| vec![Cell::text(name), value, Cell::text(meaning)]);
+    let rows = statistics(table).map(|(name, value, whole, meaning)| {
+        let value = match whole {
+            true => Cell { shown: html! { (grouped(value as usize)) }, key: Some(value) },
+            false => Cell::number(value, 2),
+        };
+        vec![Cell::text(name), value, Cell::text(meaning)]
+    });
     let columns = [Column::text("statistic"), Column::number("value"), Column::text("meaning")];
     layout::table(
         "Table 1: how large and how sparse the data are",
@@ -99,8 +108,8 @@ fn table_one(table: &TableOne) -> Markup {
     )
 }
 
-/// The bins of clicks by name.
-fn click_bins(clicks: &ClickHistogram) -> Vec<(String, usize, usize)> {
+/// The bins of a histogram of clicks: their names, queries and pairs.
+pub fn click_bins(clicks: &ClickHistogram) -> Vec<(String, usize, usize)> {
     let mut above = None;
     let mut named = Vec::new();
     for &(bound, queries, pairs) in &clicks.bins {

@@ -1,11 +1,12 @@
 //! What lies near what in a model: words, queries and documents by their images, and words by
 //! their translations.
 
-use liken::data::Dataset;
-use liken::matchers::{Dictionary, Model, Neighbours};
+use liken::matchers::{Dictionary, Model};
 use maud::{Markup, html};
 
 use super::space;
+use crate::api::types::{Near, SimilarRequest, SimilarResponse};
+use crate::engine::Served;
 use crate::pages::asked::Asked;
 use crate::pages::layout::{self, Cell, Column, Tone, bar, fixed, notice};
 use crate::problem::Problem;
@@ -13,79 +14,39 @@ use crate::problem::Problem;
 /// Neighbours shown.
 const NEAR: usize = 15;
 
-/// What lies near: name, title where there is one, cosine.
-pub type Near = (String, Option<String>, f64);
+/// Looks around in the latent spaces of the index.
+pub type Look<'a> = &'a dyn Fn(&SimilarRequest) -> Result<SimilarResponse, Problem>;
 
 /// Lists of what lies near something, each with a heading.
-pub type NearLists = Vec<(&'static str, Vec<Near>)>;
+type NearLists = Vec<(&'static str, Vec<Near>)>;
 
 /// What lies near a word, a query or a document, whichever `asked` names.
-pub fn near(
-    model: &Model,
-    dataset: Option<&Dataset>,
-    asked: &Asked,
-) -> Option<Result<NearLists, Problem>> {
-    let found = || -> Result<Option<NearLists>, Problem> {
-        let plain = |list: Vec<(String, f64)>| -> Vec<Near> {
-            list.into_iter().map(|(name, cosine)| (name, None, cosine)).collect()
-        };
-        if let Some(word) = asked.one("word") {
-            let (queries, documents) = Neighbours::of(model)?.words(word, NEAR)?;
-            return Ok(Some(vec![
-                ("words of queries", plain(queries)),
-                ("words of documents", plain(documents)),
-            ]));
+fn near(look: Look<'_>, model: &str, asked: &Asked) -> Option<Result<NearLists, Problem>> {
+    let given = |name: &str| asked.one(name).map(str::to_owned);
+    let (word, query, id) = (given("word"), given("query"), given("id"));
+    let request =
+        SimilarRequest { model: Some(model.to_owned()), k: Some(NEAR), ..Default::default() };
+    // Of several the first counts.
+    let (request, headings) = match (word, query, id) {
+        (Some(word), _, _) => (
+            SimilarRequest { word: Some(word), ..request },
+            ["words of queries", "words of documents"],
+        ),
+        (None, Some(query), _) => {
+            (SimilarRequest { query: Some(query), ..request }, ["queries", ""])
         }
-        if let Some(text) = asked.one("query") {
-            let query = model.read_query(text)?;
-            let queries = Neighbours::of(model)?.queries(&query, NEAR)?;
-            return Ok(Some(vec![("queries", plain(queries))]));
-        }
-        let Some(id) = asked.one("id") else { return Ok(None) };
-        let documents = Neighbours::of(model)?.docs(model.find_doc(id)?, NEAR);
-        let same = dataset.filter(|d| d.folder.identity() == model.about.dataset.identity);
-        let shown = documents.into_iter().map(|(doc, cosine)| {
-            let title = same.and_then(|dataset| title(dataset, doc));
-            (model.counts.doc_ids[doc as usize].clone(), title, cosine)
-        });
-        Ok(Some(vec![("documents", shown.collect())]))
+        (None, None, Some(id)) => (SimilarRequest { id: Some(id), ..request }, ["", "documents"]),
+        (None, None, None) => return None,
     };
-    found().transpose()
-}
-
-/// A line to show for a document: its title, or the beginning of its text.
-pub fn title(dataset: &Dataset, doc: u32) -> Option<String> {
-    let document = dataset.documents.get(doc as usize).ok()?;
-    let text =
-        |name: &str| document.fields.get(name)?.as_str().filter(|text| !text.trim().is_empty());
-    let line = text("title").or_else(|| text("body")).or_else(|| text("url"))?;
-    Some(shortened(line, 90))
-}
-
-/// The first signs of a text, on one line.
-pub fn shortened(text: &str, most: usize) -> String {
-    // Of a long text only the beginning is looked at.
-    let mut line = String::new();
-    let mut signs = 0;
-    for word in text.split_whitespace() {
-        if signs > most {
-            break;
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-        signs = line.chars().count();
-    }
-    if signs <= most {
-        return line;
-    }
-    line.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+    Some(look(&request).map(|found| {
+        let lists = headings.into_iter().zip([found.queries, found.documents]);
+        lists.filter(|(heading, _)| !heading.is_empty()).collect()
+    }))
 }
 
 /// Forms to look around, and what they found.
-pub fn near_part(dataset: Option<&Dataset>, model: &Model, asked: &Asked) -> Markup {
-    if space(model).is_none() {
+pub fn near_part(look: Look<'_>, served: &Served, asked: &Asked) -> Markup {
+    if space(&served.model).is_none() {
         return html! {};
     }
     let form = |name: &str, label: &str, example: &str| {
@@ -114,7 +75,7 @@ pub fn near_part(dataset: Option<&Dataset>, model: &Model, asked: &Asked) -> Mar
             (form("query", "Near a query", "how far is the sun"))
             (form("id", "Near a document, by its id", "doc7"))
         }
-        @match near(model, dataset, asked) {
+        @match near(look, &served.about.model.name, asked) {
             None => {}
             Some(Err(problem)) => (notice(Tone::Warn, html! { (problem.detail) })),
             Some(Ok(lists)) => {
@@ -145,7 +106,7 @@ fn near_table(asked: &Asked, heading: &str, list: &[Near]) -> Markup {
     if list.is_empty() {
         return html! { p { "No " (heading) ": the model has learnt nothing about it." } };
     }
-    let rows = list.iter().map(|(name, title, cosine)| {
+    let rows = list.iter().map(|Near { name, title, cosine }| {
         let shown = html! {
             a href=(link(name)) { (title.as_deref().unwrap_or(name)) }
             @if title.is_some() { " " span.id.quiet { (name) } }
@@ -194,22 +155,6 @@ pub fn dictionary_part(model: &Model, asked: &Asked) -> Markup {
                     ))
                 }
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_lines_are_cut_between_signs() {
-        assert_eq!(shortened("a  b\nc", 90), "a b c");
-        assert_eq!(shortened("", 9), "");
-        for most in 2..20 {
-            let cut = shortened("äöü some words and more of them", most);
-            assert!(cut.chars().count() <= most, "{most}: {cut:?}");
-            assert!(cut.ends_with('…'), "{cut:?}");
         }
     }
 }

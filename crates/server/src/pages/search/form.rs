@@ -1,0 +1,105 @@
+//! The box, and what else can be chosen.
+
+use maud::{Markup, html};
+
+use super::SearchView;
+use crate::pages::ask::{FUSIONS, MOST_COLUMNS};
+
+/// The box, and what else can be chosen.
+pub fn form(view: &SearchView) -> Markup {
+    let ask = &view.ask;
+    let choices = choices(view);
+    html! {
+        form.search role="search" action="/" method="get" {
+            div.box {
+                label.hush for="q" { "Query" }
+                input #q type="search" name="q" value=(ask.query) placeholder="Search the documents" autocomplete="off"
+                    autofocus[ask.query.is_empty()] maxlength="4096" enterkeyhint="search";
+                button.main type="submit" { "Search" }
+            }
+            details.options open[!ask.filter.is_empty() || ask.diversify.is_some() || ask.fusion.is_some() || !ask.ranker.is_empty()] {
+                summary { "Models and options" }
+                div.fields {
+                    @for i in 0..MOST_COLUMNS {
+                        @let chosen = ask.columns.get(i).map_or("", String::as_str);
+                        div.field {
+                            label for={ "m" (i) } { "Column " (i + 1) }
+                            select id={ "m" (i) } name="m" {
+                                option value="" selected[chosen.is_empty()] { "none" }
+                                @for choice in &choices {
+                                    option value=(choice) selected[choice == chosen] { (choice) }
+                                }
+                            }
+                        }
+                    }
+                    div.field {
+                        label for="fusion" { "Fusion" }
+                        select #fusion name="fusion" {
+                            option value="" { "as the service has it" }
+                            @for (name, about, method) in FUSIONS {
+                                option value=(name) selected[ask.fusion == Some(method)] { (about) }
+                            }
+                        }
+                    }
+                    div.field {
+                        label for="diversify" { "Variety" }
+                        select #diversify name="diversify" {
+                            @let usual = [(None, "off"), (Some(0.8), "a little"), (Some(0.5), "more"), (Some(0.2), "most")];
+                            @for (lambda, about) in usual {
+                                option value=(lambda.map_or(String::new(), |l: f64| l.to_string())) selected[ask.diversify == lambda] { (about) }
+                            }
+                            @if let Some(own) = ask.diversify.filter(|own| !usual.iter().any(|(l, _)| *l == Some(*own))) {
+                                option value=(own) selected { (own) }
+                            }
+                        }
+                    }
+                    div.field {
+                        label for="k" { "Hits" }
+                        input #k type="number" name="k" min="1" max="100" value=(ask.k);
+                    }
+                    div.field {
+                        label for="ranker" { "Ranker" }
+                        select #ranker name="ranker" {
+                            option value="" selected[ask.ranker.is_empty()] { "as the service has it" }
+                            @for ranker in rankers(view) {
+                                option value=(ranker) selected[ranker == ask.ranker] { (ranker) }
+                            }
+                        }
+                    }
+                    div.field.grow {
+                        label for="filter" { "Filter (JSON)" }
+                        input #filter type="text" name="filter" value=(ask.filter) placeholder="{\"year\": {\"gte\": 2000}}" spellcheck="false";
+                    }
+                    button type="submit" { "Apply" }
+                }
+            }
+        }
+    }
+}
+
+/// What the ranker can be: none, each of the index, and what is chosen now.
+fn rankers(view: &SearchView) -> Vec<&str> {
+    let mut rankers = vec!["none"];
+    rankers.extend(view.rankers.iter().map(String::as_str));
+    if !view.ask.ranker.is_empty() && !rankers.contains(&view.ask.ranker.as_str()) {
+        rankers.push(&view.ask.ranker);
+    }
+    rankers
+}
+
+/// What a column can be: each model, each pair of them, and what is chosen now.
+fn choices(view: &SearchView) -> Vec<String> {
+    /// With more models than this, pairs would bury the models.
+    const PAIRED: usize = 5;
+    let names: Vec<&str> = view.models.iter().map(|model| model.name.as_str()).collect();
+    let mut choices: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    for (i, a) in names.iter().enumerate().take(PAIRED) {
+        choices.extend(names[i + 1..].iter().take(PAIRED).map(|b| format!("{a}+{b}")));
+    }
+    for column in &view.ask.columns {
+        if !choices.contains(column) {
+            choices.push(column.clone());
+        }
+    }
+    choices
+}
