@@ -70,7 +70,14 @@ pub fn run(args: &DemoArgs, console: &Console) -> anyhow::Result<()> {
     for path in [&raw, &data, &model] {
         // Refuse before the work, not in the middle of it.
         if path.exists() && !args.force {
-            return Err(liken::Error::Exists { path: path.clone() }.into());
+            let again = match folder.join("index") {
+                index if args.serve && index.exists() => {
+                    format!(", or serve the index that is there: liken serve {}", typed(&index))
+                }
+                _ => String::new(),
+            };
+            let exists = liken::Error::Exists { path: path.clone() };
+            return Err(anyhow::anyhow!("{exists}{again}"));
         }
     }
     let index = folder.join("index");
@@ -170,8 +177,7 @@ fn index_of(
         models.push((Some(name.to_owned()), path));
     }
     let output = folder.join("index");
-    let rankers = Vec::new();
-    Building { dataset: data.to_owned(), models, rankers, output, force }.run(run)
+    Building { dataset: data.to_owned(), models, output, force, ..Building::default() }.run(run)
 }
 
 fn first_lines(path: &Path, n: u64) -> liken::Result<Vec<String>> {

@@ -44,6 +44,12 @@ pub struct IndexArgs {
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
 
+    /// Up to this many documents every model scores every document, which is exact. Beyond, text
+    /// index and lists of neighbours say which documents are scored: a share of the exact
+    /// neighbours may be missed, which is measured and printed [default: 100000]
+    #[arg(long, value_name = "DOCUMENTS")]
+    exact_below: Option<usize>,
+
     /// Replace the index if it is there, with all events and judgments in it.
     #[arg(long)]
     force: bool,
@@ -64,6 +70,7 @@ pub fn run(args: &IndexArgs, console: &Console) -> anyhow::Result<()> {
             .collect::<Result<_, _>>()?,
         output: args.output.clone(),
         force: args.force,
+        exact_below: args.exact_below,
     };
     let _held = args.force.then(|| hold(&args.output)).transpose()?;
     let built = console.serve(|run| building.run(run))?;

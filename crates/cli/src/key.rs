@@ -91,7 +91,7 @@ pub fn run(args: &KeyArgs, console: &Console) -> anyhow::Result<()> {
                 Format::Table => {
                     let mut grid = Grid::new(["name", "scope", "state"]).left(&[0, 1, 2]);
                     for key in keys {
-                        let scope = format!("{:?}", key.scope).to_lowercase();
+                        let scope = key.scope.name().to_owned();
                         let state = if key.revoked.is_some() { "revoked" } else { "valid" };
                         grid.row([key.name, scope, state.to_owned()]);
                     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use liken_server::engine::{Engine, Layout, Settings};
-use liken_server::http::{Limits, Log, LogFormat, ServeOptions};
+use liken_server::http::{Limits, Log, LogFormat, ServeOptions, Trouble};
 use liken_server::store::Store;
 
 use crate::console::{Console, Usage, stopped};
@@ -75,7 +75,9 @@ pub struct ServiceArgs {
     #[arg(long, value_name = "ORIGIN,…", value_delimiter = ',')]
     cors: Vec<String>,
 
-    /// Names besides localhost by which the service is called, as through a proxy.
+    /// Names besides localhost by which the service is called, as through a proxy. Others are
+    /// refused on an address of this machine alone, and with --allow-open, where the address in
+    /// numbers will do, too.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     host_names: Vec<String>,
 
@@ -109,12 +111,15 @@ pub fn run(args: &ServeArgs, _: &Console) -> anyhow::Result<()> {
 impl ServiceArgs {
     /// Serves the index at `path` until Ctrl-C; `open` opens the pages in the browser.
     pub fn serve(&self, path: &Path, open: bool) -> anyhow::Result<()> {
+        let trouble = Trouble::default();
+        let heard = trouble.clone();
         let settings = Settings {
             models: self.models.clone(),
             ranker: self.ranker.clone(),
             candidate_depth: self.candidate_depth,
             reserve: self.reserve,
-            trouble: Arc::new(|message| {
+            trouble: Arc::new(move |message| {
+                heard.note(message);
                 let _ = writeln!(io::stderr(), "{message}");
             }),
             ..Settings::default()
@@ -139,6 +144,7 @@ impl ServiceArgs {
             host_names: self.host_names.clone(),
             allow_open: self.allow_open,
             log,
+            trouble,
             listening: Some(Box::new(move |addr| {
                 let url = format!("http://{addr}/");
                 let mut out = io::stdout();

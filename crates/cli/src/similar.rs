@@ -61,7 +61,7 @@ pub fn run(args: &SimilarArgs, console: &Console) -> anyhow::Result<()> {
         if !query.unknown.is_empty() {
             console.warn(format!("the model does not know {}", query.unknown.join(", ")));
         }
-        vec![Near::list("queries", "query", neighbours.queries(&query, args.k)?)]
+        vec![Near::list("queries", "query", neighbours.queries(&query, args.k))]
     } else if let Some(id) = &args.doc {
         let shelf = Shelf::open(&model, args.dataset.as_deref()).with(&model, newcomers);
         if let Some(reason) = &shelf.missing {

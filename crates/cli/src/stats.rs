@@ -9,6 +9,7 @@ use liken::features::{
     ClickEvidence, ClickHistogram, Counts, EvidenceAbout, Features, Featurizer, Response, TableOne,
     Weighted, Weighting,
 };
+use liken_server::pages::data::{click_bins, statistics};
 
 use crate::console::Console;
 use crate::output::{Format, Grid, TableFormat, counted, grouped, json};
@@ -89,43 +90,17 @@ pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
         return Ok(out.flush()?);
     }
     let mut grid = Grid::new(["statistic", "value", "meaning"]).left(&[2]);
-    let whole = |n: usize| grouped(n);
-    let part = |x: f64| format!("{x:.2}");
-    for (name, value, meaning) in [
-        ("n_x", whole(table.n_x), "training queries"),
-        ("n_y", whole(table.n_y), "documents with training clicks"),
-        ("words", whole(table.words), "distinct words"),
-        ("d_x", whole(table.d_x), "query features: words and documents"),
-        ("d_y", whole(table.d_y), "document features: words and queries"),
-        ("c_x", part(table.c_x), "non-zeros a query"),
-        ("c_y", part(table.c_y), "non-zeros a document"),
-        ("ñ^y", part(table.docs_per_query), "clicked documents a query"),
-        ("ñ^x", part(table.queries_per_doc), "queries a clicked document"),
-        ("N_x", part(table.queries_per_feature), "queries a feature"),
-        ("N_y", part(table.docs_per_feature), "documents a feature"),
-        ("W_x", part(table.w_x), "non-zeros a row of C = XᵀRY"),
-        ("W_y", part(table.w_y), "non-zeros a column of C"),
-    ] {
+    for (name, value, whole, meaning) in statistics(&table) {
+        let value = if whole { grouped(value) } else { format!("{value:.2}") };
         grid.row([name.to_owned(), value, meaning.to_owned()]);
     }
     grid.write(&mut out, TableFormat::Table)?;
     writeln!(out)?;
     let most = histogram.bins.iter().map(|bin| bin.1).max().unwrap_or(0).max(1);
     let mut grid = Grid::new(["clicks", "queries", "pairs", ""]).left(&[3]);
-    let mut above = 0.0;
-    for (bound, queries, pairs) in &histogram.bins {
-        let name = match bound {
-            Some(bound) if above == 0.0 => format!("≤ {bound}"),
-            Some(bound) => format!("{above}–{bound}"),
-            None => format!("> {above}"),
-        };
-        above = bound.unwrap_or(above);
-        grid.row([
-            name,
-            grouped(*queries),
-            grouped(*pairs),
-            "▇".repeat((queries * 40).div_ceil(most)),
-        ]);
+    for (name, queries, pairs) in click_bins(&histogram) {
+        let bar = "▇".repeat((queries * 40).div_ceil(most));
+        grid.row([name, grouped(queries), grouped(pairs), bar]);
     }
     grid.write(&mut out, TableFormat::Table)?;
     if histogram.negative > 0 {

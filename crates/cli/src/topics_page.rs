@@ -2,9 +2,8 @@
 //! to the documents and their classes.
 
 use liken::matchers::{TopicSummary, TopicsSummary};
-use liken_pages::{
-    Axis, Bar, Bubble, Bubbles, Card, Chart, Mark, Page, Panel, Part, Point, Series,
-};
+use liken_pages::{Bar, Card, Page, Part};
+use liken_server::pages::topics::plots::{first_words, id, map, sizes, title};
 
 use crate::search::Shelf;
 use crate::topics::{npmi, percent, remarks, weight};
@@ -23,14 +22,14 @@ pub fn page(summary: &TopicsSummary, model: &str, shelf: Option<&Shelf>) -> Stri
         "Topics with the same words lie near each other; the larger a circle, the more of the documents is its topic. Choose one to see its words."
             .into(),
     ));
-    parts.push(Part::Plot(map(summary).svg()));
+    parts.push(Part::Plot(map(summary)));
     let left_out =
         summary.topics.iter().filter(|topic| topic.place.is_none() && topic.n_words > 0).count();
     if left_out > 0 {
         parts.push(Part::Text(format!("{left_out} smaller topics are not on the map.")));
     }
     parts.push(Part::Heading("How large and how coherent they are".into()));
-    parts.push(Part::Plot(by_size(summary) + &by_coherence(summary)));
+    parts.push(Part::Plot(sizes(summary).concat()));
     if !summary.classes.is_empty() {
         classes(summary, parts);
     }
@@ -38,93 +37,6 @@ pub fn page(summary: &TopicsSummary, model: &str, shelf: Option<&Shelf>) -> Stri
     let card = |topic| card(topic, summary, shelf);
     parts.push(Part::Cards(summary.topics.iter().map(card).collect(), "map".into()));
     page.html()
-}
-
-/// The id of a topic on the page.
-fn id(topic: &TopicSummary) -> String {
-    format!("topic-{}", topic.topic)
-}
-
-fn first_words(topic: &TopicSummary, most: usize) -> String {
-    let words: Vec<&str> = topic.words.iter().take(most).map(|word| word.word.as_str()).collect();
-    words.join(" ")
-}
-
-fn title(topic: &TopicSummary) -> String {
-    match &topic.class {
-        Some(class) => format!("Topic {} ({class})", topic.topic),
-        None => format!("Topic {}", topic.topic),
-    }
-}
-
-fn map(summary: &TopicsSummary) -> Bubbles {
-    let mut kinds = vec!["shared".to_owned()];
-    kinds.extend(summary.classes.iter().map(|class| class.name.clone()));
-    let kind = |topic: &TopicSummary| match &topic.class {
-        Some(name) => kinds.iter().skip(1).position(|known| known == name).map_or(0, |at| at + 1),
-        // Without classes there is one kind, and it needs not be grey.
-        None => usize::from(summary.classes.is_empty()),
-    };
-    let bubble = |topic: &TopicSummary| {
-        let [x, y] = topic.place?;
-        Some(Bubble {
-            x,
-            y,
-            size: topic.share,
-            kind: kind(topic),
-            name: topic.topic.to_string(),
-            label: first_words(topic, 1),
-            about: format!(
-                "{}: {}; {} of the documents",
-                title(topic),
-                first_words(topic, 10),
-                percent(topic.share)
-            ),
-            link: Some(id(topic)),
-        })
-    };
-    let bubbles: Vec<Bubble> = summary.topics.iter().filter_map(bubble).collect();
-    let about = format!("Map of {} topics; every topic is a link to its words", bubbles.len());
-    let kinds = if summary.classes.is_empty() { Vec::new() } else { kinds };
-    Bubbles { about, kinds, bubbles }
-}
-
-/// Bars of one value a topic, the largest first.
-fn bars(
-    summary: &TopicsSummary,
-    heading: &str,
-    label: &str,
-    value: impl Fn(&TopicSummary) -> Option<f64>,
-) -> String {
-    let mut found: Vec<(f64, &TopicSummary)> =
-        summary.topics.iter().filter_map(|topic| Some((value(topic)?, topic))).collect();
-    found.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut series = Series::scatter("", 0, Mark::Bar);
-    series.points = found
-        .iter()
-        .enumerate()
-        .map(|(at, &(value, topic))| {
-            let about = format!("{} ({}): {value:.3}", title(topic), first_words(topic, 5));
-            Point::new(at as f64, value).about(about)
-        })
-        .collect();
-    let names = found.iter().map(|(_, topic)| topic.topic.to_string()).collect();
-    let panel = Panel {
-        x: Axis::names("topic", names),
-        y: Axis::linear(label),
-        series: vec![series],
-        ..Panel::titled(heading)
-    };
-    Chart::of(vec![panel]).svg()
-}
-
-fn by_size(summary: &TopicsSummary) -> String {
-    bars(summary, "Share of the documents, the largest first", "share", |topic| Some(topic.share))
-}
-
-fn by_coherence(summary: &TopicsSummary) -> String {
-    let heading = format!("NPMI of {} words, the best first", summary.coherence_words);
-    bars(summary, &heading, "NPMI", |topic| topic.npmi)
 }
 
 /// How much of every class is shared topics, and which.
@@ -188,7 +100,12 @@ fn card(topic: &TopicSummary, summary: &TopicsSummary, shelf: Option<&Shelf>) ->
     let bar = |word: &liken::matchers::TopicWord| {
         Bar::new(&word.word, f64::from(word.weight), weight(word.weight))
     };
-    Card { id: id(topic), title: title(topic), lines, bars: topic.words.iter().map(bar).collect() }
+    Card {
+        id: id(topic.topic),
+        title: title(topic),
+        lines,
+        bars: topic.words.iter().map(bar).collect(),
+    }
 }
 
 #[cfg(test)]

@@ -285,6 +285,27 @@ fn a_second_ctrl_c_ends_it_at_once() {
 }
 
 #[test]
+fn an_open_service_answers_to_its_numbers_and_to_listed_names() {
+    let place = indexed(&["bm25"]);
+    let line = "serve index --host 0.0.0.0 --allow-open --host-names search.example";
+    let service = Service::start(&place, &format!("{line} --log-format none"));
+    let port = service.url.rsplit(':').next().unwrap().to_owned();
+    let status = |host: &str| {
+        let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
+        write!(stream, "GET /health HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n")
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    for host in [format!("127.0.0.1:{port}"), "10.1.2.3".into(), "search.example:80".into()] {
+        assert!(status(&host).starts_with("HTTP/1.1 200 "), "{host}");
+    }
+    let refused = status("evil.example");
+    assert!(refused.starts_with("HTTP/1.1 421 ") && refused.contains("--host-names"), "{refused}");
+}
+
+#[test]
 fn keys_say_who_may_do_what() {
     let place = indexed(&["bm25"]);
     let add = |name: &str, scope: &str| {

@@ -22,6 +22,7 @@ fn large(number: usize) -> Value {
 fn a_reserve_is_kept_free() {
     let place = indexed();
     let service = Service::start(&place, "serve index --reserve 4000000TiB --log-format none");
+    assert_eq!(service.get("/ready").json()["status"], "read only", "before anybody wrote");
     let before = service.search("heart attack", &[]);
     let words = ["MiB left", "are kept free", "Make room, and write again"];
     service.put("/documents/x", &large(1)).refused(507, &words);
@@ -34,7 +35,9 @@ fn a_reserve_is_kept_free() {
     assert_eq!(service.search("heart attack", &[])["hits"], before["hits"]);
     // What makes room, or takes hardly any, may use the reserve.
     let deleted = service.ask("DELETE", "/documents/d0001?wait=true", None);
-    assert_eq!(deleted.json()["replaced"], 1);
+    assert_eq!(deleted.json()["written"], 1);
+    let unknown = service.ask("DELETE", "/documents/nobody", None);
+    assert_eq!(unknown.json()["written"], 0);
     place.run("key add index --name shop").fine();
     service.stop();
     let service = Service::start(&place, "serve index --reserve 1 --log-format none");
