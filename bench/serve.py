@@ -133,7 +133,8 @@ class Collection:
         if not (self.folder / "data").exists() or not self.queries_file.exists():
             if (self.folder / "data").exists():
                 sys.exit(f"{self.folder}: a dataset without queries.txt; remove the folder")
-            texts = [" ".join(text.split()) for text in IMPORTS[name](self.folder)]
+            # Words in quotes would have to stand side by side.
+            texts = [" ".join(text.replace('"', " ").split()) for text in IMPORTS[name](self.folder)]
             texts = [text for text in texts if re.search(r"\w\w", text)]
             order = np.random.default_rng(1).permutation(len(texts))[:MOST_QUERIES]
             self.queries_file.write_text("".join(f"{texts[at]}\n" for at in order))
@@ -270,9 +271,17 @@ def images(index, version):
 def tantivy(index, queries):
     """Figures of tantivy alone, by k and threads."""
     seconds = max(2, round(SECONDS / 2))
-    command = [program().with_name("tantivy_alone"), index / "text", queries, f"k={K},{DEPTH}", f"seconds={seconds}"]
+    command = [program().with_name("tantivy_alone"), index, queries, f"k={K},{DEPTH}", f"seconds={seconds}"]
     lines = subprocess.check_output(command, text=True).splitlines()
     return {(line["k"], line["threads"]): line for line in map(json.loads, lines)}
+
+
+def in_turns(index, queries):
+    """Figures of tantivy and of liken's whole search in one process, by k; nobody may serve the index."""
+    command = [program().with_name("tantivy_alone"), index, queries, f"k={K},{DEPTH}", f"seconds={round(SECONDS)}",
+               "liken=bm25"]
+    lines = subprocess.check_output(command, text=True).splitlines()
+    return {line["k"]: line for line in map(json.loads, lines)}
 
 
 def brute_force(documents, queries, most=10.0):
@@ -332,6 +341,7 @@ def measure(name):
     """One collection: load over 1, 8 and 64 connections, the peers, recall and memory."""
     collection = Collection(name)
     index, built = collection.index()
+    turns = in_turns(index, collection.queries_file)
     with Service(index) as service:
         n = service.ask("/ready")["documents"]
         fresh = service.memory()
@@ -358,7 +368,7 @@ def measure(name):
         for (mode, connections), answer in loads.items():
             check(f"{name}, {mode}, {connections} connections", answer)
         peers.append(tantivy(index, collection.queries_file))
-        versus_tantivy(name, loads, peers)
+        versus_tantivy(name, loads, peers, turns)
         versus_numpy(name, service, index, collection, loads)
         counted = re.findall(r'liken_requests_total\{route="/search"[^}]*status="(\d+)"\} (\d+)', service.ask("/metrics"))
         say(f"Index: made in {built['seconds']:.0f} s with at most {built['gib']:.2f} GiB, {built['disk_gib']:.2f} GiB on "
@@ -371,11 +381,13 @@ def measure(name):
             goals(loads)
 
 
-def versus_tantivy(name, loads, peers):
-    """BM25 of the service beside tantivy's own; of two runs of tantivy the better one counts."""
-    say(f"| BM25 | of times the | tantivy alone, ms | service says, ms (ratio) | over HTTP, ms (ratio) | tantivy, {THREADS} "
-        "threads, queries/s | service, 8 connections, requests/s (ratio) |")
-    say("|---|---|---|---|---|---|---|")
+def versus_tantivy(name, loads, peers, turns):
+    """BM25 beside tantivy's own, in turns within one process and as a service; of two runs of tantivy alone the better
+    one counts."""
+    say("| BM25 | of times the | in turns: tantivy, ms | liken, ms (ratio) | with texts of documents, ms (ratio) "
+        f"| tantivy alone, ms | service says, ms (ratio) | over HTTP, ms (ratio) | tantivy, {THREADS} threads, queries/s "
+        "| service, 8 connections, requests/s (ratio) |")
+    say("|---|---|---|---|---|---|---|---|---|---|")
     one, eight = loads["BM25", 1], loads["BM25", 8]
     if not one["ms"] or not one["took_ms"]:
         return
@@ -385,9 +397,13 @@ def versus_tantivy(name, loads, peers):
         for key, called in ("p50", "median"), ("mean", "mean"):
             alone = min(peer[k, 1]["ms"][key] for peer in peers)
             said, over = one["took_ms"][key], one["ms"][key]
-            say(f"| {label} | {called} | {ms(alone)} | {ms(said)} ({said / alone:.2f}) | {ms(over)} ({over / alone:.2f}) "
+            theirs, bare, whole = (turns[k][of][key] for of in ("tantivy_ms", "bare_ms", "liken_ms"))
+            say(f"| {label} | {called} | {ms(theirs)} | {ms(bare)} ({bare / theirs:.2f}) "
+                f"| {ms(whole)} ({whole / theirs:.2f}) | {ms(alone)} "
+                f"| {ms(said)} ({said / alone:.2f}) | {ms(over)} ({over / alone:.2f}) "
                 f"| {threads:,.0f} | {rate:,.0f} ({rate / threads:.2f}) |")
-            keep(name, peer="tantivy", k=k, of=key, alone=alone, said=said, over_http=over, rate=threads)
+            keep(name, peer="tantivy", k=k, of=key, alone=alone, said=said, over_http=over, rate=threads,
+                 turns=(theirs, bare, whole))
     say()
 
 
