@@ -3,12 +3,10 @@
 use std::time::Duration;
 
 use liken::eval::{Candidates, HeldOut};
-use liken_server::pages::compare::{self, Changed, Material, Questions, rank};
+use liken_server::pages::compare::{self, Material, Questions, rank};
 use liken_server::pages::studies::Studies;
 
-use crate::world::{
-    asked, done, has_any, is_clean, material, no_judgments, no_names, served, world,
-};
+use crate::world::{asked, done, is_clean, material, no_judgments, served, world};
 
 #[test]
 fn models_and_runs_are_compared_query_by_query() {
@@ -102,15 +100,8 @@ fn what_cannot_be_compared_says_why() {
     compare::keep(&material, &studies, "stranger", &run(&other, doc)).unwrap();
     let apart = problem(&[("runs", "run:strange,run:stranger")]);
     assert!(apart.status == 400 && apart.detail.contains("ids"), "{apart}");
-    let (models, dataset) = (Vec::new(), None);
-    let bare = Material {
-        models,
-        dataset,
-        judged: &no_judgments,
-        named: &no_names,
-        has_any: &has_any,
-        changed: Changed::default(),
-    };
+    let bare =
+        Material { models: Vec::new(), dataset: None, ..crate::world::material(&no_judgments) };
     let html = compare::body(&bare, &studies, &asked(&[])).unwrap().into_string();
     assert!(html.contains("no dataset inside") && html.contains("Bring a run"), "{html}");
 }
@@ -138,15 +129,8 @@ fn a_run_that_cannot_be_measured_is_refused_with_a_reason() {
         compare::keep(&material, &studies, "fits", &text).unwrap();
     }
     // Where nothing is judged yet, nothing can be said against queries.
-    let (models, dataset) = (Vec::new(), None);
-    let bare = Material {
-        models,
-        dataset,
-        judged: &no_judgments,
-        named: &no_names,
-        has_any: &has_any,
-        changed: Changed::default(),
-    };
+    let bare =
+        Material { models: Vec::new(), dataset: None, ..crate::world::material(&no_judgments) };
     let text = format!("query,doc,score\nof-others,\"{doc}\",1\n");
     compare::keep(&bare, &studies, "early", &text).unwrap();
 }

@@ -123,7 +123,7 @@ impl Questions {
 
     /// `run` as it takes part: with the queries' ids in the place of their texts, for engines that
     /// know queries by their texts alone, and without the documents that models do not rank either:
-    /// known answers of training, and what lies behind rank [`DEPTH`].
+    /// known answers of training, and what lies behind rank 1,000.
     pub fn fitted(&self, run: TrecRun) -> TrecRun {
         let texts: HashMap<&str, &str> =
             self.queries.iter().map(|query| (query.text.as_str(), query.id.as_str())).collect();
