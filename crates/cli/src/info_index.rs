@@ -1,11 +1,10 @@
 //! `liken info INDEX`: what an index holds, whether or not it is served.
 
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 
 use liken::memory::Bytes;
-use liken_server::engine::Layout;
+use liken_server::engine::{Layout, bytes_of};
 use liken_server::store::{ModelEntry, Store};
 use serde_json::{Map, Value, json};
 
@@ -79,7 +78,7 @@ fn model_json(model: &ModelEntry) -> Value {
 }
 
 /// The parts of an index with their bytes on disk.
-fn sizes(layout: &Layout) -> [(&'static str, u64); 6] {
+fn sizes(layout: &Layout) -> [(&'static str, u64); 8] {
     let root = |name: &str| bytes_of(&layout.root.join(name));
     // What is written and not yet in its place is part of the database.
     let wal = bytes_of(&layout.store().with_extension("sqlite-wal"));
@@ -89,14 +88,8 @@ fn sizes(layout: &Layout) -> [(&'static str, u64); 6] {
         ("images", root("images")),
         ("models", root("models")),
         ("dataset", bytes_of(&layout.dataset())),
+        ("rankers", bytes_of(&layout.rankers())),
+        ("counts", bytes_of(&layout.counts())),
         ("runs", bytes_of(&layout.runs())),
     ]
-}
-
-/// Bytes of a file or of all files in a folder; 0 where there is none.
-fn bytes_of(path: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(path) else {
-        return fs::metadata(path).map_or(0, |file| file.len());
-    };
-    entries.flatten().map(|entry| bytes_of(&entry.path())).sum()
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+pub use liken_pages::grouped;
 use serde::Serialize;
 
 /// Table or JSON.
@@ -199,19 +200,6 @@ pub fn counted(n: impl ToString, one: &str, many: &str) -> String {
     let n = n.to_string();
     let words = if n == "1" { one } else { many };
     format!("{} {words}", grouped(n))
-}
-
-/// A whole number with a comma after every three digits.
-pub fn grouped(n: impl ToString) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

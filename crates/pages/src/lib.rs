@@ -26,6 +26,7 @@ mod bars;
 mod bubbles;
 mod chart;
 mod escape;
+mod numbers;
 mod page;
 mod panel;
 
@@ -34,5 +35,6 @@ pub use bars::{Bar, Card};
 pub use bubbles::{Bubble, Bubbles};
 pub use chart::Chart;
 pub use escape::escape;
+pub use numbers::grouped;
 pub use page::{Page, Part};
 pub use panel::{COLOURS, Mark, Panel, Point, Series};

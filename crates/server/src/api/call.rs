@@ -12,12 +12,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
-use super::body::{Media, Received, hear_out, receive};
+use super::body::{Media, Received, receive};
 use super::parse;
 use super::route::{Kind, Route};
 use super::routes::routes;
 use crate::engine::Engine;
-use crate::http::{AppState, Lane, Limits, SearchedFor, content, decoded, pairs, refuse, to_json};
+use crate::http::{
+    AppState, Lane, Limits, SearchedFor, content, decoded, hear_out, pairs, refuse, to_json,
+};
 use crate::problem::Problem;
 
 /// A request that may be answered: its key is good, its body is there.

@@ -19,7 +19,6 @@ mod twice;
 pub mod types;
 mod words;
 
-pub(crate) use body::{gather, hear_out};
 pub(crate) use call::router;
 pub use documents::{BadLine, BulkWritten, DeleteRequest, DocumentBody};
 pub use events::NumberedEvent;

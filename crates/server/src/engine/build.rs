@@ -13,7 +13,9 @@ use liken::text::Analyzer;
 use liken::{Error, Run};
 use rayon::prelude::*;
 
-use super::layout::{FORMAT, IndexAbout, Layout, Reading, check_name, exact_below, link_folder};
+use super::layout::{
+    FORMAT, IndexAbout, Layout, Reading, bytes_of, check_name, exact_below, link_folder,
+};
 use super::live::tokens;
 use super::rankers::{self, Rankers};
 use super::registry::take;
@@ -248,12 +250,4 @@ fn read_preparation(model: &Path) -> Result<Preparation, Problem> {
     let folder: liken::file::Folder<liken::matchers::ModelAbout> =
         liken::file::Folder::open(model, FolderKind::Model)?;
     Ok(folder.read_json("preparation.json")?)
-}
-
-/// Bytes of a file or of all files in a folder.
-fn bytes_of(path: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(path) else {
-        return fs::metadata(path).map_or(0, |file| file.len());
-    };
-    entries.flatten().map(|entry| bytes_of(&entry.path())).sum()
 }

@@ -187,6 +187,14 @@ fn link_files(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Bytes of a file or of all files in a folder; 0 where there is none.
+pub fn bytes_of(path: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(path) else {
+        return fs::metadata(path).map_or(0, |file| file.len());
+    };
+    entries.flatten().map(|entry| bytes_of(&entry.path())).sum()
+}
+
 /// Whether `name` can name a model, a ranker or a run: it becomes part of a path and of URLs.
 pub(crate) fn check_name(kind: &str, name: &str) -> Result<(), Problem> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');

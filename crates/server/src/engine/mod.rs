@@ -47,7 +47,7 @@ use liken::text::Analyzer;
 use serde_json::{Map, Value};
 
 pub use build::{Building, Built, BuiltModel};
-pub use layout::{IndexAbout, Layout, Reading};
+pub use layout::{IndexAbout, Layout, Reading, bytes_of};
 pub use served::Served;
 pub use state::Generation;
 

@@ -6,11 +6,11 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
-use maud::{DOCTYPE, html};
+use maud::html;
 
 use super::encoding::{encoded, pairs};
 use super::keys::COOKIE;
-use super::respond::{content, refuse};
+use super::respond::{bare_page, content, refuse};
 use super::state::AppState;
 use crate::engine::Scope;
 use crate::problem::Problem;
@@ -107,34 +107,19 @@ fn with_cookie(mut response: Response, value: &str, more: &str, https: bool) -> 
 }
 
 fn page(wrong: Option<&str>, next: &str) -> Response {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { "Log in – liken" }
-                link rel="icon" href="data:,";
+    let form = html! {
+        @if let Some(wrong) = wrong { p role="alert" { (wrong) } }
+        form method="post" action="/login" {
+            input type="hidden" name="next" value=(next);
+            p {
+                label for="key" { "API key" } " "
+                input type="password" id="key" name="key" required autofocus
+                    autocomplete="current-password";
             }
-            body {
-                main {
-                    h1 { "Log in" }
-                    @if let Some(wrong) = wrong { p role="alert" { (wrong) } }
-                    form method="post" action="/login" {
-                        input type="hidden" name="next" value=(next);
-                        p {
-                            label for="key" { "API key" } " "
-                            input type="password" id="key" name="key" required autofocus
-                                autocomplete="current-password";
-                        }
-                        p { button type="submit" { "Log in" } }
-                    }
-                }
-            }
+            p { button type="submit" { "Log in" } }
         }
     };
-    content("text/html; charset=utf-8", page.into_string().into_bytes())
+    content("text/html; charset=utf-8", bare_page("Log in", form).into_bytes())
 }
 
 #[cfg(test)]

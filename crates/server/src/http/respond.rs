@@ -7,7 +7,7 @@
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use maud::{DOCTYPE, html};
+use maud::{DOCTYPE, Markup, html};
 use serde::{Deserialize, Serialize};
 
 use crate::problem::Problem;
@@ -111,23 +111,29 @@ pub(super) fn write_out(response: &mut Response, request_id: &str, page: bool) -
 }
 
 fn problem_page(problem: &Problem, request_id: &str) -> String {
+    bare_page(
+        problem.title,
+        html! {
+            p { (problem.detail) }
+            p { a href="/" { "Back to search" } }
+            p { small { "Request " (request_id) } }
+        },
+    )
+}
+
+/// A page for those who may see nothing of the index.
+pub(super) fn bare_page(title: &str, body: Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                title { (problem.title) " – liken" }
+                meta name="color-scheme" content="light dark";
+                title { (title) " – liken" }
                 link rel="icon" href="data:,";
             }
-            body {
-                main {
-                    h1 { (problem.title) }
-                    p { (problem.detail) }
-                    p { a href="/" { "Back to search" } }
-                    p { small { "Request " (request_id) } }
-                }
-            }
+            body { main { h1 { (title) } (body) } }
         }
     };
     page.into_string()

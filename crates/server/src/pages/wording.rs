@@ -1,5 +1,7 @@
 //! Numbers and counts as people write them, and texts as addresses carry them.
 
+pub use liken_pages::grouped;
+
 use crate::http::encoded;
 
 /// The text, unless it is empty.
@@ -30,19 +32,6 @@ pub fn signed(value: f64, digits: usize) -> String {
 /// A count with its noun: `1 document`, `12,345 documents`.
 pub fn count(n: usize, noun: &str) -> String {
     format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
-}
-
-/// A whole number in groups of three digits.
-pub fn grouped(n: usize) -> String {
-    let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// An address with parameters, encoded.
