@@ -8,31 +8,17 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
-#[path = "browser/checks.rs"]
 mod checks;
-#[path = "browser/chromium.rs"]
 mod chromium;
-#[path = "browser/compare.rs"]
 mod compare;
-#[path = "browser/driver.rs"]
 mod driver;
-#[path = "browser/element.rs"]
 mod element;
-#[path = "browser/focus.rs"]
 mod focus;
-#[path = "browser/frame.rs"]
 mod frame;
-#[path = "browser/harness.rs"]
 mod harness;
-#[path = "browser/hostile.rs"]
 mod hostile;
-#[path = "browser/judge.rs"]
 mod judge;
-#[path = "browser/search.rs"]
 mod search;
-#[path = "browser/served.rs"]
 mod served;
-#[path = "browser/service.rs"]
 mod service;
-#[path = "browser/views.rs"]
 mod views;

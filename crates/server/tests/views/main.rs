@@ -2,13 +2,8 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
-#[path = "views/compare.rs"]
 mod compare;
-#[path = "views/looks.rs"]
 mod looks;
-#[path = "views/measured.rs"]
 mod measured;
-#[path = "views/runs.rs"]
 mod runs;
-#[path = "views/world.rs"]
 mod world;
