@@ -5,6 +5,7 @@
 
 mod bound;
 mod compare;
+mod compat;
 mod damaged;
 mod demo;
 mod diversify;
@@ -16,6 +17,7 @@ mod export;
 mod export_index;
 mod features;
 mod fuse;
+mod golden_files;
 mod import;
 mod import_bad;
 mod import_formats;

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
 
 use liken::data::Dataset;
 use tempfile::TempDir;
@@ -142,6 +143,11 @@ impl Said {
     }
 }
 
+/// The binary that is tested: the one built with the tests, or another that `LIKEN_BINARY` names, to
+/// see whether the two do the same.
 pub fn binary() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_liken"))
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| {
+        std::env::var_os("LIKEN_BINARY").map_or(env!("CARGO_BIN_EXE_liken").into(), PathBuf::from)
+    })
 }
