@@ -18,6 +18,7 @@ mod export_index;
 mod features;
 mod fuse;
 mod golden_files;
+mod goldens;
 mod import;
 mod import_bad;
 mod import_formats;

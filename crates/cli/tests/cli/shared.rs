@@ -1,7 +1,7 @@
 //! What many tests read and none writes to: a small log as raw files and as a dataset, and
 //! three models trained on it.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use crate::place::Place;
 
@@ -11,12 +11,7 @@ static SHARED: OnceLock<Place> = OnceLock::new();
 /// and the runs `bm25.trec` and `rmls.trec`.
 pub fn shared() -> &'static Place {
     SHARED.get_or_init(|| {
-        // A static is never dropped, so the folder goes when the tests end.
-        #[cfg(unix)]
-        // SAFETY: the function takes no argument and does not unwind.
-        unsafe {
-            libc::atexit(clean_up);
-        }
+        remove_at_exit(&SHARED);
         let place = Place::new();
         place.run("synth demo --scale 0.2 --raw -o raw").silent();
         place.run("synth demo --scale 0.2 -o data").silent();
@@ -35,9 +30,26 @@ pub fn at(name: &str) -> String {
     shared().path(name).to_str().unwrap().to_owned()
 }
 
+/// Folders that go when the tests end.
+static KEPT: Mutex<Vec<&OnceLock<Place>>> = Mutex::new(Vec::new());
+
+/// A static is never dropped, so its folder goes when the tests end.
+pub fn remove_at_exit(place: &'static OnceLock<Place>) {
+    let mut kept = KEPT.lock().unwrap();
+    #[cfg(unix)]
+    if kept.is_empty() {
+        // SAFETY: the function takes no argument and does not unwind.
+        unsafe {
+            libc::atexit(clean_up);
+        }
+    }
+    kept.push(place);
+}
+
 #[cfg(unix)]
 extern "C" fn clean_up() {
-    if let Some(place) = SHARED.get() {
+    let Ok(kept) = KEPT.lock() else { return };
+    for place in kept.iter().filter_map(|place| place.get()) {
         let _ = std::fs::remove_dir_all(place.path(""));
     }
 }
