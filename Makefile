@@ -15,12 +15,12 @@ help: ## show this list
 
 test: ## check the style and run every test (real data: LIKEN_DATA, default ../shared/data)
 	cargo fmt --all --check
+	@[ "$$LIKEN_NO_DATA" = 1 ] || [ -d "$${LIKEN_DATA:-../shared/data}" ] || { \
+	  echo "$${LIKEN_DATA:-../shared/data}: not there; LIKEN_DATA names the folder with real data, LIKEN_NO_DATA=1 skips the tests on it"; exit 1; }
 	@scripts/setup-browser.sh
 	@rm -f $(SKIP_LOG)
 	LIKEN_SKIP_LOG=$(SKIP_LOG) cargo test --release $(PACKAGES) $(FEATURES)
-	@if [ -f $(SKIP_LOG) ]; then \
-	  echo "$$(wc -l < $(SKIP_LOG)) tests skipped for want of real data (LIKEN_DATA) or a browser (LIKEN_NO_BROWSER)"; rm -f $(SKIP_LOG); \
-	else echo "0 tests skipped for want of real data"; fi
+	@scripts/check-skipped.sh $(SKIP_LOG)
 
 check: ## what `test` does not: lints (also of the default build, without Parquet), documentation, licences, advisories
 	cargo fmt --all --check

@@ -1,5 +1,7 @@
 //! Experiments as files.
 
+use std::path::{Path, PathBuf};
+
 use crate::place::Place;
 use crate::shared::at;
 
@@ -34,6 +36,25 @@ fn place(text: &str) -> Place {
     }
     place.file("here/exp.toml", text);
     place
+}
+
+/// The folder of the project's own experiments.
+pub fn experiments() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments")
+}
+
+#[test]
+fn the_quick_experiments_on_synthetic_logs_have_not_moved() {
+    // What needs tables is left out, so that this test needs nothing and is never skipped.
+    let folder = experiments();
+    let arguments = ["--quick", folder.to_str().unwrap(), "--data", "nowhere"];
+    let said = Place::new().ask("experiment", &arguments);
+    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    assert!(!said.out.contains("MOVED"), "{}", said.out);
+    for name in ["mart-table-4, demo log ", "rmls-table-2, demo log ", "rmls-table-6, demo log "] {
+        let line = said.out.lines().find(|line| line.starts_with(name));
+        assert!(line.is_some_and(|line| !line.contains("left out")), "{name}: {}", said.out);
+    }
 }
 
 #[test]

@@ -4,30 +4,55 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::experiment::experiments;
 use crate::place::Place;
 
-/// The data folder, if `name` is in it: `LIKEN_DATA`, or the one beside the project.
-/// `LIKEN_SKIP_LOG` names a file that counts the skipped.
+/// The data folder, if `name` is in it: `LIKEN_DATA`, or the one beside the project. Where it is
+/// absent, or `LIKEN_NO_DATA=1` asks to do without, the test is skipped; `LIKEN_SKIP_LOG` names a
+/// file that counts the skipped.
 pub fn data_with(name: &str) -> Option<PathBuf> {
     let data = std::env::var_os("LIKEN_DATA").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
         PathBuf::from,
     );
-    if data.join(name).is_dir() {
+    let unwanted = std::env::var_os("LIKEN_NO_DATA").is_some_and(|value| value == "1");
+    if data.join(name).is_dir() && !unwanted {
         return Some(data);
     }
     if let Some(log) = std::env::var_os("LIKEN_SKIP_LOG") {
         let log = std::fs::OpenOptions::new().create(true).append(true).open(log);
-        writeln!(log.unwrap(), "{name}").unwrap();
+        let why = if unwanted { "LIKEN_NO_DATA" } else { "is not there" };
+        writeln!(log.unwrap(), "data {name} ({why})").unwrap();
     }
     None
 }
 
+/// The project's experiment files that read tables of real data.
+fn files_with_data() -> Vec<PathBuf> {
+    let reads_data = |table: &toml::Table| {
+        ["data", "folds"].iter().any(|&key| table.get(key).is_some_and(toml::Value::is_table))
+    };
+    let mut files: Vec<PathBuf> = std::fs::read_dir(experiments())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
+        .filter(|path| {
+            let file: toml::Table = std::fs::read_to_string(path).unwrap().parse().unwrap();
+            let settings = file.get("settings").and_then(toml::Value::as_array);
+            let mut settings = settings.into_iter().flatten().filter_map(toml::Value::as_table);
+            reads_data(&file) || settings.any(reads_data)
+        })
+        .collect();
+    files.sort();
+    files
+}
+
 #[test]
-fn the_quick_experiments_have_not_moved() {
+fn the_quick_experiments_on_real_data_have_not_moved() {
     let Some(data) = data_with("nfcorpus") else { return };
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
-    let arguments = ["--quick", folder.to_str().unwrap(), "--data", data.to_str().unwrap()];
+    let files = files_with_data();
+    let mut arguments = vec!["--quick", "--data", data.to_str().unwrap()];
+    arguments.extend(files.iter().map(|file| file.to_str().unwrap()));
     let said = Place::new().ask("experiment", &arguments);
     assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
     assert!(said.err.contains("rmls-published: RMLS collapses"), "{}", said.err);

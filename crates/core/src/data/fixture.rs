@@ -61,7 +61,8 @@ pub(crate) fn impressions(
 }
 
 /// The folder `name` of real data, below `LIKEN_DATA` or beside the project. Where it is
-/// absent the test is skipped; `LIKEN_SKIP_LOG` names a file that counts the skipped.
+/// absent, or `LIKEN_NO_DATA=1` asks to do without, the test is skipped; `LIKEN_SKIP_LOG` names a
+/// file that counts the skipped.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 pub(crate) fn real_data(name: &str) -> Option<PathBuf> {
     let data = std::env::var_os("LIKEN_DATA").map_or_else(
@@ -69,13 +70,15 @@ pub(crate) fn real_data(name: &str) -> Option<PathBuf> {
         PathBuf::from,
     );
     let folder = data.join(name);
-    if folder.is_dir() {
+    let unwanted = std::env::var_os("LIKEN_NO_DATA").is_some_and(|value| value == "1");
+    if folder.is_dir() && !unwanted {
         return Some(folder);
     }
-    eprintln!("skipped: {} is not there; set LIKEN_DATA", folder.display());
+    let why = if unwanted { "LIKEN_NO_DATA" } else { "is not there" };
+    eprintln!("skipped: {} ({why}); LIKEN_DATA names the folder with the data", folder.display());
     if let Some(log) = std::env::var_os("LIKEN_SKIP_LOG") {
         let log = std::fs::OpenOptions::new().create(true).append(true).open(log);
-        writeln!(log.unwrap(), "{name}").unwrap();
+        writeln!(log.unwrap(), "data {name} ({why})").unwrap();
     }
     None
 }
