@@ -260,3 +260,49 @@ fn rows_that_know_nothing_of_most_queries_are_named() {
     let tied = |row: usize| said.json()["rows"][row]["tied"].clone();
     assert_eq!((tied(0), tied(1)), (0.into(), 2.into()));
 }
+
+#[test]
+fn a_row_is_what_train_run_and_eval_give() {
+    let place = Place::new();
+    // Clicks are the judgments, so that all documents are ranked here as there.
+    let tables = format!("--clicks {0}/clicks.tsv --documents {0}/documents.jsonl", at("raw"));
+    place.run(&format!("import {tables} -o data")).fine();
+    let data = place.dataset("data");
+    let (mut queries, mut qrels) = (String::new(), String::new());
+    for (q, judged) in data.test.rows().enumerate().filter(|(_, row)| !row.is_empty()) {
+        let query = data.queries.get(q).unwrap();
+        // Ids of queries are their texts here, which a run cannot hold.
+        queries += &format!("q{q}\t{}\n", query.text);
+        for (doc, grade) in judged.iter() {
+            let doc = data.documents.get(doc as usize).unwrap();
+            qrels += &format!("q{q} 0 {} {grade}\n", doc.id);
+        }
+    }
+    assert!(queries.lines().count() > 20, "{queries}");
+    let all = 0..data.documents.len();
+    let ids: Vec<String> = all.map(|doc| data.documents.get(doc).unwrap().id).collect();
+    place.file("queries.tsv", &queries);
+    place.file("qrels", qrels);
+    for mix in ["pls+bm25", "0.3*pls+0.7*bm25", "rrf:pls+bm25"] {
+        let line = format!("compare data --models {mix} --dim 20 --measures nDCG@10,AP,P@5");
+        let row = &place.run(&format!("{line} --format json")).fine().json()["rows"][0];
+        place.run(&format!("train {mix} data -o model --dim 20 --force")).fine();
+        place.run("run model --queries queries.tsv -k 1000 -o mix.trec --force").fine();
+        let mut run = std::fs::read_to_string(place.path("mix.trec")).unwrap();
+        // A run leaves out queries that nothing is known of; in the table their documents are
+        // tied, and the ids say the order.
+        for (id, _) in queries.lines().map(|line| line.split_once('\t').unwrap()) {
+            if !run.contains(&format!("{id} Q0 ")) {
+                ids.iter().for_each(|doc| run += &format!("{id} Q0 {doc} 1 0 x\n"));
+            }
+        }
+        place.file("mix.trec", run);
+        let line = "eval qrels mix.trec --preset default -m nDCG@10 -m AP -m P@5 --format json";
+        let eval = &place.run(line).fine().json()["rows"][0];
+        for m in 0..3 {
+            let mean = |row: &Value| row["cells"][m]["mean"].as_f64().unwrap();
+            assert!((mean(row) - mean(eval)).abs() < 1e-9, "{mix}: {row:#} {eval:#}");
+            assert!(mean(row) > 0.05, "{mix}: {row:#}");
+        }
+    }
+}

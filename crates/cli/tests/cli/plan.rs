@@ -135,3 +135,47 @@ fn training_refuses_what_does_not_fit_and_leaves_nothing() {
     assert!(said.err.contains("pls: ") && said.err.contains("X, Y, R and their"), "{}", said.err);
     place.run(&format!("train pls {} -o d --dim 5 --max-memory 60MiB -q", at("data"))).silent();
 }
+
+/// The most memory of its own that the command had, looked at again and again until it ended.
+#[cfg(target_os = "linux")]
+fn most_memory(mut command: std::process::Command) -> u64 {
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let deadline = Instant::now() + Duration::from_secs(600);
+    let mut most = 0;
+    let ended = loop {
+        // A process that has just ended has no such line any more.
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+        let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        most = most.max(kib.unwrap_or(0) << 10);
+        if let Some(ended) = child.try_wait().unwrap() {
+            break ended;
+        }
+        assert!(Instant::now() < deadline, "no end after ten minutes");
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    assert!(ended.success());
+    most
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_fit_takes_what_is_planned() {
+    let place = Place::new();
+    place.run("synth one-week --scale 0.2 -o data").fine();
+    for fit in ["pls --set dim=200", "rmls --set dim=400 --set start=random --set sweeps=2"] {
+        let (method, set) = fit.split_once(' ').unwrap();
+        let plan = run(&place, &format!("plan data --methods {method} {set} --format json"));
+        let planned = plan.silent().json()["plans"][0]["total"].as_u64().unwrap();
+        assert!(planned > 150 << 20, "{fit}: {planned}");
+        let taken =
+            most_memory(place.command(&format!("train {method} data -o model --force {set}")));
+        // What the program has before and beside the fit is no part of the plan.
+        let beside = 48 << 20;
+        assert!(taken < planned + beside, "{fit}: {taken} of {planned}");
+        assert!(taken > planned / 3, "{fit}: {taken} of {planned}");
+    }
+}

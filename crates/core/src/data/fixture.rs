@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::impressions::ImpressionsWriter;
-use super::{Dataset, DatasetAbout, DatasetWriter, Document, Evidence, ImpressionsAt, Query};
+use super::{
+    Dataset, DatasetAbout, DatasetWriter, Document, Evidence, ImpressionsAt, Query, SplitBy,
+};
+use crate::random::Random;
 use crate::sparse::Csr;
 
 /// Documents (id, fields), queries (each its own id) and training pairs (query, document,
@@ -23,6 +26,20 @@ impl Fixture<'_> {
     /// Writes the dataset at `path` and opens it; every pair is also a judgment of grade 1 in
     /// validation and in test.
     pub(crate) fn open(&self, path: &Path) -> Dataset {
+        let judged: Vec<(u32, u32, f32)> =
+            self.clicks.iter().map(|&(query, doc, _)| (query, doc, 1.0)).collect();
+        self.open_split(path, SplitBy::Given, &judged, &judged)
+    }
+
+    /// Writes the dataset at `path`, split `by`, and opens it; `validation` and `test` are
+    /// judgments (query, document, grade).
+    pub(crate) fn open_split(
+        &self,
+        path: &Path,
+        by: SplitBy,
+        validation: &[(u32, u32, f32)],
+        test: &[(u32, u32, f32)],
+    ) -> Dataset {
         let mut writer = DatasetWriter::create(path, false).unwrap();
         for query in self.queries {
             writer
@@ -34,12 +51,73 @@ impl Fixture<'_> {
             writer.document(&Document { id: (*id).into(), fields }).unwrap();
         }
         let shape = (self.queries.len(), self.documents.len());
-        let clicks = Csr::from_triplets(shape.0, shape.1, self.clicks.to_vec()).unwrap();
-        let grades = clicks.map(|_, _, _| 1.0).unwrap();
-        let about = DatasetAbout::as_given(Evidence::Judgments);
-        writer.finish(&clicks, &grades, &grades, self.held_out, about).unwrap();
+        let matrix = |pairs: &[(u32, u32, f32)]| {
+            Csr::from_triplets(shape.0, shape.1, pairs.to_vec()).unwrap()
+        };
+        let [clicks, validation, test] = [self.clicks, validation, test].map(matrix);
+        let mut about = DatasetAbout::as_given(Evidence::Judgments);
+        about.split.by = by;
+        writer.finish(&clicks, &validation, &test, self.held_out, about).unwrap();
         Dataset::open(path).unwrap()
     }
+}
+
+/// The words of [`contradiction`], one for each document.
+const WORDS: [&str; 8] =
+    ["apple", "bread", "candle", "desk", "engine", "flute", "garden", "harbor"];
+
+/// A log whose clicks contradict its words: queries with the word of one document clicked the
+/// next. Validation judges by the words, test by the clicks, so that whoever chooses by validation
+/// chooses words, and whoever chooses by test chooses clicks.
+pub(crate) fn contradiction(path: &Path) -> Dataset {
+    let documents = WORDS.map(|word| (word, serde_json::json!({ "title": word })));
+    let ending = |end: &'static str| WORDS.map(|word| format!("{word} {end}"));
+    let queries = ["asked", "validated", "tested"].map(ending).concat();
+    let queries: Vec<&str> = queries.iter().map(String::as_str).collect();
+    let n = WORDS.len() as u32;
+    let next = |doc: u32| (doc + 1) % n;
+    let clicks: Vec<_> = (0..n).map(|word| (word, next(word), 5.0)).collect();
+    let words: Vec<_> = (0..n).map(|word| (n + word, word, 1.0)).collect();
+    let clicked: Vec<_> = (0..n).map(|word| (2 * n + word, next(word), 1.0)).collect();
+    Fixture { documents: &documents, queries: &queries, clicks: &clicks, held_out: &[] }.open_split(
+        path,
+        SplitBy::Given,
+        &words,
+        &clicked,
+    )
+}
+
+/// `n` documents (a few words in `title`, more in `body`) and as many queries of words that are
+/// drawn, each with two clicks; 40 queries are judged. Where `n` is some thousands, whatever is
+/// done in blocks is done in several.
+pub(crate) fn many(path: &Path, n: usize) -> Dataset {
+    let mut random = Random::new(5, 0);
+    // Some words are frequent, most are not.
+    let mut text = |words: usize| -> String {
+        let draw = |_| format!("w{}x", (1500.0 * random.uniform().powi(3)) as u32);
+        (0..words).map(draw).collect::<Vec<_>>().join(" ")
+    };
+    let documents: Vec<(String, Value)> = (0..n)
+        .map(|j| {
+            let fields = serde_json::json!({ "title": text(1 + j % 3), "body": text(4 + j % 5) });
+            (format!("d{j}"), fields)
+        })
+        .collect();
+    let queries: Vec<String> = (0..n).map(|i| format!("{} q{i}x", text(1 + i % 3))).collect();
+    let documents: Vec<_> =
+        documents.iter().map(|(id, fields)| (id.as_str(), fields.clone())).collect();
+    let queries: Vec<&str> = queries.iter().map(String::as_str).collect();
+    let doc = |i: usize, k: usize| ((7 * i + (n / 2 + 1) * k) % n) as u32;
+    let clicks: Vec<_> = (0..n)
+        .flat_map(|i| [0, 1].map(|k| (i as u32, doc(i, k), (1 + i % 7 + k) as f32)))
+        .collect();
+    let judged: Vec<_> = (0..40.min(n)).map(|i| (i as u32, doc(i, 0), 1.0)).collect();
+    Fixture { documents: &documents, queries: &queries, clicks: &clicks, held_out: &[] }.open_split(
+        path,
+        SplitBy::Given,
+        &judged,
+        &judged,
+    )
 }
 
 /// A page of results: query, count, and for every result document, rank and whether clicked.

@@ -429,3 +429,6 @@ fn by_clicks(
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,9 @@ mod conformance;
 mod init;
 mod lsi;
 mod mpls;
+mod neighbours;
 mod newcomers;
+mod validation;
 
 use std::path::Path;
 
@@ -169,6 +171,59 @@ fn bm25_is_lucenes_by_hand() {
     let counts = Counts::of(&data, &Preparation::default(), &Run::silent()).unwrap();
     let error = fields.fit(&counts, None, &Run::silent()).err().unwrap().to_string();
     assert!(error.contains("anchor") && error.contains("title"), "{error}");
+}
+
+#[test]
+fn a_document_without_a_field_counts_neither_in_its_average_nor_in_its_n() {
+    let documents = [
+        ("0", serde_json::json!({ "title": "apple apple pear", "body": "pear plum" })),
+        ("1", serde_json::json!({ "title": "pear", "body": "apple" })),
+        ("2", serde_json::json!({ "body": "apple plum plum" })),
+        // Stop words alone: the field is there, and empty all the same.
+        ("3", serde_json::json!({ "title": "the of", "body": "apple" })),
+        ("4", serde_json::json!({ "title": "", "body": "fig" })),
+        // Not of training.
+        ("5", serde_json::json!({ "title": "apple fig fig fig fig fig", "body": "pear" })),
+    ];
+    let clicks = [(0, 0, 1.0), (0, 1, 1.0)];
+    let dir = tempfile::tempdir().unwrap();
+    let data =
+        Fixture { documents: &documents, queries: &["apple"], clicks: &clicks, held_out: &[5] }
+            .open(&dir.path().join("d"));
+    let idf = |n: f64, df: f64| (1.0 + (n - df + 0.5) / (df + 0.5)).ln();
+    let tf = |f: f64, length: f64, average: f64| f / (f + 1.2 * (0.25 + 0.75 * length / average));
+    // Two of the five training documents have a title, of 3 and 1 words: N = 2, avgdl = 2.
+    let title = |df: f64, f: f64, length: f64| idf(2.0, df) * tf(f, length, 2.0);
+    let mut fields = Params::named("bm25").unwrap();
+    fields.set("fields.title.weight", "1.0").unwrap();
+    close(
+        &scores(&data, &fields, "apple"),
+        &[title(1.0, 2.0, 3.0), 0.0, 0.0, 0.0, 0.0, title(1.0, 1.0, 6.0)],
+    );
+    close(
+        &scores(&data, &fields, "pear"),
+        &[title(2.0, 1.0, 3.0), title(2.0, 1.0, 1.0), 0.0, 0.0, 0.0, 0.0],
+    );
+    // All five have a body, of 2, 1, 3, 1 and 1 words, and three of them say apple.
+    let body = |f: f64, length: f64| idf(5.0, 3.0) * tf(f, length, 8.0 / 5.0);
+    fields.set("fields.body.weight", "1.0").unwrap();
+    close(
+        &scores(&data, &fields, "apple"),
+        &[
+            title(1.0, 2.0, 3.0),
+            body(1.0, 1.0),
+            body(1.0, 3.0),
+            body(1.0, 1.0),
+            0.0,
+            title(1.0, 1.0, 6.0),
+        ],
+    );
+    // As one text every training document counts: 5, 2, 3, 1 and 1 words.
+    let whole = |f: f64, length: f64| idf(5.0, 4.0) * tf(f, length, 12.0 / 5.0);
+    close(
+        &scores(&data, &Params::named("bm25").unwrap(), "apple"),
+        &[whole(2.0, 5.0), whole(1.0, 2.0), whole(1.0, 3.0), whole(1.0, 1.0), 0.0, whole(1.0, 7.0)],
+    );
 }
 
 #[test]

@@ -225,3 +225,79 @@ fn folds_hold_every_query_once_and_score_what_they_did_not_see() {
     }
     assert!(setup.cross_validate(&folds[..2], &Run::silent()).is_err());
 }
+
+#[test]
+fn the_step_that_is_kept_is_the_best_on_validation() {
+    let (learnt, asked) = (table(40, 13, false), table(60, 14, false));
+    let goal = Goal { measure: "nDCG@10".parse().unwrap(), ..Goal::default() };
+    let (name, steps, last) = ("lambdamart", "trees", "40");
+    let setup = |n: &str| {
+        let mut setup = RankSetup { goal, ..setup(name) };
+        setup.params.set(steps, n).unwrap();
+        // Validation is looked at to the end.
+        setup.params.set("patience", "1000").unwrap();
+        setup
+    };
+    // The best row of every query by the first step and by the last, where they differ.
+    let best = |n: &str| -> Vec<usize> {
+        let scores = train(&setup(n), &learnt).unwrap().score(&asked).unwrap().scores;
+        let first = |rows: std::ops::Range<usize>| {
+            rows.rev().max_by(|&a, &b| scores[a].total_cmp(&scores[b])).unwrap()
+        };
+        asked.by_query().map(first).collect()
+    };
+    let (early, late) = (best("1"), best(last));
+    let differ: Vec<usize> = (0..early.len()).filter(|&q| early[q] != late[q]).collect();
+    assert!(differ.len() > 5, "{name}: {differ:?}");
+    let judged = |best: &[usize]| {
+        let mut builder = TableBuilder::new(asked.names().to_vec());
+        for &query in &differ {
+            for row in asked.by_query().nth(query).unwrap() {
+                let (id, doc) = (&asked.queries()[query], &asked.docs()[row]);
+                let grade = f32::from(row == best[query]);
+                builder.push(id, doc, grade, asked.row(row)).unwrap();
+            }
+        }
+        builder.finish()
+    };
+    let (early, late) = (judged(&early), judged(&late));
+    for (validation, test) in [(&early, &late), (&late, &early)] {
+        let (ranker, report) =
+            setup(last).train(&learnt, Some(validation), &Run::silent()).unwrap();
+        let of =
+            |table: &FeatureTable| goal.mean(table, &ranker.score(table).unwrap().scores).unwrap();
+        assert_eq!(ranker.about.validation, Some(of(validation)), "{name}");
+        assert!(of(validation) > of(test), "{name}: {} {}", of(validation), of(test));
+        // No other number of steps does better there.
+        for n in [1, 2, 5, 20] {
+            let other = train(&setup(&n.to_string()), &learnt).unwrap();
+            let other = other.score(validation).unwrap().scores;
+            let other = goal.mean(validation, &other).unwrap();
+            assert!(of(validation) >= other - 1e-9, "{name} after {n}: {other} {report:?}");
+        }
+    }
+}
+
+#[test]
+fn folds_never_look_at_the_grades_that_they_are_asked_for() {
+    let mut folds = folds(&table(30, 15, false), 3, 1);
+    for name in ["regression", "lambdamart"] {
+        let setup = setup(name);
+        let found = |folds: &[FeatureTable]| setup.cross_validate(folds, &Run::silent()).unwrap();
+        let before = found(&folds);
+        // The first fold is asked by the first ranker, and is validation or training of the others.
+        let mut builder = TableBuilder::new(folds[0].names().to_vec());
+        for (query, rows) in folds[0].by_query().enumerate() {
+            for row in rows {
+                let grade = 2.0 - folds[0].grades()[row];
+                let (id, doc) = (&folds[0].queries()[query], &folds[0].docs()[row]);
+                builder.push(id, doc, grade, folds[0].row(row)).unwrap();
+            }
+        }
+        let plain = std::mem::replace(&mut folds[0], builder.finish());
+        let after = found(&folds);
+        assert_eq!(after[0].1, before[0].1, "{name}");
+        assert_ne!(after[2].1, before[2].1, "{name}");
+        folds[0] = plain;
+    }
+}

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
-use crate::data::fixture::Fixture;
+use crate::data::fixture::{Fixture, contradiction, many};
 use crate::eval::CompareParams;
 use crate::experiment::fit_and_compare;
 use crate::features::Preparation;
@@ -62,6 +62,10 @@ impl Bench {
     fn new(method: &str, space: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let dataset = data(&folder.path().join("data"));
+        Bench::of(folder, dataset, method, space)
+    }
+
+    fn of(folder: tempfile::TempDir, dataset: Dataset, method: &str, space: &str) -> Self {
         let (mixture, base) = method_base(method, Some(4));
         let space = Space::parse(space, &base).unwrap();
         Bench { folder, dataset, mixture, base, space }
@@ -443,10 +447,11 @@ fn what_cannot_be_tuned_is_refused_before_any_work() {
 
 #[test]
 fn any_number_of_threads_gives_the_same_table() {
-    let bench = Bench::new(
-        "rmls+bm25",
-        "rmls.dim = { min = 1, max = 6, int = true }\nbm25.b = [0.1, 0.75]\n",
-    );
+    let folder = tempfile::tempdir().unwrap();
+    // More rows than a sweep or a product takes at once.
+    let dataset = many(&folder.path().join("data"), 1200);
+    let space = "rmls.dim = { min = 1, max = 6, int = true }\nbm25.b = [0.1, 0.75]\n";
+    let bench = Bench::of(folder, dataset, "rmls+bm25", space);
     let counter = std::sync::atomic::AtomicUsize::new(0);
     same_at_any_thread_count(|| {
         let name = format!("journal-{}", counter.fetch_add(1, Ordering::SeqCst));
@@ -466,4 +471,39 @@ fn too_little_memory_ends_the_run_and_is_not_written_down() {
     let roomy = Run::silent().within(1 << 30);
     let tuned = bench.run_with("journal", &tuning, &roomy).unwrap();
     assert!(tuned.tries.iter().all(|row| row.score.is_some()));
+}
+
+#[test]
+fn settings_are_chosen_by_validation_and_never_by_test() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut dataset = contradiction(&folder.path().join("data"));
+    let (mixture, base) = method_base("translation", None);
+    // How much a word counts for itself: 1 is words alone, 0 what was clicked alone.
+    let space = Space::parse("translation.b = [0.0, 0.5, 1.0]", &base).unwrap();
+    for (b, journal) in [(1.0, "words"), (0.0, "clicks")] {
+        for plan in [Plan::Grid, Plan::Budget(6)] {
+            let tuning = Tuning {
+                mixture: &mixture,
+                base: &base,
+                space: &space,
+                plan,
+                measure: Measure::Ndcg { k: Some(1) },
+                candidates: Candidates::Auto,
+                variant: Variant::default(),
+                seed: 1,
+            };
+            let path = folder.path().join(format!("{journal}-{plan:?}"));
+            let mut journal = Journal::open(&path, &tuning.about(&dataset).unwrap()).unwrap();
+            let tuned = tune(&dataset, &tuning, &mut journal, &Run::silent()).unwrap();
+            let score = |b: f64| {
+                let row = tuned.tries.iter().find(|row| row.setting["translation.b"] == json!(b));
+                row.unwrap().score
+            };
+            assert_eq!((score(b), score(1.0 - b)), (Some(1.0), Some(0.0)), "{plan:?}");
+            assert_eq!(tuned.tries[0].score, Some(1.0));
+            let chosen = tuned.best.value("translation.b").unwrap().as_f64().unwrap();
+            assert!((chosen - b).abs() <= 0.5, "{plan:?}: {chosen} for {b}");
+        }
+        std::mem::swap(&mut dataset.validation, &mut dataset.test);
+    }
 }

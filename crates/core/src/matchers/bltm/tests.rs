@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::data::Dataset;
-use crate::data::fixture::Fixture;
+use crate::data::fixture::{Fixture, many};
 use crate::features::Preparation;
 use crate::linalg::oracle::same_at_any_thread_count;
 use crate::matchers::Params;
@@ -272,11 +272,12 @@ fn folding_in_climbs_to_the_best_theta() {
 #[test]
 fn topics_are_the_same_at_any_thread_count() {
     let dir = tempfile::tempdir().unwrap();
-    let dataset = small(&dir.path().join("d"));
+    // More documents and queries than a block of bags has.
+    let dataset = many(&dir.path().join("d"), 2500);
     let counts = Counts::of(&dataset, &Preparation::default(), &Run::silent()).unwrap();
-    let query = counts.read_query("car pressure insurance");
+    let query = counts.query(7);
     same_at_any_thread_count(|| {
-        let params = Params::Bltm(Bltm { dim: 3, ..Bltm::default() });
+        let params = Params::Bltm(Bltm { dim: 3, iterations: 4, ..Bltm::default() });
         let (matcher, report) = params.fit(&counts, None, &Run::silent()).unwrap();
         (matcher.scores(&counts, &query, None), report)
     });

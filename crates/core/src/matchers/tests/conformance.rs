@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use super::*;
+use crate::data::fixture::many;
 use crate::features::QueryTerms;
 
 /// Methods that learn nothing from clicks.
@@ -112,22 +113,41 @@ fn scores_are_the_same_bits_one_by_one_in_a_batch_and_after_loading() {
     }
 }
 
+/// As few steps as show what a step does.
+fn hasty(name: &str) -> Params {
+    let mut params = small(name);
+    for key in ["epochs", "sweeps", "iterations"] {
+        if params.docs().iter().any(|doc| doc.key == key) {
+            params.set(key, "2").unwrap();
+        }
+    }
+    params
+}
+
 #[test]
 fn models_are_the_same_files_at_any_thread_count() {
     let dir = tempfile::tempdir().unwrap();
-    let dataset = checkerboard(&dir.path().join("d"));
+    // More rows than nearly all blocks have (4096 rows are summed at once by the operator alone).
+    let dataset = many(&dir.path().join("d"), 2200);
     let identity = |threads: usize, name: &str| {
         let path = dir.path().join(format!("{threads}"));
+        let mixture = Mixture::parse(name.split(' ').next().unwrap()).unwrap();
+        let params: Vec<Params> = match &mixture.parts[..] {
+            [_] => vec![hasty(name)],
+            parts => parts.iter().map(|(_, name)| hasty(name)).collect(),
+        };
+        let (prepared, run) = (Preparation::default(), Run::silent());
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| train(&dataset, name).save(&path, true, std::time::Duration::ZERO))
-            .unwrap();
+        pool.install(|| {
+            let trained = crate::training::train(&dataset, &prepared, &mixture, &params, &run);
+            trained.unwrap().save(&path, true, std::time::Duration::ZERO).unwrap();
+        });
         crate::file::Folder::<ModelAbout>::open(&path, crate::file::FolderKind::Model)
             .unwrap()
             .identity()
     };
     for name in every() {
-        let one = identity(1, &name);
-        assert_eq!((&one, &one), (&identity(2, &name), &identity(7, &name)), "{name}");
+        assert_eq!(identity(1, &name), identity(5, &name), "{name}");
     }
 }
 
@@ -161,7 +181,7 @@ fn explanations_add_up() {
 }
 
 /// Documents that draw from the same words and queries that click on some, in order or turned round.
-fn fifty(path: &Path, turned: bool) -> Dataset {
+pub(super) fn fifty(path: &Path, turned: bool) -> Dataset {
     const N: usize = 50;
     let words = ["red", "apple", "green", "tree", "blue", "sky", "cloud", "river", "stone"];
     let place = |doc: usize| if turned { N - 1 - doc } else { doc };

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::Run;
-use crate::data::fixture::{Fixture, real_data};
+use crate::data::fixture::{Fixture, many, real_data};
 use crate::data::{Dataset, DatasetAbout, DatasetWriter, Document, Evidence, Query};
 use crate::features::Preparation;
 use crate::linalg::oracle::same_at_any_thread_count;
@@ -202,7 +202,8 @@ fn a_field_that_is_not_there_is_refused_and_so_is_a_table_that_does_not_fit() {
 #[test]
 fn the_table_is_the_same_at_any_thread_count() {
     let dir = tempfile::tempdir().unwrap();
-    let counts = counts(&small(&dir.path().join("d")));
+    // The rows of the table are learnt in blocks of 32.
+    let counts = counts(&many(&dir.path().join("d"), 300));
     same_at_any_thread_count(|| {
         let (matcher, report) = fit(&counts, &[]);
         let translator = matcher.translator().unwrap();

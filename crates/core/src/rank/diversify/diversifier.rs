@@ -185,6 +185,36 @@ mod tests {
     }
 
     #[test]
+    fn a_copy_comes_after_what_says_something_else() {
+        // The second says what the first says, the third something else; both matter less.
+        let scores = vec![1.0, 0.9, 0.5];
+        let similar = vec![1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+        let candidates = |similar: Vec<f64>| {
+            Candidates::new(scores.clone(), Similarities::new(3).with_given(similar))
+        };
+        let mmr = |lambda: f64| Method::Mmr {
+            params: Mmr { lambda, ..Mmr::default() },
+            similarity: "words".into(),
+        };
+        let r_ltr = |novelty: f32| Method::RLtr {
+            weights: RLtr {
+                relational: Relational::Minimal,
+                relevance: vec![1.0],
+                relations: vec![novelty],
+            },
+        };
+        for (method, expected) in [
+            (mmr(1.0), [0, 1, 2]),
+            (mmr(0.5), [0, 2, 1]),
+            (r_ltr(0.0), [0, 1, 2]),
+            (r_ltr(1.0), [0, 2, 1]),
+        ] {
+            let made = Diversifier::new(1, vec!["words".into()], method.clone()).unwrap();
+            assert_eq!(made.order(&candidates(similar.clone()), 3), expected, "{method:?}");
+        }
+    }
+
+    #[test]
     fn what_does_not_fit_is_refused() {
         let mmr = |similarity: &str, lambda: f64| {
             let params = Mmr { lambda, ..Mmr::default() };

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::data::fixture::Fixture;
+use crate::data::fixture::{Fixture, many};
 use crate::features::Preparation;
 use crate::features::proximity::proximity;
 use crate::linalg::oracle::same_at_any_thread_count;
@@ -191,12 +191,17 @@ fn a_pool_is_the_best_of_every_matcher_with_the_same_features() {
 #[test]
 fn rows_are_the_same_bits_at_any_number_of_threads() {
     let dir = tempfile::tempdir().unwrap();
-    let (data, counts) = counts_of(dir.path(), &documents());
+    // Queries are asked 64 at a time.
+    let data = many(&dir.path().join("d"), 200);
+    let preparation = Preparation { positions: true, ..Preparation::default() };
+    let counts = Counts::of(&data, &preparation, &Run::silent()).unwrap();
     let extractor = extractor(&data, &counts);
+    let queries: Vec<u32> = (0..200).collect();
     same_at_any_thread_count(|| {
-        let ask = |place: usize| Rows::Judged.ask(data.test.row(place).indices, &[]);
-        let rows = extract(&extractor, &counts, &[0, 1], ask, &Run::silent());
+        let ask = |_: usize| Ask::Best { depth: 9, excluded: &[] };
+        let rows = extract(&extractor, &counts, &queries, ask, &Run::silent());
         let rows = rows.unwrap();
+        assert!(rows.len() == 200 && rows.iter().map(|rows| rows.docs.len()).sum::<usize>() > 900);
         rows.iter().flat_map(|rows| rows.values.iter().map(|v| v.to_bits())).collect::<Vec<_>>()
     });
 }
