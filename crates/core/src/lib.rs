@@ -78,4 +78,7 @@ mod oracle;
 pub(crate) const PARQUET_BUILD: &str = "build it with Parquet: cargo install --path crates/cli --features parquet (or cargo build --release --features parquet)";
 
 pub use liken_math::{Error, Progress, Result, Run};
-pub use liken_math::{dense, file, index, linalg, memory, random, ranking, sparse};
+pub use liken_math::{
+    dense, early_stopping, file, index, linalg, memory, random, ranking, sparse, special,
+    standardise, top_k,
+};

@@ -1,11 +1,11 @@
 //! From one score per document to the best documents in order.
 //!
 //! The order is trec_eval's: score descending, then document id descending, so that a file
-//! we write is ranked by other tools as we ranked it. Selection keeps a small buffer of
-//! candidates and throws away its worse part whenever it is full: O(n + k log k) in time and
-//! O(k) in memory, and most documents cost one comparison.
+//! we write is ranked by other tools as we ranked it.
 
 use rayon::prelude::*;
+
+use crate::top_k::TopK;
 
 /// A document in a ranking.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,9 +23,6 @@ struct Candidate {
     doc: u32,
 }
 
-/// Room beyond k in the buffer, so that a small k does not mean many selections.
-const SLACK: usize = 1024;
-
 /// The `k` best of `scores`, which holds one score per document, best first; `usize::MAX`
 /// asks for all. Equal scores (0 and −0 are equal) are ordered by `tie_rank`, larger first;
 /// see [`tie_rank`]. The documents in `excluded`, sorted, are left out. A score that is not a
@@ -36,12 +33,7 @@ const SLACK: usize = 1024;
 pub fn top_k(scores: &[f32], k: usize, tie_rank: &[u32], excluded: &[u32]) -> Vec<Hit> {
     assert_eq!(scores.len(), tie_rank.len(), "one tie rank per score");
     debug_assert!(excluded.is_sorted(), "excluded documents are sorted");
-    let k = k.min(scores.len());
-    if k == 0 {
-        return Vec::new();
-    }
-    let capacity = k.saturating_add(k.max(SLACK)).min(scores.len());
-    let mut best: Vec<Candidate> = Vec::with_capacity(capacity);
+    let mut best = TopK::new(k, |a: &Candidate, b: &Candidate| b.key.cmp(&a.key));
     // No document below this score can still enter.
     let mut floor = f32::NEG_INFINITY;
     for (doc, &score) in scores.iter().enumerate() {
@@ -55,19 +47,12 @@ pub fn top_k(scores: &[f32], k: usize, tie_rank: &[u32], excluded: &[u32]) -> Ve
         if excluded.binary_search(&candidate.doc).is_ok() {
             continue;
         }
-        if best.len() == capacity {
-            best.select_nth_unstable_by_key(k - 1, |c| std::cmp::Reverse(c.key));
-            best.truncate(k);
+        if let Some(worst) = best.push(candidate) {
             // With a NaN here nothing is skipped above: slower, never wrong.
-            floor = scores[best[k - 1].doc as usize];
+            floor = scores[worst.doc as usize];
         }
-        best.push(candidate);
     }
-    if best.len() > k {
-        best.select_nth_unstable_by_key(k - 1, |c| std::cmp::Reverse(c.key));
-        best.truncate(k);
-    }
-    best.sort_unstable_by_key(|c| std::cmp::Reverse(c.key));
+    let best = best.into_sorted();
     best.iter().map(|c| Hit { doc: c.doc, score: scores[c.doc as usize] }).collect()
 }
 

@@ -3,15 +3,12 @@
 use std::cmp::Ordering;
 
 use crate::ranking::Hit;
-
-/// Room beyond k, so that a small k does not mean many selections.
-const SLACK: usize = 256;
+use crate::top_k::TopK;
 
 /// Keeps the k largest scores; of equal ones (0 and −0 are equal) the lower numbers. Scores that
 /// are not finite are never kept.
 pub(super) struct Best {
-    k: usize,
-    hits: Vec<Hit>,
+    top: TopK<Hit, fn(&Hit, &Hit) -> Ordering>,
     /// No score below this can still enter.
     floor: f32,
 }
@@ -19,55 +16,34 @@ pub(super) struct Best {
 impl Best {
     /// Nothing yet of `k`.
     pub fn new(k: usize) -> Self {
-        Best { k, hits: Vec::new(), floor: f32::MIN }
+        Best { top: TopK::new(k, order), floor: f32::MIN }
     }
 
     /// Takes `doc` if it is among the best so far.
     #[inline]
     pub fn offer(&mut self, doc: u32, score: f32) {
         // Written so that what is not a number fails both comparisons.
-        if score >= self.floor && score <= f32::MAX {
-            self.take(Hit { doc, score });
+        if score >= self.floor
+            && score <= f32::MAX
+            && let Some(worst) = self.top.push(Hit { doc, score })
+        {
+            self.floor = worst.score;
         }
-    }
-
-    fn take(&mut self, hit: Hit) {
-        self.hits.push(hit);
-        if self.hits.len() >= self.k.saturating_add(self.k.max(SLACK)) {
-            self.cut();
-        }
-    }
-
-    /// Throws away all but the best k.
-    fn cut(&mut self) {
-        if self.hits.len() <= self.k {
-            return;
-        }
-        if self.k == 0 {
-            self.hits.clear();
-            return;
-        }
-        self.hits.select_nth_unstable_by(self.k - 1, order);
-        self.hits.truncate(self.k);
-        self.floor = self.hits[self.k - 1].score;
     }
 
     /// Takes everything that `other` has kept.
     pub fn merge(&mut self, other: Best) {
-        other.hits.into_iter().for_each(|hit| self.offer(hit.doc, hit.score));
+        other.unsorted().into_iter().for_each(|hit| self.offer(hit.doc, hit.score));
     }
 
     /// The best, in no order.
-    pub fn unsorted(mut self) -> Vec<Hit> {
-        self.cut();
-        self.hits
+    pub fn unsorted(self) -> Vec<Hit> {
+        self.top.into_unsorted()
     }
 
     /// The best, the largest score first.
     pub fn sorted(self) -> Vec<Hit> {
-        let mut hits = self.unsorted();
-        hits.sort_unstable_by(order);
-        hits
+        self.top.into_sorted()
     }
 }
 
