@@ -135,7 +135,7 @@ pub fn resolve(
             params.set("dim", &dim.to_string())?;
         }
         if let Some(seed) = args.seed {
-            params.seed(seed);
+            params.set_seed(seed);
         }
     }
     for assignment in &args.set {

@@ -129,7 +129,7 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
             if let Some(init) = &args.init {
                 print_known(&mut out, &trained, init)?;
             }
-            let weighs = params.iter().any(Params::weighs_clicks);
+            let weighs = params.iter().any(|params| params.weighs_clicks());
             if let Some(evidence) = trained.model.about.evidence.as_ref().filter(|_| weighs) {
                 writeln!(out, "evidence: {evidence}")?;
             }

@@ -54,7 +54,6 @@ pub mod matchers;
 pub mod eval;
 pub mod fusion;
 pub mod rank;
-pub mod ranking;
 
 pub mod experiment;
 pub mod export;
@@ -64,21 +63,22 @@ pub mod synth;
 pub mod training;
 pub mod tuning;
 
-pub mod file;
-pub mod index;
-pub mod linalg;
-pub mod memory;
 pub mod params;
-pub mod random;
-pub mod sparse;
 pub mod text;
 
-mod error;
-mod run;
+/// What the tests of the kernels share. The file belongs to the crate below, whose test code this
+/// crate cannot import; both compile it.
+#[cfg(test)]
+#[allow(dead_code, reason = "each crate uses a part of it")]
+#[path = "../../math/src/oracle.rs"]
+mod oracle;
 
 #[cfg(not(feature = "parquet"))]
 /// What to type to get a liken that knows Parquet.
 pub(crate) const PARQUET_BUILD: &str = "build it with Parquet: cargo install --path crates/cli --features parquet (or cargo build --release --features parquet)";
 
-pub use error::{Error, Result};
-pub use run::{Progress, Run};
+pub use liken_math::{Error, Progress, Result, Run};
+pub use liken_math::{
+    dense, early_stopping, file, index, linalg, memory, random, ranking, sparse, special,
+    standardise, top_k,
+};

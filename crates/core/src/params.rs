@@ -81,6 +81,103 @@ pub(crate) fn docs<T: JsonSchema + Default + Serialize>() -> Vec<ParamDoc> {
     found
 }
 
+/// The method called `name` among `known`, with its defaults; `kind` is what the role is called.
+pub(crate) fn find_named<'a, T: 'a>(
+    kind: &'static str,
+    name: &str,
+    known: impl Iterator<Item = &'a Named<T>> + Clone,
+) -> Result<T> {
+    let found = known.clone().find(|(of, ..)| *of == name);
+    found.map(|(_, _, make)| make()).ok_or_else(|| {
+        let known: Vec<&str> = known.map(|&(name, ..)| name).collect();
+        Error::Unknown {
+            kind,
+            name: name.to_owned(),
+            advice: format!("there are {}", known.join(", ")),
+        }
+    })
+}
+
+/// A name, one sentence about it, and the parameters it stands for.
+pub(crate) type Named<T> = (&'static str, &'static str, fn() -> T);
+
+/// Makes the closed set of the methods of one role (matchers, rankers) from a line for each: its name,
+/// its struct, and one sentence. The set is an enum of the structs that derefs to the role's trait.
+macro_rules! methods {
+    ($(#[$about_set:meta])* $set:ident as dyn $role:path;
+     $($name:literal $method:ident $about:literal)*) => {
+        $(#[$about_set])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(tag = "method", content = "params")]
+        pub enum $set {
+            $(
+                #[doc = $about]
+                #[serde(rename = $name)]
+                $method($method),
+            )*
+        }
+
+        impl $set {
+            const METHODS: &[$crate::params::Named<$set>] =
+                &[$(($name, $about, || $set::$method($method::default()))),*];
+
+            /// The name under which the method is listed.
+            fn listed_name(&self) -> &'static str {
+                match self { $($set::$method(_) => $name,)* }
+            }
+
+            /// Every parameter of the method, with its default.
+            pub fn docs(&self) -> Vec<$crate::params::ParamDoc> {
+                match self { $($set::$method(_) => $crate::params::docs::<$method>(),)* }
+            }
+
+            /// Sets the parameter `key` (dots lead into tables) to `value`, written as in TOML; a
+            /// bare word is text. Whether all of them make sense together is for `check`.
+            pub fn set(&mut self, key: &str, value: &str) -> $crate::Result<()> {
+                self.edit(|params| $crate::params::set_key(params, key, value))
+            }
+
+            /// Sets every parameter that `table` names.
+            pub fn merge(
+                &mut self,
+                table: &serde_json::Map<String, serde_json::Value>,
+            ) -> $crate::Result<()> {
+                self.edit(|params| {
+                    $crate::params::merge(params, table);
+                    Ok(())
+                })
+            }
+
+            fn edit(
+                &mut self,
+                change: impl FnOnce(&mut serde_json::Value) -> $crate::Result<()>,
+            ) -> $crate::Result<()> {
+                *self = match self {
+                    $($set::$method(params) => {
+                        $set::$method($crate::params::edited(params, change)?)
+                    })*
+                };
+                Ok(())
+            }
+        }
+
+        impl std::ops::Deref for $set {
+            type Target = dyn $role;
+
+            fn deref(&self) -> &Self::Target {
+                match self { $($set::$method(params) => params,)* }
+            }
+        }
+
+        impl std::ops::DerefMut for $set {
+            fn deref_mut(&mut self) -> &mut Self::Target {
+                match self { $($set::$method(params) => params,)* }
+            }
+        }
+    };
+}
+pub(crate) use methods;
+
 /// Walks the properties of `node`, following references into `root`.
 fn collect_docs(
     root: &Value,

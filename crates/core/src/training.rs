@@ -51,7 +51,7 @@ pub fn check_models<'a>(
     models: impl IntoIterator<Item = &'a Params> + Clone,
     variant: &Variant,
 ) -> Result<()> {
-    let mut fields = models.clone().into_iter().filter_map(Params::class_field);
+    let mut fields = models.clone().into_iter().filter_map(|params| params.class_field());
     if let Some(first) = fields.next()
         && let Some(other) = fields.find(|field| *field != first)
     {
@@ -107,7 +107,7 @@ pub fn train_from(
     let nth = |p: usize| params[..p].iter().filter(|q| q.name() == params[p].name()).count();
     let init = begin.init;
     if let Some(init) = init {
-        if !params.iter().any(Params::learns) {
+        if !params.iter().any(|params| params.learns()) {
             return Err(Error::parameter(
                 "init",
                 &init.about.name,

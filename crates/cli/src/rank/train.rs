@@ -231,7 +231,7 @@ impl TrainArgs {
             params.merge(&table).map_err(|error| wrong(error.to_string()))?;
         }
         if let Some(seed) = self.seed {
-            params.seed(seed);
+            params.set_seed(seed);
         }
         for assignment in &self.set {
             let Some((key, value)) = assignment.split_once('=') else {

@@ -124,7 +124,7 @@ pub(crate) const LAST: u32 = 100;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::oracle::same_at_any_thread_count;
+    use crate::oracle::same_at_any_thread_count;
     use crate::random::Random;
 
     #[test]

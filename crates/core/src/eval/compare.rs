@@ -359,7 +359,7 @@ fn measure_all(
                         reciprocal_ranks(&mut all, counts.n_docs());
                         ranks[c] = pick(&all, docs);
                     }
-                    standardise(&mut all);
+                    standardise(&mut all, counts.n_docs());
                     standard[c] = pick(&all, docs);
                 } else {
                     plain[c] = contender.matcher.scores(counts, &query, docs);

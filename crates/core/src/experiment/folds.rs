@@ -144,7 +144,7 @@ impl Folds {
             let mut setup =
                 RankSetup { params: row.params.clone(), normalisation: self.normalise, goal };
             if row.seeds > 1 {
-                setup.params.seed(seed);
+                setup.params.set_seed(seed);
             }
             let scored = setup.cross_validate(folds, run)?;
             let scores: Vec<f64> = scored.into_iter().flat_map(|(_, scores)| scores).collect();

@@ -132,7 +132,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::linalg::oracle::{random_csr, same_at_any_thread_count};
+    use crate::oracle::{random_csr, same_at_any_thread_count};
     use crate::sparse::{Csr, explicit_c};
 
     fn weighted(r: Csr) -> Weighted {

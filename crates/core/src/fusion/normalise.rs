@@ -2,12 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::standardise::Standard;
+
 /// Scores beyond this are divided by the largest first, so that squares and sums of them stay
 /// finite.
 const HUGE: f64 = 1e100;
 
-/// What is done to the scores of one query in one run. Denominators are at least 1e-9, so that
-/// equal scores do not divide by zero.
+/// What is done to the scores of one query in one run. Scores that are all the same become 0 where
+/// they are shifted; see [`Standard`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Normalise {
@@ -34,34 +36,27 @@ impl Normalise {
         let largest = scores.iter().fold(0.0f64, |largest, score| largest.max(score.abs()));
         if largest > HUGE && !matches!(self, Normalise::None) {
             let scores: Vec<f64> = scores.iter().map(|score| score / largest).collect();
-            return self.with_least(&scores, 1e-9 / largest);
+            return self.of(&scores);
         }
-        self.with_least(scores, 1e-9)
-    }
-
-    /// With denominators of at least `least_divisor`.
-    fn with_least(self, scores: &[f64], least_divisor: f64) -> Vec<f64> {
-        let n = scores.len().max(1) as f64;
+        let all = || scores.iter().copied();
         let sum = |terms: &mut dyn Iterator<Item = f64>| terms.fold(0.0, |sum, term| sum + term);
-        let least = scores.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let scaled = |from: f64, by: f64| {
-            let by = by.max(least_divisor);
-            scores.iter().map(|score| (score - from) / by).collect()
-        };
-        match self {
-            Normalise::None => scores.to_vec(),
-            Normalise::MinMax => scaled(least, most - least),
-            Normalise::ZScore => {
-                let mean = sum(&mut scores.iter().copied()) / n;
-                let squares = sum(&mut scores.iter().map(|score| (score - mean).powi(2)));
-                scaled(mean, (squares / n).sqrt())
+        let standard = match self {
+            Normalise::None => return scores.to_vec(),
+            Normalise::Rank => {
+                return (0..scores.len()).map(|i| 1.0 - i as f64 / scores.len() as f64).collect();
             }
-            Normalise::Sum => scaled(least, sum(&mut scores.iter().map(|score| score - least))),
-            Normalise::Max => scaled(0.0, most),
-            Normalise::L2 => scaled(0.0, sum(&mut scores.iter().map(|s| s * s)).sqrt()),
-            Normalise::Rank => (0..scores.len()).map(|i| 1.0 - i as f64 / n).collect(),
-        }
+            Normalise::MinMax => Standard::min_max(all()),
+            Normalise::ZScore => Standard::z_score(all()),
+            Normalise::Sum => {
+                let Standard { shift, scale } = Standard::min_max(all());
+                // 0 where all are the same.
+                let above = sum(&mut all().map(|score| score - shift));
+                Standard { shift, scale: if scale > 0.0 { above } else { 0.0 } }
+            }
+            Normalise::Max => Standard::new(0.0, all().fold(f64::NEG_INFINITY, f64::max), 0.0),
+            Normalise::L2 => Standard::new(0.0, sum(&mut all().map(|s| s * s)).sqrt(), 0.0),
+        };
+        scores.iter().map(|&score| standard.apply(score)).collect()
     }
 }
 

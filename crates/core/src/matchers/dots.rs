@@ -190,7 +190,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::linalg::oracle::{Naive, sparse_triple};
+    use crate::oracle::{Naive, sparse_triple};
 
     proptest! {
         #[test]

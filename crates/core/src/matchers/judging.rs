@@ -127,7 +127,7 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use crate::linalg::oracle::random_csr;
+    use crate::oracle::random_csr;
 
     /// Documents of some entries, of some thousands, and of more than a product sums in one go.
     fn documents() -> Csr {

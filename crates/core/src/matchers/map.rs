@@ -189,7 +189,7 @@ impl Map {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::oracle::{Naive, full_csr, random_csr};
+    use crate::oracle::{Naive, full_csr, random_csr};
 
     #[test]
     fn sparse_and_dense_maps_say_the_same() {

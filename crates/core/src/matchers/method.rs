@@ -3,10 +3,6 @@
 
 use std::fmt::Debug;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
 use super::{Bilinear, FitReport, Line, Maps, TopicsView, Translator};
 use crate::features::{Counts, Features, NewDocuments, QueryTerms};
 use crate::file::{Tensors, TensorsWriter};
@@ -14,9 +10,7 @@ use crate::{Error, Result, Run};
 
 /// The parameters of a method. All that the command line, files and `--help` know of it is read
 /// off the struct.
-pub trait Method:
-    Debug + Clone + Default + PartialEq + Serialize + DeserializeOwned + JsonSchema
-{
+pub trait Method: Debug + Send + Sync {
     /// Refuses values that make no sense.
     fn check(&self) -> Result<()> {
         Ok(())

@@ -6,6 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::standardise::Standard;
 use crate::{Error, Result};
 
 /// How the scores of a mix come together.
@@ -116,18 +117,14 @@ impl fmt::Display for Mixture {
     }
 }
 
-/// Shifts and scales `scores` to mean 0 and standard deviation 1 and returns both; scores
-/// that are all the same become 0.
-pub fn standardise(scores: &mut [f32]) -> (f64, f64) {
-    let n = scores.len().max(1) as f64;
-    let mean = scores.iter().map(|&s| f64::from(s)).sum::<f64>() / n;
-    let variance = scores.iter().map(|&s| (f64::from(s) - mean).powi(2)).sum::<f64>() / n;
-    let deviation = variance.sqrt();
-    // Below the precision of the scores, what looks like spread is rounding.
-    let scale =
-        if deviation > mean.abs() * 1e-6 && deviation > 0.0 { 1.0 / deviation } else { 0.0 };
-    scores.iter_mut().for_each(|s| *s = ((f64::from(*s) - mean) * scale) as f32);
-    (mean, if scale > 0.0 { deviation } else { 0.0 })
+/// Shifts and scales `scores` to mean 0 and standard deviation 1 over the first `n_own`, and returns
+/// both; scores that are all the same become 0.
+pub fn standardise(scores: &mut [f32], n_own: usize) -> (f64, f64) {
+    let standard = Standard::z_score(scores[..n_own].iter().map(|&score| f64::from(score)));
+    let Standard { shift: mean, scale: deviation } = standard;
+    let factor = if standard.is_constant() { 0.0 } else { 1.0 / deviation };
+    scores.iter_mut().for_each(|s| *s = ((f64::from(*s) - mean) * factor) as f32);
+    (mean, deviation)
 }
 
 /// Puts 1/(60 + rank) in the place of every score: rank 1 for the best, and equal scores share the
@@ -210,10 +207,10 @@ mod tests {
     #[test]
     fn equal_scores_standardise_to_zero() {
         let mut scores = [0.1f32; 5];
-        assert_eq!(standardise(&mut scores).1, 0.0);
+        assert_eq!(standardise(&mut scores, 5).1, 0.0);
         assert_eq!(scores, [0.0; 5]);
         let mut scores = [1.0, 3.0];
-        assert_eq!(standardise(&mut scores), (2.0, 1.0));
+        assert_eq!(standardise(&mut scores, 2), (2.0, 1.0));
         assert_eq!(scores, [-1.0, 1.0]);
     }
 }

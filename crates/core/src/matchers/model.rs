@@ -220,21 +220,13 @@ impl Model {
     /// were standardised.
     pub(super) fn make_comparable(&self, scores: &mut [f32]) -> Option<(f64, f64)> {
         match self.about.fusion {
-            Fusion::Linear => Some(self.standardise(scores)),
+            // By the documents of training, whatever came later.
+            Fusion::Linear => Some(standardise(scores, self.n_own)),
             Fusion::Rrf => {
                 reciprocal_ranks(scores, self.n_own);
                 None
             }
         }
-    }
-
-    /// Standardises by the documents of training, whatever came later.
-    fn standardise(&self, scores: &mut [f32]) -> (f64, f64) {
-        let (own, new) = scores.split_at_mut(self.n_own);
-        let (mean, deviation) = standardise(own);
-        let scale = if deviation > 0.0 { 1.0 / deviation } else { 0.0 };
-        new.iter_mut().for_each(|score| *score = ((f64::from(*score) - mean) * scale) as f32);
-        (mean, deviation)
     }
 
     /// The `k` best documents for a query.

@@ -10,6 +10,7 @@ use super::{Bilinear, Model};
 use crate::features::{Counts, QueryTerms};
 use crate::linalg::dot_f64;
 use crate::text::{Analyzer, AnalyzerParams};
+use crate::top_k::select_sorted;
 use crate::{Error, Result};
 
 /// What to do where a model has no maps.
@@ -112,10 +113,6 @@ fn nearest<'a>(
         })
         .collect();
     let order = |a: &(u32, f64), b: &(u32, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
-    if found.len() > k && k > 0 {
-        found.select_nth_unstable_by(k - 1, order);
-    }
-    found.truncate(k);
-    found.sort_by(order);
+    select_sorted(&mut found, k, order);
     found
 }

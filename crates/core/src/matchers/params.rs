@@ -1,133 +1,18 @@
 //! The closed set of methods and their parameters. Each is defined once, as a struct; what
 //! the command line, a TOML file and `--help` know of it is read off that struct.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-
 use super::{
     Bltm, Bm25, Clicked, Cnmf, Crlsi, Dependence, Expansion, Feedback, FitReport, Fitting, Gnmf,
-    Grlsi, Judge, Kept, Knn, Lda, Lm, LsiDt, LsiQd, Matcher, Method, Mpls, Nmf, Pls, Plsi, Ridge,
-    Rlsi, Rm3, Rmls, Smoothing, Square, Ssi, SvdFeature, Translation, Vpcg, Vsm, Walk,
+    Grlsi, Judge, Knn, Lda, Lm, LsiDt, LsiQd, Matcher, Method, Mpls, Nmf, Pls, Plsi, Ridge, Rlsi,
+    Rm3, Rmls, Smoothing, Square, Ssi, SvdFeature, Translation, Vpcg, Vsm, Walk,
 };
-use crate::features::{Counts, Features, NewDocuments, Preparation};
-use crate::params::{ParamDoc, docs, edited, merge, set_key};
-use crate::{Error, Result, Run};
-
-/// A name, one sentence about it, and the parameters it stands for.
-type Named = (&'static str, &'static str, fn() -> Params);
-
-/// Makes the closed set of methods from a line for each: its name, its struct, and one sentence.
-macro_rules! methods {
-    ($($name:literal $method:ident $about:literal)*) => {
-        /// The parameters of one method.
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-        #[serde(tag = "method", content = "params")]
-        pub enum Params {
-            $(
-                #[doc = $about]
-                #[serde(rename = $name)]
-                $method($method),
-            )*
-        }
-
-        /// Every method by name, with one sentence about it.
-        const METHODS: &[Named] =
-            &[$(($name, $about, || Params::$method($method::default()))),*];
-
-        impl Params {
-            /// The method's name.
-            pub fn name(&self) -> &'static str {
-                match self {
-                    Params::Lm(Lm { smoothing: Smoothing::Jm, .. }) => "lm-jm",
-                    $(Params::$method(_) => $name,)*
-                }
-            }
-
-            /// Refuses values that make no sense.
-            pub fn check(&self) -> Result<()> {
-                match self { $(Params::$method(params) => params.check(),)* }
-            }
-
-            /// Whether fitting learns something, so that it takes its time.
-            pub fn learns(&self) -> bool {
-                match self { $(Params::$method(params) => params.learns(),)* }
-            }
-
-            /// Whether the method weighs clicks, so that what was made of them counts.
-            pub fn weighs_clicks(&self) -> bool {
-                match self { $(Params::$method(params) => params.weighs_clicks(),)* }
-            }
-
-            /// Whether what is fitted depends on clicks, weighed or as they are.
-            pub fn learns_from_clicks(&self) -> bool {
-                match self { $(Params::$method(params) => params.learns_from_clicks(),)* }
-            }
-
-            /// The features of a method that learns maps or weights of features.
-            pub fn features(&self) -> Option<Features> {
-                match self { $(Params::$method(params) => Method::features(params),)* }
-            }
-
-            /// The latent dimensions of the maps that are learnt, if there are maps.
-            pub fn dim(&self) -> Option<usize> {
-                match self { $(Params::$method(params) => params.dim(),)* }
-            }
-
-            /// Whether a fit chooses by what validation says.
-            pub fn validated(&self) -> bool {
-                match self { $(Params::$method(params) => params.validated(),)* }
-            }
-
-            /// Whether the method looks at where words stand.
-            pub fn needs_positions(&self) -> bool {
-                match self { $(Params::$method(params) => params.needs_positions(),)* }
-            }
-
-            /// The field that the class of a document stands in, if the method learns by class.
-            pub fn class_field(&self) -> Option<&str> {
-                match self { $(Params::$method(params) => params.class_field(),)* }
-            }
-
-            /// Sets the seed, where the method has one.
-            pub fn seed(&mut self, seed: u64) {
-                match self { $(Params::$method(params) => params.set_seed(seed),)* }
-            }
-
-            /// Every parameter of the method, with its default.
-            pub fn docs(&self) -> Vec<ParamDoc> {
-                match self { $(Params::$method(_) => docs::<$method>(),)* }
-            }
-
-            /// Fits a matcher.
-            pub fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
-                match self { $(Params::$method(params) => params.fit_to(fitting),)* }
-            }
-
-            /// Puts a matcher together again from what a model folder keeps.
-            pub fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
-                match self { $(Params::$method(params) => params.restore(counts, kept),)* }
-            }
-
-            /// The matcher over `new` documents alone, if it follows from the counts.
-            pub fn beside(
-                &self,
-                counts: &Counts,
-                new: &NewDocuments,
-            ) -> Result<Option<Box<dyn Matcher>>> {
-                match self { $(Params::$method(params) => params.beside(counts, new),)* }
-            }
-
-            fn edit(&mut self, change: impl FnOnce(&mut Value) -> Result<()>) -> Result<()> {
-                *self = match self {
-                    $(Params::$method(params) => Params::$method(edited(params, change)?),)*
-                };
-                Ok(())
-            }
-        }
-    };
-}
+use crate::features::{Counts, Preparation};
+use crate::params::{Named, ParamDoc, docs, find_named, methods};
+use crate::{Result, Run};
 
 methods! {
+    /// The parameters of one method; it derefs to [`Method`].
+    Params as dyn Method;
     "bm25" Bm25 "BM25 as Lucene computes it: the lexical baseline"
     "vsm" Vsm "vector space model: tf-idf cosine"
     "lm" Lm "query likelihood with Dirichlet smoothing (also as lm-dirichlet)"
@@ -161,7 +46,7 @@ methods! {
 }
 
 /// Further names: methods with a parameter set.
-const PRESETS: [Named; 3] = [
+const PRESETS: [Named<Params>; 3] = [
     ("lm-dirichlet", "query likelihood with Dirichlet smoothing", || Params::Lm(Lm::default())),
     ("lm-jm", "query likelihood with Jelinek–Mercer smoothing", || {
         Params::Lm(Lm { smoothing: Smoothing::Jm, ..Lm::default() })
@@ -173,21 +58,21 @@ const PRESETS: [Named; 3] = [
 
 /// Every name of a method, with one sentence about it.
 pub fn methods() -> impl Iterator<Item = (&'static str, &'static str)> {
-    METHODS.iter().chain(&PRESETS).map(|&(name, about, _)| (name, about))
+    Params::METHODS.iter().chain(&PRESETS).map(|&(name, about, _)| (name, about))
 }
 
 impl Params {
     /// The method called `name`, with its defaults.
     pub fn named(name: &str) -> Result<Self> {
-        let found = METHODS.iter().chain(&PRESETS).find(|(known, ..)| *known == name);
-        found.map(|(_, _, make)| make()).ok_or_else(|| {
-            let known: Vec<&str> = methods().map(|(name, _)| name).collect();
-            Error::Unknown {
-                kind: "method",
-                name: name.to_owned(),
-                advice: format!("there are {}", known.join(", ")),
-            }
-        })
+        find_named("method", name, Self::METHODS.iter().chain(&PRESETS))
+    }
+
+    /// The method's name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Params::Lm(Lm { smoothing: Smoothing::Jm, .. }) => "lm-jm",
+            _ => self.listed_name(),
+        }
     }
 
     /// Fits a matcher to `counts`. `judge`, where there is any, decides when to stop.
@@ -218,20 +103,6 @@ impl Params {
     /// Whether the method has latent dimensions.
     pub fn has_dim(&self) -> bool {
         self.dim().is_some()
-    }
-
-    /// Sets the parameter `key` (dots lead into tables) to `value`, written as in TOML; a
-    /// bare word is text. Whether all of them make sense together is for [`Params::check`].
-    pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
-        self.edit(|params| set_key(params, key, value))
-    }
-
-    /// Sets every parameter that `table` names.
-    pub fn merge(&mut self, table: &Map<String, Value>) -> Result<()> {
-        self.edit(|params| {
-            merge(params, table);
-            Ok(())
-        })
     }
 }
 

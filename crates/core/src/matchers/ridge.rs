@@ -21,7 +21,8 @@ use super::method::{Fitting, Kept, Matcher, Method};
 use super::square::scaled_lambda;
 use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};
 use crate::linalg::{Buffer, RidgeSolver, Room, Solved, Steps};
-use crate::sparse::{Csr, Lane, PANEL};
+use crate::linalg::{Lane, PANEL};
+use crate::sparse::Csr;
 use crate::{Error, Result, Run};
 
 /// The most weights that a document keeps: there are no more features.

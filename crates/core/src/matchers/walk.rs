@@ -262,8 +262,8 @@ mod tests {
     use crate::Run;
     use crate::data::fixture::Fixture;
     use crate::features::Preparation;
-    use crate::linalg::oracle::{Naive, sparse_triple};
     use crate::matchers::Params;
+    use crate::oracle::{Naive, sparse_triple};
 
     fn walker(clicks: &Csr, params: Walk) -> Walker {
         Walker { params, graph: ClickGraph::of(clicks).unwrap(), scores: None }
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn pruning_drops_little() {
-        let clicks = crate::linalg::oracle::random_csr(60, 40, 4, 1);
+        let clicks = crate::oracle::random_csr(60, 40, 4, 1);
         let exact = walker(&clicks, Walk { prune: 0.0, ..Walk::default() });
         let pruned = walker(&clicks, Walk { prune: 1e-3, ..Walk::default() });
         let (mut kept, mut all) = (0, 0);

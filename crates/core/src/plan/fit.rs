@@ -3,9 +3,9 @@
 use std::ops::Deref;
 
 use super::{MOST, Plan, Rates, Shape};
+use crate::linalg::PANEL;
 use crate::linalg::{SvdParams, svd_bytes};
 use crate::matchers::{Alpha, Form, Kinds, Mpls, Params, Square, Ssi, SvdFeature};
-use crate::sparse::PANEL;
 
 /// Latent columns that go through the factors together.
 pub(super) const WIDTH: u64 = PANEL as u64;

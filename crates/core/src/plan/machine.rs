@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::linalg::PANEL;
 use crate::linalg::{Buffer, Dense, orthonormalise};
-use crate::sparse::{Csr, PANEL, Tasked, times_panel};
+use crate::sparse::{Csr, Tasked, times_panel};
 use crate::text::{Analyzer, AnalyzerParams};
 use crate::{Error, Result, Run};
 

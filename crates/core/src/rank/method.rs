@@ -2,8 +2,6 @@
 
 use std::fmt::Debug;
 
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{FeatureTable, Goal, Scorer};
@@ -11,9 +9,7 @@ use crate::{Result, Run};
 
 /// The parameters of a way to learn. All that the command line, files and `--help` know of it is
 /// read off the struct.
-pub trait RankMethod:
-    Debug + Clone + Default + PartialEq + Serialize + DeserializeOwned + JsonSchema
-{
+pub trait RankMethod: Debug + Send + Sync {
     /// Refuses values that make no sense.
     fn check(&self) -> Result<()>;
 

@@ -6,7 +6,7 @@
 //!      │ Normalisation                                                       (normalise.rs)
 //!      ▼
 //! RankParams        one struct a method: linear/ and trees/                  (method.rs, params.rs)
-//!      │ fit, the best step by a Goal on validation                          (goal.rs, best.rs)
+//!      │ fit, the best step by a Goal on validation                          (goal.rs)
 //!      ▼
 //! Ranker            a Scorer (weights or trees) and what its features are    (scorer.rs, ranker.rs)
 //! ```
@@ -16,7 +16,6 @@
 //! Algorithms differ, what they yield barely does: weights of features, or trees.
 
 mod arrays;
-mod best;
 pub mod diversify;
 pub mod features;
 mod goal;
@@ -36,7 +35,6 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use best::Best;
 pub use goal::{Goal, order};
 pub use method::{RankMethod, RankReport, RankStep, Training};
 pub use normalise::{Normalisation, Normaliser, Over, Scale};

@@ -1,7 +1,7 @@
 //! What every way to learn must do, whatever it is.
 
 use super::*;
-use crate::linalg::oracle::same_at_any_thread_count;
+use crate::oracle::same_at_any_thread_count;
 use crate::random::Random;
 use crate::{Result, Run};
 

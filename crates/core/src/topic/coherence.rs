@@ -136,7 +136,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::linalg::oracle::{random_csr, same_at_any_thread_count};
+    use crate::oracle::{random_csr, same_at_any_thread_count};
 
     fn docs(rows: &[&[u32]], n_terms: usize) -> Csr {
         let triplets = (0u32..)

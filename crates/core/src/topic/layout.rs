@@ -121,7 +121,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::linalg::oracle::{random_csr, same_at_any_thread_count};
+    use crate::oracle::{random_csr, same_at_any_thread_count};
 
     fn apart(a: [f64; 2], b: [f64; 2]) -> f64 {
         ((a[0] - b[0]).powi(2) + (a[1] - b[1]).powi(2)).sqrt()

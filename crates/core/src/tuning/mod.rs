@@ -198,7 +198,7 @@ pub fn tune(
             }
         }
         Plan::Budget(budget) => {
-            let learns = tuning.base.models.iter().any(|(_, params)| Params::learns(params));
+            let learns = tuning.base.models.iter().any(|(_, params)| params.learns());
             let mut ladder = rungs(budget, learns);
             let most = ladder.first().map_or(0, |rung| rung.settings);
             let mut on: Vec<Candidate> = tuning.drawn(most, &defaults)?;

@@ -12,7 +12,6 @@
 use serde_json::{Map, Value, json};
 
 use super::Setting;
-use crate::matchers::Params;
 use crate::random::Random;
 use crate::{Error, Result};
 
@@ -350,7 +349,7 @@ fn stage(key: &str, base: &Setting) -> usize {
     let makes_features = ["features.", "features", "weighting", "response"]
         .iter()
         .any(|name| rest == *name || (name.ends_with('.') && rest.starts_with(name)));
-    if !Params::learns(params) {
+    if !params.learns() {
         return 3;
     }
     if makes_features { 1 } else { 2 }

@@ -11,7 +11,7 @@ use crate::data::fixture::{Fixture, contradiction, many};
 use crate::eval::CompareParams;
 use crate::experiment::fit_and_compare;
 use crate::features::Preparation;
-use crate::linalg::oracle::same_at_any_thread_count;
+use crate::oracle::same_at_any_thread_count;
 
 /// Ten subjects, each with three queries and three documents that share few words.
 fn data(path: &Path) -> Dataset {

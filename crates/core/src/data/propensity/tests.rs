@@ -1,6 +1,6 @@
 use super::super::impressions::{Impressions, MadeList as List};
 use super::*;
-use crate::linalg::oracle::same_at_any_thread_count;
+use crate::oracle::same_at_any_thread_count;
 use crate::random::Random;
 
 fn seen(lists: &[List]) -> Seen {

@@ -19,7 +19,6 @@ use serde::{Deserialize, Serialize};
 
 use super::folder::{ExportFolder, ExportedFile};
 use crate::features::QueryTerms;
-use crate::file::Output;
 use crate::matchers::{Bilinear, Model, Part, WHO_HAS_MAPS};
 use crate::{Error, Result, Run};
 
@@ -303,15 +302,6 @@ impl Rows<'_> {
             if plain { out.line(format_args!("{id}"))? } else { out.json(&id)? }
         }
         out.finish()
-    }
-}
-
-impl Output {
-    /// Writes the numbers as they lie in the files of others: little-endian.
-    fn numbers(&mut self, row: &[f32], buffer: &mut Vec<u8>) -> Result<()> {
-        buffer.clear();
-        buffer.extend(row.iter().flat_map(|value| value.to_le_bytes()));
-        self.bytes(buffer)
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::*;
 use crate::data::{EventRules, Import, SplitBy, Table};
 use crate::features::{Counts, Preparation};
-use crate::linalg::oracle::same_at_any_thread_count;
+use crate::oracle::same_at_any_thread_count;
 use crate::random::Random;
 
 /// Days 1 to `days` of a log with columns as in `header`, whose pages change a little.

@@ -6,8 +6,8 @@ use super::*;
 use crate::data::Dataset;
 use crate::data::fixture::{Fixture, many};
 use crate::features::Preparation;
-use crate::linalg::oracle::same_at_any_thread_count;
 use crate::matchers::Params;
+use crate::oracle::same_at_any_thread_count;
 
 const N: usize = 5;
 

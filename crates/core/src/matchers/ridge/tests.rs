@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::linalg::oracle::{Naive, identity, random_csr, same_at_any_thread_count};
 use crate::linalg::{Centring, Operator, SquareParams, square_fit};
+use crate::oracle::{Naive, identity, random_csr, same_at_any_thread_count};
 
 fn data(seed: u64) -> Weighted {
     let r = random_csr(30, 100, 4, seed + 1).map(|_, _, value| value.abs()).unwrap();

@@ -1,7 +1,7 @@
 //! What RMLS takes of memory, for a plan before it starts and for the fit itself.
 
+use crate::linalg::PANEL;
 use crate::linalg::{Shape, n_panels};
-use crate::sparse::PANEL;
 
 /// Bytes of L_x and L_y together, if every number is stored.
 pub(crate) fn dense_bytes(shape: Shape, dim: usize) -> u64 {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::half::{Sums, Workshop};
 use super::{INIT, Penalty, Rmls, RmlsReport, RmlsStep, START, Start, Validate};
+use crate::early_stopping::EarlyStopping;
 use crate::linalg::{
     CENTRING_ERROR, Dense, Operator, Panels, Shape, Side, SvdParams, effective_rank, nothing_there,
     randomised_svd_from, scale_columns,
@@ -68,7 +69,7 @@ pub(super) fn fit_in(
             room: room.maps,
         },
         validate,
-        best: None,
+        best: EarlyStopping::new(params.patience),
         kept: None,
         best_folder: room.best_on_disk.then_some(&scratch),
         report,
@@ -93,7 +94,7 @@ pub(super) fn fit_in(
             fit.start_spectral(Some(begin), run)?
         }
     };
-    if fit.best.is_none() {
+    if fit.best.best().is_none() {
         return Err(Error::Empty {
             what: "RMLS made no step".into(),
             advice: "set sweeps to 1 or more".into(),
@@ -177,17 +178,12 @@ struct Pair {
     y: Panels,
 }
 
-struct Best {
-    score: f64,
-    sweep: usize,
-    step: usize,
-}
-
 struct Fit<'a, 'v> {
     params: &'a Rmls,
     workshop: Workshop<'a>,
     validate: Option<&'a mut Validate<'v>>,
-    best: Option<Best>,
+    /// By sweeps; the state is the number of the step.
+    best: EarlyStopping<usize>,
     /// A copy of the best maps, where later ones have taken their place.
     kept: Option<Pair>,
     /// Where the copy lies, if not in memory.
@@ -293,8 +289,7 @@ impl Fit<'_, '_> {
                 run.step(&self.stage(sweep), done, total)?;
                 pair = self.half_sweep(side, sweep, pair, from.take(), run)?;
             }
-            let stale = self.best.as_ref().map_or(0, |best| sweep - best.sweep);
-            if self.validate.is_some() && stale >= params.patience {
+            if self.validate.is_some() && self.best.since_best(sweep) >= params.patience {
                 break;
             }
         }
@@ -347,8 +342,8 @@ impl Fit<'_, '_> {
 
     /// Copies the maps before they change, if they are the best so far and validation has a say.
     fn keep_best(&mut self, pair: &Pair) -> Result<()> {
-        let is_current = |best: &Best| best.step + 1 == self.report.steps.len();
-        if self.validate.is_some() && self.best.as_ref().is_some_and(is_current) {
+        let is_current = |&(.., step): &(usize, f64, usize)| step + 1 == self.report.steps.len();
+        if self.validate.is_some() && self.best.best().is_some_and(is_current) {
             self.kept = None;
             let (x, y) = (pair.x.copy(self.best_folder)?, pair.y.copy(self.best_folder)?);
             self.kept = Some(Pair { x, y });
@@ -438,15 +433,12 @@ impl Fit<'_, '_> {
             (Penalty::Absolute, Start::Spectral) => since >= 2,
             (_, Start::Random) => since >= 1,
         };
-        let better = match (&self.best, validation) {
-            (Some(best), Some(score)) => score > best.score,
-            // Without validation the last sweep is the result.
-            _ => true,
-        };
+        // Without validation the last sweep is the result.
+        let better = validation.is_none_or(|score| self.best.improves(score));
         if obeys && better {
             self.report.best = last;
             self.kept = None;
-            self.best = Some(Best { score: validation.unwrap_or(0.0), sweep, step: last });
+            self.best.save(sweep, validation.unwrap_or(0.0), last);
         }
         Ok(())
     }

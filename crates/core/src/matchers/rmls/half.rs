@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::{Penalty, Rmls, row};
 use crate::linalg::{Buffer, Operator, Packed, Panel, Panels, Scratch, Side, n_panels, squared};
-use crate::sparse::{Lane, PANEL};
+use crate::linalg::{Lane, PANEL};
 use crate::{Error, Result, Run};
 
 /// Rows that one thread takes at a time where whole rows are looked at.

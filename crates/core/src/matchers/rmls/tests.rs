@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::bytes::{dense_bytes, scratch_bytes};
 use super::fit::{Room, fit_in};
 use super::*;
-use crate::linalg::oracle::{Naive, random_csr, same_at_any_thread_count};
 use crate::linalg::{Side, soft_threshold};
 use crate::matchers::Map;
+use crate::oracle::{Naive, random_csr, same_at_any_thread_count};
 use crate::sparse::{Csr, explicit_c};
 
 const IN_MEMORY: Room = Room { maps: u64::MAX, maps_on_disk: false, best_on_disk: false };

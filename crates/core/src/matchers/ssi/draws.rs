@@ -13,6 +13,7 @@ use crate::matchers::unclicked::Unclicked;
 use crate::matchers::{Bm25, Matcher};
 use crate::random::Random;
 use crate::sparse::Csr;
+use crate::top_k::select_sorted;
 use crate::{Error, Result, Run};
 
 /// Streams of random numbers from here on belong to triples.
@@ -241,11 +242,7 @@ impl<'a> Draws<'a> {
                     let by_score = scores[*b as usize].total_cmp(&scores[*a as usize]);
                     by_score.then(self.unclicked.place(*a).cmp(&self.unclicked.place(*b)))
                 };
-                if docs.len() > n {
-                    docs.select_nth_unstable_by(n - 1, order);
-                    docs.truncate(n);
-                }
-                docs.sort_unstable_by(order);
+                select_sorted(&mut docs, n, order);
                 Ok(docs)
             })
             .collect();

@@ -13,6 +13,7 @@ use super::Ssi;
 use super::data::{Data, Triple};
 use super::draws::Draws;
 use super::fitted::{Identity, Indexed, Learnt};
+use crate::early_stopping::EarlyStopping;
 use crate::matchers::dots::DocRows;
 use crate::matchers::epochs::{FEWEST_A_THREAD, NOTHING_DRAWN, Progress, diverged, speed};
 use crate::matchers::method::{Fitting, Matcher};
@@ -95,9 +96,11 @@ pub(super) fn fit<S: Shape>(
         })
     };
     let mut identity = params.identity_at_start();
-    let mut best = indexed(&shape, identity, 0)?;
-    // The epoch that `best` is of: 0 is the start.
-    let (mut best_epoch, mut best_value) = (0, judged(&best));
+    // Epoch 0 is the start. Without validation the last epoch is the best one.
+    let mut stopping = EarlyStopping::new(params.patience);
+    let start = indexed(&shape, identity, 0)?;
+    let start_value = judged(&start);
+    stopping.save(0, start_value.unwrap_or(f64::NEG_INFINITY), start);
     let mut report = StepsReport {
         step: "epoch".into(),
         figures: ["violating %", "loss", "GB moved"].map(str::to_owned).to_vec(),
@@ -117,7 +120,7 @@ pub(super) fn fit<S: Shape>(
     if identity.learnt {
         report.figures.push("identity".into());
     }
-    if let Some(value) = best_value {
+    if let Some(value) = start_value {
         report.figures.push("validation".into());
         report.notes.push(format!("validation before the first epoch {value:.4}"));
     }
@@ -135,22 +138,22 @@ pub(super) fn fit<S: Shape>(
             vec![of(100.0 * seen.violating as f64), of(seen.loss), seen.bytes as f64 / 1e9];
         figures.extend(shape.figures().into_iter().map(|(_, value)| value));
         figures.extend(identity.learnt.then_some(f64::from(identity.weight)));
+        let mut stop = false;
         // Only what can be judged or is the last needs to be put together.
         if judge.is_some() || epoch == params.epochs {
             let matcher = indexed(&shape, identity, epoch)?;
             let value = judged(&matcher);
             figures.extend(value);
-            if value.is_none() || value > best_value {
-                (best, best_epoch, best_value) = (matcher, epoch, value);
-            }
+            stop = stopping.observe(epoch, value.unwrap_or(f64::INFINITY), || matcher);
         }
         report.steps.push(figures);
-        if judge.is_some() && epoch - best_epoch >= params.patience {
+        if stop {
             break;
         }
     }
     report.times.extend(speed(&speeds, "triplets"));
     report.notes.extend(draws.sources(all.triples, all.shown));
+    let (best_epoch, _, best) = stopping.into_best().expect("the start was saved");
     if best_epoch < report.steps.len() {
         report.kept = best_epoch.checked_sub(1);
     }

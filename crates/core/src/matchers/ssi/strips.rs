@@ -296,7 +296,7 @@ fn prefetch<const N: usize>(map: &[[f32; N]], i: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::oracle::random_csr;
+    use crate::oracle::random_csr;
 
     /// Two batches, by the instructions of every machine or by the widest.
     fn turned<const N: usize>(wide: bool) -> (Vec<u32>, Vec<u32>) {

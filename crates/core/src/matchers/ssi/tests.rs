@@ -15,8 +15,8 @@ use super::*;
 use crate::data::Dataset;
 use crate::data::fixture::Fixture;
 use crate::features::Preparation;
-use crate::linalg::oracle::{Naive, same_at_any_thread_count};
 use crate::matchers::{Map, Params, StepsReport};
+use crate::oracle::{Naive, same_at_any_thread_count};
 use crate::{Result, Run};
 
 /// Twelve documents and six queries of words that are drawn, with clicks between them.

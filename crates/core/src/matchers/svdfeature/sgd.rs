@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use super::fitted::{Biases, Factors, bias_of, doc_biases, score};
 use super::samples::{Sample, Samples};
 use super::{Loss, SvdFeature};
+use crate::early_stopping::EarlyStopping;
 use crate::linalg::{Dense, dot};
 use crate::matchers::bilinear::image_of;
 use crate::matchers::epochs::{FEWEST_A_THREAD, NOTHING_DRAWN, Progress, diverged, speed};
@@ -290,7 +291,7 @@ pub(super) fn fit(
         report.warnings.push(NOTHING_DRAWN.into());
     }
     let mut speeds = Vec::new();
-    let mut best: Option<(usize, f64, Maps, Biases)> = None;
+    let mut stopping = EarlyStopping::new(params.patience);
     for epoch in 0..params.epochs {
         let start = Instant::now();
         let loss = one_epoch(params, &mut learner, samples, epoch, run)?;
@@ -305,10 +306,7 @@ pub(super) fn fit(
         let value = judged(judge, samples, &maps, &biases);
         figures.push(value);
         report.steps.push(figures);
-        if best.as_ref().is_none_or(|&(_, best, ..)| value > best) {
-            best = Some((epoch, value, maps, biases));
-        }
-        if best.as_ref().is_some_and(|&(best, ..)| epoch - best >= params.patience) {
+        if stopping.observe(epoch, value, || (maps, biases)) {
             break;
         }
     }
@@ -321,10 +319,10 @@ pub(super) fn fit(
             first[0], last[0]
         ));
     }
-    let (maps, biases) = match best {
-        Some((epoch, _, maps, biases)) => {
+    let (maps, biases) = match stopping.into_best() {
+        Some((epoch, _, learnt)) => {
             report.kept = (epoch + 1 < report.steps.len()).then_some(epoch);
-            (maps, biases)
+            learnt
         }
         None => learner.learnt(),
     };

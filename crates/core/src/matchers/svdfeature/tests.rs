@@ -8,7 +8,7 @@ use crate::data::Dataset;
 use crate::data::fixture::Fixture;
 use crate::features::Preparation;
 use crate::file::{Tensors, TensorsWriter};
-use crate::linalg::oracle::same_at_any_thread_count;
+use crate::oracle::same_at_any_thread_count;
 
 const LOSSES: [Loss; 3] = [Loss::Squared, Loss::Logistic, Loss::Pairwise];
 

@@ -2,6 +2,7 @@
 
 use super::classes::{Grouping, Groups, UNKNOWN, training};
 use super::fitted::{Factorised, Learnt};
+use crate::early_stopping::EarlyStopping;
 use crate::features::{Counts, Features, Featurizer};
 use crate::linalg::Dense;
 use crate::matchers::check::{MOST, check_range, check_weight};
@@ -89,7 +90,7 @@ impl Grouped {
         // Weights of NMF are on their way when the sweeps end: they are fitted like new ones'.
         let fold = |doc: u32| rule == Rule::NonNegative || held_out(doc);
         let mut judged: Vec<f64> = Vec::new();
-        let mut best: Option<(f64, usize, Factorised)> = None;
+        let mut stopping = EarlyStopping::new(0);
         let judge = judge.filter(|_| self.validate);
         let factors = self.factorise.fit(
             &corpus,
@@ -101,14 +102,12 @@ impl Grouped {
                     fitted.scores(counts, &counts.query(query as usize), docs)
                 });
                 judged.push(value);
-                if best.as_ref().is_none_or(|(most, ..)| value > *most) {
-                    best = Some((value, sweep, fitted));
-                }
+                stopping.observe(sweep, value, || fitted);
                 Ok(())
             },
             run,
         )?;
-        let kept = best.as_ref().map(|&(_, sweep, _)| sweep);
+        let kept = stopping.best().map(|&(sweep, ..)| sweep);
         let mut report = report(&factors, &self.factorise, judged, kept, notes);
         if self.validate && judge.is_none() {
             report
@@ -121,7 +120,7 @@ impl Grouped {
                 "{n_classes} classes for {n_docs} documents: a class of one or two documents has no topics to speak of; name a field with fewer classes (--set class=FIELD)"
             ));
         }
-        let fitted = match best {
+        let fitted = match stopping.into_best() {
             Some((_, _, fitted)) => fitted,
             None => {
                 let whole = learnt(&factors.topics, &factors.weights, &groups)?;

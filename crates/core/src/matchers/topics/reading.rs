@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::TopicsView;
 use crate::matchers::{Map, Model, Part};
 use crate::sparse::Csr;
+use crate::top_k::select_sorted;
 use crate::{Error, Result, Run};
 
 /// Who has topics, for those who asked in vain.
@@ -130,13 +131,7 @@ pub(super) fn words(
 
 /// Keeps the `most` first by `size`, largest first; of equal ones the first term.
 fn keep_first(all: &mut Vec<(u32, f32)>, most: usize, size: impl Fn(f32) -> f32) {
-    let order =
-        |a: &(u32, f32), b: &(u32, f32)| size(b.1).total_cmp(&size(a.1)).then(a.0.cmp(&b.0));
-    if most > 0 && all.len() > most {
-        all.select_nth_unstable_by(most - 1, order);
-    }
-    all.truncate(most);
-    all.sort_unstable_by(order);
+    select_sorted(all, most, |a, b| size(b.1).total_cmp(&size(a.1)).then(a.0.cmp(&b.0)));
 }
 
 /// What topics are to documents.

@@ -9,8 +9,8 @@ use crate::Run;
 use crate::data::fixture::{Fixture, many, real_data};
 use crate::data::{Dataset, DatasetAbout, DatasetWriter, Document, Evidence, Query};
 use crate::features::Preparation;
-use crate::linalg::oracle::same_at_any_thread_count;
 use crate::matchers::Params;
+use crate::oracle::same_at_any_thread_count;
 use crate::text::{AnalyzerParams, Language};
 
 /// A pair: the query's words, the document's words, the weight.

@@ -9,8 +9,8 @@ use super::*;
 use crate::data::fixture::{Fixture, many};
 use crate::features::Preparation;
 use crate::features::proximity::proximity;
-use crate::linalg::oracle::same_at_any_thread_count;
 use crate::matchers::{Bm25, Lm, Vsm};
+use crate::oracle::same_at_any_thread_count;
 
 const WORDS: [&str; 6] = ["white", "house", "red", "paint", "door", "garden"];
 

@@ -170,7 +170,7 @@ mod tests {
     use super::super::fixture::{self, silent};
     use super::*;
     use crate::eval::Variant;
-    use crate::linalg::oracle::same_at_any_thread_count;
+    use crate::oracle::same_at_any_thread_count;
 
     #[test]
     fn the_bound_holds_each_round() {

@@ -259,7 +259,7 @@ impl<'a> Ascent<'a> {
 mod tests {
     use super::super::fixture::{self, close, silent};
     use super::*;
-    use crate::linalg::oracle::same_at_any_thread_count;
+    use crate::oracle::same_at_any_thread_count;
     use crate::rank::Goal;
 
     fn goal(measure: &str) -> Goal {

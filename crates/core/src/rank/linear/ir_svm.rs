@@ -129,7 +129,7 @@ mod tests {
     use super::super::fixture::{self, close, silent};
     use super::super::ranking_svm::tests::{listed, plain};
     use super::*;
-    use crate::linalg::oracle::same_at_any_thread_count;
+    use crate::oracle::same_at_any_thread_count;
 
     /// τ by swapping the rows of every pair in every perfect list, whose first row decides.
     fn swapped(table: &FeatureTable, a: f32, b: f32) -> f64 {

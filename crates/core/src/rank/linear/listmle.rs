@@ -215,7 +215,7 @@ fn log_add(a: f64, b: f64) -> f64 {
 mod tests {
     use super::super::fixture::{self, close, silent};
     use super::*;
-    use crate::linalg::oracle::same_at_any_thread_count;
+    use crate::oracle::same_at_any_thread_count;
 
     #[test]
     fn the_likelihood_is_that_of_draws() {

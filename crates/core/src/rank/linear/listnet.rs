@@ -125,7 +125,7 @@ fn softmax(numbers: &mut [f64]) -> f64 {
 mod tests {
     use super::super::fixture::{self, close, silent};
     use super::*;
-    use crate::linalg::oracle::same_at_any_thread_count;
+    use crate::oracle::same_at_any_thread_count;
     use crate::random::Random;
 
     #[test]

@@ -185,7 +185,7 @@ impl Problem<'_> {
 mod tests {
     use super::super::fixture::{self, silent};
     use super::*;
-    use crate::linalg::oracle::same_at_any_thread_count;
+    use crate::oracle::same_at_any_thread_count;
 
     #[test]
     fn the_gradient_is_zero_at_the_optimum() {

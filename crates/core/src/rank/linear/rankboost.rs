@@ -23,8 +23,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::learnable::{at_least_one, has_pairs, not_finite};
+use crate::early_stopping::EarlyStopping;
 use crate::rank::trees::{Leaf, Split, Tree, Trees};
-use crate::rank::{Best, RankMethod, RankReport, RankStep, Scorer, Training};
+use crate::rank::{RankMethod, RankReport, RankStep, Scorer, Training};
 use crate::{Error, Result};
 use potential::Potentials;
 use thresholds::{Binned, Weak};
@@ -86,7 +87,7 @@ impl RankBoost {
         let binned = Binned::new(table, self.thresholds);
         let mut potentials = Potentials::new(table, self.balanced)?;
         let mut report = RankReport::default();
-        let mut best = Best::new(self.patience);
+        let mut best = EarlyStopping::new(self.patience);
         let mut trees = Vec::new();
         let mut scores = vec![0.0; table.n_rows()];
         let mut validated = vec![0.0; training.validation.map_or(0, |table| table.n_rows())];
@@ -123,7 +124,8 @@ impl RankBoost {
                 training: goal.mean(table, &scores),
                 validation,
             });
-            let stop = validation.is_some_and(|value| best.look(round, goal.turned(value), || ()));
+            let stop =
+                validation.is_some_and(|value| best.observe(round, goal.turned(value), || ()));
             if stop || objective <= LEAST_LOSS {
                 break;
             }
@@ -131,7 +133,7 @@ impl RankBoost {
         if trees.is_empty() {
             report.warnings.push("no threshold tells rows apart: all scores are 0".to_owned());
         }
-        let kept = best.take().map_or(trees.len(), |(round, ..)| round);
+        let kept = best.into_best().map_or(trees.len(), |(round, ..)| round);
         trees.truncate(kept);
         report.kept = (kept > 0).then_some(kept);
         Ok((Trees { trees, base: 0.0 }, report, found))

@@ -114,7 +114,7 @@ impl Moments {
 mod tests {
     use super::super::fixture::{self, silent};
     use super::*;
-    use crate::linalg::oracle::same_at_any_thread_count;
+    use crate::oracle::same_at_any_thread_count;
 
     fn linear(table: &FeatureTable, penalty: f64) -> Linear {
         let method = Regression { penalty: Some(penalty), ..Regression::default() };

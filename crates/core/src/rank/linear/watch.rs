@@ -4,12 +4,13 @@
 use super::Linear;
 use super::learnable::{finite, not_finite};
 use crate::Result;
-use crate::rank::{Best, RankReport, RankStep, Scorer, Training};
+use crate::early_stopping::EarlyStopping;
+use crate::rank::{RankReport, RankStep, Scorer, Training};
 
 /// The steps of a fit.
 pub(super) struct Watch<'a> {
     training: Training<'a>,
-    best: Best<Vec<f64>>,
+    best: EarlyStopping<Vec<f64>>,
     last: Vec<f64>,
     pub report: RankReport,
     stage: &'static str,
@@ -28,7 +29,7 @@ impl<'a> Watch<'a> {
     ) -> Self {
         Watch {
             training: *training,
-            best: Best::new(patience),
+            best: EarlyStopping::new(patience),
             last: Vec::new(),
             report: RankReport::default(),
             stage,
@@ -60,7 +61,7 @@ impl<'a> Watch<'a> {
         self.last = weights.to_vec();
         let judged = validation.or(learnt.filter(|_| self.by_training));
         Ok(judged
-            .is_some_and(|value| self.best.look(step, goal.turned(value), || weights.to_vec())))
+            .is_some_and(|value| self.best.observe(step, goal.turned(value), || weights.to_vec())))
     }
 
     /// The best step by validation, or the last where there is none.
@@ -71,7 +72,7 @@ impl<'a> Watch<'a> {
         {
             report.warnings.push("no query of validation counts: it is not looked at".to_owned());
         }
-        let (kept, weights) = match self.best.take() {
+        let (kept, weights) = match self.best.into_best() {
             Some((step, _, weights)) => (Some(step), weights),
             None => (last, self.last),
         };

@@ -13,8 +13,9 @@ use super::grow::{Grower, Grown, Shape};
 use super::histogram::{Scale, Sums};
 use super::split::Limits;
 use super::{Tree, Trees};
+use crate::early_stopping::EarlyStopping;
 use crate::random::Random;
-use crate::rank::{Best, FeatureTable, RankReport, RankStep, Training};
+use crate::rank::{FeatureTable, RankReport, RankStep, Training};
 use crate::{Error, Result};
 
 /// What is made small.
@@ -241,7 +242,7 @@ impl Boosting {
         let mut sums = vec![Sums::default(); n];
         let mut trees: Vec<Tree> = Vec::new();
         let mut report = RankReport::default();
-        let mut best = Best::new(self.patience);
+        let mut best = EarlyStopping::new(self.patience);
         let mut merits: Vec<f64> = Vec::new();
         let mut told = Instant::now();
         for step in 1..=self.trees {
@@ -282,7 +283,7 @@ impl Boosting {
                 merits.push(merit);
                 let last = &merits[merits.len().saturating_sub(self.smooth)..];
                 let smoothed = last.iter().sum::<f64>() / last.len() as f64;
-                if best.look(step, smoothed, || trees.len()) {
+                if best.observe(step, smoothed, || trees.len()) {
                     break;
                 }
             }
@@ -295,7 +296,7 @@ impl Boosting {
             );
         }
         report.kept = report.steps.last().map(|step| step.step);
-        if let Some((step, _, n)) = best.take() {
+        if let Some((step, _, n)) = best.into_best() {
             report.kept = Some(step);
             trees.truncate(n);
         }

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::*;
 use crate::data::Dataset;
-use crate::linalg::oracle::same_at_any_thread_count;
+use crate::oracle::same_at_any_thread_count;
 
 fn small() -> Corpus {
     Corpus { documents: 5_000, terms: 1_500, topics: 30, length: 40.0, classes: 4, seed: 3 }

@@ -3,7 +3,7 @@ use std::cell::Cell;
 use proptest::prelude::*;
 
 use super::*;
-use crate::linalg::oracle::same_at_any_thread_count;
+use crate::oracle::same_at_any_thread_count;
 use crate::random::Random;
 
 thread_local! {

@@ -7,11 +7,12 @@ use rayon::prelude::*;
 use super::LdaFit;
 use super::rounds::{begin, psi_of, rest, scale_document, scale_word};
 use crate::random::Random;
+use crate::special::ln_gamma;
 use crate::topic::bags::{
     Corpus, LANES, Lane, Room, Rows, Sums, copy_in, each_row, length, logs, mask, total,
     walk_with_log,
 };
-use crate::topic::special::{digamma_f64, ln_gamma};
+use crate::topic::special::digamma_f64;
 use crate::{Result, Run};
 
 /// The shape of the gamma distribution of which λ begins, as scikit-learn draws it; its mean is 1.

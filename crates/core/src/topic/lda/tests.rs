@@ -1,9 +1,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::linalg::oracle::same_at_any_thread_count;
+use crate::oracle::same_at_any_thread_count;
+use crate::special::ln_gamma;
 use crate::topic::bags::tests::{are_found, bags, same_with_any_instructions, two_topics};
-use crate::topic::special::ln_gamma;
 
 fn fit(dim: usize, iterations: usize) -> LdaFit {
     LdaFit {

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::linalg::oracle::same_at_any_thread_count;
+use crate::oracle::same_at_any_thread_count;
 use crate::topic::bags::tests::{are_found, bags, same_with_any_instructions, two_topics};
 
 fn fit(dim: usize, iterations: usize) -> PlsiFit {

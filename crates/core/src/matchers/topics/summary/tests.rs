@@ -7,11 +7,11 @@ use crate::data::Dataset;
 use crate::data::fixture::Fixture;
 use crate::features::{Counts, Preparation};
 use crate::linalg::Dense;
-use crate::linalg::oracle::same_at_any_thread_count;
 use crate::matchers::topics::reading::part_with_topics;
 use crate::matchers::{
     Map, Mixture, Model, Params, TextTopic, TextTopics, TopicsLook, TopicsSummary, TopicsView,
 };
+use crate::oracle::same_at_any_thread_count;
 use crate::random::Random;
 use crate::sparse::Csr;
 use crate::training::train;

@@ -12,9 +12,10 @@
 use rayon::prelude::*;
 
 use super::{Distances, RLtr, RLtrParams};
+use crate::early_stopping::EarlyStopping;
 use crate::eval::diversity::{DiversityMeasure, diverse_order};
 use crate::rank::diversify::{JudgedCandidates, mean};
-use crate::rank::{Best, RankReport, RankStep};
+use crate::rank::{RankReport, RankStep};
 use crate::{Error, Result, Run};
 
 /// Steps of Newton's method for one penalty; a handful is enough.
@@ -76,7 +77,7 @@ impl RLtrParams {
         let mut penalties = self.penalties.clone();
         penalties.sort_by(|a, b| b.total_cmp(a));
         let mut weights = vec![0.0; n_relevance + n_kinds * self.relational.names().len()];
-        let mut best = Best::new(self.patience);
+        let mut best = EarlyStopping::new(self.patience);
         for (step, &penalty) in (1..).zip(&penalties) {
             run.step("learning", step as u64, Some(penalties.len() as u64))?;
             let objective = minimise(&lessons, penalty, &mut weights, run)?;
@@ -92,11 +93,11 @@ impl RLtrParams {
                 validation: judged,
             });
             // Without validation every step is better than the one before.
-            if best.look(step, judged.unwrap_or(step as f64), || model) {
+            if best.observe(step, judged.unwrap_or(step as f64), || model) {
                 break;
             }
         }
-        let Some((kept, _, model)) = best.take() else {
+        let Some((kept, _, model)) = best.into_best() else {
             return Err(Error::parameter("penalties", "[]", "at least one"));
         };
         report.kept = Some(kept);

@@ -4,7 +4,7 @@ use super::fit::Lesson;
 use super::*;
 use crate::Run;
 use crate::eval::diversity::{DiversityMeasure, Intents, diverse_order};
-use crate::linalg::oracle::same_at_any_thread_count;
+use crate::oracle::same_at_any_thread_count;
 use crate::random::Random;
 use crate::rank::diversify::{JudgedCandidates, Mmr, Similarities, mean};
 

@@ -1,7 +1,7 @@
 //! The loss against its bound, thresholds against a search over all pairs, and edges.
 
 use super::*;
-use crate::linalg::oracle::same_at_any_thread_count;
+use crate::oracle::same_at_any_thread_count;
 use crate::rank::linear::fixture::{self, silent};
 use crate::rank::{FeatureTable, TableBuilder};
 

@@ -1,7 +1,7 @@
 //! The objective against a plain solver of the dual over listed pairs.
 
 use super::*;
-use crate::linalg::oracle::same_at_any_thread_count;
+use crate::oracle::same_at_any_thread_count;
 use crate::rank::FeatureTable;
 use crate::rank::linear::fixture::{self, silent};
 use crate::rank::linear::rows::inner;

@@ -1,7 +1,7 @@
 //! The objective against what any point must satisfy, and edges.
 
 use super::*;
-use crate::linalg::oracle::same_at_any_thread_count;
+use crate::oracle::same_at_any_thread_count;
 use crate::random::Random;
 use crate::rank::linear::fixture::{self, silent};
 use crate::rank::linear::rows::inner;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::Run;
-use crate::linalg::oracle::same_at_any_thread_count;
+use crate::oracle::same_at_any_thread_count;
 use crate::rank::trees::fixture::{self, fit, rows};
 use crate::rank::trees::{LambdaMart, Mart};
 use crate::rank::{Goal, RankMethod, Scorer};

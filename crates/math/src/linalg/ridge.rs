@@ -1,0 +1,570 @@
+//! A = XᵀX + λI as an operator that is never formed, and its solves by conjugate gradients.
+//!
+//! A·B = Xᵀ(X·B) + λB costs two sparse products. A solve takes a panel of right-hand sides at
+//! a time: every column has its own step lengths, and they share the passes over X. Each step
+//! is preconditioned with the diagonal of A: how often words occur is most of what makes A uneven.
+//! Steps stop when ‖b − A·z‖ ≤ tolerance·‖b‖ in every column; the residual is then computed
+//! once more from its definition, and the steps go on from there where rounding has let the
+//! two drift apart.
+
+use faer::Mat;
+use rayon::prelude::*;
+
+use super::orthonormal::gram;
+use super::{Buffer, Dense};
+use crate::dense::{Lane, PANEL};
+use crate::sparse::{Csr, Tasked, times_panel};
+use crate::{Error, Result, Run};
+
+/// Rows whose dot products are summed by one thread.
+const ROWS_PER_SUM: usize = 2048;
+/// How often a solve starts again from its true residual.
+const RESTARTS: usize = 4;
+
+/// A = XᵀX + λI, for products and solves.
+pub struct RidgeSolver {
+    x: Tasked,
+    x_t: Tasked,
+    lambda: f32,
+    /// One over the diagonal of A; zero for a column of zeros without λ.
+    inverse_diagonal: Vec<f32>,
+}
+
+/// How exactly to solve.
+#[derive(Debug, Clone, Copy)]
+pub struct Steps {
+    /// ‖b − A·z‖/‖b‖ at which a column is done.
+    pub tolerance: f64,
+    /// Steps after which to stop even so.
+    pub most: usize,
+}
+
+/// What a solve did.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Solved {
+    /// The most steps that a panel of columns took.
+    pub steps: usize,
+    /// The largest ‖b − A·z‖/‖b‖ of a column.
+    pub residual: f64,
+}
+
+impl Solved {
+    /// The worse of both.
+    pub fn and(self, other: Solved) -> Solved {
+        Solved { steps: self.steps.max(other.steps), residual: self.residual.max(other.residual) }
+    }
+}
+
+/// What the solve of a panel needs, made once for many of them.
+pub struct Room {
+    b: Buffer,
+    z: Buffer,
+    residual: Buffer,
+    direction: Buffer,
+    product: Buffer,
+    images: Buffer,
+}
+
+impl Room {
+    /// Bytes of the room for `n` rows and `d` columns of X.
+    pub fn bytes(n: usize, d: usize) -> u64 {
+        4 * PANEL as u64 * (5 * d as u64 + n as u64)
+    }
+
+    /// The solutions, one row per column of X.
+    pub fn solution(&self) -> &[Lane] {
+        lanes(&self.z)
+    }
+}
+
+impl RidgeSolver {
+    /// The operator of X and λ.
+    pub fn new(x: Csr, lambda: f64) -> Self {
+        let x_t = x.transpose();
+        let inverse_diagonal = x_t
+            .rows()
+            .map(|column| {
+                let norm = column.norm();
+                let entry = norm * norm + lambda;
+                if entry > 0.0 { (1.0 / entry) as f32 } else { 0.0 }
+            })
+            .collect();
+        let (x, x_t) = (Tasked::new(x), Tasked::new(x_t));
+        RidgeSolver { x, x_t, lambda: lambda as f32, inverse_diagonal }
+    }
+
+    fn n_rows(&self) -> usize {
+        self.x.matrix().n_rows()
+    }
+
+    fn n_cols(&self) -> usize {
+        self.x.matrix().n_cols()
+    }
+
+    /// Bᵀ·A·B in f64, its lower triangle alone.
+    pub fn inner(&self, b: &Dense, run: &Run<'_>) -> Result<Mat<f64>> {
+        let mut images = Dense::zeros(self.n_rows(), b.n_cols());
+        let mut panel = Buffer::zeros(self.n_cols() * PANEL)?;
+        let mut product = Buffer::zeros(self.n_rows() * PANEL)?;
+        for columns in panels(b.n_cols()) {
+            b.copy_to_panel(columns.clone(), &mut panel);
+            times(&self.x, &panel, &mut product);
+            images.copy_from_panel(columns, &product);
+        }
+        let lambda = f64::from(self.lambda);
+        let mut sum = gram(&images, run)?;
+        if lambda > 0.0 {
+            let own = gram(b, run)?;
+            for j in 0..b.n_cols() {
+                for i in j..b.n_cols() {
+                    sum[(i, j)] += lambda * own[(i, j)];
+                }
+            }
+        }
+        Ok(sum)
+    }
+
+    /// bᵀ·A·b of every column b.
+    pub fn squares(&self, b: &Dense) -> Result<Vec<f64>> {
+        let mut panel = Buffer::zeros(self.n_cols() * PANEL)?;
+        let mut product = Buffer::zeros(self.n_rows() * PANEL)?;
+        let lambda = f64::from(self.lambda);
+        let mut squares = Vec::with_capacity(b.n_cols());
+        for columns in panels(b.n_cols()) {
+            b.copy_to_panel(columns.clone(), &mut panel);
+            times(&self.x, &panel, &mut product);
+            let (images, own) = (square_sums(&product, |_| 1.0), square_sums(&panel, |_| 1.0));
+            squares.extend((0..columns.len()).map(|k| images[k] + lambda * own[k]));
+        }
+        Ok(squares)
+    }
+
+    /// Room for [`RidgeSolver::solve_panel`].
+    pub fn room(&self) -> Result<Room> {
+        let block = || Buffer::zeros(self.n_cols() * PANEL);
+        Ok(Room {
+            b: block()?,
+            z: block()?,
+            residual: block()?,
+            direction: block()?,
+            product: block()?,
+            images: Buffer::zeros(self.n_rows() * PANEL)?,
+        })
+    }
+
+    /// Solves A·Z = B from what `z` holds as a first guess.
+    ///
+    /// # Panics
+    /// If the shapes do not fit.
+    pub fn solve(&self, b: &Dense, z: &mut Dense, how: Steps, run: &Run<'_>) -> Result<Solved> {
+        assert_eq!(b.n_rows(), self.n_cols(), "one row of B per column of X");
+        assert_eq!((b.n_rows(), b.n_cols()), (z.n_rows(), z.n_cols()), "one solution each");
+        let mut room = self.room()?;
+        let mut worst = Solved::default();
+        for columns in panels(b.n_cols()) {
+            // Columns that a panel has left are zeros, and solved as they are.
+            b.copy_to_panel(columns.clone(), &mut room.b);
+            z.copy_to_panel(columns.clone(), &mut room.z);
+            worst = worst.and(Block::new(self, &mut room)?.solve(how, run)?);
+            z.copy_from_panel(columns, &room.z);
+        }
+        Ok(worst)
+    }
+
+    /// Solves A·Z = Xᵀ·R for a panel R; [`Room::solution`] then has Z.
+    ///
+    /// # Panics
+    /// If the panel has not one row per row of X.
+    pub fn solve_panel(
+        &self,
+        r: &[f32],
+        room: &mut Room,
+        how: Steps,
+        run: &Run<'_>,
+    ) -> Result<Solved> {
+        times(&self.x_t, r, &mut room.b);
+        room.z.fill(0.0);
+        Block::new(self, room)?.solve(how, run)
+    }
+
+    /// out = XᵀX·b; `images` becomes X·b. The λ is left to the pass over `out` that comes next.
+    fn apply(&self, b: &[f32], images: &mut [f32], out: &mut [f32]) {
+        times(&self.x, b, images);
+        times(&self.x_t, images, out);
+    }
+}
+
+/// A panel of columns on its way to the solution. A step is two sparse products and three passes
+/// over rows of the panel, each cut into fixed blocks of rows.
+struct Block<'a> {
+    ridge: &'a RidgeSolver,
+    room: &'a mut Room,
+    /// ‖b‖² of every column.
+    size: Sums,
+}
+
+/// One number per column.
+type Sums = [f64; PANEL];
+
+impl<'a> Block<'a> {
+    fn new(ridge: &'a RidgeSolver, room: &'a mut Room) -> Result<Self> {
+        let size = square_sums(&room.b, |_| 1.0);
+        if !size.iter().all(|size| size.is_finite()) {
+            return Err(not_finite());
+        }
+        Ok(Block { ridge, room, size })
+    }
+
+    fn solve(mut self, how: Steps, run: &Run<'_>) -> Result<Solved> {
+        let mut steps = 0;
+        for restart in 0.. {
+            run.check()?;
+            let squares = self.true_residual();
+            let residual = largest(&squares, &self.size);
+            if !residual.is_finite() {
+                return Err(not_finite());
+            }
+            // Rounding may keep the true residual a little above what the steps believed.
+            let slack = if restart > 0 { 1.5 } else { 1.0 };
+            if residual <= slack * how.tolerance || steps >= how.most || restart > RESTARTS {
+                return Ok(Solved { steps, residual });
+            }
+            steps += self.descend(squares, how.tolerance, how.most - steps, run)?;
+        }
+        unreachable!("the last restart returns")
+    }
+
+    /// Sets the residual to b − A·z and returns its squares.
+    fn true_residual(&mut self) -> Sums {
+        let Room { b, z, residual, product, images, .. } = &mut *self.room;
+        self.ridge.apply(z, images, product);
+        let lambda = self.ridge.lambda;
+        let shares: Vec<Sums> = lanes_mut(residual)
+            .par_chunks_mut(ROWS_PER_SUM)
+            .zip(lanes(b).par_chunks(ROWS_PER_SUM))
+            .zip(lanes(z).par_chunks(ROWS_PER_SUM))
+            .zip(lanes(product).par_chunks(ROWS_PER_SUM))
+            .map(|(((r, b), z), product)| {
+                let mut sums = [0.0; PANEL];
+                for (((r, b), z), product) in r.iter_mut().zip(b).zip(z).zip(product) {
+                    for k in 0..PANEL {
+                        r[k] = b[k] - (product[k] + lambda * z[k]);
+                        sums[k] += f64::from(r[k]) * f64::from(r[k]);
+                    }
+                }
+                sums
+            })
+            .collect();
+        added(&shares)
+    }
+
+    /// Steps from the residual at hand; returns how many.
+    fn descend(
+        &mut self,
+        mut squares: Sums,
+        tolerance: f64,
+        most: usize,
+        run: &Run<'_>,
+    ) -> Result<usize> {
+        // Half the tolerance, so that the true residual is within it.
+        let goal = self.size.map(|size| size * (0.5 * tolerance).powi(2));
+        self.room.direction.fill(0.0);
+        self.turn(&[0.0; PANEL]);
+        let inverse = &self.ridge.inverse_diagonal;
+        let mut slopes = square_sums(&self.room.residual, |i| f64::from(inverse[i]));
+        for step in 0..most {
+            let open: [bool; PANEL] = std::array::from_fn(|k| squares[k] > goal[k]);
+            if !open.contains(&true) {
+                return Ok(step);
+            }
+            run.check()?;
+            let Room { direction, product, images, .. } = &mut *self.room;
+            self.ridge.apply(direction, images, product);
+            let curvature = self.curvature();
+            let length: Lane = std::array::from_fn(|k| {
+                let moves = open[k] && curvature[k] > 0.0;
+                if moves { (slopes[k] / curvature[k]) as f32 } else { 0.0 }
+            });
+            if !length.iter().all(|length| length.is_finite()) {
+                return Err(not_finite());
+            }
+            if length.iter().all(|&length| length == 0.0) {
+                // Nothing moves any more: what is left is rounding.
+                return Ok(step + 1);
+            }
+            let fresh;
+            (squares, fresh) = self.advance(&length);
+            let turn: Lane = std::array::from_fn(|k| {
+                if slopes[k] > 0.0 { (fresh[k] / slopes[k]) as f32 } else { 0.0 }
+            });
+            slopes = fresh;
+            self.turn(&turn);
+        }
+        Ok(most)
+    }
+
+    /// Completes the product to A·p and returns pᵀ·A·p of every column.
+    fn curvature(&mut self) -> Sums {
+        let lambda = self.ridge.lambda;
+        let Room { direction, product, .. } = &mut *self.room;
+        let shares: Vec<Sums> = lanes_mut(product)
+            .par_chunks_mut(ROWS_PER_SUM)
+            .zip(lanes(direction).par_chunks(ROWS_PER_SUM))
+            .map(|(product, direction)| {
+                let mut sums = [0.0; PANEL];
+                for (ap, p) in product.iter_mut().zip(direction) {
+                    for k in 0..PANEL {
+                        ap[k] += lambda * p[k];
+                        sums[k] += f64::from(ap[k]) * f64::from(p[k]);
+                    }
+                }
+                sums
+            })
+            .collect();
+        added(&shares)
+    }
+
+    /// z += length·p and r −= length·A·p; returns the squares of r, plain and preconditioned.
+    fn advance(&mut self, length: &Lane) -> (Sums, Sums) {
+        let Room { z, residual, direction, product, .. } = &mut *self.room;
+        let (plain, scaled): (Vec<Sums>, Vec<Sums>) = lanes_mut(z)
+            .par_chunks_mut(ROWS_PER_SUM)
+            .zip(lanes_mut(residual).par_chunks_mut(ROWS_PER_SUM))
+            .zip(lanes(direction).par_chunks(ROWS_PER_SUM))
+            .zip(lanes(product).par_chunks(ROWS_PER_SUM))
+            .zip(self.ridge.inverse_diagonal.par_chunks(ROWS_PER_SUM))
+            .map(|((((z, r), p), ap), inverse)| {
+                let (mut plain, mut scaled) = ([0.0; PANEL], [0.0; PANEL]);
+                let rows = z.iter_mut().zip(r).zip(p).zip(ap).zip(inverse);
+                for ((((z, r), p), ap), &inverse) in rows {
+                    let inverse = f64::from(inverse);
+                    for k in 0..PANEL {
+                        z[k] += length[k] * p[k];
+                        r[k] -= length[k] * ap[k];
+                        let square = f64::from(r[k]) * f64::from(r[k]);
+                        plain[k] += square;
+                        scaled[k] += inverse * square;
+                    }
+                }
+                (plain, scaled)
+            })
+            .unzip();
+        (added(&plain), added(&scaled))
+    }
+
+    /// p ← D⁻¹·r + turn·p.
+    fn turn(&mut self, turn: &Lane) {
+        let Room { residual, direction, .. } = &mut *self.room;
+        lanes_mut(direction)
+            .par_chunks_mut(ROWS_PER_SUM)
+            .zip(lanes(residual).par_chunks(ROWS_PER_SUM))
+            .zip(self.ridge.inverse_diagonal.par_chunks(ROWS_PER_SUM))
+            .for_each(|((p, r), inverse)| {
+                for ((p, r), &inverse) in p.iter_mut().zip(r).zip(inverse) {
+                    for k in 0..PANEL {
+                        p[k] = inverse * r[k] + turn[k] * p[k];
+                    }
+                }
+            });
+    }
+}
+
+/// The largest ‖r‖/‖b‖, from the squares of both; NaN if any of them is.
+fn largest(squares: &Sums, size: &Sums) -> f64 {
+    squares
+        .iter()
+        .zip(size)
+        .map(|(&square, &size)| if size > 0.0 { (square / size).sqrt() } else { square })
+        .fold(0.0, |worst, share| if worst.is_nan() || worst >= share { worst } else { share })
+}
+
+/// The columns of each panel.
+fn panels(n_cols: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+    (0..n_cols).step_by(PANEL).map(move |first| first..(first + PANEL).min(n_cols))
+}
+
+fn lanes(panel: &[f32]) -> &[Lane] {
+    panel.as_chunks::<PANEL>().0
+}
+
+fn lanes_mut(panel: &mut [f32]) -> &mut [Lane] {
+    panel.as_chunks_mut::<PANEL>().0
+}
+
+/// out = matrix·panel.
+fn times(matrix: &Tasked, panel: &[f32], out: &mut [f32]) {
+    times_panel(matrix, matrix.matrix().values(), panel, out);
+}
+
+/// Σ_i weight(i)·value² for every column.
+fn square_sums(panel: &[f32], weight: impl Fn(usize) -> f64 + Sync) -> Sums {
+    let shares: Vec<Sums> = lanes(panel)
+        .par_chunks(ROWS_PER_SUM)
+        .enumerate()
+        .map(|(chunk, rows)| {
+            let mut sums = [0.0; PANEL];
+            for (i, row) in (chunk * ROWS_PER_SUM..).zip(rows) {
+                let weight = weight(i);
+                for (sum, &value) in sums.iter_mut().zip(row) {
+                    *sum += weight * (f64::from(value) * f64::from(value));
+                }
+            }
+            sums
+        })
+        .collect();
+    added(&shares)
+}
+
+/// The sums of all blocks, added in their order.
+fn added(shares: &[Sums]) -> Sums {
+    shares.iter().fold([0.0; PANEL], |mut total, share| {
+        total.iter_mut().zip(share).for_each(|(total, share)| *total += share);
+        total
+    })
+}
+
+fn not_finite() -> Error {
+    Error::NotFinite {
+        what: "a step of conjugate gradients",
+        step: 1,
+        advice: "look for extreme values in the features and the click weights; \
+                 rows of norm one and log clicks keep them small"
+            .to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::oracle::{Naive, random_csr, same_at_any_thread_count};
+
+    const EXACT: Steps = Steps { tolerance: 1e-6, most: 500 };
+
+    fn explicit(x: &Csr, lambda: f64) -> Naive {
+        let x = Naive::of(x);
+        let a = x.transpose().times(&x);
+        Naive::from_fn(a.n_rows, a.n_cols, |i, j| a.get(i, j) + if i == j { lambda } else { 0.0 })
+    }
+
+    proptest! {
+        #[test]
+        fn a_solution_times_a_is_the_right_hand_side(
+            n in 1usize..40, d in 1usize..30, k in 1usize..70, seed in 0u64..500,
+            lambda in prop_oneof![Just(0.01), Just(1.0), Just(100.0)],
+        ) {
+            let x = random_csr(n, d, 3, seed);
+            let a = explicit(&x, lambda);
+            let b = Dense::gaussian(d, k, seed + 1);
+            // From any first guess.
+            let mut z = Dense::gaussian(d, k, seed + 2);
+            let ridge = RidgeSolver::new(x.clone(), lambda);
+            let solved = ridge.solve(&b, &mut z, Steps { tolerance: 5e-5, most: 500 }, &Run::silent()).unwrap();
+            prop_assert!(solved.residual <= 7.5e-5, "{solved:?}");
+            a.times(&Naive::of_dense(&z)).assert_close(&b, 1e-3);
+        }
+
+        #[test]
+        fn inner_products_agree_with_the_explicit_matrix(seed in 0u64..100, k in 1usize..8) {
+            let x = random_csr(30, 12, 3, seed);
+            let b = Dense::gaussian(12, k, seed);
+            let naive = Naive::of_dense(&b);
+            let expected = naive.transpose().times(&explicit(&x, 0.5)).times(&naive);
+            let found = RidgeSolver::new(x.clone(), 0.5).inner(&b, &Run::silent()).unwrap();
+            for j in 0..k {
+                for i in j..k {
+                    prop_assert!((found[(i, j)] - expected.get(i, j)).abs() < 1e-3);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn without_lambda_a_right_hand_side_in_the_range_is_solved() {
+        // More columns than rows: A is singular.
+        let x = random_csr(20, 50, 4, 3);
+        let a = explicit(&x, 0.0);
+        let w = Naive::of_dense(&Dense::gaussian(50, 5, 4));
+        let exact = a.times(&w);
+        let b = Dense::from_fn(50, 5, |i, j| exact.get(i, j) as f32);
+        let mut z = Dense::zeros(50, 5);
+        RidgeSolver::new(x.clone(), 0.0).solve(&b, &mut z, EXACT, &Run::silent()).unwrap();
+        a.times(&Naive::of_dense(&z)).assert_close(&b, 1e-3);
+    }
+
+    #[test]
+    fn too_few_steps_are_told_by_the_residual() {
+        let x = random_csr(300, 100, 5, 1);
+        let ridge = RidgeSolver::new(x.clone(), 1e-3);
+        let b = Dense::gaussian(100, 3, 1);
+        let few = Steps { tolerance: 1e-6, most: 2 };
+        let solved = ridge.solve(&b, &mut Dense::zeros(100, 3), few, &Run::silent()).unwrap();
+        assert!(solved.residual > 1e-3 && solved.steps == 2, "{solved:?}");
+    }
+
+    #[test]
+    fn a_solution_as_first_guess_takes_no_step_and_zero_stays_zero() {
+        let x = random_csr(300, 100, 5, 1);
+        let ridge = RidgeSolver::new(x.clone(), 0.5);
+        let mut z = Dense::zeros(100, 4);
+        let zero = Dense::zeros(100, 4);
+        let solved = ridge.solve(&zero, &mut z, EXACT, &Run::silent()).unwrap();
+        assert_eq!((solved, &z), (Solved::default(), &zero));
+        let b = Dense::gaussian(100, 4, 1);
+        ridge.solve(&b, &mut z, Steps { tolerance: 1e-5, most: 500 }, &Run::silent()).unwrap();
+        let loose = Steps { tolerance: 1e-4, most: 500 };
+        assert_eq!(ridge.solve(&b, &mut z, loose, &Run::silent()).unwrap().steps, 0);
+    }
+
+    #[test]
+    fn solutions_do_not_depend_on_the_threads() {
+        let x = random_csr(9000, 5000, 4, 1);
+        let b = Dense::gaussian(5000, 70, 2);
+        let ridge = RidgeSolver::new(x.clone(), 1.0);
+        same_at_any_thread_count(|| {
+            let mut z = Dense::zeros(5000, 70);
+            ridge.solve(&b, &mut z, Steps { tolerance: 1e-3, most: 50 }, &Run::silent()).unwrap();
+            z
+        });
+    }
+
+    #[test]
+    fn numbers_that_overflow_are_an_error() {
+        let x = Csr::from_triplets(1, 1, vec![(0, 0, 1e30)]).unwrap();
+        let b = Dense::from_fn(1, 1, |_, _| 1.0);
+        let mut z = Dense::from_fn(1, 1, |_, _| 1.0);
+        let error =
+            RidgeSolver::new(x.clone(), 1.0).solve(&b, &mut z, EXACT, &Run::silent()).unwrap_err();
+        assert!(error.to_string().contains("not finite"), "{error}");
+    }
+
+    #[test]
+    fn a_column_that_is_not_a_number_is_an_error_whatever_comes_after_it() {
+        let x = random_csr(30, 12, 3, 1);
+        let b = Dense::gaussian(12, 3, 1);
+        let mut z = Dense::from_fn(12, 3, |_, k| if k == 0 { f32::NAN } else { 0.0 });
+        let error = RidgeSolver::new(x, 1.0).solve(&b, &mut z, EXACT, &Run::silent()).unwrap_err();
+        assert!(error.to_string().contains("not finite"), "{error}");
+        for nan in [0, 7, PANEL - 1] {
+            let squares = std::array::from_fn(|k| if k == nan { f64::NAN } else { 1.0 });
+            assert!(largest(&squares, &[1.0; PANEL]).is_nan());
+        }
+    }
+
+    #[test]
+    fn room_is_used_again_without_a_trace_of_the_panel_before() {
+        let x = random_csr(60, 25, 3, 1);
+        let solver = RidgeSolver::new(x, 0.5);
+        let how = Steps { tolerance: 1e-4, most: 100 };
+        let panel = |seed| Dense::gaussian(60, PANEL, seed).into_values();
+        let solve = |room: &mut Room, seed| {
+            let solved = solver.solve_panel(&panel(seed), room, how, &Run::silent()).unwrap();
+            (solved, room.solution().to_vec())
+        };
+        let fresh = solve(&mut solver.room().unwrap(), 2);
+        let mut room = solver.room().unwrap();
+        solve(&mut room, 1);
+        assert_eq!(solve(&mut room, 2), fresh);
+    }
+}
