@@ -74,6 +74,7 @@ pub mod sparse;
 pub mod text;
 
 mod error;
+mod rows;
 mod run;
 
 #[cfg(not(feature = "parquet"))]

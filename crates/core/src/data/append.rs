@@ -7,12 +7,13 @@
 
 use std::path::Path;
 
-use super::dataset::{Dataset, DatasetWriter, Document, Source, SplitBy};
+use super::dataset::{Dataset, DatasetWriter, Document, SplitBy};
 use super::events::{self, EventsAbout, KeptLog};
 use super::import::Import;
 use super::log::{Log, Told, content};
 use super::said::has_text;
 use crate::file::LineTable;
+use crate::rows::Source;
 use crate::{Error, Result, Run};
 
 /// The dataset that is appended to.

@@ -7,11 +7,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::columns::Role;
 use super::dataset::SplitBy;
 use super::import::Reading;
 use super::split::Part;
-use super::table::{Table, TableFormat};
+use crate::rows::Role;
+use crate::rows::{Table, TableFormat};
 use crate::{Error, Result};
 
 /// Whether the folder at `path` looks like one of BEIR's.

@@ -12,15 +12,15 @@ use serde::{Deserialize, Serialize};
 use super::append::Previous;
 use super::beir;
 use super::checks;
-use super::columns::Role;
 use super::dataset::{DatasetWriter, SplitBy};
 use super::events::{self, Cuts, EventLog, EventRules, Timeline};
 use super::finish::{Events, Prepared};
-use super::input::is_stdin;
 use super::log::Log;
 use super::report::{FilterReport, ImportReport};
 use super::split::{Divided, Part, Split};
-use super::table::Table;
+use crate::rows::Role;
+use crate::rows::Table;
+use crate::rows::is_stdin;
 use crate::{Error, Result, Run, memory};
 
 /// The papers keep pairs with more than three clicks.
@@ -393,8 +393,8 @@ impl Import {
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::TableFormat;
     use super::*;
+    use crate::rows::TableFormat;
 
     #[test]
     fn an_import_is_written_as_toml_and_refuses_unknown_keys() {

@@ -8,18 +8,19 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use super::columns::{Column, Role};
-use super::dataset::{DatasetWriter, Document, Source, SplitBy};
+use super::dataset::{DatasetWriter, Document, SplitBy};
 use super::events::EventLog;
 use super::import::Reading;
-use super::input;
 use super::made::Made;
 use super::names::{Names, Queries};
 use super::pairs::{Edge, Merge, Pairs, combine};
 use super::report::TableReport;
 use super::said::{bad_count, has_text};
 use super::split::{Judgment, Part};
-use super::table::{BadRow, Checked, Table, TableReader, excerpt};
+use crate::rows::Source;
+use crate::rows::file_name;
+use crate::rows::{BadRow, Checked, Table, TableReader, excerpt};
+use crate::rows::{Column, Role};
 use crate::{Error, Result, Run};
 
 pub(super) const PARTS: [Part; 3] = [Part::Train, Part::Validation, Part::Test];
@@ -360,7 +361,7 @@ impl Log {
     /// The name of the table number `table`, of which the last is being read by `row`.
     fn table_name(&self, table: usize, row: &TableReader<'_>) -> String {
         let known = self.tables.get(table);
-        known.map_or_else(|| input::name(row.label()), |report| report.name.clone())
+        known.map_or_else(|| file_name(row.label()), |report| report.name.clone())
     }
 
     /// A new document, or `None` if the same came before.
@@ -491,7 +492,7 @@ impl<'r> Rows<'r> {
     fn open(table: &Table, role: Role, lenient: bool, run: Run<'r>) -> Result<Self> {
         let reader = TableReader::open(table, role, run)?;
         let label = reader.label().to_owned();
-        let (name, role) = (input::name(&label), role.name().to_owned());
+        let (name, role) = (file_name(&label), role.name().to_owned());
         let report = TableReport { name, role, ..TableReport::default() };
         Ok(Rows { reader, report, label, lenient })
     }
@@ -521,7 +522,7 @@ impl<'r> Rows<'r> {
         if !self.lenient {
             return Err(bad.error(&self.label));
         }
-        self.report.drop_bad(bad, &self.label);
+        self.report.drop_bad(&bad, &self.label);
         Ok(())
     }
 }

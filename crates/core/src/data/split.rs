@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::dataset::{Evidence, SplitBy};
 use super::names::{Names, Queries};
 use super::pairs::Edge;
-use super::report::Dropped;
+use crate::rows::Dropped;
 
 /// Why judgments are dropped that nobody is measured by.
 const UNUSED: &str = "judgments that fall to training, which learns from clicks and links";

@@ -3,8 +3,8 @@
 use super::{Aggregated, EventRules, LeftOut, Timeline};
 use crate::data::log::{Log, PARTS};
 use crate::data::pairs::Pairs;
-use crate::data::report::Dropped;
-use crate::data::table::excerpt;
+use crate::rows::Dropped;
+use crate::rows::excerpt;
 use crate::{Error, Result, Run};
 
 impl Log {

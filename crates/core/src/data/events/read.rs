@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use super::EventLog;
 use super::event::{Event, SEPARATOR, parse_clicked, parse_rank};
 use crate::Result;
-use crate::data::columns::Column;
 use crate::data::identity::identity;
 use crate::data::log::{Kept, Log, unknown_query};
-use crate::data::table::{BadRow, Checked, TableReader, excerpt};
-use crate::data::time;
+use crate::rows::Column;
+use crate::rows::time;
+use crate::rows::{BadRow, Checked, TableReader, excerpt};
 
 /// Longer texts are taken for a broken line, not for a query or an id.
 const LONGEST: usize = 1 << 16;

@@ -30,7 +30,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::checks;
-use super::columns::Role;
 use super::dataset::{DatasetWriter, Document, SplitBy};
 use super::events::{EventLog, EventRules};
 use super::finish::Prepared;
@@ -40,8 +39,9 @@ use super::names::Queries;
 use super::pairs::Edge;
 use super::report::ImportReport;
 use super::split::{Part, Split};
-use super::table::Table;
 use crate::file::LineTable;
+use crate::rows::Role;
+use crate::rows::Table;
 use crate::text::Language;
 use crate::{Error, Result, Run, memory};
 use deal::Dealt;

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::gathered::{Lines, Span, Twice};
 use super::lists::{Qrels, TrecRun};
-use crate::data::{Dropped, WholeText, whole_text};
+use crate::rows::{Dropped, WholeText, whole_text};
 use crate::{Error, Result, Run};
 
 pub use subtopics::read_diversity_qrels;

@@ -2,12 +2,12 @@
 //! position where there are such, and every other is a feature.
 
 use super::{GRADE, TableFile, VALUE, grade, is_rounded, value};
-use crate::data::{Grid, TableFormat};
 use crate::rank::{FeatureTable, TableBuilder};
+use crate::rows::{HeaderTable, TableFormat};
 use crate::{Error, Result, Run};
 
 pub(super) fn read(file: &TableFile, format: TableFormat, run: &Run<'_>) -> Result<FeatureTable> {
-    let mut grid = Grid::open(&file.path, format, *run)?;
+    let mut grid = HeaderTable::open(&file.path, format, *run)?;
     let layout = Layout::find(file, &grid)?;
     let names = layout.features.iter().map(|&at| grid.header()[at].clone()).collect();
     let mut builder = TableBuilder::new(names);
@@ -88,7 +88,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn find(file: &TableFile, grid: &Grid<'_>) -> Result<Self> {
+    fn find(file: &TableFile, grid: &HeaderTable<'_>) -> Result<Self> {
         let (given, header) = (&file.columns, grid.header());
         let unusable = |problem: String| Error::Unusable {
             path: grid.label().to_owned(),

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::{GRADE, TableFile, VALUE, grade, is_rounded, value};
-use crate::data::text_lines;
 use crate::rank::{FeatureTable, TableBuilder};
+use crate::rows::text_lines;
 use crate::{Error, Result, Run};
 
 /// One row as it stands in the file.

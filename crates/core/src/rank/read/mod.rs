@@ -7,7 +7,7 @@ mod letor;
 use std::path::{Path, PathBuf};
 
 use super::FeatureTable;
-use crate::data::TableFormat;
+use crate::rows::TableFormat;
 use crate::{Error, Result, Run};
 
 /// How the rows of a feature table are written.

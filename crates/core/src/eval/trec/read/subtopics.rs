@@ -6,7 +6,7 @@ use std::path::Path;
 use super::super::gathered::{Span, Twice};
 use super::super::lists::Qrels;
 use super::{Bad, Fields, File, GRADE, Problem, Read};
-use crate::data::{Dropped, WholeText, whole_text};
+use crate::rows::{Dropped, WholeText, whole_text};
 use crate::{Result, Run};
 
 const SHAPE: &str = "a judgment by subtopic has four fields: qid subtopic docno grade \

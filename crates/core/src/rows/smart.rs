@@ -3,11 +3,11 @@
 
 use serde_json::{Map, Value};
 
-use super::columns::Role;
-use super::foreign::{Row, bad_row};
+use super::bad_row::{BadRow, Checked, excerpt};
 use super::input::Input;
-use super::records::Lines;
-use super::table::{BadRow, excerpt};
+use super::lines::Lines;
+use super::role::Role;
+use super::row::{ObjectRow, Row, RowSource, TableSource};
 use crate::Result;
 
 /// The records of a SMART file.
@@ -23,11 +23,7 @@ impl<'r> Smart<'r> {
         Smart { lines: Lines::new(input), role, next: None }
     }
 
-    pub(super) fn input(&self) -> &Input<'r> {
-        self.lines.input()
-    }
-
-    pub(super) fn advance(&mut self) -> Result<Option<Row>> {
+    fn advance(&mut self) -> Result<Option<ObjectRow>> {
         let mut bad: Option<BadRow> = None;
         let mut letter = None;
         let mut fields: Vec<(char, String)> = Vec::new();
@@ -71,7 +67,7 @@ impl<'r> Smart<'r> {
                             ("a record that begins with .I and its id", "text outside a record")
                         };
                         let found = format!("{:?}", excerpt(text));
-                        bad.get_or_insert(bad_row(why, number, expected, found));
+                        bad.get_or_insert(BadRow::new(why, number, expected, found));
                     }
                 },
             }
@@ -83,7 +79,7 @@ impl<'r> Smart<'r> {
             return Ok(Some(Err(bad)));
         }
         if id.is_empty() {
-            let bad = bad_row("missing field", line, "an id after .I", "nothing".into());
+            let bad = BadRow::new("missing field", line, "an id after .I", "nothing");
             return Ok(Some(Err(bad)));
         }
         Ok(Some(Ok((line, self.object(id, fields)))))
@@ -102,6 +98,20 @@ impl<'r> Smart<'r> {
             object.insert(field_name(letter), text.into());
         }
         object
+    }
+}
+
+impl RowSource for Smart<'_> {
+    type Row = Row;
+
+    fn read_row(&mut self, row: &mut Row) -> Result<Option<Checked<u64>>> {
+        Ok(self.advance()?.map(|read| row.set(read)))
+    }
+}
+
+impl<'r> TableSource<'r> for Smart<'r> {
+    fn input(&self) -> &Input<'r> {
+        self.lines.input()
     }
 }
 
@@ -127,12 +137,12 @@ fn marker(line: &str) -> Option<(char, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::foreign::tests::{read, rows_of};
+    use super::super::fixture::{input_of, objects};
     use super::*;
 
     fn documents(text: &str) -> Vec<(u64, String)> {
-        let mut smart = Smart::new(rows_of(text), Role::Documents);
-        read(|| smart.advance())
+        let mut smart = Smart::new(input_of(text), Role::Documents);
+        objects(&mut smart)
     }
 
     #[test]
@@ -150,8 +160,8 @@ mod tests {
 
     #[test]
     fn the_text_of_a_query_is_its_title_and_its_words() {
-        let mut smart = Smart::new(rows_of(".I 001\n.T\nt\n.W\nw\n"), Role::Queries);
-        assert!(read(|| smart.advance())[0].1.starts_with(r#"{"id":"001","text":"t\nw""#));
+        let mut smart = Smart::new(input_of(".I 001\n.T\nt\n.W\nw\n"), Role::Queries);
+        assert!(objects(&mut smart)[0].1.starts_with(r#"{"id":"001","text":"t\nw""#));
     }
 
     #[test]

@@ -16,8 +16,9 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
 
+use super::bad_row::{BadRow, Checked};
 use super::input::{self, Input};
-use super::table::{BadRow, Checked};
+use super::row::{Row, RowSource, TableSource, TypedField};
 use crate::{Error, Result, Run};
 use cells::{Cell, Leaf, read};
 use pages::open_column;
@@ -36,7 +37,6 @@ pub(super) struct ParquetRows<'r> {
     readers: Vec<Option<ColumnReader>>,
     /// By column, the cells of the current batch, the next row last.
     batch: Vec<Vec<Cell>>,
-    row: Vec<Field>,
     number: u64,
     stage: String,
     run: Run<'r>,
@@ -47,13 +47,6 @@ struct ColumnAbout {
     /// How it is read; if it cannot be, what it holds, for people.
     leaf: std::result::Result<Leaf, String>,
     is_json: bool,
-}
-
-/// A value of the current row, and how it is written.
-#[derive(Default)]
-struct Field {
-    value: Option<Value>,
-    text: String,
 }
 
 impl<'r> ParquetRows<'r> {
@@ -81,103 +74,17 @@ impl<'r> ParquetRows<'r> {
             column.is_json = descriptor.converted_type() == ConvertedType::JSON;
         }
         Ok(ParquetRows {
-            stage: format!("reading the rows of {}", input::name(input.label())),
+            stage: format!("reading the rows of {}", input::file_name(input.label())),
             run,
             input,
             file,
             readers: Vec::new(),
             batch: columns.iter().map(|_| Vec::new()).collect(),
-            row: columns.iter().map(|_| Field::default()).collect(),
             columns,
             next_group: 0,
             left: 0,
             number: 0,
         })
-    }
-
-    pub(super) fn input(&self) -> &Input<'r> {
-        &self.input
-    }
-
-    /// The names of the columns.
-    pub(super) fn header(&self) -> Vec<String> {
-        self.columns.iter().map(|column| column.name.clone()).collect()
-    }
-
-    /// An error if a column that is `used` holds what cannot be read.
-    pub(super) fn check(&self, used: impl Fn(usize) -> bool) -> Result<()> {
-        let columns = self.columns.iter().enumerate().filter(|(at, _)| used(*at));
-        let mut refused =
-            columns.filter_map(|(_, column)| Some((column, column.leaf.as_ref().err()?)));
-        let Some((column, kind)) = refused.next() else { return Ok(()) };
-        Err(Error::Unusable {
-            path: self.input.label().to_owned(),
-            problem: format!(
-                "the column {} holds {kind}, expected text, numbers, truth values, dates or times",
-                column.name
-            ),
-            advice: "convert the column when the file is written (to text, for example), or leave it out".into(),
-        })
-    }
-
-    /// Goes to the next row and gives its number, counted from one.
-    pub(super) fn advance(&mut self) -> Result<Option<Checked<u64>>> {
-        if self.batch_is_used_up() && !self.decode()? {
-            return Ok(None);
-        }
-        self.number += 1;
-        let mut bad = None;
-        for (column, (cells, field)) in
-            self.columns.iter().zip(self.batch.iter_mut().zip(&mut self.row))
-        {
-            field.text.clear();
-            field.value = None;
-            match cells.pop() {
-                None | Some(Cell::Null) => {}
-                Some(Cell::Other(value)) => {
-                    field.text = match value.as_f64().filter(|_| value.is_f64()) {
-                        // Programs that know no missing whole numbers make 12 into 12.0.
-                        Some(number) => number.to_string(),
-                        None => value.to_string(),
-                    };
-                    field.value = Some(value);
-                }
-                Some(Cell::Text(bytes)) => match std::str::from_utf8(bytes.data()) {
-                    Ok(text) => field.set(text, column.is_json),
-                    Err(_) => bad = Some(&column.name),
-                },
-            }
-        }
-        let line = self.number;
-        Ok(Some(match bad {
-            None => Ok(line),
-            Some(name) => Err(BadRow {
-                why: "invalid UTF-8",
-                line,
-                expected: "UTF-8".into(),
-                found: format!("other bytes in the column {name}: invalid UTF-8"),
-                advice: "write the column as text",
-            }),
-        }))
-    }
-
-    /// How many columns there are.
-    pub(super) fn width(&self) -> usize {
-        self.columns.len()
-    }
-
-    /// The value in column `at` of the current row as text; empty for nothing.
-    pub(super) fn field(&self, at: usize) -> &str {
-        match self.row.get(at) {
-            Some(Field { value: Some(Value::String(text)), .. }) => text,
-            Some(field) => &field.text,
-            None => "",
-        }
-    }
-
-    /// The value in column `at` of the current row, if there is one.
-    pub(super) fn value(&self, at: usize) -> Option<Value> {
-        self.row.get(at)?.value.clone()
     }
 
     fn batch_is_used_up(&self) -> bool {
@@ -228,7 +135,77 @@ impl<'r> ParquetRows<'r> {
     }
 }
 
-impl Field {
+impl RowSource for ParquetRows<'_> {
+    type Row = Row;
+
+    /// The line of a row is its number, counted from one.
+    fn read_row(&mut self, row: &mut Row) -> Result<Option<Checked<u64>>> {
+        if self.batch_is_used_up() && !self.decode()? {
+            return Ok(None);
+        }
+        self.number += 1;
+        let mut bad = None;
+        let values = row.values();
+        values.resize_with(self.columns.len(), TypedField::default);
+        for (column, (cells, field)) in self.columns.iter().zip(self.batch.iter_mut().zip(values)) {
+            field.written.clear();
+            field.value = None;
+            match cells.pop() {
+                None | Some(Cell::Null) => {}
+                Some(Cell::Other(value)) => {
+                    field.written = match value.as_f64().filter(|_| value.is_f64()) {
+                        // Programs that know no missing whole numbers make 12 into 12.0.
+                        Some(number) => number.to_string(),
+                        None => value.to_string(),
+                    };
+                    field.value = Some(value);
+                }
+                Some(Cell::Text(bytes)) => match std::str::from_utf8(bytes.data()) {
+                    Ok(text) => field.set(text, column.is_json),
+                    Err(_) => bad = Some(&column.name),
+                },
+            }
+        }
+        let line = self.number;
+        Ok(Some(match bad {
+            None => Ok(line),
+            Some(name) => Err(BadRow {
+                why: "invalid UTF-8",
+                line,
+                expected: "UTF-8".into(),
+                found: format!("other bytes in the column {name}: invalid UTF-8"),
+                advice: "write the column as text",
+            }),
+        }))
+    }
+}
+
+impl<'r> TableSource<'r> for ParquetRows<'r> {
+    fn input(&self) -> &Input<'r> {
+        &self.input
+    }
+
+    fn header(&self) -> Option<Vec<String>> {
+        Some(self.columns.iter().map(|column| column.name.clone()).collect())
+    }
+
+    fn check_columns(&self, used: &dyn Fn(usize) -> bool) -> Result<()> {
+        let columns = self.columns.iter().enumerate().filter(|(at, _)| used(*at));
+        let mut refused =
+            columns.filter_map(|(_, column)| Some((column, column.leaf.as_ref().err()?)));
+        let Some((column, kind)) = refused.next() else { return Ok(()) };
+        Err(Error::Unusable {
+            path: self.input.label().to_owned(),
+            problem: format!(
+                "the column {} holds {kind}, expected text, numbers, truth values, dates or times",
+                column.name
+            ),
+            advice: "convert the column when the file is written (to text, for example), or leave it out".into(),
+        })
+    }
+}
+
+impl TypedField {
     fn set(&mut self, text: &str, is_json: bool) {
         let parsed = if is_json { serde_json::from_str(text).ok() } else { None };
         self.value = match parsed {
@@ -237,7 +214,7 @@ impl Field {
             None => Some(Value::String(text.to_owned())),
         };
         if is_json && !matches!(self.value, Some(Value::String(_))) {
-            self.text.push_str(text);
+            self.written.push_str(text);
         }
     }
 }

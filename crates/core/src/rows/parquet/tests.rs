@@ -54,10 +54,10 @@ fn with<T>(bytes: &[u8], work: impl FnOnce(&mut ParquetRows<'_>) -> Result<T>) -
 /// All rows as text.
 fn rows(bytes: &[u8]) -> Result<Vec<(u64, Vec<String>)>> {
     with(bytes, |rows| {
-        let mut all = Vec::new();
-        while let Some(row) = rows.advance()? {
-            let line = row.map_err(|bad| bad.error(Path::new("t")))?;
-            all.push((line, (0..rows.width()).map(|at| rows.field(at).to_owned()).collect()));
+        let (mut all, mut row) = (Vec::new(), Row::default());
+        while let Some(read) = rows.read_row(&mut row)? {
+            let line = read.map_err(|bad| bad.error(Path::new("t")))?;
+            all.push((line, row.fields().map(str::to_owned).collect()));
         }
         Ok(all)
     })
@@ -104,11 +104,12 @@ fn values_of_every_kind_are_read_from_every_row_group() {
         assert_eq!(rows(&every(compression)).unwrap(), expected, "{compression}");
     }
     with(&every(Compression::SNAPPY), |rows| {
-        rows.check(|_| true)?;
-        assert_eq!(rows.header()[..3], ["text", "long", "small"]);
-        rows.advance()?.unwrap().unwrap();
-        assert_eq!((rows.value(0), rows.value(3)), (None, Some(serde_json::json!(12.0))));
-        assert_eq!(rows.value(6), Some(serde_json::json!({ "a": 1 })));
+        rows.check_columns(&|_| true)?;
+        assert_eq!(rows.header().unwrap()[..3], ["text", "long", "small"]);
+        let mut row = Row::default();
+        rows.read_row(&mut row)?.unwrap().unwrap();
+        assert_eq!((row.value(0), row.value(3)), (None, Some(serde_json::json!(12.0))));
+        assert_eq!(row.value(6), Some(serde_json::json!({ "a": 1 })));
         Ok(())
     })
     .unwrap();
@@ -182,7 +183,7 @@ fn dates_times_and_old_moments_are_read_as_text() {
         }
         .unwrap();
     });
-    with(&bytes, |rows| rows.check(|_| true)).unwrap();
+    with(&bytes, |rows| rows.check_columns(&|_| true)).unwrap();
     let texts = |texts: [&str; 5]| texts.map(str::to_owned).to_vec();
     let read = rows(&bytes).unwrap();
     let first = ["2026-11-15", "14:07:09", "14:07:09", "14:07:09", "2000-01-01 14:07:09"];
@@ -209,14 +210,15 @@ fn columns_of_other_kinds_are_refused_where_they_are_used() {
         .unwrap();
     });
     assert_eq!(rows(&bytes).unwrap()[0].1, ["a", "", "", "", ""]);
-    with(&bytes, |rows| rows.check(|used| used == 0)).unwrap();
+    with(&bytes, |rows| rows.check_columns(&|used| used == 0)).unwrap();
     for (at, words) in [
         (1, "the column sum holds decimal numbers, expected text, numbers, truth values, dates"),
         (2, "the column raw holds bytes that nothing says the meaning of"),
         (3, "the column s holds nested values"),
         (4, "the column list holds lists"),
     ] {
-        let error = with(&bytes, |rows| rows.check(|used| used == at)).unwrap_err().to_string();
+        let error =
+            with(&bytes, |rows| rows.check_columns(&|used| used == at)).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
     }
 }
@@ -258,8 +260,9 @@ fn a_stopped_reading_stops_between_batches() {
     let cancelled = || stop.load(std::sync::atomic::Ordering::Relaxed);
     let run = Run::new(&|_| {}, &cancelled);
     let mut rows = ParquetRows::open(Input::open(&path, None, run).unwrap(), &path, run).unwrap();
-    rows.advance().unwrap().unwrap().unwrap();
+    let mut row = Row::default();
+    rows.read_row(&mut row).unwrap().unwrap().unwrap();
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
-    rows.advance().unwrap().unwrap().unwrap();
-    assert!(matches!(rows.advance(), Err(Error::Cancelled)));
+    rows.read_row(&mut row).unwrap().unwrap().unwrap();
+    assert!(matches!(rows.read_row(&mut row), Err(Error::Cancelled)));
 }

@@ -2,18 +2,18 @@
 
 /// Seconds since 1970 in UTC, or since midnight where the log has times of day only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Moment {
+pub(crate) struct Moment {
     pub seconds: i64,
     /// Whether there is a date.
     pub dated: bool,
 }
 
 /// What [`parse`] understands, for messages.
-pub(super) const EXPECTED: &str = "a time: seconds or milliseconds since 1970, 2026-11-15T14:07:00Z, 2026-11-15 14:07:00, \
+pub(crate) const EXPECTED: &str = "a time: seconds or milliseconds since 1970, 2026-11-15T14:07:00Z, 2026-11-15 14:07:00, \
      20261115140700 or 14:07:00";
 
 /// The moment written as `text`; one without time zone is taken as UTC.
-pub(super) fn parse(text: &str) -> Option<Moment> {
+pub(crate) fn parse(text: &str) -> Option<Moment> {
     let text = text.trim();
     let dated = |seconds: i64| Moment { seconds, dated: true };
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -121,7 +121,7 @@ fn offset(zone: &str) -> Option<i64> {
 }
 
 /// The date and hour of a moment, for people.
-pub(super) fn show(seconds: i64, dated: bool) -> String {
+pub(crate) fn show(seconds: i64, dated: bool) -> String {
     let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     let clock = format!("{:02}:{:02}:{:02}", rest / 3600, rest / 60 % 60, rest % 60);
     if !dated {

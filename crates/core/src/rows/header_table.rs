@@ -2,21 +2,25 @@
 
 use std::path::Path;
 
-use super::columns::Role;
 use super::encoding::Encoding;
+use super::format::TableFormat;
 use super::input::Input;
-use super::parquet::ParquetRows;
-use super::records::Records;
-use super::table::{Table, TableFormat, check_seekable, empty};
+use super::open::{check_seekable, open, read_header};
+use super::role::Role;
+use super::row::{Row, TableSource};
+use super::table::Table;
 use crate::{Error, Result, Run};
 
 /// A TSV, CSV or Parquet file.
-pub(crate) struct Grid<'r> {
-    records: Records<'r>,
+pub(crate) struct HeaderTable<'r> {
+    source: Box<dyn TableSource<'r> + 'r>,
+    /// The current row, and where it starts.
+    row: Row,
+    line: u64,
     header: Vec<String>,
 }
 
-impl<'r> Grid<'r> {
+impl<'r> HeaderTable<'r> {
     /// Opens the file at `path`, packed or not; `-` is standard input.
     ///
     /// # Panics
@@ -28,19 +32,14 @@ impl<'r> Grid<'r> {
         }
         let input = Input::open(path, Some(Encoding::UTF_8), run)?;
         // The role only says how a foreign format is to be read.
-        let mut records = Records::open(input, format, Role::Judgments, &Table::new(path), run)?;
-        let header = match records.parquet().map(ParquetRows::header) {
+        let mut source = open(input, format, Role::Judgments, &Table::new(path), run)?;
+        let mut row = Row::default();
+        let header = match source.header() {
             Some(header) => header,
-            None => match records.advance()? {
-                None => return Err(empty(records.label())),
-                Some(Err(bad)) => return Err(bad.error(records.label())),
-                Some(Ok(())) => records.fields().map(|name| name.trim().to_owned()).collect(),
-            },
+            None => read_header(&mut *source, &mut row)?,
         };
-        if let Some(rows) = records.parquet() {
-            rows.check(|_| true)?;
-        }
-        Ok(Grid { records, header })
+        source.check_columns(&|_| true)?;
+        Ok(HeaderTable { source, row, line: 0, header })
     }
 
     /// The names of the columns.
@@ -50,34 +49,37 @@ impl<'r> Grid<'r> {
 
     /// What the file is called in messages.
     pub(crate) fn label(&self) -> &Path {
-        self.records.label()
+        self.source.input().label()
     }
 
     /// Goes to the next row that is not blank; whether there is one. A row that has not as many
     /// fields as the header is an error.
     pub(crate) fn advance(&mut self) -> Result<bool> {
-        match self.records.advance()? {
+        match self.source.read_row(&mut self.row)? {
             None => return Ok(false),
-            Some(Err(bad)) => return Err(self.wrong(&bad.expected, &bad.found)),
-            Some(Ok(())) => {}
+            Some(Err(bad)) => {
+                self.line = bad.line;
+                return Err(self.wrong(&bad.expected, &bad.found));
+            }
+            Some(Ok(line)) => self.line = line,
         }
-        if self.records.width() != self.header.len() {
+        if self.row.width() != self.header.len() {
             let expected = format!("{} fields, as in the header", self.header.len());
-            return Err(self.wrong(&expected, &format!("{} fields", self.records.width())));
+            return Err(self.wrong(&expected, &format!("{} fields", self.row.width())));
         }
         Ok(true)
     }
 
     /// Field `at` of the current row.
     pub(crate) fn field(&self, at: usize) -> &str {
-        self.records.field(at)
+        self.row.field(at)
     }
 
     /// An error about the current row.
     pub(crate) fn wrong(&self, expected: &str, found: &str) -> Error {
         Error::Line {
             path: self.label().to_owned(),
-            line: self.records.line(),
+            line: self.line,
             expected: expected.to_owned(),
             found: found.to_owned(),
             advice: "correct the line".into(),

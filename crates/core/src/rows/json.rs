@@ -4,10 +4,10 @@
 
 use std::io::{BufRead, BufReader};
 
-use super::foreign::Row;
+use super::bad_row::{BadRow, Checked, excerpt};
 use super::input::Input;
-use super::records::{LONGEST, not_text, too_long};
-use super::table::{BadRow, excerpt};
+use super::lines::{LONGEST, not_text, too_long};
+use super::row::{ObjectRow, Row, RowSource, TableSource};
 use crate::Result;
 
 /// The objects of a JSON file.
@@ -38,12 +38,8 @@ impl<'r> Json<'r> {
         Json { reader, value: Vec::new(), line: 1, place: Place::Start }
     }
 
-    pub(super) fn input(&self) -> &Input<'r> {
-        self.reader.get_ref()
-    }
-
     /// The next object, and the line where it starts.
-    pub(super) fn advance(&mut self) -> Result<Option<Row>> {
+    fn advance(&mut self) -> Result<Option<ObjectRow>> {
         let Some(first) = self.seek()? else {
             let cut = matches!(self.place, Place::Before(_) | Place::After);
             self.place = Place::Closed;
@@ -182,26 +178,28 @@ impl<'r> Json<'r> {
     }
 }
 
+impl RowSource for Json<'_> {
+    type Row = Row;
+
+    fn read_row(&mut self, row: &mut Row) -> Result<Option<Checked<u64>>> {
+        Ok(self.advance()?.map(|read| row.set(read)))
+    }
+}
+
+impl<'r> TableSource<'r> for Json<'r> {
+    fn input(&self) -> &Input<'r> {
+        self.reader.get_ref()
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
-    use super::super::foreign::tests::rows_of;
+    use super::super::fixture::{self, input_of};
+    use super::super::format::TableFormat;
     use super::*;
-    use crate::data::TableFormat;
 
-    /// The objects of `text` as lines and texts; bad ones as their messages.
     fn objects(text: &str) -> Vec<(u64, String)> {
-        let input = rows_of(text);
-        let mut json = Json::new(input);
-        let mut all = Vec::new();
-        while let Some(row) = json.advance().unwrap() {
-            all.push(match row {
-                Ok((line, object)) => (line, Value::Object(object).to_string()),
-                Err(bad) => (bad.line, format!("expected {}, found {}", bad.expected, bad.found)),
-            });
-        }
-        all
+        fixture::objects(&mut Json::new(input_of(text)))
     }
 
     #[test]

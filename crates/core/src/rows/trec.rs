@@ -6,11 +6,11 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::columns::Role;
-use super::foreign::{Row, bad_row};
+use super::bad_row::{BadRow, Checked, excerpt};
 use super::input::Input;
-use super::records::{LONGEST, Lines, too_long};
-use super::table::{BadRow, excerpt};
+use super::lines::{LONGEST, Lines, too_long};
+use super::role::Role;
+use super::row::{ObjectRow, Row, RowSource, TableSource};
 use crate::Result;
 
 /// No tag is longer than this.
@@ -66,11 +66,7 @@ impl<'r> Trec<'r> {
         Trec { lines: Lines::new(input), role, line: Line::default() }
     }
 
-    pub(super) fn input(&self) -> &Input<'r> {
-        self.lines.input()
-    }
-
-    pub(super) fn advance(&mut self) -> Result<Option<Row>> {
+    fn advance(&mut self) -> Result<Option<ObjectRow>> {
         let (open, close) =
             if self.role == Role::Queries { ("<top>", "</top>") } else { ("<doc>", "</doc>") };
         let mut text = String::new();
@@ -100,7 +96,8 @@ impl<'r> Trec<'r> {
                     None => {
                         let expected = format!("{open} at the start");
                         let found = format!("{:?}", excerpt(line.rest().trim()));
-                        let outside = bad_row("text outside a document", number, expected, found);
+                        let outside =
+                            BadRow::new("text outside a document", number, expected, found);
                         bad.get_or_insert(outside);
                         line.at = line.text.len();
                     }
@@ -123,7 +120,7 @@ impl<'r> Trec<'r> {
             line.at = end;
             text.push('\n');
             if text.len() as u64 > LONGEST {
-                return Err(too_long(self.input().label(), begun));
+                return Err(too_long(self.lines.input().label(), begun));
             }
         }
         Ok(match (start, bad) {
@@ -159,14 +156,28 @@ impl<'r> Trec<'r> {
         }
         if !object.contains_key("id") {
             let tag = if self.role == Role::Queries { "<num>" } else { "<DOCNO>" };
-            return Err(bad_row("missing field", line, tag, "none before the end".into()));
+            return Err(BadRow::new("missing field", line, tag, "none before the end"));
         }
         Ok(object)
     }
 }
 
+impl RowSource for Trec<'_> {
+    type Row = Row;
+
+    fn read_row(&mut self, row: &mut Row) -> Result<Option<Checked<u64>>> {
+        Ok(self.advance()?.map(|read| row.set(read)))
+    }
+}
+
+impl<'r> TableSource<'r> for Trec<'r> {
+    fn input(&self) -> &Input<'r> {
+        self.lines.input()
+    }
+}
+
 fn unclosed(line: u64, close: &str, found: String) -> BadRow {
-    bad_row("not closed", line, format!("{close} for what begins here"), found)
+    BadRow::new("not closed", line, format!("{close} for what begins here"), found)
 }
 
 /// The outermost elements of `text` by their names in lower case, with the text inside; text
@@ -265,12 +276,12 @@ fn unlabelled(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::foreign::tests::{read, rows_of};
+    use super::super::fixture::{input_of, objects};
     use super::*;
 
     fn rows(text: &str, role: Role) -> Vec<(u64, String)> {
-        let mut trec = Trec::new(rows_of(text), role);
-        read(|| trec.advance())
+        let mut trec = Trec::new(input_of(text), role);
+        objects(&mut trec)
     }
 
     #[test]

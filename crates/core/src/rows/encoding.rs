@@ -13,7 +13,7 @@ use chardetng::EncodingDetector;
 use encoding_rs::{Decoder, DecoderResult};
 use serde::{Deserialize, Serialize};
 
-use super::table::excerpt;
+use super::bad_row::excerpt;
 use crate::{Error, Result};
 
 /// So many characters of an encoding must be seen before it is believed.

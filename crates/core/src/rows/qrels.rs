@@ -4,10 +4,10 @@
 
 use serde_json::Map;
 
-use super::foreign::{Row, bad_row};
+use super::bad_row::{BadRow, Checked, excerpt};
 use super::input::Input;
-use super::records::Lines;
-use super::table::{BadRow, excerpt};
+use super::lines::Lines;
+use super::row::{ObjectRow, Row, RowSource, TableSource};
 use crate::Result;
 
 /// What the fields of a row are.
@@ -37,16 +37,7 @@ impl<'r> Qrels<'r> {
         Qrels { lines: Lines::new(input), smart, shape: None }
     }
 
-    pub(super) fn input(&self) -> &Input<'r> {
-        self.lines.input()
-    }
-
-    pub(super) fn note(&self) -> Option<String> {
-        let listed = matches!(self.shape, Some(Shape::Listed | Shape::Zeros));
-        listed.then(|| "no grades: every listed pair is relevant (grade 1)".to_owned())
-    }
-
-    pub(super) fn advance(&mut self) -> Result<Option<Row>> {
+    fn advance(&mut self) -> Result<Option<ObjectRow>> {
         let (line, text) = match self.lines.advance()? {
             None => return Ok(None),
             Some(Err(bad)) => return Ok(Some(Err(bad))),
@@ -75,7 +66,7 @@ impl<'r> Qrels<'r> {
                 Some(Shape::Zeros) => "query, document, 0 and 0, as in the first line",
                 None => "query, iteration, document and grade, or query, document and grade",
             };
-            let bad = bad_row("wrong number of fields", line, expected, found);
+            let bad = BadRow::new("wrong number of fields", line, expected, found);
             return Ok(Some(Err(BadRow {
                 advice: "other columns can be read as tsv, with --columns",
                 ..bad
@@ -87,6 +78,25 @@ impl<'r> Qrels<'r> {
         object.insert("grade".into(), grade.into());
         object.insert("weight".into(), grade.into());
         Ok(Some(Ok((line, object))))
+    }
+}
+
+impl RowSource for Qrels<'_> {
+    type Row = Row;
+
+    fn read_row(&mut self, row: &mut Row) -> Result<Option<Checked<u64>>> {
+        Ok(self.advance()?.map(|read| row.set(read)))
+    }
+}
+
+impl<'r> TableSource<'r> for Qrels<'r> {
+    fn input(&self) -> &Input<'r> {
+        self.lines.input()
+    }
+
+    fn note(&self) -> Option<String> {
+        let listed = matches!(self.shape, Some(Shape::Listed | Shape::Zeros));
+        listed.then(|| "no grades: every listed pair is relevant (grade 1)".to_owned())
     }
 }
 
@@ -109,12 +119,12 @@ fn is_zero(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::foreign::tests::{read, rows_of};
+    use super::super::fixture::{input_of, objects};
     use super::*;
 
     fn rows(text: &str, smart: bool) -> Vec<(u64, String)> {
-        let mut qrels = Qrels::new(rows_of(text), smart);
-        read(|| qrels.advance())
+        let mut qrels = Qrels::new(input_of(text), smart);
+        objects(&mut qrels)
     }
 
     fn row(query: &str, doc: &str, grade: &str) -> String {

@@ -7,7 +7,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::schema::types::ColumnDescriptor;
 use serde_json::{Number, Value};
 
-use crate::data::time;
+use super::super::time;
 
 /// A column of values that can be read.
 #[derive(Clone, Copy)]

@@ -3,10 +3,9 @@
 use std::convert::Infallible;
 use std::path::Path;
 
-use serde_json::Value;
-
+use super::bad_row::Checked;
 use super::input::Input;
-use super::table::Checked;
+use super::row::{Row, RowSource, TableSource};
 use crate::{Error, Result, Run};
 
 /// No rows: none of these can be made.
@@ -23,32 +22,18 @@ impl<'r> ParquetRows<'r> {
             advice: crate::PARQUET_BUILD.into(),
         })
     }
+}
 
-    pub(super) fn input(&self) -> &Input<'r> {
+impl RowSource for ParquetRows<'_> {
+    type Row = Row;
+
+    fn read_row(&mut self, _row: &mut Row) -> Result<Option<Checked<u64>>> {
+        match self.never {}
+    }
+}
+
+impl<'r> TableSource<'r> for ParquetRows<'r> {
+    fn input(&self) -> &Input<'r> {
         &self.input
-    }
-
-    pub(super) fn header(&self) -> Vec<String> {
-        match self.never {}
-    }
-
-    pub(super) fn check(&self, _used: impl Fn(usize) -> bool) -> Result<()> {
-        match self.never {}
-    }
-
-    pub(super) fn advance(&mut self) -> Result<Option<Checked<u64>>> {
-        match self.never {}
-    }
-
-    pub(super) fn width(&self) -> usize {
-        match self.never {}
-    }
-
-    pub(super) fn field(&self, _at: usize) -> &str {
-        match self.never {}
-    }
-
-    pub(super) fn value(&self, _at: usize) -> Option<Value> {
-        match self.never {}
     }
 }

@@ -6,15 +6,16 @@ use std::collections::VecDeque;
 use std::io::Read;
 use std::path::Path;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::columns::Role;
-use super::dataset::Source;
+use super::bad_row::{BadRow, Checked, excerpt};
 use super::encoding::{Encoding, NotText};
-use super::foreign::bad_row;
 use super::input::{self, Input};
-use super::records::Lines;
-use super::table::{BadRow, Checked, Table, excerpt};
+use super::lines::Lines;
+use super::role::Role;
+use super::row::{Object, Row, RowSource, TableSource};
+use super::source_file::Source;
+use super::table::Table;
 use crate::{Error, Result, Run};
 
 /// The lines of an LDA-C file.
@@ -24,6 +25,8 @@ pub(super) struct Ldac<'r> {
     vocabulary: Vec<String>,
     classes: Option<Vec<String>>,
     sources: Vec<Source>,
+    /// Rows of the current line that are still to come.
+    pending: VecDeque<(u64, Object)>,
 }
 
 impl<'r> Ldac<'r> {
@@ -49,47 +52,14 @@ impl<'r> Ldac<'r> {
             Some(path) if role == Role::Documents => Some(read(path, "classes")?),
             _ => None,
         };
-        Ok(Ldac { lines: Lines::new(input), role, vocabulary, classes, sources })
+        let (lines, pending) = (Lines::new(input), VecDeque::new());
+        Ok(Ldac { lines, role, vocabulary, classes, sources, pending })
     }
 
-    pub(super) fn input(&self) -> &Input<'r> {
-        self.lines.input()
-    }
-
-    pub(super) fn sources(&self) -> &[Source] {
-        &self.sources
-    }
-
-    /// Said at the end: classes that no document has.
-    pub(super) fn note(&self) -> Option<String> {
-        let classes = self.classes.as_ref()?.len() as u64;
-        let read = self.lines.number();
-        (classes != read).then(|| {
-            format!("{classes} classes for {read} lines: check that the files belong together")
-        })
-    }
-
-    /// Reads the next line and appends its rows to `rows`.
-    pub(super) fn advance(
-        &mut self,
-        rows: &mut VecDeque<(u64, Map<String, Value>)>,
-    ) -> Result<Option<Checked<()>>> {
-        let (line, text) = match self.lines.advance()? {
-            None => return Ok(None),
-            Some(Err(bad)) => return Ok(Some(Err(bad))),
-            Some(Ok((line, text))) => (line, text.to_owned()),
-        };
-        Ok(Some(self.row(&text, line).map(|read| rows.extend(read.map(|object| (line, object))))))
-    }
-
-    fn row(
-        &self,
-        text: &str,
-        line: u64,
-    ) -> Checked<impl Iterator<Item = Map<String, Value>> + use<>> {
+    fn row(&self, text: &str, line: u64) -> Checked<impl Iterator<Item = Object> + use<>> {
         let mut words = text.split_whitespace();
         let first = words.next().unwrap_or_default();
-        let bad = |why, expected: &str, found: String| bad_row(why, line, expected, found);
+        let bad = |why, expected: &str, found: String| BadRow::new(why, line, expected, found);
         let n: usize = first.parse().map_err(|_| {
             let found = format!("{:?}", excerpt(text));
             bad("not LDA-C", "a number of entries, and then term:count", found)
@@ -112,10 +82,10 @@ impl<'r> Ldac<'r> {
         }
         let id = (line - 1).to_string();
         if self.role != Role::Documents {
-            let pairs: Vec<Map<String, Value>> = entries
+            let pairs: Vec<Object> = entries
                 .into_iter()
                 .map(|(item, count)| {
-                    let mut pair = Map::new();
+                    let mut pair = Object::new();
                     pair.insert("query".into(), id.clone().into());
                     pair.insert("doc".into(), item.to_string().into());
                     pair.insert("weight".into(), count.into());
@@ -124,7 +94,7 @@ impl<'r> Ldac<'r> {
                 .collect();
             return Ok(pairs.into_iter());
         }
-        let mut bag: Map<String, Value> = Map::new();
+        let mut bag: Object = Object::new();
         for (term, count) in entries {
             let known = usize::try_from(term).ok().and_then(|term| self.vocabulary.get(term));
             let Some(word) = known else {
@@ -140,13 +110,53 @@ impl<'r> Ldac<'r> {
             let whole = sum.fract() == 0.0 && sum < 1e15;
             bag.insert(word.clone(), if whole { (sum as u64).into() } else { sum.into() });
         }
-        let mut document = Map::new();
+        let mut document = Object::new();
         document.insert("id".into(), id.into());
         document.insert("body".into(), bag.into());
         if let Some(class) = self.classes.as_ref().and_then(|all| all.get(line as usize - 1)) {
             document.insert("class".into(), class.clone().into());
         }
         Ok(vec![document].into_iter())
+    }
+}
+
+impl RowSource for Ldac<'_> {
+    type Row = Row;
+
+    fn read_row(&mut self, row: &mut Row) -> Result<Option<Checked<u64>>> {
+        loop {
+            if let Some(read) = self.pending.pop_front() {
+                return Ok(Some(row.set(Ok(read))));
+            }
+            let (line, text) = match self.lines.advance()? {
+                None => return Ok(None),
+                Some(Err(bad)) => return Ok(Some(Err(bad))),
+                Some(Ok((line, text))) => (line, text.to_owned()),
+            };
+            match self.row(&text, line) {
+                Ok(rows) => self.pending.extend(rows.map(|object| (line, object))),
+                Err(bad) => return Ok(Some(Err(bad))),
+            }
+        }
+    }
+}
+
+impl<'r> TableSource<'r> for Ldac<'r> {
+    fn input(&self) -> &Input<'r> {
+        self.lines.input()
+    }
+
+    /// Classes that no document has.
+    fn note(&self) -> Option<String> {
+        let classes = self.classes.as_ref()?.len() as u64;
+        let read = self.lines.number();
+        (classes != read).then(|| {
+            format!("{classes} classes for {read} lines: check that the files belong together")
+        })
+    }
+
+    fn beside(&self) -> &[Source] {
+        &self.sources
     }
 }
 
@@ -173,41 +183,29 @@ fn words(
         });
     }
     let (bytes, sha256) = input.checksum();
-    Ok((lines, Source { name: input::name(path), role: role.to_owned(), bytes, sha256 }))
+    Ok((lines, Source { name: input::file_name(path), role: role.to_owned(), bytes, sha256 }))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::foreign::tests::rows_of;
+    use super::super::fixture::{input_of, objects};
     use super::*;
 
     fn ldac(text: &str, role: Role) -> Ldac<'static> {
         let vocabulary = ["a", "b", "c"].map(str::to_owned).to_vec();
         Ldac {
-            lines: Lines::new(rows_of(text)),
+            lines: Lines::new(input_of(text)),
             role,
             vocabulary,
             classes: Some(vec!["x".into(), "y".into()]),
             sources: Vec::new(),
+            pending: VecDeque::new(),
         }
     }
 
     fn rows(text: &str, role: Role) -> Vec<String> {
-        let mut ldac = ldac(text, role);
-        let mut rows = VecDeque::new();
-        let mut all = Vec::new();
-        while let Some(row) = ldac.advance(&mut rows).unwrap() {
-            match row {
-                Ok(()) => all.extend(rows.drain(..).map(|(_, row)| Value::Object(row).to_string())),
-                Err(bad) => {
-                    all.push(format!(
-                        "{}: expected {}, found {}",
-                        bad.line, bad.expected, bad.found
-                    ));
-                }
-            }
-        }
-        all
+        let all = objects(&mut ldac(text, role));
+        all.into_iter().map(|(_, row)| row).collect()
     }
 
     #[test]
@@ -229,12 +227,12 @@ mod tests {
     #[test]
     fn wrong_numbers_are_bad() {
         for (text, words) in [
-            ("2 0:1\n", "1: expected 2 entries, as the first number says, found 1"),
-            ("1 0:1 1:1\n", "1: expected 1 entries"),
-            ("1 3:1\n", "1: expected a term below 3, the size of the vocabulary, found 3"),
-            ("1 0:-1\n", "1: expected number:count"),
-            ("1 x:1\n", "1: expected number:count"),
-            ("one 0:1\n", "1: expected a number of entries"),
+            ("2 0:1\n", "expected 2 entries, as the first number says, found 1"),
+            ("1 0:1 1:1\n", "expected 1 entries"),
+            ("1 3:1\n", "expected a term below 3, the size of the vocabulary, found 3"),
+            ("1 0:-1\n", "expected number:count"),
+            ("1 x:1\n", "expected number:count"),
+            ("one 0:1\n", "expected a number of entries"),
         ] {
             assert!(rows(text, Role::Documents)[0].starts_with(words), "{text}");
         }

@@ -67,7 +67,7 @@ pub(super) fn unpacked_name(path: &Path) -> PathBuf {
 }
 
 /// Whether `path` stands for standard input.
-pub(super) fn is_stdin(path: &Path) -> bool {
+pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
@@ -225,7 +225,7 @@ impl<'r> Input<'r> {
             }
         };
         let seen = Rc::new(RefCell::new(Seen { bytes: 0, hash }));
-        let stage = format!("reading {}", name(&label));
+        let stage = format!("reading {}", file_name(&label));
         let mut raw = Metered { source, seen: Rc::clone(&seen), stage, total, run };
         let mut input = Input {
             label,
@@ -362,7 +362,7 @@ fn line_ends(bytes: &[u8]) -> u64 {
 }
 
 /// The last part of a path, for people.
-pub(super) fn name(path: &Path) -> String {
+pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 

@@ -1,0 +1,54 @@
+//! Files as rows: opened, decompressed, decoded, and read one row at a time, whatever their
+//! format. Import, evaluation and ranking read their tables here; what rows mean is theirs.
+//!
+//! ```text
+//! input, encoding       bytes of a file as UTF-8, hashed on the way
+//! lines                 lines that are not blank
+//! tsv, csv, json …      one file per format: a RowSource
+//! open                  the source of a table by its format
+//! columns, reader       which column is which, and the values in them
+//! header_table          the same for columns that are known by their names alone
+//! ```
+
+mod bad_row;
+mod columns;
+mod csv;
+mod dropped;
+mod encoding;
+#[cfg(test)]
+mod fixture;
+mod format;
+mod header_table;
+mod input;
+mod json;
+mod json_lines;
+mod json_paths;
+mod ldac;
+mod lines;
+mod open;
+#[cfg_attr(not(feature = "parquet"), path = "no_parquet.rs")]
+mod parquet;
+mod plain_lines;
+mod qrels;
+mod quotes;
+mod reader;
+mod role;
+mod row;
+mod smart;
+mod source_file;
+mod table;
+pub(crate) mod time;
+mod trec;
+mod tsv;
+
+pub(crate) use bad_row::{BadRow, Checked, excerpt};
+pub use dropped::Dropped;
+pub use encoding::Encoding;
+pub use format::TableFormat;
+pub(crate) use header_table::HeaderTable;
+pub use input::text_lines;
+pub(crate) use input::{WholeText, file_name, is_stdin, whole_text};
+pub(crate) use reader::TableReader;
+pub(crate) use role::{Column, Role};
+pub use source_file::Source;
+pub use table::Table;
