@@ -69,9 +69,7 @@ impl TableReport {
 
     /// Counts a bad row and keeps the first few of its kind as samples.
     pub(super) fn drop_bad(&mut self, bad: &BadRow, path: &Path) {
-        let BadRow { why, line, expected, found, .. } = bad;
-        let sample = || format!("{}:{line}: expected {expected}, found {found}", path.display());
-        Dropped::count(&mut self.dropped, why, Some(&sample));
+        Dropped::count(&mut self.dropped, bad.why, Some(&|| bad.sample(path)));
     }
 }
 

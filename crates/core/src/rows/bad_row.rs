@@ -29,6 +29,18 @@ impl BadRow {
         BadRow { why, line, expected: expected.into(), found: found.into(), advice: "" }
     }
 
+    /// Where it stands and what is wrong with it, for a report.
+    pub(crate) fn sample(&self, path: &Path) -> String {
+        let BadRow { line, expected, found, .. } = self;
+        format!("{}:{line}: expected {expected}, found {found}", path.display())
+    }
+
+    /// The error where rows cannot be left out.
+    pub(crate) fn error_for_good(self, path: &Path) -> Error {
+        let BadRow { line, expected, found, advice, .. } = self;
+        Error::Line { path: path.to_owned(), line, expected, found, advice: advice.into() }
+    }
+
     /// The error that ends the import.
     pub(crate) fn error(self, path: &Path) -> Error {
         let advice = match self.advice {

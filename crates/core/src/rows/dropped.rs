@@ -2,9 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How many bad rows of a kind are quoted.
-const SAMPLES: usize = 3;
-
 /// Things of one kind that were dropped.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Dropped {
@@ -18,17 +15,28 @@ pub struct Dropped {
 }
 
 impl Dropped {
+    /// How many bad rows of a kind are quoted.
+    pub(super) const SAMPLES: usize = 3;
+
     /// Counts one more in `all`, and keeps the sample of one of the first few of a kind.
     pub(crate) fn count(all: &mut Vec<Dropped>, why: &str, sample: Option<&dyn Fn() -> String>) {
+        Dropped::count_many(all, why, 1, sample.into_iter().map(|sample| sample()));
+    }
+
+    /// The same for several of a kind, with samples of the first few.
+    pub(super) fn count_many(
+        all: &mut Vec<Dropped>,
+        why: &str,
+        count: u64,
+        samples: impl Iterator<Item = String>,
+    ) {
         let at = all.iter().position(|dropped| dropped.why == why).unwrap_or_else(|| {
             all.push(Dropped { why: why.to_owned(), count: 0, samples: Vec::new() });
             all.len() - 1
         });
         let dropped = &mut all[at];
-        dropped.count += 1;
-        if let Some(sample) = sample.filter(|_| dropped.samples.len() < SAMPLES) {
-            dropped.samples.push(sample());
-        }
+        dropped.count += count;
+        dropped.samples.extend(samples.take(Dropped::SAMPLES - dropped.samples.len()));
     }
 
     /// For a report; with `samples` of bad rows, which quote what somebody typed.

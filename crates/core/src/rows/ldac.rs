@@ -16,6 +16,7 @@ use super::role::Role;
 use super::row::{Object, Row, RowSource, TableSource};
 use super::source_file::Source;
 use super::table::Table;
+use super::text::whole_lines;
 use crate::{Error, Result, Run};
 
 /// The lines of an LDA-C file.
@@ -170,7 +171,7 @@ fn words(
     let mut input = Input::open(path, encoding, run)?;
     let mut bytes = Vec::new();
     input.read_to_end(&mut bytes).map_err(|error| input.failure(error))?;
-    let text = input::whole_lines(bytes).map_err(|(line, bytes)| {
+    let text = whole_lines(bytes).map_err(|(line, bytes)| {
         let NotText { expected, found, advice, .. } = input.encoding().refusal(&bytes);
         Error::Line { path: path.to_owned(), line, expected, found, advice: advice.into() }
     })?;

@@ -42,11 +42,20 @@ const CORE: &[Order] = &[
     Order {
         folder: "rows",
         layers: &[
-            &["bad_row", "dropped", "json_paths", "quotes", "role", "source_file", "time"],
+            &[
+                "bad_row",
+                "dropped",
+                "json_paths",
+                "query_lines",
+                "quotes",
+                "role",
+                "source_file",
+                "time",
+            ],
             &["encoding"],
             &["input"],
-            &["format", "row"],
-            &["lines", "parquet", "table"],
+            &["format", "row", "text"],
+            &["lines", "parquet", "table", "trec_lines"],
             &[
                 "columns",
                 "csv",
@@ -57,6 +66,7 @@ const CORE: &[Order] = &[
                 "qrels",
                 "smart",
                 "trec",
+                "trec_run",
                 "tsv",
             ],
             &["open"],
