@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 
 use super::events::EventsAbout;
 use super::impressions::{self, Impressions, ImpressionsAt};
-use super::task::TaskParams;
+use super::task_params::TaskParams;
 use crate::file::{
     Folder, FolderKind, LineTable, LineTableWriter, NewFolder, Tensors, TensorsWriter,
 };

@@ -5,36 +5,41 @@ mod beir;
 mod checks;
 mod dataset;
 mod events;
-mod finish;
+mod field_values;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod identity;
 mod import;
+mod import_spec;
+mod impression_counts;
 mod impressions;
+mod interner;
 mod log;
-mod made;
-mod names;
 mod pairs;
+mod part;
 mod preferences;
 mod propensity;
+mod queries;
 mod report;
-mod said;
-mod seen;
+mod source_table;
 mod split;
 mod task;
+mod task_params;
+mod text_documents;
+mod write;
 
 pub use beir::is_beir;
 pub use dataset::{
     Counts, Dataset, DatasetAbout, DatasetWriter, Document, Evidence, Query, SplitAbout, SplitBy,
 };
 pub use events::{EventRules, EventsAbout, Offers};
-pub use import::Import;
+pub(crate) use field_values::{FieldValue, READ_BY_DEFAULT, visit};
+pub use import_spec::Import;
+pub(crate) use impression_counts::ImpressionCounts;
 pub use impressions::{ImpressionList, Impressions, ImpressionsAt};
 pub use preferences::{Agreement, Preference};
 pub use propensity::Propensities;
 pub use report::{FilterReport, ImportReport, TableReport};
-pub(crate) use said::{READ_BY_DEFAULT, Said, visit};
-pub(crate) use seen::Seen;
-pub use task::{TaskKind, TaskParams, TaskSplit};
+pub use task_params::{TaskKind, TaskParams, TaskSplit};
 
 pub use crate::rows::{Dropped, Encoding, Source, Table, TableFormat, text_lines};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::offers::Offers;
 use super::query_log::Span;
-use crate::data::split::Part;
+use crate::data::part::Part;
 use crate::rows::time;
 use crate::{Error, Result};
 

@@ -5,18 +5,18 @@ use serde_json::Map;
 use sha2::{Digest, Sha256};
 
 use super::dataset::Document;
-use super::names::Names;
+use super::interner::Interner;
 
 /// The texts of documents that were made from them, by the documents' numbers.
-pub(super) struct Made {
+pub(super) struct TextDocuments {
     field: String,
     texts: Vec<Box<str>>,
 }
 
-impl Made {
+impl TextDocuments {
     /// For texts that are the field `field`.
     pub(super) fn new(field: &str) -> Self {
-        Made { field: field.to_owned(), texts: Vec::new() }
+        TextDocuments { field: field.to_owned(), texts: Vec::new() }
     }
 
     /// The number of the document that is `text`. `None` if there are too many documents; an
@@ -24,7 +24,7 @@ impl Made {
     pub(super) fn find(
         &mut self,
         text: &str,
-        documents: &mut Names,
+        documents: &mut Interner,
     ) -> Result<Option<u32>, String> {
         let text = text.trim();
         let id = id_of(text);
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn the_same_text_is_the_same_document() {
-        let (mut made, mut names) = (Made::new("title"), Names::default());
+        let (mut made, mut names) = (TextDocuments::new("title"), Interner::default());
         assert_eq!(made.find("abc", &mut names), Ok(Some(0)));
         assert_eq!(made.find("other", &mut names), Ok(Some(1)));
         assert_eq!(made.find(" abc\t", &mut names), Ok(Some(0)));
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn two_texts_with_one_id_are_refused() {
-        let (mut made, mut names) = (Made::new("title"), Names::default());
+        let (mut made, mut names) = (TextDocuments::new("title"), Interner::default());
         names.add("ba7816bf8f01cfea");
         made.texts.push("another".into());
         assert_eq!(made.find("abc", &mut names), Err("another".to_owned()));

@@ -22,7 +22,7 @@ pub(crate) struct Cell {
 
 /// Every pair that was clicked, and how often anything was shown.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Seen {
+pub(crate) struct ImpressionCounts {
     /// The clicked pairs, sorted: query and document.
     pub pairs: Vec<(u32, u32)>,
     starts: Vec<usize>,
@@ -34,16 +34,20 @@ pub(crate) struct Seen {
     pub by_rank: Vec<(f64, f64)>,
 }
 
-impl Seen {
+impl ImpressionCounts {
     /// Adds up `lists`, of a dataset with so many queries.
     pub(crate) fn of(lists: &Impressions, n_queries: usize, run: &Run<'_>) -> crate::Result<Self> {
         let order = lists.by_query();
         let by_query = lists.of_each(&order);
-        let mut seen = Seen { starts: vec![0], pages: vec![0.0; n_queries], ..Seen::default() };
+        let mut seen = ImpressionCounts {
+            starts: vec![0],
+            pages: vec![0.0; n_queries],
+            ..ImpressionCounts::default()
+        };
         // A few blocks at a time: what they leave is small, and a wish to stop is heard.
         for blocks in by_query.chunks(BLOCK * 64) {
             run.check()?;
-            let parts: Vec<Seen> =
+            let parts: Vec<ImpressionCounts> =
                 blocks.par_chunks(BLOCK).map(|queries| add_up(lists, queries)).collect();
             parts.into_iter().for_each(|part| seen.append(part));
             for queries in blocks {
@@ -60,7 +64,7 @@ impl Seen {
         &self.cells[self.starts[p]..self.starts[p + 1]]
     }
 
-    fn append(&mut self, part: Seen) {
+    fn append(&mut self, part: ImpressionCounts) {
         let first = self.cells.len();
         self.starts.extend(part.starts.iter().skip(1).map(|start| first + start));
         self.pairs.extend(part.pairs);
@@ -75,8 +79,8 @@ impl Seen {
 }
 
 /// The pairs of some queries, each with its lists.
-fn add_up(lists: &Impressions, queries: &[&[u32]]) -> Seen {
-    let mut seen = Seen { starts: vec![0], ..Seen::default() };
+fn add_up(lists: &Impressions, queries: &[&[u32]]) -> ImpressionCounts {
+    let mut seen = ImpressionCounts { starts: vec![0], ..ImpressionCounts::default() };
     let mut entries: Vec<(u32, Cell)> = Vec::new();
     for query in queries {
         entries.clear();
@@ -135,7 +139,7 @@ mod tests {
             (2, 2, vec![(5, 1, false), (4, 2, false)]),
             (2, 1, vec![(4, 1, false), (5, 2, true)]),
         ]);
-        let seen = Seen::of(&lists, 3, &Run::silent()).unwrap();
+        let seen = ImpressionCounts::of(&lists, 3, &Run::silent()).unwrap();
         assert_eq!(seen.pairs, [(0, 1), (2, 5)]);
         assert_eq!(seen.cells(0), [Cell { rank: LAST, shown: 1.0, clicked: 1.0 }]);
         let both = [
@@ -157,7 +161,9 @@ mod tests {
         };
         let lists: Vec<_> = (0..5_000).map(|_| list()).collect();
         let lists = Impressions::made(&lists);
-        let seen = same_at_any_thread_count(|| Seen::of(&lists, 2_000, &Run::silent()).unwrap());
+        let seen = same_at_any_thread_count(|| {
+            ImpressionCounts::of(&lists, 2_000, &Run::silent()).unwrap()
+        });
         assert!(seen.pairs.is_sorted() && seen.pairs.len() > 2_000);
     }
 }

@@ -9,10 +9,11 @@ use super::dataset::{Counts, DatasetAbout, DatasetWriter, Document, Query, Split
 use super::events::{Aggregated, EventRules, EventsAbout, Shown, Timeline};
 use super::impressions::{self, ImpressionsWriter};
 use super::log::Log;
-use super::names::Queries;
+use super::part::Part;
+use super::queries::Queries;
 use super::report::{FilterReport, ImportReport};
-use super::split::{Divided, Part, Split};
-use super::task::TaskParams;
+use super::split::{Divided, Split};
+use super::task_params::TaskParams;
 use crate::sparse::Csr;
 use crate::{Result, Run};
 

@@ -2,14 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::EventLog;
-use super::event::{Event, SEPARATOR, parse_clicked, parse_rank};
+use super::super::events::{Event, EventLog, SEPARATOR, parse_clicked, parse_rank};
+use super::super::identity::identity;
+use super::{Kept, Log, unknown_query};
 use crate::Result;
-use crate::data::identity::identity;
-use crate::data::log::{Kept, Log, unknown_query};
-use crate::rows::Column;
-use crate::rows::time;
-use crate::rows::{BadRow, Checked, TableReader, excerpt};
+use crate::rows::{BadRow, Checked, Column, TableReader, excerpt, time};
 
 /// Longer texts are taken for a broken line, not for a query or an id.
 const LONGEST: usize = 1 << 16;

@@ -1,10 +1,10 @@
 //! An aggregated raw log becomes pairs of query and document, and lines of the report.
 
-use super::{Aggregated, EventRules, LeftOut, Timeline};
-use crate::data::log::{Log, PARTS};
-use crate::data::pairs::Pairs;
-use crate::rows::Dropped;
-use crate::rows::excerpt;
+use super::super::events::{Aggregated, EventRules, LeftOut, Timeline};
+use super::super::pairs::Pairs;
+use super::super::part::PARTS;
+use super::Log;
+use crate::rows::{Dropped, excerpt};
 use crate::{Error, Result, Run};
 
 impl Log {

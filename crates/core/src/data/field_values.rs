@@ -11,7 +11,7 @@ pub(crate) const READ_BY_DEFAULT: [&str; 3] = ["title", "body", "url"];
 
 /// A piece of what a field says.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Said<'v> {
+pub(crate) enum FieldValue<'v> {
     /// A text to be analysed.
     Text(Cow<'v, str>),
     /// A word of a bag, and how often it is counted: more than 0 and finite.
@@ -21,19 +21,19 @@ pub(crate) enum Said<'v> {
 /// Visits what `value` says: a text, a number or a truth value as its text, a list item by
 /// item, an object as a bag of counts. Counts that are none are passed over; the import
 /// refuses them.
-pub(crate) fn visit<'v>(value: &'v Value, visitor: &mut dyn FnMut(Said<'v>)) {
+pub(crate) fn visit<'v>(value: &'v Value, visitor: &mut dyn FnMut(FieldValue<'v>)) {
     match value {
         Value::Null => {}
-        Value::String(text) => visitor(Said::Text(Cow::Borrowed(text))),
-        Value::Number(number) => visitor(Said::Text(Cow::Owned(number.to_string()))),
+        Value::String(text) => visitor(FieldValue::Text(Cow::Borrowed(text))),
+        Value::Number(number) => visitor(FieldValue::Text(Cow::Owned(number.to_string()))),
         Value::Bool(truth) => {
-            visitor(Said::Text(Cow::Borrowed(if *truth { "true" } else { "false" })))
+            visitor(FieldValue::Text(Cow::Borrowed(if *truth { "true" } else { "false" })))
         }
         Value::Array(items) => items.iter().for_each(|item| visit(item, visitor)),
         Value::Object(bag) => {
             for (word, count) in bag {
                 if let Some(count) = count_of(count).filter(|&count| count > 0.0) {
-                    visitor(Said::Counted(word, count));
+                    visitor(FieldValue::Counted(word, count));
                 }
             }
         }
@@ -46,8 +46,8 @@ pub(super) fn has_text(fields: &Map<String, Value>) -> bool {
     for value in READ_BY_DEFAULT.iter().filter_map(|name| fields.get(*name)) {
         visit(value, &mut |said| {
             any |= match said {
-                Said::Text(text) => !text.trim().is_empty(),
-                Said::Counted(word, _) => !word.trim().is_empty(),
+                FieldValue::Text(text) => !text.trim().is_empty(),
+                FieldValue::Counted(word, _) => !word.trim().is_empty(),
             };
         });
     }
@@ -89,7 +89,7 @@ mod tests {
 
     use super::*;
 
-    fn said(value: &Value) -> Vec<Said<'_>> {
+    fn said(value: &Value) -> Vec<FieldValue<'_>> {
         let mut all = Vec::new();
         visit(value, &mut |said| all.push(said));
         all
@@ -101,12 +101,12 @@ mod tests {
 
     #[test]
     fn numbers_and_truth_values_are_read_as_text() {
-        let text = |text: &'static str| Said::Text(text.into());
+        let text = |text: &'static str| FieldValue::Text(text.into());
         assert_eq!(said(&json!(1984)), [text("1984")]);
         assert_eq!(said(&json!(["a", [2.5, null], true])), [text("a"), text("2.5"), text("true")]);
         assert_eq!(
             said(&json!({ "a": 2, "b": 0, "c": -1, "d": "x", "e": 1e39 })),
-            [Said::Counted("a", 2.0)]
+            [FieldValue::Counted("a", 2.0)]
         );
     }
 

@@ -1,34 +1,33 @@
 //! What the tables of a source say, put together: ids interned, clicks aggregated, documents
 //! streamed to the disk as they come.
 
+mod aggregated_events;
+mod checked_rows;
+mod documents;
+mod event_rows;
+
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::PathBuf;
 
-use serde_json::{Map, Value};
-
-use super::dataset::{DatasetWriter, Document, SplitBy};
+use super::dataset::{DatasetWriter, SplitBy};
 use super::events::EventLog;
-use super::import::Reading;
-use super::made::Made;
-use super::names::{Names, Queries};
+use super::interner::Interner;
 use super::pairs::{Edge, Merge, Pairs, combine};
+use super::part::{PARTS, Part};
+use super::queries::Queries;
 use super::report::TableReport;
-use super::said::{bad_count, has_text};
-use super::split::{Judgment, Part};
-use crate::rows::Source;
-use crate::rows::file_name;
-use crate::rows::{BadRow, Checked, Table, TableReader, excerpt};
-use crate::rows::{Column, Role};
+use super::source_table::SourceTable;
+use super::split::Judgment;
+use super::text_documents::TextDocuments;
+use crate::rows::{BadRow, Checked, Column, Role, Source, TableReader, excerpt, file_name};
 use crate::{Error, Result, Run};
-
-pub(super) const PARTS: [Part; 3] = [Part::Train, Part::Validation, Part::Test];
+use checked_rows::CheckedRows;
+use documents::ReadDocument;
 
 /// Everything read so far.
 pub(super) struct Log {
     pub queries: Queries,
-    pub documents: Names,
+    pub documents: Interner,
     /// Whether there is a table of documents.
     pub documents_listed: bool,
     /// Documents that say nothing in any field that is read by default.
@@ -49,26 +48,16 @@ pub(super) struct Log {
     pub sources: Vec<Source>,
     pub notes: Vec<String>,
     /// Documents that were made from their texts, where the tables hold those.
-    pub made: Option<Made>,
+    pub made: Option<TextDocuments>,
     /// Judged queries that are unknown, but could be positions of known ones.
     like_positions: u64,
     /// By document: what it holds, and where it was read.
-    pub contents: Vec<Told>,
+    pub contents: Vec<ReadDocument>,
     /// Where there is a raw log.
     pub events: Option<EventLog>,
     /// Pairs of the raw log whose clicks are too old to count.
     pub faded: u64,
     lenient: bool,
-}
-
-/// What a document holds, and where it was read.
-#[derive(Clone, Copy)]
-pub(super) struct Told {
-    /// A hash of the content.
-    pub content: u64,
-    /// The table; `None` for the dataset that is appended to.
-    pub table: Option<u32>,
-    pub line: u64,
 }
 
 /// A line of one of the tables.
@@ -86,10 +75,10 @@ pub(super) enum Kept {
 impl Log {
     pub(super) fn new(lenient: bool, doc_text: Option<&str>) -> Self {
         Log {
-            made: doc_text.map(Made::new),
+            made: doc_text.map(TextDocuments::new),
             like_positions: 0,
             queries: Queries::default(),
-            documents: Names::default(),
+            documents: Interner::default(),
             documents_listed: false,
             without_text: 0,
             clicks: PARTS.map(|_| Pairs::new(Merge::Sum)),
@@ -111,11 +100,11 @@ impl Log {
     /// Reads one table; documents go to `writer`.
     pub(super) fn read(
         &mut self,
-        reading: &Reading,
+        reading: &SourceTable,
         writer: &mut DatasetWriter,
         run: &Run<'_>,
     ) -> Result<()> {
-        let mut rows = Rows::open(&reading.table, reading.role, self.lenient, *run)?;
+        let mut rows = CheckedRows::open(&reading.table, reading.role, self.lenient, *run)?;
         self.has_parts |= reading.part.is_some() || rows.reader.has(Column::Split);
         match reading.role {
             Role::Queries => self.queries.listed = true,
@@ -323,7 +312,7 @@ impl Log {
         Ok(Kept::Yes)
     }
 
-    fn judgment(&mut self, row: &TableReader<'_>, reading: &Reading) -> Checked<Kept> {
+    fn judgment(&mut self, row: &TableReader<'_>, reading: &SourceTable) -> Checked<Kept> {
         let raw = row.text(Column::Query)?;
         let grade = row.grade()?;
         let part = reading.part.or(self.part(row)?);
@@ -362,45 +351,6 @@ impl Log {
     fn table_name(&self, table: usize, row: &TableReader<'_>) -> String {
         let known = self.tables.get(table);
         known.map_or_else(|| file_name(row.label()), |report| report.name.clone())
-    }
-
-    /// A new document, or `None` if the same came before.
-    fn document(&mut self, row: &mut TableReader<'_>) -> Checked<Option<Document>> {
-        let (id, fields) = row.document()?;
-        if let Some((field, word, count)) = bad_count(&fields) {
-            return Err(BadRow {
-                advice: "an object is a bag of counts (word: number); write anything else as text",
-                ..row.bad(
-                    "bad count in a bag",
-                    format!("a count of 0 or more for {:?} in {field}", excerpt(word)),
-                    excerpt(&count.to_string()),
-                )
-            });
-        }
-        let content = content(&fields);
-        if let Some(known) = self.documents.get(&id) {
-            let first = self.contents[known as usize];
-            if first.content == content {
-                return Ok(None);
-            }
-            let place = match first.table {
-                Some(table) => format!("{}:{}", self.table_name(table as usize, row), first.line),
-                None => format!("document {} of the dataset that is appended to", first.line),
-            };
-            return Err(BadRow {
-                advice: "give each document an id of its own",
-                ..row.bad(
-                    "document id with another content",
-                    format!("the document {id:?} as in {place}"),
-                    "the same id with another content",
-                )
-            });
-        }
-        self.documents.add(&id).ok_or_else(|| too_many(row, "documents"))?;
-        let table = u32::try_from(self.tables.len()).ok();
-        self.contents.push(Told { content, table, line: row.line() });
-        self.without_text += u64::from(!has_text(&fields));
-        Ok(Some(Document { id, fields }))
     }
 
     fn part(&mut self, row: &TableReader<'_>) -> Checked<Option<Part>> {
@@ -480,53 +430,6 @@ impl Log {
     }
 }
 
-/// The rows of a table, bad ones refused or, if lenient, counted and skipped.
-struct Rows<'r> {
-    reader: TableReader<'r>,
-    report: TableReport,
-    label: PathBuf,
-    lenient: bool,
-}
-
-impl<'r> Rows<'r> {
-    fn open(table: &Table, role: Role, lenient: bool, run: Run<'r>) -> Result<Self> {
-        let reader = TableReader::open(table, role, run)?;
-        let label = reader.label().to_owned();
-        let (name, role) = (file_name(&label), role.name().to_owned());
-        let report = TableReport { name, role, ..TableReport::default() };
-        Ok(Rows { reader, report, label, lenient })
-    }
-
-    /// Goes to the next good row.
-    fn advance(&mut self) -> Result<bool> {
-        while let Some(row) = self.reader.advance()? {
-            self.report.rows += 1;
-            match row {
-                Ok(()) => return Ok(true),
-                Err(bad) => self.refuse(bad)?,
-            }
-        }
-        Ok(false)
-    }
-
-    fn settle(&mut self, kept: Checked<Kept>) -> Result<()> {
-        match kept {
-            Ok(Kept::Yes) => self.report.kept += 1,
-            Ok(Kept::No(why)) => self.report.drop_row(why),
-            Err(bad) => self.refuse(bad)?,
-        }
-        Ok(())
-    }
-
-    fn refuse(&mut self, bad: BadRow) -> Result<()> {
-        if !self.lenient {
-            return Err(bad.error(&self.label));
-        }
-        self.report.drop_bad(&bad, &self.label);
-        Ok(())
-    }
-}
-
 /// A row that names a query that is not there.
 pub(super) fn unknown_query(row: &TableReader<'_>, id: &str, like_position: bool) -> BadRow {
     BadRow {
@@ -549,20 +452,4 @@ fn shown_clicks(clicks: Option<f64>) -> String {
 
 fn too_many(row: &TableReader<'_>, what: &str) -> BadRow {
     row.bad("too many", format!("fewer than 2³² {what}"), "more")
-}
-
-/// A hash that does not depend on the order of the fields. Two contents with the same id and
-/// the same hash by accident are one in 2⁶⁴.
-pub(super) fn content(fields: &Map<String, Value>) -> u64 {
-    let mut sorted: Vec<(&String, &Value)> = fields.iter().collect();
-    sorted.sort_by_key(|(name, _)| *name);
-    let mut hasher = DefaultHasher::new();
-    for (name, value) in sorted {
-        name.hash(&mut hasher);
-        match value {
-            Value::String(text) => text.hash(&mut hasher),
-            other => other.to_string().hash(&mut hasher),
-        }
-    }
-    hasher.finish()
 }
