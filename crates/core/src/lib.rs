@@ -66,6 +66,8 @@ pub mod tuning;
 pub mod params;
 pub mod text;
 
+mod rows;
+
 /// What the tests of the kernels share. The file belongs to the crate below, whose test code this
 /// crate cannot import; both compile it.
 #[cfg(test)]

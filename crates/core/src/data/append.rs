@@ -7,13 +7,11 @@
 
 use std::path::Path;
 
-use super::dataset::{Dataset, DatasetWriter, Document, Source, SplitBy};
+use super::dataset::{Dataset, SplitBy};
 use super::events::{self, EventsAbout, KeptLog};
-use super::import::Import;
-use super::log::{Log, Told, content};
-use super::said::has_text;
-use crate::file::LineTable;
-use crate::{Error, Result, Run};
+use super::import_spec::Import;
+use crate::rows::Source;
+use crate::{Error, Result};
 
 /// The dataset that is appended to.
 pub(super) struct Previous {
@@ -113,31 +111,5 @@ impl Previous {
                 advice: "append each day once".into(),
             }),
         }
-    }
-}
-
-impl Log {
-    /// Takes the documents of an earlier dataset, with its table of them.
-    pub(super) fn take_documents(
-        &mut self,
-        documents: &LineTable<Document>,
-        writer: &mut DatasetWriter,
-        run: &Run<'_>,
-    ) -> Result<()> {
-        self.documents_listed = true;
-        for at in 0..documents.len() {
-            if at.is_multiple_of(1 << 14) {
-                run.step("copying documents", at as u64, Some(documents.len() as u64))?;
-            }
-            let document = documents.get(at)?;
-            if self.documents.add(&document.id).is_none() {
-                break;
-            }
-            let content = content(&document.fields);
-            self.contents.push(Told { content, table: None, line: at as u64 + 1 });
-            self.without_text += u64::from(!has_text(&document.fields));
-            writer.document(&document)?;
-        }
-        Ok(())
     }
 }

@@ -7,11 +7,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::columns::Role;
 use super::dataset::SplitBy;
-use super::import::Reading;
-use super::split::Part;
-use super::table::{Table, TableFormat};
+use super::part::Part;
+use super::source_table::SourceTable;
+use crate::rows::{Role, Table, TableFormat};
 use crate::{Error, Result};
 
 /// Whether the folder at `path` looks like one of BEIR's.
@@ -20,7 +19,7 @@ pub fn is_beir(path: &Path) -> bool {
 }
 
 /// The tables of the BEIR folder at `path`, and the split to use.
-pub(super) fn tables(path: &Path, asked: Option<SplitBy>) -> Result<(Vec<Reading>, SplitBy)> {
+pub(super) fn tables(path: &Path, asked: Option<SplitBy>) -> Result<(Vec<SourceTable>, SplitBy)> {
     let need = |name: &str| {
         packed_or_not(path, name).ok_or_else(|| Error::Unusable {
             path: path.to_owned(),
@@ -66,9 +65,9 @@ pub(super) fn tables(path: &Path, asked: Option<SplitBy>) -> Result<(Vec<Reading
     Ok((readings, by))
 }
 
-fn reading(role: Role, path: PathBuf, format: TableFormat) -> Reading {
+fn reading(role: Role, path: PathBuf, format: TableFormat) -> SourceTable {
     let table = Table { path, format: Some(format), ..Table::default() };
-    Reading { role, table, part: None, also_links: false }
+    SourceTable { role, table, part: None, also_links: false }
 }
 
 fn packed_or_not(folder: &Path, name: &str) -> Option<PathBuf> {

@@ -6,9 +6,10 @@ use std::collections::HashMap;
 use super::dataset::{Evidence, SplitBy};
 use super::identity::identity;
 use super::log::Log;
-use super::names::Queries;
+use super::part::Part;
+use super::queries::Queries;
 use super::report::FilterReport;
-use super::split::{Divided, Part};
+use super::split::Divided;
 use crate::{Error, Result};
 
 /// An error if training is empty.

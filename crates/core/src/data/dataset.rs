@@ -20,10 +20,11 @@ use serde_json::{Map, Value};
 
 use super::events::EventsAbout;
 use super::impressions::{self, Impressions, ImpressionsAt};
-use super::task::TaskParams;
+use super::task_params::TaskParams;
 use crate::file::{
     Folder, FolderKind, LineTable, LineTableWriter, NewFolder, Tensors, TensorsWriter,
 };
+use crate::rows::Source;
 use crate::sparse::Csr;
 use crate::{Error, Result};
 
@@ -103,19 +104,6 @@ pub struct Counts {
     pub validation: (usize, usize),
     /// Judged queries and pairs in test.
     pub test: (usize, usize),
-}
-
-/// A file that a dataset was made from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Source {
-    /// The file's name, without its folder: a dataset is the same wherever its source lay.
-    pub name: String,
-    /// What it was read as: clicks, documents, queries, judgments.
-    pub role: String,
-    /// Length in bytes.
-    pub bytes: u64,
-    /// SHA-256 of the bytes as they were read.
-    pub sha256: String,
 }
 
 /// How a dataset was split into training, validation and test.

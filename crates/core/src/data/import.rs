@@ -5,22 +5,20 @@
 //! out is chosen by what training needs. Memory holds ids, queries and pairs; the documents'
 //! text goes straight to the disk.
 
-use std::path::{Path, PathBuf};
-
-use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 use super::append::Previous;
 use super::beir;
 use super::checks;
-use super::columns::Role;
 use super::dataset::{DatasetWriter, SplitBy};
-use super::events::{self, Cuts, EventLog, EventRules, Timeline};
-use super::finish::{Events, Prepared};
-use super::input::is_stdin;
+use super::events::{self, Cuts, EventLog, Timeline};
+use super::import_spec::Import;
 use super::log::Log;
 use super::report::{FilterReport, ImportReport};
-use super::split::{Divided, Part, Split};
-use super::table::Table;
+use super::source_table::SourceTable;
+use super::split::{Divided, Split};
+use super::write::{Events, Prepared};
+use crate::rows::{Role, is_stdin};
 use crate::{Error, Result, Run, memory};
 
 /// The papers keep pairs with more than three clicks.
@@ -29,99 +27,7 @@ const MIN_CLICKS: u32 = 4;
 /// With less memory, a sort would be nothing but files.
 const LEAST_MEMORY: u64 = 64 << 10;
 
-/// What to import and how, as it stands in an experiment file.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Import {
-    /// A BEIR folder, instead of tables.
-    pub beir: Option<PathBuf>,
-    /// Columns query, doc and, optionally, clicks or a signed weight, and split.
-    pub clicks: Option<Table>,
-    /// Columns id, title, body, url, class and anything else.
-    pub documents: Option<Table>,
-    /// Columns id, text and, optionally, split; the other tables then name queries by id.
-    pub queries: Option<Table>,
-    /// Columns query, doc, grade and, optionally, split.
-    pub judgments: Option<Table>,
-    /// Columns query, doc and, optionally, weight and split: pairs to learn from that are not
-    /// clicks, so that no click filter applies.
-    pub links: Option<Table>,
-    /// A raw log, one event a line: columns query, doc and, optionally, time, user, session,
-    /// page, rank, clicked.
-    pub events: Option<Table>,
-    /// How the raw log is read.
-    pub rules: EventRules,
-    /// A dataset whose log and documents come first. Settings that are not named are its own.
-    pub append: Option<PathBuf>,
-    /// When validation begins, where the split is by time; else its share of the clicks.
-    pub validation_from: Option<String>,
-    /// When test begins, likewise.
-    pub test_from: Option<String>,
-    /// Bytes that sorting the raw log, and then its ids and pairs, may take; half of what is
-    /// free unless set. The dataset is the same for any number.
-    pub max_memory: Option<u64>,
-    /// The field of the documents whose text stands in the place of their id in the other
-    /// tables; there is no table of documents then.
-    pub doc_text: Option<String>,
-    /// What to deal out. Unset: as the source says if it does; judgments if there are any;
-    /// else queries.
-    pub split: Option<SplitBy>,
-    /// The share of validation: 0.1 unless set. Of judged queries, half unless set.
-    pub validation: Option<f64>,
-    /// The share of test, likewise.
-    pub test: Option<f64>,
-    /// The seed of the deal: 0 unless set.
-    pub seed: Option<u64>,
-    /// Drop training pairs with fewer clicks: 4 unless set, where the source counts clicks;
-    /// 0 or 1 switches the filter off.
-    pub min_clicks: Option<u32>,
-    /// Skip and count bad rows instead of stopping.
-    pub lenient: bool,
-}
-
-/// One table of a source, and what its rows are.
-pub(super) struct Reading {
-    pub role: Role,
-    pub table: Table,
-    /// The part that the whole table belongs to.
-    pub part: Option<Part>,
-    /// Whether judged pairs are also pairs to learn from.
-    pub also_links: bool,
-}
-
-impl Reading {
-    /// Whether its rows are pairs to learn from and nothing else.
-    fn is_pairs(&self) -> bool {
-        matches!(self.role, Role::Clicks | Role::Links | Role::Events)
-    }
-
-    fn is_learnt_from(&self) -> bool {
-        self.is_pairs() || self.also_links
-    }
-}
-
 impl Import {
-    /// The files and folders it reads.
-    pub fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
-        let tables = [
-            &mut self.clicks,
-            &mut self.documents,
-            &mut self.queries,
-            &mut self.judgments,
-            &mut self.links,
-            &mut self.events,
-        ];
-        let paths = tables.into_iter().flatten().flat_map(Table::paths);
-        paths.chain(self.beir.as_mut()).chain(self.append.as_mut())
-    }
-
-    /// Reads relative paths as lying in `folder`.
-    pub fn relative_to(&mut self, folder: &Path) {
-        for path in self.paths().filter(|path| !is_stdin(path)) {
-            *path = folder.join(&path);
-        }
-    }
-
     /// Imports into a new dataset folder at `output`. On any error, and when `run` is
     /// stopped, nothing stays behind.
     pub fn run(&self, output: &Path, force: bool, run: &Run<'_>) -> Result<ImportReport> {
@@ -150,7 +56,7 @@ impl Import {
         }
         let mut writer = DatasetWriter::create(output, force)?;
         let mut log = Log::new(self.lenient, self.doc_text.as_deref());
-        let mut learns = readings.iter().any(Reading::is_learnt_from);
+        let mut learns = readings.iter().any(SourceTable::is_learnt_from);
         if self.events.is_some() {
             let share = memory / 4 * 3;
             log.events = Some(EventLog::new(&writer.path(""), share, &self.rules)?);
@@ -173,7 +79,7 @@ impl Import {
         }
         let judgments = log.take_judgments();
         let split = self.split(by_source, &log, !judgments.is_empty(), learns)?;
-        if split.by == SplitBy::Judgments && !readings.iter().any(Reading::is_pairs) {
+        if split.by == SplitBy::Judgments && !readings.iter().any(SourceTable::is_pairs) {
             log.forget_pairs();
             learns = false;
         }
@@ -243,7 +149,7 @@ impl Import {
     }
 
     /// The tables to read, in an order in which each knows the ids it needs.
-    fn readings(&self) -> Result<(Vec<Reading>, Option<SplitBy>)> {
+    fn readings(&self) -> Result<(Vec<SourceTable>, Option<SplitBy>)> {
         let tables = [
             (Role::Queries, &self.queries),
             (Role::Documents, &self.documents),
@@ -252,10 +158,10 @@ impl Import {
             (Role::Links, &self.links),
             (Role::Judgments, &self.judgments),
         ];
-        let mut readings: Vec<Reading> = tables
+        let mut readings: Vec<SourceTable> = tables
             .into_iter()
             .filter_map(|(role, table)| Some((role, table.clone()?)))
-            .map(|(role, table)| Reading { role, table, part: None, also_links: false })
+            .map(|(role, table)| SourceTable { role, table, part: None, also_links: false })
             .collect();
         if let Some(folder) = &self.beir {
             if let Some(reading) = readings.first() {
@@ -288,7 +194,7 @@ impl Import {
                 advice: "give events (--events FILE), clicks (--clicks FILE), links (--links FILE), judgments (--judgments FILE), documents (--documents FILE) or a BEIR folder".into(),
             });
         }
-        if !readings.iter().any(Reading::is_learnt_from) {
+        if !readings.iter().any(SourceTable::is_learnt_from) {
             // Where the judgments themselves are dealt out, this is taken back.
             let also_links = self.split != Some(SplitBy::Judgments);
             let judgments = readings.iter_mut().filter(|r| r.role == Role::Judgments);
@@ -393,27 +299,8 @@ impl Import {
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::TableFormat;
     use super::*;
-
-    #[test]
-    fn an_import_is_written_as_toml_and_refuses_unknown_keys() {
-        let text = r#"
-            clicks = { path = "log.tsv.gz", columns = { query = "q", doc = "2" }, no_header = true }
-            documents = { path = "/abs/docs.jsonl" }
-            split = "edges"
-            min_clicks = 1
-        "#;
-        let mut import: Import = toml::from_str(text).unwrap();
-        assert_eq!(import.split, Some(SplitBy::Edges));
-        let again: Import = toml::from_str(&toml::to_string(&import).unwrap()).unwrap();
-        assert_eq!(again, import);
-        import.relative_to(Path::new("/data"));
-        assert_eq!(import.clicks.unwrap().path, Path::new("/data/log.tsv.gz"));
-        assert_eq!(import.documents.unwrap().path, Path::new("/abs/docs.jsonl"));
-        assert!(toml::from_str::<Import>("click = 1").is_err());
-        assert!(toml::from_str::<Import>("clicks = { file = \"x\" }").is_err());
-    }
+    use crate::rows::{Table, TableFormat};
 
     #[test]
     fn a_stopped_import_leaves_nothing() {

@@ -3,59 +3,43 @@
 mod append;
 mod beir;
 mod checks;
-mod columns;
 mod dataset;
-mod encoding;
 mod events;
-mod finish;
+mod field_values;
 #[cfg(test)]
 pub(crate) mod fixture;
-mod foreign;
-mod grid;
 mod identity;
 mod import;
+mod import_spec;
+mod impression_counts;
 mod impressions;
-mod input;
-mod json;
-mod ldac;
+mod interner;
 mod log;
-mod made;
-mod names;
 mod pairs;
-#[cfg_attr(not(feature = "parquet"), path = "no_parquet.rs")]
-mod parquet;
-mod paths;
+mod part;
 mod preferences;
 mod propensity;
-mod qrels;
-mod quotes;
-mod records;
+mod queries;
 mod report;
-mod said;
-mod seen;
-mod smart;
+mod source_table;
 mod split;
-mod table;
 mod task;
-mod time;
-mod trec;
+mod task_params;
+mod text_documents;
+mod write;
 
 pub use beir::is_beir;
 pub use dataset::{
-    Counts, Dataset, DatasetAbout, DatasetWriter, Document, Evidence, Query, Source, SplitAbout,
-    SplitBy,
+    Counts, Dataset, DatasetAbout, DatasetWriter, Document, Evidence, Query, SplitAbout, SplitBy,
 };
-pub use encoding::Encoding;
 pub use events::{EventRules, EventsAbout, Offers};
-pub(crate) use grid::Grid;
-pub use import::Import;
+pub(crate) use field_values::{FieldValue, READ_BY_DEFAULT, visit};
+pub use import_spec::Import;
+pub(crate) use impression_counts::ImpressionCounts;
 pub use impressions::{ImpressionList, Impressions, ImpressionsAt};
-pub use input::text_lines;
-pub(crate) use input::{WholeText, whole_text};
 pub use preferences::{Agreement, Preference};
 pub use propensity::Propensities;
-pub use report::{Dropped, FilterReport, ImportReport, TableReport};
-pub(crate) use said::{READ_BY_DEFAULT, Said, visit};
-pub(crate) use seen::Seen;
-pub use table::{Table, TableFormat};
-pub use task::{TaskKind, TaskParams, TaskSplit};
+pub use report::{FilterReport, ImportReport, TableReport};
+pub use task_params::{TaskKind, TaskParams, TaskSplit};
+
+pub use crate::rows::{Dropped, Encoding, Source, Table, TableFormat, text_lines};

@@ -5,7 +5,7 @@
 use rayon::prelude::*;
 
 use super::Impressions;
-use super::seen::BLOCK;
+use super::impression_counts::BLOCK;
 use crate::sparse::Csr;
 
 /// A document that beats another for a query.

@@ -36,7 +36,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::seen::Seen;
+use super::impression_counts::ImpressionCounts;
 use crate::{Result, Run};
 
 /// What the line through all ranks weighs against a rank's own estimate, in telling clicks.
@@ -67,7 +67,7 @@ pub struct Propensities {
 
 impl Propensities {
     /// Estimates them from what was seen; nothing where the log cannot tell ranks apart.
-    pub(crate) fn of(seen: &Seen, run: &Run<'_>) -> Result<Option<Self>> {
+    pub(crate) fn of(seen: &ImpressionCounts, run: &Run<'_>) -> Result<Option<Self>> {
         let table = Table::of(seen);
         if table.pairs() == 0 {
             return Ok(None);
@@ -108,7 +108,7 @@ struct Table {
 }
 
 impl Table {
-    fn of(seen: &Seen) -> Self {
+    fn of(seen: &ImpressionCounts) -> Self {
         let n_ranks = seen.by_rank.len().saturating_sub(1);
         let mut table = Table {
             starts: vec![0],

@@ -3,11 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::dataset::DatasetAbout;
-use super::table::BadRow;
+use crate::rows::{BadRow, Dropped};
 use std::path::Path;
-
-/// How many bad rows of a kind are quoted.
-const SAMPLES: usize = 3;
 
 /// What an import read, kept and dropped.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,18 +43,6 @@ pub struct TableReport {
     pub dropped: Vec<Dropped>,
 }
 
-/// Things of one kind that were dropped.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Dropped {
-    /// What they are and why they were dropped.
-    pub why: String,
-    /// How many.
-    pub count: u64,
-    /// The first few, as messages.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub samples: Vec<String>,
-}
-
 /// What the click filter did to the training pairs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FilterReport {
@@ -79,27 +64,12 @@ impl FilterReport {
 impl TableReport {
     /// Counts a dropped row.
     pub(super) fn drop_row(&mut self, why: &'static str) {
-        self.reason(why).count += 1;
+        Dropped::count(&mut self.dropped, why, None);
     }
 
     /// Counts a bad row and keeps the first few of its kind as samples.
-    pub(super) fn drop_bad(&mut self, bad: BadRow, path: &Path) {
-        let dropped = self.reason(bad.why);
-        dropped.count += 1;
-        if dropped.samples.len() < SAMPLES {
-            let place = format!("{}:{}", path.display(), bad.line);
-            dropped
-                .samples
-                .push(format!("{place}: expected {}, found {}", bad.expected, bad.found));
-        }
-    }
-
-    fn reason(&mut self, why: &str) -> &mut Dropped {
-        let at = self.dropped.iter().position(|dropped| dropped.why == why).unwrap_or_else(|| {
-            self.dropped.push(Dropped { why: why.to_owned(), count: 0, samples: Vec::new() });
-            self.dropped.len() - 1
-        });
-        &mut self.dropped[at]
+    pub(super) fn drop_bad(&mut self, bad: &BadRow, path: &Path) {
+        Dropped::count(&mut self.dropped, bad.why, Some(&|| bad.sample(path)));
     }
 }
 
@@ -121,19 +91,5 @@ impl ImportReport {
         sentences.extend(self.dropped.iter().map(|dropped| dropped.sentence("", samples)));
         sentences.extend(self.notes.iter().cloned());
         sentences
-    }
-}
-
-impl Dropped {
-    fn sentence(&self, what: &str, samples: bool) -> String {
-        let mut sentence = if what.is_empty() {
-            format!("{} {}: dropped", self.count, self.why)
-        } else {
-            format!("{} {what} dropped: {}", self.count, self.why)
-        };
-        if let Some(first) = self.samples.first().filter(|_| samples) {
-            sentence.push_str(&format!(", for example {first}"));
-        }
-        sentence
     }
 }

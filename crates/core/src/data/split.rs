@@ -8,32 +8,14 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 use super::dataset::{Evidence, SplitBy};
-use super::names::{Names, Queries};
+use super::interner::Interner;
 use super::pairs::Edge;
-use super::report::Dropped;
+use super::part::Part;
+use super::queries::Queries;
+use crate::rows::Dropped;
 
 /// Why judgments are dropped that nobody is measured by.
 const UNUSED: &str = "judgments that fall to training, which learns from clicks and links";
-
-/// A part of a dataset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Part {
-    Train,
-    Validation,
-    Test,
-}
-
-impl Part {
-    /// The part that people write as `text`.
-    pub(super) fn parse(text: &str) -> Option<Part> {
-        match text.trim().to_ascii_lowercase().as_str() {
-            "train" | "training" => Some(Part::Train),
-            "validation" | "valid" | "val" | "dev" => Some(Part::Validation),
-            "test" => Some(Part::Test),
-            _ => None,
-        }
-    }
-}
 
 impl SplitBy {
     /// Every way to split.
@@ -105,7 +87,7 @@ impl Split {
         given: Vec<(Part, Vec<Edge>)>,
         judgments: &[Judgment],
         queries: &Queries,
-        documents: &Names,
+        documents: &Interner,
     ) -> Divided {
         let mut notes = Vec::new();
         let mut held_out_documents = Vec::new();
@@ -234,8 +216,8 @@ impl Split {
         &self,
         edges: &[Edge],
         judgments: &[Judgment],
-        queries: &Names,
-        documents: &Names,
+        queries: &Interner,
+        documents: &Interner,
     ) -> (Vec<Part>, Vec<Part>) {
         let query_keys = self.keys(b"query", queries);
         let document_keys = self.keys(b"document", documents);
@@ -282,7 +264,7 @@ impl Split {
         &self,
         kind: &[u8],
         dealt: impl Iterator<Item = u32>,
-        names: &Names,
+        names: &Interner,
     ) -> Vec<Part> {
         let order = self.order(kind, dealt, names);
         let (validation, test) = self.sizes(order.len());
@@ -294,7 +276,7 @@ impl Split {
     }
 
     /// Deals judged queries to validation and test in the proportion of their shares.
-    fn halve(&self, judged: impl Iterator<Item = u32>, names: &Names) -> Vec<Part> {
+    fn halve(&self, judged: impl Iterator<Item = u32>, names: &Interner) -> Vec<Part> {
         let mut parts = vec![Part::Train; names.len()];
         let order = self.order(b"judged", judged, names);
         let sum = self.shares.0 + self.shares.1;
@@ -311,7 +293,7 @@ impl Split {
         parts
     }
 
-    fn order(&self, kind: &[u8], things: impl Iterator<Item = u32>, names: &Names) -> Vec<u32> {
+    fn order(&self, kind: &[u8], things: impl Iterator<Item = u32>, names: &Interner) -> Vec<u32> {
         let mut order: Vec<(u64, u32)> = distinct(things)
             .into_par_iter()
             .map(|thing| (self.key(kind, names.name(thing)), thing))
@@ -330,7 +312,7 @@ impl Split {
         (size(self.shares.0), size(self.shares.1))
     }
 
-    pub(super) fn keys(&self, kind: &[u8], names: &Names) -> Vec<u64> {
+    pub(super) fn keys(&self, kind: &[u8], names: &Interner) -> Vec<u64> {
         (0..names.len() as u32).into_par_iter().map(|i| self.key(kind, names.name(i))).collect()
     }
 

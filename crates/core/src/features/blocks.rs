@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::classes::class_of;
 use super::counts::Preparation;
 use super::positions::{Sequences, renamed, sequence};
-use crate::data::{self, Dataset, Document, Said};
+use crate::data::{self, Dataset, Document, FieldValue};
 use crate::sparse::Csr;
 use crate::text::{Analyzer, Vocabulary};
 use crate::{Result, Run};
@@ -101,9 +101,9 @@ pub(super) fn count_known(
 /// counted as the bag says.
 fn read_value(analyzer: &Analyzer, name: &str, value: &Value, emit: &mut dyn FnMut(&str, f32)) {
     data::visit(value, &mut |said| match said {
-        Said::Text(text) if name == "url" => analyzer.url(&text, &mut |term| emit(term, 1.0)),
-        Said::Text(text) => analyzer.text(&text, &mut |term| emit(term, 1.0)),
-        Said::Counted(word, count) => analyzer.text(word, &mut |term| emit(term, count)),
+        FieldValue::Text(text) if name == "url" => analyzer.url(&text, &mut |term| emit(term, 1.0)),
+        FieldValue::Text(text) => analyzer.text(&text, &mut |term| emit(term, 1.0)),
+        FieldValue::Counted(word, count) => analyzer.text(word, &mut |term| emit(term, count)),
     });
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
-use crate::data::{Document, Said, visit};
+use crate::data::{Document, FieldValue, visit};
 
 /// The field in which the class of a document stands unless another is named.
 pub const CLASS_FIELD: &str = "class";
@@ -59,8 +59,8 @@ pub(super) fn class_of(document: &Document, field: &str) -> Option<String> {
     visit(value, &mut |said| {
         if first.is_none() {
             let name = match said {
-                Said::Text(text) => text.trim().to_owned(),
-                Said::Counted(word, _) => word.trim().to_owned(),
+                FieldValue::Text(text) => text.trim().to_owned(),
+                FieldValue::Counted(word, _) => word.trim().to_owned(),
             };
             first = (!name.is_empty()).then_some(name);
         }

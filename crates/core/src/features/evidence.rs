@@ -26,7 +26,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Dataset, Propensities, Seen};
+use crate::data::{Dataset, ImpressionCounts, Propensities};
 use crate::sparse::Csr;
 use crate::{Error, Result, Run};
 
@@ -152,7 +152,7 @@ pub(super) fn weigh(
         return Ok((clicks(), Some(about)));
     }
     run.step("adding up what was shown", 0, None)?;
-    let seen = Seen::of(&lists, dataset.clicks.n_rows(), run)?;
+    let seen = ImpressionCounts::of(&lists, dataset.clicks.n_rows(), run)?;
     drop(lists);
     about.used = ClickEvidence::Rates;
     if asked != ClickEvidence::Rates {
@@ -191,7 +191,7 @@ fn lacking(asked: ClickEvidence, missing: &str, advice: &str) -> Error {
 }
 
 /// `clicks` multiplied by their factors; `about` is told of them.
-fn apply(clicks: &Csr, seen: &Seen, about: &mut EvidenceAbout) -> Result<Csr> {
+fn apply(clicks: &Csr, seen: &ImpressionCounts, about: &mut EvidenceAbout) -> Result<Csr> {
     let looks = looks(seen, about.propensities.as_ref());
     let look = |rank: u32| looks[(rank as usize).min(looks.len() - 1)];
     let (expected, clicked) = seen
@@ -247,7 +247,7 @@ fn apply(clicks: &Csr, seen: &Seen, about: &mut EvidenceAbout) -> Result<Csr> {
 }
 
 /// The chance of a look by rank; first that of an unknown rank, which is the mean of the others.
-fn looks(seen: &Seen, propensities: Option<&Propensities>) -> Vec<f64> {
+fn looks(seen: &ImpressionCounts, propensities: Option<&Propensities>) -> Vec<f64> {
     let Some(propensities) = propensities else { return vec![1.0; seen.by_rank.len().max(1)] };
     let mut looks: Vec<f64> =
         (0..seen.by_rank.len().max(1)).map(|rank| propensities.at(rank as u32)).collect();

@@ -7,7 +7,7 @@
 
 use serde_json::Value;
 
-use crate::data::{self, Said};
+use crate::data::{self, FieldValue};
 use crate::text::Analyzer;
 use crate::{Error, Result};
 
@@ -122,7 +122,7 @@ pub(super) fn sequence(
 ) -> Vec<u32> {
     let mut terms = Vec::new();
     data::visit(value, &mut |said| {
-        let Said::Text(text) = said else { return };
+        let FieldValue::Text(text) = said else { return };
         if !terms.is_empty() {
             terms.push(BREAK);
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::cross::{Deal, Parts};
 use super::made::Made;
-use crate::data::{Dataset, ImpressionList, Propensities, Seen};
+use crate::data::{Dataset, ImpressionCounts, ImpressionList, Propensities};
 use crate::features::ClickEvidence;
 use crate::matchers::Params;
 use crate::rank::features::{Ask, Group, extract};
@@ -66,7 +66,7 @@ pub fn page_table(
     let propensities = match params.evidence {
         ClickEvidence::Clicks | ClickEvidence::Rates => None,
         ClickEvidence::Auto | ClickEvidence::Propensity => {
-            let seen = Seen::of(&lists, dataset.clicks.n_rows(), run)?;
+            let seen = ImpressionCounts::of(&lists, dataset.clicks.n_rows(), run)?;
             Propensities::of(&seen, run)?
         }
     };

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::offers::Offers;
-use crate::data::time;
+use crate::rows::time;
 use crate::{Error, Result};
 
 /// How a raw log is read.

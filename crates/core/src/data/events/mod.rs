@@ -9,14 +9,12 @@
 //! Whatever the limit on memory and the order of the lines, the bytes are the same.
 
 mod about;
-mod add;
 mod event;
-mod first;
 mod group;
 mod kept;
 mod offers;
 mod query_log;
-mod read;
+mod rank_one;
 mod timeline;
 
 #[cfg(test)]
@@ -26,7 +24,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use about::{EventRules, EventsAbout};
-pub(super) use event::Event;
+pub(super) use event::{Event, SEPARATOR, parse_clicked, parse_rank};
 pub(super) use group::LeftOut;
 pub(super) use kept::{FILE, KeptLog};
 pub use offers::Offers;

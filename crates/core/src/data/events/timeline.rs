@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::offers::Offers;
 use super::query_log::Span;
-use crate::data::split::Part;
-use crate::data::time;
+use crate::data::part::Part;
+use crate::rows::time;
 use crate::{Error, Result};
 
 /// Parts by time, and weights by age.

@@ -3,9 +3,9 @@ use super::*;
 use crate::oracle::same_at_any_thread_count;
 use crate::random::Random;
 
-fn seen(lists: &[List]) -> Seen {
+fn seen(lists: &[List]) -> ImpressionCounts {
     let n_queries = lists.iter().map(|list| list.0 + 1).max().unwrap_or(0);
-    Seen::of(&Impressions::made(lists), n_queries as usize, &Run::silent()).unwrap()
+    ImpressionCounts::of(&Impressions::made(lists), n_queries as usize, &Run::silent()).unwrap()
 }
 
 fn estimate(lists: &[List]) -> Option<Propensities> {

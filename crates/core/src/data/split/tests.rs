@@ -4,8 +4,9 @@ use super::*;
 
 /// Fifty queries with two documents each, a hundred documents with one query each, added in
 /// the order of `queries`.
-fn source(queries: impl Iterator<Item = u32>) -> (Queries, Names, Vec<Edge>) {
-    let (mut known, mut documents, mut edges) = (Queries::default(), Names::default(), Vec::new());
+fn source(queries: impl Iterator<Item = u32>) -> (Queries, Interner, Vec<Edge>) {
+    let (mut known, mut documents, mut edges) =
+        (Queries::default(), Interner::default(), Vec::new());
     for i in queries {
         let query = known.find(&format!("query {i}")).unwrap();
         for j in [2 * i, 2 * i + 1] {

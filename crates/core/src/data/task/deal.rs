@@ -6,8 +6,9 @@
 use super::super::dataset::Evidence;
 use super::super::log::Log;
 use super::super::pairs::Edge;
-use super::super::split::{Divided, Part, Split, mix};
-use super::{TaskParams, TaskSplit};
+use super::super::part::Part;
+use super::super::split::{Divided, Split, mix};
+use super::super::task_params::{TaskParams, TaskSplit};
 use crate::{Error, Result};
 
 /// Links that were dealt out.

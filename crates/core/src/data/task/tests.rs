@@ -11,6 +11,7 @@ use crate::data::{Dataset, TableFormat};
 use crate::eval::{Candidates, HeldOut, Measure, Task, Variant};
 use crate::features::{Counts, Preparation};
 use crate::sparse::Csr;
+use crate::text::Language;
 
 type Pairs = BTreeSet<(String, String)>;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use sha2::{Digest, Sha256};
 
 use super::super::dataset::Document;
-use super::super::said::{Said, visit};
+use super::super::field_values::{FieldValue, visit};
 use crate::Result;
 use crate::random::Random;
 use crate::text::{Analyzer, AnalyzerParams, Language};
@@ -28,8 +28,8 @@ pub(super) fn whole(document: &Document, fields: &[String]) -> String {
     };
     for value in fields.iter().filter_map(|name| document.fields.get(name)) {
         visit(value, &mut |said| match said {
-            Said::Text(piece) => push(&piece),
-            Said::Counted(word, count) => {
+            FieldValue::Text(piece) => push(&piece),
+            FieldValue::Counted(word, count) => {
                 let times = count.round().clamp(1.0, MOST_REPEATED) as usize;
                 (0..times).for_each(|_| push(word));
             }
@@ -64,8 +64,8 @@ impl Words {
         };
         for value in fields.iter().filter_map(|name| document.fields.get(name)) {
             visit(value, &mut |said| match said {
-                Said::Text(text) => add(&text),
-                Said::Counted(word, _) => add(word),
+                FieldValue::Text(text) => add(&text),
+                FieldValue::Counted(word, _) => add(word),
             });
         }
         let mut words: Vec<String> = found.into_iter().collect();

@@ -6,107 +6,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-/// The lines of a file: documents with a number each, and which query each stretch of them
-/// belongs to. Most files name a query's documents one after the other.
-#[derive(Debug, Clone)]
-pub(super) struct Lines<T> {
-    stretches: Vec<(Span, Range<usize>)>,
-    entries: Vec<Entry<T>>,
-}
-
-impl<T> Default for Lines<T> {
-    fn default() -> Self {
-        Lines { stretches: Vec::new(), entries: Vec::new() }
-    }
-}
-
-impl<T: Copy> Lines<T> {
-    /// Adds a line of `text`.
-    pub fn push(&mut self, text: &str, query: Span, doc: Span, value: T) {
-        let at = self.entries.len();
-        self.entries.push(Entry { doc, value });
-        match self.stretches.last_mut() {
-            Some((last, range)) if last.of(text) == query.of(text) => range.end = at + 1,
-            _ => self.stretches.push((query, at..at + 1)),
-        }
-    }
-
-    /// One after the other.
-    pub fn concat(text: &str, parts: Vec<Lines<T>>) -> Self {
-        let n = parts.iter().map(|part| part.entries.len()).sum();
-        let mut all = Lines { stretches: Vec::new(), entries: Vec::with_capacity(n) };
-        for part in parts {
-            let offset = all.entries.len();
-            all.entries.extend(part.entries);
-            for (query, range) in part.stretches {
-                let (start, end) = (range.start + offset, range.end + offset);
-                match all.stretches.last_mut() {
-                    Some((last, range)) if last.of(text) == query.of(text) => range.end = end,
-                    _ => all.stretches.push((query, start..end)),
-                }
-            }
-        }
-        all
-    }
-
-    /// Query, document and number of every line, in the order of the file.
-    pub fn iter(&self) -> impl Iterator<Item = (Span, Span, T)> + '_ {
-        self.stretches.iter().flat_map(|(query, range)| {
-            let entries = self.entries[range.clone()].iter();
-            entries.map(move |entry| (*query, entry.doc, entry.value))
-        })
-    }
-
-    /// Where the last line's document stands.
-    pub fn last(&self) -> Option<Span> {
-        self.entries.last().map(|entry| entry.doc)
-    }
-
-    /// With the stretches by query id, and one for each query.
-    fn by_query(mut self, text: &str) -> Self {
-        let id = |stretch: &(Span, Range<usize>)| stretch.0.of(text).as_bytes();
-        if !self.stretches.is_sorted_by(|a, b| id(a) < id(b)) {
-            self.stretches.sort_by(|a, b| id(a).cmp(id(b)));
-        }
-        if self.stretches.windows(2).any(|pair| id(&pair[0]) == id(&pair[1])) {
-            let mut gathered = Lines::default();
-            for (query, range) in &self.stretches {
-                for entry in &self.entries[range.clone()] {
-                    gathered.push(text, *query, entry.doc, entry.value);
-                }
-            }
-            return gathered;
-        }
-        self
-    }
-}
-
-/// A document that a query names again: the places of both.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Twice {
-    pub query: Span,
-    pub first: Span,
-    pub again: Span,
-}
-
-/// A place in the text.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Span {
-    pub start: usize,
-    pub len: u32,
-}
-
-impl Span {
-    pub fn of(self, text: &str) -> &str {
-        &text[self.start..self.start + self.len as usize]
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Entry<T> {
-    pub doc: Span,
-    pub value: T,
-}
+use crate::rows::{Entry, QueryLines, Span, Twice};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct List<'a, T> {
@@ -179,11 +79,11 @@ impl<T: Copy + Send + Sync> Lists<T> {
     /// document's second and later lines are left out and returned, in the order of the file.
     pub fn new(
         text: String,
-        lines: Lines<T>,
+        lines: QueryLines<T>,
         tables: bool,
         order: &(impl Fn(&str, &mut [Entry<T>]) + Sync),
     ) -> (Self, Vec<Twice>) {
-        let Lines { stretches, mut entries } = lines.by_query(&text);
+        let QueryLines { stretches, mut entries } = lines.by_query(&text);
         let mut n_all = 0;
         let mut queries: Vec<(Span, Range<usize>, Range<usize>)> = Vec::new();
         for (query, range) in stretches {
@@ -224,7 +124,7 @@ impl<T: Copy + Send + Sync> Lists<T> {
             return (Lists { text, queries, entries, slots }, twice);
         }
         twice.sort_by_key(|twice| twice.again.start);
-        let mut once = Lines::default();
+        let mut once = QueryLines::default();
         for (query, range, _) in &queries {
             for entry in &entries[range.clone()] {
                 let place = entry.doc.start;
@@ -329,14 +229,14 @@ pub(super) fn rank(text: &str, entries: &mut [Entry<f64>]) {
 /// A text that holds the names, and lines that refer to it.
 pub(super) fn written<'a, T: Copy>(
     named: impl IntoIterator<Item = (&'a str, &'a str, T)>,
-) -> (String, Lines<T>) {
+) -> (String, QueryLines<T>) {
     let mut text = String::new();
     let add = |text: &mut String, name: &str| {
         let start = text.len();
         text.push_str(name);
         Span { start, len: name.len() as u32 }
     };
-    let mut lines = Lines::default();
+    let mut lines = QueryLines::default();
     for (query, doc, value) in named {
         let (query, doc) = (add(&mut text, query), add(&mut text, doc));
         lines.push(&text, query, doc, value);

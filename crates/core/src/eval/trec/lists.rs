@@ -6,8 +6,9 @@
 
 use std::ops::Range;
 
-use super::gathered::{Lines, List, Lists, Span, Twice, hash, probe, rank, sort_by_id, written};
+use super::gathered::{List, Lists, hash, probe, rank, sort_by_id, written};
 use super::subtopics::{Nested, SubtopicJudgments, Subtopics};
+use crate::rows::{QueryLines, Span, Twice};
 
 /// The judgments of a file, by query id in byte order.
 #[derive(Debug, Clone, Default)]
@@ -78,7 +79,7 @@ impl Qrels {
         Qrels { subtopics: Some(Subtopics::new(&nested)), ..Qrels::new(whole) }
     }
 
-    pub(super) fn read(text: String, lines: Lines<i32>) -> (Self, Vec<Twice>) {
+    pub(super) fn read(text: String, lines: QueryLines<i32>) -> (Self, Vec<Twice>) {
         let (lists, twice) = Lists::new(text, lines, false, &sort_by_id);
         (Qrels { lists, subtopics: None }, twice)
     }
@@ -161,7 +162,7 @@ impl TrecRun {
         Self::read(tag.into(), text, lines).0
     }
 
-    pub(super) fn read(tag: String, text: String, lines: Lines<f64>) -> (Self, Vec<Twice>) {
+    pub(super) fn read(tag: String, text: String, lines: QueryLines<f64>) -> (Self, Vec<Twice>) {
         let (lists, twice) = Lists::new(text, lines, true, &rank);
         (TrecRun { tag, lists }, twice)
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use rayon::prelude::*;
 
-use crate::data::{self, Dataset, Said};
+use crate::data::{self, Dataset, FieldValue};
 use crate::matchers::Model;
 use crate::{Result, Run};
 
@@ -61,13 +61,13 @@ impl Forms {
                     for name in &counts.preparation.fields {
                         let Some(value) = document.fields.get(name) else { continue };
                         data::visit(value, &mut |said| match said {
-                            Said::Text(text) if name == "url" => counts
+                            FieldValue::Text(text) if name == "url" => counts
                                 .analyzer
                                 .url_words(&text, &mut |form, term| note(&mut uses, form, term, 1)),
-                            Said::Text(text) => counts
+                            FieldValue::Text(text) => counts
                                 .analyzer
                                 .words(&text, &mut |form, term| note(&mut uses, form, term, 1)),
-                            Said::Counted(text, count) => {
+                            FieldValue::Counted(text, count) => {
                                 counts.analyzer.words(text, &mut |form, term| {
                                     note(&mut uses, form, term, count.ceil() as u64)
                                 })

@@ -211,7 +211,7 @@ fn a_pair_that_no_page_shows_keeps_its_weight() {
         (0, 10, vec![(0, 1, false), (1, 2, true)]),
         (0, 60, vec![(0, 1, false)]),
     ]);
-    let seen = Seen::of(&lists, 2, &Run::silent()).unwrap();
+    let seen = ImpressionCounts::of(&lists, 2, &Run::silent()).unwrap();
     let pairs = vec![(0, 0, 30.0), (0, 1, 10.0), (0, 2, 7.0), (1, 0, 5.0)];
     let clicks = Csr::from_triplets(2, 3, pairs).unwrap();
     let mut about = EvidenceAbout::of(ClickEvidence::Rates);

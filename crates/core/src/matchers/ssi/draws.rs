@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::data::Triple;
 use super::{Negative, Ssi};
-use crate::data::{Preference, Seen};
+use crate::data::{ImpressionCounts, Preference};
 use crate::features::{Counts, no_training_clicks};
 use crate::matchers::unclicked::Unclicked;
 use crate::matchers::{Bm25, Matcher};
@@ -198,7 +198,7 @@ impl<'a> Draws<'a> {
         }
         let mut preferences = impressions.preferences(next);
         // Clicks that the filter of the import dropped are clicks all the same.
-        let clicked = Seen::of(&impressions, self.counts.n_queries(), run)?.pairs;
+        let clicked = ImpressionCounts::of(&impressions, self.counts.n_queries(), run)?.pairs;
         let unclicked = &self.unclicked;
         preferences.retain(|&Preference { query, good, bad, .. }| {
             let ordered = unclicked.clicked(query, good) && !unclicked.clicked(query, bad);

@@ -1,13 +1,13 @@
 //! Tables with named columns: one is the query, one the grade, the document, the weight and the
 //! position where there are such, and every other is a feature.
 
-use super::{GRADE, TableFile, VALUE, grade, is_rounded, value};
-use crate::data::{Grid, TableFormat};
+use super::TableFile;
 use crate::rank::{FeatureTable, TableBuilder};
+use crate::rows::{GRADE, HeaderTable, TableFormat, VALUE, feature_value, grade, is_rounded};
 use crate::{Error, Result, Run};
 
 pub(super) fn read(file: &TableFile, format: TableFormat, run: &Run<'_>) -> Result<FeatureTable> {
-    let mut grid = Grid::open(&file.path, format, *run)?;
+    let mut grid = HeaderTable::open(&file.path, format, *run)?;
     let layout = Layout::find(file, &grid)?;
     let names = layout.features.iter().map(|&at| grid.header()[at].clone()).collect();
     let mut builder = TableBuilder::new(names);
@@ -18,7 +18,7 @@ pub(super) fn read(file: &TableFile, format: TableFormat, run: &Run<'_>) -> Resu
     while grid.advance()? {
         let column = |at: usize| format!("{:?} in column {}", grid.field(at), grid.header()[at]);
         for (place, &at) in values.iter_mut().zip(&layout.features) {
-            let read = value(grid.field(at)).filter(|value| !value.is_infinite());
+            let read = feature_value(grid.field(at)).filter(|value| !value.is_infinite());
             *place = read.ok_or_else(|| grid.wrong(VALUE, &column(at)))?;
             if is_rounded(grid.field(at), *place) {
                 rounded = layout.features.iter().position(|&feature| feature == at);
@@ -88,7 +88,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn find(file: &TableFile, grid: &Grid<'_>) -> Result<Self> {
+    fn find(file: &TableFile, grid: &HeaderTable<'_>) -> Result<Self> {
         let (given, header) = (&file.columns, grid.header());
         let unusable = |problem: String| Error::Unusable {
             path: grid.label().to_owned(),

@@ -1,16 +1,16 @@
-//! LETOR and SVMlight: `grade qid:ID 1:value 2:value … # docid = ID`, and LightGBM's side files
-//! for files without `qid`: `FILE.query` (rows of each query), `FILE.weight`, `FILE.position`; and
+//! Tables of LETOR and SVMlight, with LightGBM's side files for those
+//! without `qid`: `FILE.query` (rows of each query), `FILE.weight`, `FILE.position`; and
 //! `FILE.names`, a name a feature.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::{GRADE, TableFile, VALUE, grade, is_rounded, value};
-use crate::data::text_lines;
+use super::TableFile;
 use crate::rank::{FeatureTable, TableBuilder};
+use crate::rows::{Letor, LetorRow, RowSource, text_lines};
 use crate::{Error, Result, Run};
 
-/// One row as it stands in the file.
+/// One row without its features.
 struct Row {
     grade: f32,
     query: Option<String>,
@@ -31,14 +31,18 @@ pub(super) fn read(file: &TableFile, run: &Run<'_>) -> Result<FeatureTable> {
     let mut rows = Vec::new();
     let mut entries: Vec<(u32, f32)> = Vec::new();
     let (mut least, mut most) = (u32::MAX, None::<u32>);
-    for line in text_lines(&file.path, *run)? {
-        let (number, line) = line?;
-        let Some(row) = row(file, number, &line, &mut entries)? else { continue };
-        for &(feature, _) in &entries[row.first..] {
+    let mut source = Letor::open(&file.path, file.without_grades, *run)?;
+    let mut read = LetorRow::default();
+    while let Some(row) = source.read_row(&mut read)? {
+        row.map_err(|bad| bad.error_for_good(&file.path))?;
+        for &(feature, _) in &read.features {
             least = least.min(feature);
             most = most.max(Some(feature));
         }
-        rows.push(row);
+        let LetorRow { grade, rounded, ref mut query, ref mut doc, ref features } = read;
+        let first = entries.len();
+        entries.extend_from_slice(features);
+        rows.push(Row { grade, query: query.take(), doc: doc.take(), first, rounded });
     }
     let said = said_names(file, run)?;
     let n_said = said.as_ref().map(|(_, names)| names.len() as u64);
@@ -110,73 +114,6 @@ pub(super) fn read(file: &TableFile, run: &Run<'_>) -> Result<FeatureTable> {
         builder.positions(positions.iter().map(|p| p.saturating_add(from_zero)).collect())?;
     }
     Ok(builder.finish())
-}
-
-/// The row in `line`, its features put after `entries`; nothing for a blank line or a comment.
-fn row(
-    file: &TableFile,
-    number: u64,
-    line: &str,
-    entries: &mut Vec<(u32, f32)>,
-) -> Result<Option<Row>> {
-    let (line, comment) = line.split_once('#').map_or((line, None), |(l, c)| (l, Some(c)));
-    let mut words = line.split_ascii_whitespace();
-    let Some(first_word) = words.next() else { return Ok(None) };
-    let wrong = |expected: &str, found: &str| Error::Line {
-        path: file.path.clone(),
-        line: number,
-        expected: expected.to_owned(),
-        found: format!("{found:?}"),
-        advice: "a row is written `grade qid:ID 1:value 2:value … # docid = ID`".into(),
-    };
-    let grade = match grade(first_word) {
-        Some(grade) => grade,
-        None if file.without_grades => 0.0,
-        None => return Err(wrong(GRADE, first_word)),
-    };
-    // A row to be scored may begin with its query.
-    let begins = Some(first_word).filter(|word| file.without_grades && word.contains(':'));
-    let first = entries.len();
-    let (mut query, mut rounded) = (None, None);
-    for word in begins.into_iter().chain(words) {
-        let Some((key, text)) = word.split_once(':') else {
-            return Err(wrong("a feature as NUMBER:VALUE", word));
-        };
-        if key == "qid" {
-            if query.replace(text.to_owned()).is_some() || text.is_empty() {
-                return Err(wrong("one qid:ID", word));
-            }
-            continue;
-        }
-        let feature: u32 = key.parse().map_err(|_| wrong("a feature as NUMBER:VALUE", word))?;
-        let value = value(text).filter(|v| !v.is_infinite()).ok_or_else(|| wrong(VALUE, word))?;
-        if is_rounded(text, value) {
-            rounded = Some(feature);
-        }
-        entries.push((feature, value));
-    }
-    let named = &mut entries[first..];
-    if !named.is_sorted_by(|a, b| a.0 < b.0) {
-        named.sort_by_key(|entry| entry.0);
-        if let Some(twice) = named.windows(2).find(|two| two[0].0 == two[1].0) {
-            return Err(wrong("each feature once", &format!("{}: twice", twice[0].0)));
-        }
-    }
-    Ok(Some(Row { grade, query, doc: comment.and_then(doc_id), first, rounded }))
-}
-
-/// The document in a comment: `docid = GX000-00-0000000 inc = 1 …`.
-fn doc_id(comment: &str) -> Option<String> {
-    let mut words = comment.split_ascii_whitespace();
-    let key = words.next()?;
-    let rest = key.strip_prefix("docid")?;
-    let value = match rest.strip_prefix('=') {
-        Some("") => words.next()?,
-        Some(value) => value,
-        None if words.next() == Some("=") => words.next()?,
-        None => return None,
-    };
-    Some(value.to_owned())
 }
 
 /// The names of the features, where a file says them: `--names`, or `FILE.names` beside the table.

@@ -7,7 +7,7 @@ mod letor;
 use std::path::{Path, PathBuf};
 
 use super::FeatureTable;
-use crate::data::TableFormat;
+use crate::rows::TableFormat;
 use crate::{Error, Result, Run};
 
 /// How the rows of a feature table are written.
@@ -105,37 +105,6 @@ impl TableFile {
         }
         Ok(table)
     }
-}
-
-/// A number as it stands in a file: a feature may be missing.
-fn value(text: &str) -> Option<f32> {
-    let text = text.trim();
-    if text.is_empty() || ["nan", "na", "null", "?"].iter().any(|m| text.eq_ignore_ascii_case(m)) {
-        return Some(f32::NAN);
-    }
-    // What is too large for 32 bits becomes infinite, and is refused with the rest of those.
-    text.parse().ok().filter(|value: &f32| !value.is_nan())
-}
-
-/// Whether a whole number is another one in 32 bits: unlike values of it may become equal.
-fn is_rounded(text: &str, value: f32) -> bool {
-    const EXACT: f32 = 16_777_216.0;
-    value.abs() >= EXACT
-        && text
-            .trim()
-            .parse::<f64>()
-            .is_ok_and(|exact| exact.fract() == 0.0 && exact != f64::from(value))
-}
-
-/// What was expected of a grade.
-const GRADE: &str = "a grade: a finite number, such as 0, 1 or 2";
-
-/// What was expected of a feature.
-const VALUE: &str = "a finite number, or nan where the value is missing (32 bits: at most 3.4e38)";
-
-/// A grade as it stands in a file.
-fn grade(text: &str) -> Option<f32> {
-    text.trim().parse().ok().filter(|grade: &f32| grade.is_finite())
 }
 
 #[cfg(test)]

@@ -123,16 +123,6 @@ fn a_lenient_reading_counts_what_it_leaves_out() {
 
 proptest! {
     #[test]
-    fn numbers_are_read_as_the_library_reads_them(
-        text in "-?[0-9]{0,17}(\\.[0-9]{0,17})?(e-?[0-9]{1,2})?", score: f64, digits in 0usize..12,
-    ) {
-        for text in [text, score.to_string(), format!("{score:.digits$}"), format!("{score:e}")] {
-            let expected: Option<f64> = text.parse().ok();
-            prop_assert_eq!(number(&text).map(f64::to_bits), expected.map(f64::to_bits), "{}", text);
-        }
-    }
-
-    #[test]
     fn a_run_read_is_the_run_sorted(
         lines in prop::collection::btree_map(
             ("q[0-3]", "(doc|doc00000000)?[a-c]{0,3}[0-9]{1,2}"), -3i32..3, 1..200),

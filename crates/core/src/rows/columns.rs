@@ -1,0 +1,425 @@
+//! Which column of a table is which: by its name in the header, by the user's mapping of
+//! names or positions, or, in JSON lines, by the key.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::bad_row::excerpt;
+use super::format::TableFormat;
+use super::json_paths as paths;
+use super::role::{Column, Role};
+use super::table::Table;
+use crate::{Error, Result};
+
+const N_COLUMNS: usize = Column::Text as usize + 1;
+
+/// Where the columns of one table are.
+pub(super) struct Layout {
+    /// Delimited tables: the position of each column.
+    places: [Option<usize>; N_COLUMNS],
+    /// JSON lines: the key of each column.
+    keys: [Option<String>; N_COLUMNS],
+    /// Fields of documents, apart from the id.
+    fields: Vec<(usize, String)>,
+    /// Our names for fields of documents in JSON lines.
+    renamed: Vec<(String, String)>,
+    nameless: Vec<usize>,
+    width: Option<usize>,
+    keeps_rest: bool,
+    /// Whether a name in the mapping has a dot.
+    has_paths: bool,
+}
+
+impl Layout {
+    /// Finds the columns of `table`, whose first line is `header` if it has one.
+    pub(super) fn find(
+        table: &Table,
+        role: Role,
+        format: TableFormat,
+        header: Option<Vec<String>>,
+        label: &Path,
+    ) -> Result<Self> {
+        check_mapping(table, role)?;
+        let mut layout = Layout {
+            places: [None; N_COLUMNS],
+            keys: Default::default(),
+            fields: Vec::new(),
+            renamed: Vec::new(),
+            nameless: Vec::new(),
+            width: header.as_ref().map(Vec::len),
+            keeps_rest: role == Role::Documents,
+            has_paths: table.columns.values().any(|source| source.contains('.')),
+        };
+        let finder = Finder { table, role, header: header.as_deref(), label };
+        for &column in role.columns() {
+            // Clicks and weights exclude each other; naming one in the mapping decides.
+            let rival = match column {
+                Column::Clicks => Column::Weight,
+                Column::Weight => Column::Clicks,
+                other => other,
+            };
+            if rival != column
+                && table.columns.contains_key(rival.name())
+                && !table.columns.contains_key(column.name())
+            {
+                continue;
+            }
+            if column == Column::Id && table.by_position() {
+                continue;
+            }
+            if format.is_keyed() {
+                let key = table.columns.get(column.name()).map_or(column.name(), String::as_str);
+                layout.keys[column as usize] = Some(key.to_owned());
+            } else {
+                layout.places[column as usize] = finder.place(column, !column.is_optional())?;
+            }
+        }
+        if role == Role::Documents {
+            if format.is_keyed() {
+                let others = table.columns.iter().filter(|(name, _)| *name != "id");
+                layout.renamed = others.map(|(name, key)| (key.clone(), name.clone())).collect();
+            } else {
+                layout.fields = finder.fields(layout.place(Column::Id))?;
+            }
+        }
+        layout.part_columns(table, role)?;
+        Ok(layout)
+    }
+
+    /// An error if one column of the table is to be two of ours. A column that has our name,
+    /// but that the mapping makes something else, is only that.
+    fn part_columns(&mut self, table: &Table, role: Role) -> Result<()> {
+        let mapped = |column: Column| table.columns.contains_key(column.name());
+        for &one in role.columns() {
+            for &other in role.columns() {
+                let (a, b) = (one as usize, other as usize);
+                let same = (self.places[a].is_some() && self.places[a] == self.places[b])
+                    || (self.keys[a].is_some() && self.keys[a] == self.keys[b]);
+                if a == b || !same || !mapped(one) || one.can_share(other) {
+                    continue;
+                }
+                if mapped(other) || !other.is_optional() {
+                    return Err(shared(table, role, one.name(), other.name()));
+                }
+                self.places[b] = None;
+                self.keys[b] = None;
+            }
+        }
+        let fields: Vec<(&str, &str)> =
+            self.renamed.iter().map(|(from, name)| (from.as_str(), name.as_str())).collect();
+        let twice = fields.iter().enumerate().find_map(|(i, (from, name))| {
+            let other = fields[..i].iter().find(|(other, _)| other == from)?;
+            Some((other.1, *name))
+        });
+        let twice = twice.or_else(|| {
+            let next_to = self.fields.windows(2).find(|pair| pair[0].0 == pair[1].0)?;
+            Some((next_to[0].1.as_str(), next_to[1].1.as_str()))
+        });
+        twice.map_or(Ok(()), |(one, other)| Err(shared(table, role, one, other)))
+    }
+
+    pub(super) fn has(&self, column: Column) -> bool {
+        self.places[column as usize].is_some()
+    }
+
+    pub(super) fn place(&self, column: Column) -> Option<usize> {
+        self.places[column as usize]
+    }
+
+    /// Whether the column at `at` is read at all.
+    pub(super) fn uses(&self, at: usize) -> bool {
+        self.places.contains(&Some(at)) || self.fields.iter().any(|(place, _)| *place == at)
+    }
+
+    /// The value of `column` in a JSON row.
+    pub(super) fn value<'v>(
+        &self,
+        column: Column,
+        object: &'v Map<String, Value>,
+    ) -> Option<&'v Value> {
+        let key = self.keys[column as usize].as_deref()?;
+        let other = column.other_name().filter(|_| key == column.name());
+        paths::get(object, key).or_else(|| object.get(other?))
+    }
+
+    /// Whether a name that is looked up in JSON rows may be a path.
+    pub(super) fn has_paths(&self) -> bool {
+        self.has_paths
+    }
+
+    /// Every name that is looked up in JSON rows.
+    pub(super) fn paths(&self) -> Vec<&str> {
+        let keys = self.keys.iter().flatten().map(String::as_str);
+        keys.chain(self.renamed.iter().map(|(from, _)| from.as_str())).collect()
+    }
+
+    /// The fields of the document `object` under our names, without its id; the name that two
+    /// fields would share, if there is one.
+    pub(super) fn rename(
+        &self,
+        mut object: Map<String, Value>,
+    ) -> std::result::Result<Map<String, Value>, String> {
+        let id = self.keys[Column::Id as usize].as_deref().unwrap_or("id");
+        let also_a_field = self.renamed.iter().any(|(from, _)| from == id);
+        if !also_a_field && object.shift_remove(id).is_none() {
+            object.shift_remove("_id");
+        }
+        let body_taken =
+            object.contains_key("body") || self.renamed.iter().any(|(_, name)| name == "body");
+        if self.renamed.is_empty() && (body_taken || !object.contains_key("text")) {
+            return Ok(object);
+        }
+        let mut fields = Map::new();
+        let paths = self.renamed.iter().filter(|(from, _)| !object.contains_key(from));
+        let found = paths.filter_map(|(from, name)| Some((name, paths::get(&object, from)?)));
+        let found: Vec<(String, Value)> =
+            found.map(|(name, value)| (name.clone(), value.clone())).collect();
+        for (key, value) in object {
+            let name = match self.renamed.iter().find(|(from, _)| *from == key) {
+                Some((_, name)) => name.clone(),
+                None if key == "text" && !body_taken => "body".to_owned(),
+                None => key,
+            };
+            if fields.contains_key(&name) {
+                return Err(name);
+            }
+            fields.insert(name, value);
+        }
+        for (name, value) in found {
+            if fields.contains_key(&name) {
+                return Err(name);
+            }
+            fields.insert(name, value);
+        }
+        Ok(fields)
+    }
+
+    /// The fields of a document in a delimited table, apart from its id.
+    pub(super) fn fields(&self) -> &[(usize, String)] {
+        &self.fields
+    }
+
+    /// Without a header, the first row says how many fields there are.
+    pub(super) fn learn_width(&mut self, width: usize) {
+        if self.width.is_none() {
+            self.width = Some(width);
+            if self.keeps_rest {
+                let used = |at: &usize| {
+                    self.place(Column::Id) == Some(*at) || self.fields.iter().any(|(f, _)| f == at)
+                };
+                self.nameless = (0..width).filter(|at| !used(at)).collect();
+            }
+        }
+    }
+
+    /// How many fields a row must have.
+    pub(super) fn width(&self) -> usize {
+        // A mapped position beyond the first row makes that row too short, not the rest odd.
+        let mapped = self.places.iter().flatten().chain(self.fields.iter().map(|(at, _)| at));
+        self.width.unwrap_or_default().max(mapped.max().map_or(0, |at| at + 1))
+    }
+
+    /// Columns of documents that have no name and are therefore not kept.
+    pub(super) fn nameless(&self) -> &[usize] {
+        &self.nameless
+    }
+}
+
+struct Finder<'a> {
+    table: &'a Table,
+    role: Role,
+    header: Option<&'a [String]>,
+    label: &'a Path,
+}
+
+impl Finder<'_> {
+    fn place(&self, column: Column, required: bool) -> Result<Option<usize>> {
+        if let Some(source) = self.table.columns.get(column.name()) {
+            return self.mapped(column.name(), source).map(Some);
+        }
+        let found = match self.named(column.name())? {
+            Some(at) => Some(at),
+            None => column.other_name().map_or(Ok(None), |other| self.named(other))?,
+        };
+        if found.is_none() && required {
+            return Err(self.missing(column.name(), column.name()));
+        }
+        Ok(found)
+    }
+
+    fn named(&self, name: &str) -> Result<Option<usize>> {
+        let places = self.header.into_iter().flatten().enumerate();
+        let mut places = places.filter(|(_, title)| *title == name).map(|(at, _)| at);
+        let first = places.next();
+        if places.next().is_some() {
+            return Err(Error::Line {
+                path: self.label.to_owned(),
+                line: 1,
+                expected: format!("one column called {name}"),
+                found: "two".into(),
+                advice: "rename one of them, or point at one by its position with --columns".into(),
+            });
+        }
+        Ok(first)
+    }
+
+    fn mapped(&self, name: &str, source: &str) -> Result<usize> {
+        if let Some(at) = self.named(source)? {
+            return Ok(at);
+        }
+        match (source.parse::<usize>(), self.header) {
+            (Ok(at), Some(header)) if at >= header.len() => Err(self.missing(name, source)),
+            (Ok(at), _) => Ok(at),
+            (Err(_), _) => Err(self.missing(name, source)),
+        }
+    }
+
+    fn missing(&self, name: &str, source: &str) -> Error {
+        // On the command line the clicks need not be named.
+        let ours = match self.role {
+            Role::Clicks => name.to_owned(),
+            role => format!("{}:{name}", role.name()),
+        };
+        let Some(header) = self.header else {
+            return Error::Parameter {
+                name: "columns".into(),
+                value: format!("{name}={source}"),
+                expected: format!(
+                    "the position of {name}, because {} has no header: --columns {ours}=0",
+                    self.label.display()
+                ),
+            };
+        };
+        let found = if header.len() == 1 {
+            format!("the single column {:?}", excerpt(&header[0]))
+        } else {
+            format!("the columns {}", excerpt(&header.join(", ")))
+        };
+        Error::Line {
+            path: self.label.to_owned(),
+            line: 1,
+            expected: format!("a column called {source}"),
+            found,
+            advice: format!(
+                "say which column it is (--columns {ours}=NAME, or its position), or that the first line is already a row (--no-header), or check the format (--input-format)"
+            ),
+        }
+    }
+
+    /// Every column of a table of documents under our name for it.
+    fn fields(&self, id: Option<usize>) -> Result<Vec<(usize, String)>> {
+        let mut fields = Vec::new();
+        for (name, source) in self.table.columns.iter().filter(|(name, _)| *name != "id") {
+            fields.push((self.mapped(name, source)?, name.clone()));
+        }
+        let header = self.header.unwrap_or_default();
+        let has_body = header.iter().any(|title| title == "body")
+            || fields.iter().any(|(_, name)| name == "body");
+        let mapped = fields.len();
+        for (at, title) in header.iter().enumerate() {
+            let taken = Some(at) == id || fields[..mapped].iter().any(|(place, _)| *place == at);
+            if taken {
+                continue;
+            }
+            let name = if title == "text" && !has_body { "body" } else { title };
+            if name == "id" || fields.iter().any(|(_, other)| other == name) {
+                return Err(Error::Line {
+                    path: self.label.to_owned(),
+                    line: 1,
+                    expected: format!("one column called {name}"),
+                    found: "two".into(),
+                    advice: "rename one of them in the first line".into(),
+                });
+            }
+            fields.push((at, name.to_owned()));
+        }
+        fields.sort();
+        Ok(fields)
+    }
+}
+
+fn check_mapping(table: &Table, role: Role) -> Result<()> {
+    let known = role.columns();
+    let unknown = |name: &&String| !known.iter().any(|column| column.name() == name.as_str());
+    match table.columns.keys().find(unknown) {
+        Some(name) if role != Role::Documents => Err(Error::Parameter {
+            name: "columns".into(),
+            value: format!("{name}={}", table.columns[name]),
+            expected: format!(
+                "{} of {}",
+                known.iter().map(|column| column.name()).collect::<Vec<_>>().join(", "),
+                role.name()
+            ),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// One column of the table for two of ours.
+fn shared(table: &Table, role: Role, one: &str, other: &str) -> Error {
+    let said = |name: &str| {
+        let source = table.columns.get(name).map_or(name, String::as_str);
+        format!("{name}={source}")
+    };
+    Error::Parameter {
+        name: "columns".into(),
+        value: format!("{}:{},{}", role.name(), said(one), said(other)),
+        expected: format!("two columns: {one} and {other} cannot be the same"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The layout of a table with the columns `a`, `query` and `page`, or what is wrong.
+    fn layout(role: Role, format: TableFormat, columns: &[(&str, &str)]) -> Result<Layout> {
+        let mut table = Table::new("t");
+        let owned = |(name, source): &(&str, &str)| ((*name).to_owned(), (*source).to_owned());
+        table.columns = columns.iter().map(owned).collect();
+        let header = ["a", "query", "page"].map(str::to_owned).to_vec();
+        Layout::find(&table, role, format, Some(header), Path::new("t"))
+    }
+
+    #[test]
+    fn one_column_is_not_two_of_ours() {
+        for (role, columns) in [
+            (Role::Events, &[("query", "0"), ("doc", "0")][..]),
+            (Role::Events, &[("query", "a"), ("doc", "a")]),
+            (Role::Clicks, &[("doc", "query")]),
+            (Role::Links, &[("query", "a"), ("doc", "a")]),
+            (Role::Judgments, &[("doc", "page"), ("grade", "page")]),
+            (Role::Documents, &[("id", "a"), ("title", "page"), ("body", "page")]),
+        ] {
+            for format in [TableFormat::Tsv, TableFormat::Jsonl] {
+                let error = layout(role, format, columns).err().map(|error| error.to_string());
+                let error = error.unwrap_or_default();
+                assert!(error.contains("cannot be the same"), "{columns:?}: {error}");
+            }
+        }
+        let error = layout(Role::Events, TableFormat::Tsv, &[("query", "0"), ("doc", "a")]);
+        let message = "columns = events:query=0,doc=a: expected two columns: query and doc cannot be the same";
+        assert_eq!(error.err().unwrap().to_string(), message);
+    }
+
+    #[test]
+    fn queries_are_their_ids_and_sessions_stand_for_users() {
+        for format in [TableFormat::Tsv, TableFormat::Jsonl] {
+            for (role, columns) in [
+                (Role::Queries, &[("id", "query"), ("text", "query")][..]),
+                (Role::Documents, &[("id", "a"), ("title", "a")]),
+                (Role::Events, &[("doc", "a"), ("user", "page"), ("session", "page")]),
+            ] {
+                layout(role, format, columns).unwrap();
+            }
+            let found = layout(Role::Events, format, &[("doc", "a"), ("rank", "page")]).unwrap();
+            assert!(found.place(Column::Page).is_none());
+            assert!(found.keys[Column::Page as usize].is_none());
+        }
+        let found = layout(Role::Documents, TableFormat::Jsonl, &[("id", "a"), ("title", "a")]);
+        let object = serde_json::json!({ "a": "x", "b": "y" }).as_object().unwrap().clone();
+        let fields = found.unwrap().rename(object).unwrap();
+        assert_eq!(Value::Object(fields), serde_json::json!({ "title": "x", "b": "y" }));
+    }
+}

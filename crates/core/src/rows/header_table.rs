@@ -1,0 +1,88 @@
+//! A table with a header, read row by row, whose columns are known by their names alone.
+
+use std::path::Path;
+
+use super::encoding::Encoding;
+use super::format::TableFormat;
+use super::input::Input;
+use super::open::{check_seekable, open, read_header};
+use super::role::Role;
+use super::row::{Row, TableSource};
+use super::table::Table;
+use crate::{Error, Result, Run};
+
+/// A TSV, CSV or Parquet file.
+pub(crate) struct HeaderTable<'r> {
+    source: Box<dyn TableSource<'r> + 'r>,
+    /// The current row, and where it starts.
+    row: Row,
+    line: u64,
+    header: Vec<String>,
+}
+
+impl<'r> HeaderTable<'r> {
+    /// Opens the file at `path`, packed or not; `-` is standard input.
+    ///
+    /// # Panics
+    /// If the format has no columns with names.
+    pub(crate) fn open(path: &Path, format: TableFormat, run: Run<'r>) -> Result<Self> {
+        assert!(!format.is_keyed(), "a table of rows and columns");
+        if format == TableFormat::Parquet {
+            check_seekable(path)?;
+        }
+        let input = Input::open(path, Some(Encoding::UTF_8), run)?;
+        // The role only says how a foreign format is to be read.
+        let mut source = open(input, format, Role::Judgments, &Table::new(path), run)?;
+        let mut row = Row::default();
+        let header = match source.header() {
+            Some(header) => header,
+            None => read_header(&mut *source, &mut row)?,
+        };
+        source.check_columns(&|_| true)?;
+        Ok(HeaderTable { source, row, line: 0, header })
+    }
+
+    /// The names of the columns.
+    pub(crate) fn header(&self) -> &[String] {
+        &self.header
+    }
+
+    /// What the file is called in messages.
+    pub(crate) fn label(&self) -> &Path {
+        self.source.input().label()
+    }
+
+    /// Goes to the next row that is not blank; whether there is one. A row that has not as many
+    /// fields as the header is an error.
+    pub(crate) fn advance(&mut self) -> Result<bool> {
+        match self.source.read_row(&mut self.row)? {
+            None => return Ok(false),
+            Some(Err(bad)) => {
+                self.line = bad.line;
+                return Err(self.wrong(&bad.expected, &bad.found));
+            }
+            Some(Ok(line)) => self.line = line,
+        }
+        if self.row.width() != self.header.len() {
+            let expected = format!("{} fields, as in the header", self.header.len());
+            return Err(self.wrong(&expected, &format!("{} fields", self.row.width())));
+        }
+        Ok(true)
+    }
+
+    /// Field `at` of the current row.
+    pub(crate) fn field(&self, at: usize) -> &str {
+        self.row.field(at)
+    }
+
+    /// An error about the current row.
+    pub(crate) fn wrong(&self, expected: &str, found: &str) -> Error {
+        Error::Line {
+            path: self.label().to_owned(),
+            line: self.line,
+            expected: expected.to_owned(),
+            found: found.to_owned(),
+            advice: "correct the line".into(),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Files as rows: opened, decompressed, decoded, and read one row at a time, whatever their
+//! format. Import, evaluation and ranking read their tables here; what rows mean is theirs.
+//!
+//! ```text
+//! input, encoding       bytes of a file as UTF-8, hashed on the way
+//! lines                 lines that are not blank
+//! tsv, csv, json …      one file per format: a RowSource
+//! open                  the source of a table by its format
+//! columns, reader       which column is which, and the values in them
+//! header_table          the same for columns that are known by their names alone
+//! ```
+
+mod bad_row;
+mod columns;
+mod csv;
+mod dropped;
+mod encoding;
+mod feature_values;
+#[cfg(test)]
+mod fixture;
+mod format;
+mod header_table;
+mod input;
+mod json;
+mod json_lines;
+mod json_paths;
+mod ldac;
+mod letor;
+mod lines;
+mod open;
+#[cfg_attr(not(feature = "parquet"), path = "no_parquet.rs")]
+mod parquet;
+mod plain_lines;
+mod qrels;
+mod query_lines;
+mod quotes;
+mod reader;
+mod role;
+mod row;
+mod smart;
+mod source_file;
+mod table;
+mod text;
+pub(crate) mod time;
+mod trec;
+mod trec_lines;
+mod trec_run;
+mod tsv;
+
+pub(crate) use bad_row::{BadRow, Checked, excerpt};
+pub use dropped::Dropped;
+pub use encoding::Encoding;
+pub(crate) use feature_values::{GRADE, VALUE, feature_value, grade, is_rounded};
+pub use format::TableFormat;
+pub(crate) use header_table::HeaderTable;
+pub(crate) use input::{file_name, is_stdin};
+pub(crate) use letor::{Letor, LetorRow};
+pub(crate) use qrels::{Judgments, JudgmentsBySubtopic};
+pub(crate) use query_lines::{Entry, QueryLines, Span, Twice};
+pub(crate) use reader::TableReader;
+pub(crate) use role::{Column, Role};
+pub(crate) use row::RowSource;
+pub use source_file::Source;
+pub use table::Table;
+pub use text::text_lines;
+pub(crate) use trec_lines::{Problem, TrecFile, read_trec};
+pub(crate) use trec_run::Results;

@@ -1,0 +1,262 @@
+//! Parquet tables: read a row group at a time, a batch of rows at a time, column by column.
+//!
+//! Columns at the top of the schema are read if they hold text, numbers, truth values, moments,
+//! dates or times of day; others may be there, but not be used. Text that is marked as JSON is read as JSON. The file is read
+//! twice: once for its checksum, like every source, and once by seeking.
+
+mod cells;
+mod pages;
+
+use std::fs::File;
+use std::path::Path;
+
+use parquet::basic::{Compression, ConvertedType};
+use parquet::column::reader::ColumnReader;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use serde_json::Value;
+
+use super::bad_row::{BadRow, Checked};
+use super::input::{self, Input};
+use super::row::{Row, RowSource, TableSource, TypedField};
+use crate::{Error, Result, Run};
+use cells::{Cell, Leaf, read};
+use pages::open_column;
+
+/// Rows decoded at a time.
+const BATCH: usize = 1024;
+
+/// The rows of a Parquet file.
+pub(super) struct ParquetRows<'r> {
+    input: Input<'r>,
+    file: SerializedFileReader<File>,
+    columns: Vec<ColumnAbout>,
+    /// The row group to open next, and how many rows of the open one are not decoded yet.
+    next_group: usize,
+    left: usize,
+    readers: Vec<Option<ColumnReader>>,
+    /// By column, the cells of the current batch, the next row last.
+    batch: Vec<Vec<Cell>>,
+    number: u64,
+    stage: String,
+    run: Run<'r>,
+}
+
+struct ColumnAbout {
+    name: String,
+    /// How it is read; if it cannot be, what it holds, for people.
+    leaf: std::result::Result<Leaf, String>,
+    is_json: bool,
+}
+
+impl<'r> ParquetRows<'r> {
+    /// Opens the file at `path`, of which `input` has read nothing but the head.
+    pub(super) fn open(mut input: Input<'r>, path: &Path, run: Run<'r>) -> Result<Self> {
+        let hashed = std::io::copy(&mut input, &mut std::io::sink());
+        hashed.map_err(|error| input.failure(error))?;
+        let file = File::open(path).map_err(Error::io("read", path))?;
+        let file = SerializedFileReader::new(file).map_err(|error| unreadable(&input, 0, error))?;
+        check_packing(&input, &file)?;
+        let schema = file.metadata().file_metadata().schema_descr();
+        let mut columns: Vec<ColumnAbout> = schema
+            .root_schema()
+            .get_fields()
+            .iter()
+            .map(|field| ColumnAbout {
+                name: field.name().to_owned(),
+                leaf: Err("nothing".into()),
+                is_json: false,
+            })
+            .collect();
+        for (at, descriptor) in schema.columns().iter().enumerate() {
+            let column = &mut columns[schema.get_column_root_idx(at)];
+            column.leaf = Leaf::of(at, descriptor);
+            column.is_json = descriptor.converted_type() == ConvertedType::JSON;
+        }
+        Ok(ParquetRows {
+            stage: format!("reading the rows of {}", input::file_name(input.label())),
+            run,
+            input,
+            file,
+            readers: Vec::new(),
+            batch: columns.iter().map(|_| Vec::new()).collect(),
+            columns,
+            next_group: 0,
+            left: 0,
+            number: 0,
+        })
+    }
+
+    fn batch_is_used_up(&self) -> bool {
+        self.batch.iter().all(Vec::is_empty)
+    }
+
+    /// Decodes the next batch; `false` at the end of the file.
+    fn decode(&mut self) -> Result<bool> {
+        let number = self.number;
+        let total = u64::try_from(self.file.metadata().file_metadata().num_rows()).ok();
+        self.run.step(&self.stage, number, total)?;
+        while self.left == 0 {
+            if self.next_group == self.file.num_row_groups() {
+                return Ok(false);
+            }
+            let failed = |error| unreadable(&self.input, number, error);
+            let group = self.file.get_row_group(self.next_group).map_err(failed)?;
+            self.left = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+            self.readers = self
+                .columns
+                .iter()
+                .map(|column| match &column.leaf {
+                    Ok(leaf) => open_column(&*group, leaf.at).map(Some),
+                    Err(_) => Ok(None),
+                })
+                .collect::<std::result::Result<_, _>>()
+                .map_err(failed)?;
+            self.next_group += 1;
+        }
+        let n = self.left.min(BATCH);
+        self.left -= n;
+        let leaves = self.columns.iter().map(|column| column.leaf.as_ref().ok());
+        for ((reader, leaf), batch) in self.readers.iter_mut().zip(leaves).zip(&mut self.batch) {
+            match reader.as_mut().zip(leaf) {
+                Some((reader, leaf)) => {
+                    read(reader, *leaf, n, batch)
+                        .map_err(|e| unreadable(&self.input, number, e))?;
+                    if batch.len() != n {
+                        let error = ParquetError::EOF("a column ends too early".into());
+                        return Err(unreadable(&self.input, number, error));
+                    }
+                    batch.reverse();
+                }
+                None => batch.resize_with(n, || Cell::Null),
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl RowSource for ParquetRows<'_> {
+    type Row = Row;
+
+    /// The line of a row is its number, counted from one.
+    fn read_row(&mut self, row: &mut Row) -> Result<Option<Checked<u64>>> {
+        if self.batch_is_used_up() && !self.decode()? {
+            return Ok(None);
+        }
+        self.number += 1;
+        let mut bad = None;
+        let values = row.values();
+        values.resize_with(self.columns.len(), TypedField::default);
+        for (column, (cells, field)) in self.columns.iter().zip(self.batch.iter_mut().zip(values)) {
+            field.written.clear();
+            field.value = None;
+            match cells.pop() {
+                None | Some(Cell::Null) => {}
+                Some(Cell::Other(value)) => {
+                    field.written = match value.as_f64().filter(|_| value.is_f64()) {
+                        // Programs that know no missing whole numbers make 12 into 12.0.
+                        Some(number) => number.to_string(),
+                        None => value.to_string(),
+                    };
+                    field.value = Some(value);
+                }
+                Some(Cell::Text(bytes)) => match std::str::from_utf8(bytes.data()) {
+                    Ok(text) => field.set(text, column.is_json),
+                    Err(_) => bad = Some(&column.name),
+                },
+            }
+        }
+        let line = self.number;
+        Ok(Some(match bad {
+            None => Ok(line),
+            Some(name) => Err(BadRow {
+                why: "invalid UTF-8",
+                line,
+                expected: "UTF-8".into(),
+                found: format!("other bytes in the column {name}: invalid UTF-8"),
+                advice: "write the column as text",
+            }),
+        }))
+    }
+}
+
+impl<'r> TableSource<'r> for ParquetRows<'r> {
+    fn input(&self) -> &Input<'r> {
+        &self.input
+    }
+
+    fn header(&self) -> Option<Vec<String>> {
+        Some(self.columns.iter().map(|column| column.name.clone()).collect())
+    }
+
+    fn check_columns(&self, used: &dyn Fn(usize) -> bool) -> Result<()> {
+        let columns = self.columns.iter().enumerate().filter(|(at, _)| used(*at));
+        let mut refused =
+            columns.filter_map(|(_, column)| Some((column, column.leaf.as_ref().err()?)));
+        let Some((column, kind)) = refused.next() else { return Ok(()) };
+        Err(Error::Unusable {
+            path: self.input.label().to_owned(),
+            problem: format!(
+                "the column {} holds {kind}, expected text, numbers, truth values, dates or times",
+                column.name
+            ),
+            advice: "convert the column when the file is written (to text, for example), or leave it out".into(),
+        })
+    }
+}
+
+impl TypedField {
+    fn set(&mut self, text: &str, is_json: bool) {
+        let parsed = if is_json { serde_json::from_str(text).ok() } else { None };
+        self.value = match parsed {
+            Some(Value::Null) => None,
+            Some(value) => Some(value),
+            None => Some(Value::String(text.to_owned())),
+        };
+        if is_json && !matches!(self.value, Some(Value::String(_))) {
+            self.written.push_str(text);
+        }
+    }
+}
+
+/// An error if the columns are packed in a way that is not compiled in.
+fn check_packing(input: &Input<'_>, file: &SerializedFileReader<File>) -> Result<()> {
+    let groups = file.metadata().row_groups().iter();
+    let mut packings = groups.flat_map(|group| group.columns()).map(|column| column.compression());
+    let unknown = packings.find(|packing| {
+        !matches!(
+            packing,
+            Compression::UNCOMPRESSED
+                | Compression::SNAPPY
+                | Compression::GZIP(_)
+                | Compression::ZSTD(_)
+                | Compression::LZ4
+                | Compression::LZ4_RAW
+        )
+    });
+    match unknown {
+        None => Ok(()),
+        Some(packing) => Err(Error::Unusable {
+            path: input.label().to_owned(),
+            problem: format!("is packed with {packing}, which is not read"),
+            advice: "write it with snappy, zstd, gzip or lz4, or unpacked".into(),
+        }),
+    }
+}
+
+fn unreadable(input: &Input<'_>, after: u64, error: ParquetError) -> Error {
+    let place = match after {
+        0 => String::new(),
+        rows => format!(" after row {rows}"),
+    };
+    Error::Unusable {
+        path: input.label().to_owned(),
+        problem: format!("not readable as Parquet{place}: {error}"),
+        advice:
+            "copy or download the file again; if it is no Parquet, change the ending of its name"
+                .into(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
