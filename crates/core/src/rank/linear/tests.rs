@@ -1,7 +1,7 @@
 //! What every method does at the edges.
 
 use super::fixture::{graded, random, silent, weighted};
-use crate::linalg::oracle::same_at_any_thread_count;
+use crate::oracle::same_at_any_thread_count;
 use crate::rank::{FeatureTable, RankParams, RankReport, Scorer, TableBuilder, Training};
 use crate::{Error, Result, Run};
 
