@@ -63,6 +63,8 @@ mod scale;
 mod search;
 #[path = "cli/serve.rs"]
 mod serve;
+#[path = "cli/serve_flags.rs"]
+mod serve_flags;
 #[path = "cli/serve_full.rs"]
 mod serve_full;
 #[path = "cli/serve_kill.rs"]
