@@ -36,6 +36,7 @@ mod run;
 mod scale;
 mod search;
 mod serve;
+mod serve_flags;
 mod serve_full;
 mod serve_kill;
 mod serve_swap;

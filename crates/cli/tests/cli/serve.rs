@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use serde_json::{Value, json};
 
 use crate::place::Place;
-use crate::service::Service;
+use crate::service::{Service, until};
 use crate::shared::{at, shared};
 
 /// Queries that were searched before, new ones, and one with a word that nobody knows.
@@ -241,10 +241,16 @@ fn half_a_search(service: &Service) -> (TcpStream, String) {
     )
     .unwrap();
     // Those who count are counted, too.
-    while !service.get("/metrics").text.contains("\nliken_requests_in_flight 2\n") {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    until("the search has begun", || {
+        service.get("/metrics").text.contains("\nliken_requests_in_flight 2\n")
+    });
     (stream, second.to_owned())
+}
+
+#[cfg(unix)]
+fn until_closed(service: &Service) {
+    let address = service.url.strip_prefix("http://").unwrap();
+    until("nobody is let in", || TcpStream::connect(address).is_err());
 }
 
 #[cfg(unix)]
@@ -257,9 +263,7 @@ fn a_stop_finishes_requests_that_run() {
         assert_eq!(service.get("/health").status, 200);
         let (mut stream, rest) = half_a_search(&service);
         service.signal(signal);
-        while TcpStream::connect(service.url.strip_prefix("http://").unwrap()).is_ok() {
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
+        until_closed(&service);
         stream.write_all(rest.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
@@ -277,9 +281,7 @@ fn a_second_ctrl_c_ends_it_at_once() {
     let service = Service::start(&place, "serve index --timeout 600 --log-format none");
     let _half = half_a_search(&service);
     service.signal(libc::SIGINT);
-    while TcpStream::connect(service.url.strip_prefix("http://").unwrap()).is_ok() {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    until_closed(&service);
     service.signal(libc::SIGINT);
     assert_eq!(service.wait().code, Some(130));
 }
@@ -303,6 +305,21 @@ fn an_open_service_answers_to_its_numbers_and_to_listed_names() {
     }
     let refused = status("evil.example");
     assert!(refused.starts_with("HTTP/1.1 421 ") && refused.contains("--host-names"), "{refused}");
+}
+
+#[test]
+fn the_first_key_closes_a_service_that_runs() {
+    let place = indexed(&["bm25"]);
+    let service = Service::start(&place, "serve index --log-format none");
+    let search = json!({ "query": "heart" });
+    assert_eq!(service.post("/search", &search).status, 200);
+    let key = place.run("key add index --name first").fine().out.trim().to_owned();
+    // That there is no key may be remembered for a moment.
+    until("the key is asked for", || service.post("/search", &search).status == 401);
+    service.put("/documents/x", &json!({})).refused(401, &["API key", "write"]);
+    service.get("/documents/d0001").refused(401, &["API key", "read"]);
+    assert_eq!(service.with_key(&key).post("/search", &search).status, 200);
+    service.with_key("lk_other").post("/search", &search).refused(401, &["not known"]);
 }
 
 #[test]

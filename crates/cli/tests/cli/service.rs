@@ -4,9 +4,9 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -49,7 +49,16 @@ impl Service {
 
     /// The same, or what was said by one that did not get so far.
     pub fn begin(place: &Place, line: &str) -> Result<Self, Said> {
-        let (mut child, stderr) = Service::spawn(place, line);
+        Service::begin_with(place, line, |_| {})
+    }
+
+    /// The same with a command that is changed before it runs.
+    pub fn begin_with(
+        place: &Place,
+        line: &str,
+        change: impl FnOnce(&mut Command),
+    ) -> Result<Self, Said> {
+        let (mut child, stderr) = Service::spawn_with(place, line, change);
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut said = String::new();
         let url = loop {
@@ -67,6 +76,14 @@ impl Service {
 
     /// The process alone, and where its stderr goes.
     pub fn spawn(place: &Place, line: &str) -> (Child, PathBuf) {
+        Service::spawn_with(place, line, |_| {})
+    }
+
+    fn spawn_with(
+        place: &Place,
+        line: &str,
+        change: impl FnOnce(&mut Command),
+    ) -> (Child, PathBuf) {
         static N: AtomicUsize = AtomicUsize::new(0);
         let stderr = place.path(&format!("stderr-{}", N.fetch_add(1, Ordering::Relaxed)));
         let mut command = place.command(&format!("{line} --port 0"));
@@ -74,6 +91,7 @@ impl Service {
         // Without programs there is no browser that it could open.
         command.env("PATH", "");
         command.stderr(File::create(&stderr).unwrap());
+        change(&mut command);
         (command.spawn().unwrap(), stderr)
     }
 
@@ -198,15 +216,22 @@ impl Client {
     /// Waits until search sees everything that is on disk.
     #[track_caller]
     pub fn settle(&self) -> Value {
-        let deadline = std::time::Instant::now() + PATIENCE;
-        loop {
-            let status = self.get("/ready").json();
-            if status["applied"] == status["written"] {
-                return status;
-            }
-            assert!(std::time::Instant::now() < deadline, "{status}");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let mut status = Value::Null;
+        until("search sees all", || {
+            status = self.get("/ready").json();
+            status["applied"] == status["written"]
+        });
+        status
+    }
+}
+
+/// Waits until `there` says so.
+#[track_caller]
+pub fn until(what: &str, mut there: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !there() {
+        assert!(Instant::now() < deadline, "never: {what}");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

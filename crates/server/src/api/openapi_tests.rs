@@ -13,7 +13,15 @@ fn path_of(route: &Route) -> String {
 
 /// What is answered is what the document says.
 fn as_declared(route: &Route, answer: &Answer) {
-    if answer.status >= 300 {
+    let named = format!("{} {}: {answer:?}", route.method, route.path);
+    let also = route.answer.also.iter().any(|(status, _)| *status == answer.status);
+    if answer.status != 200 && !also {
+        assert!(answer.status >= 400, "{named}");
+        assert_eq!(answer.headers["content-type"], "application/problem+json", "{named}");
+        let problem: ProblemBody = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!(problem.status, answer.status, "{named}");
+        // Nothing is sent that the type does not have.
+        assert_eq!(serde_json::to_value(&problem).unwrap(), answer.json(), "{named}");
         return;
     }
     assert_eq!(answer.headers["content-type"], route.answer.media, "{}", route.path);

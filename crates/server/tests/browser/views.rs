@@ -87,11 +87,13 @@ fn the_data_page_shows_figures_and_plots() {
 }
 
 #[test]
-fn the_topics_page_shows_topics_or_says_how_to_get_them() {
+fn without_a_topic_model_the_topics_page_says_how_to_get_one() {
     let Some(browser) = Browser::open("topics") else { return };
     open(&browser, "/topics");
-    let topics = browser.all("table, svg").len();
-    assert!(topics > 0 || browser.find(".empty").text().contains("liken train"));
+    let empty = browser.find(".empty").text();
+    assert!(empty.contains("No active model has topics"), "{empty}");
+    assert!(empty.contains("liken train rlsi"), "{empty}");
+    assert_eq!(browser.all("main table, main svg").len(), 0);
     no_console_errors(&browser);
     fits_width(&browser, 375);
 }

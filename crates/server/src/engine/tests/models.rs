@@ -1,5 +1,7 @@
 //! Versions of models, and what they say of given documents.
 
+use liken::matchers::Neighbours;
+
 use super::*;
 
 #[test]
@@ -64,10 +66,27 @@ fn images_of_the_service_give_its_scores() {
     let found = engine.search(&ask("car insurance", &["pls"])).unwrap();
     let cars = found.hits.iter().find(|hit| hit.id == "cars").unwrap();
     assert_eq!(cars.score, f64::from(score));
+}
+
+#[test]
+fn what_lies_near_is_what_the_model_says() {
+    let engine = small();
+    let model = Model::open(&made().join("pls")).unwrap();
+    let pairs = |near: Vec<Near>| -> Vec<(String, f64)> {
+        near.into_iter().map(|near| (near.name, near.cosine)).collect()
+    };
     let near = SimilarRequest { word: Some("car".into()), k: Some(3), ..Default::default() };
-    assert!(!engine.similar(&near).unwrap().queries.is_empty());
-    let near = SimilarRequest { id: Some("cars".into()), k: Some(3), ..Default::default() };
     let near = engine.similar(&near).unwrap();
-    assert!(near.documents.iter().all(|near| near.title.is_some()), "{near:?}");
+    let (queries, documents) = Neighbours::of(&model).unwrap().words("car", 3).unwrap();
+    assert_eq!((queries.len(), documents.len()), (3, 3));
+    assert_eq!((pairs(near.queries), pairs(near.documents)), (queries, documents));
+    // Another document about cars is the only one that is near.
+    let near = SimilarRequest { id: Some("cars".into()), k: Some(1), ..Default::default() };
+    let near = engine.similar(&near).unwrap().documents.remove(0);
+    let cars = model.counts.doc_ids.iter().position(|id| id == "cars").unwrap();
+    let (doc, cosine) = Neighbours::of(&model).unwrap().docs(cars as u32, 1)[0];
+    assert_eq!((near.name.as_str(), &model.counts.doc_ids[doc as usize][..]), ("loan", "loan"));
+    assert!((near.cosine - cosine).abs() < 1e-9 && cosine > 0.5, "{} {cosine}", near.cosine);
+    assert_eq!(near.title.as_deref(), Some("Cheap loans for a car"));
     assert_eq!(engine.similar(&SimilarRequest::default()).unwrap_err().status, 400);
 }

@@ -2,6 +2,14 @@
 
 use super::*;
 
+static FINISH: tokio::sync::Notify = tokio::sync::Notify::const_new();
+
+/// A page that is done when the test says so.
+pub(super) async fn slowly() -> &'static str {
+    FINISH.notified().await;
+    "done"
+}
+
 fn serve_with(options: ServeOptions, open: bool) -> std::io::Error {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let engine = crate::engine::tests::small();
@@ -62,9 +70,7 @@ fn a_full_house_says_so_and_has_room_again_later() {
     assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
     assert!(answer.contains("retry-after") && answer.contains("too many connections"), "{answer}");
     drop(guests);
-    while !server.raw(request).starts_with(b"HTTP/1.1 200") {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until("a place is free", || server.raw(request).starts_with(b"HTTP/1.1 200"));
 }
 
 #[test]
@@ -77,13 +83,14 @@ fn what_runs_is_finished_and_nothing_new_begins() {
     idle.read_exact(&mut [0; 12]).unwrap();
     running.write_all(b"GET /slowly HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
     // The request has begun once the service counts it.
-    while !String::from_utf8(server.get("/metrics").body).unwrap().contains("in_flight 2") {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    server.stop().unwrap();
+    server.until_in_flight(2);
+    let stopping = std::thread::spawn(move || server.stop());
+    until("nobody is let in", || TcpStream::connect(addr).is_err());
+    FINISH.notify_one();
     let mut answer = String::new();
     running.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("done"), "{answer}");
+    stopping.join().unwrap().unwrap();
     assert!(TcpStream::connect(addr).is_err());
 }
 
@@ -93,9 +100,7 @@ fn what_does_not_end_is_cut_off() {
     let server = Server::start(limits);
     let mut running = server.connect();
     running.write_all(b"GET /never HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
-    while !String::from_utf8(server.get("/metrics").body).unwrap().contains("in_flight 2") {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    server.until_in_flight(2);
     server.stop().unwrap();
     let mut answer = Vec::new();
     let _ = running.read_to_end(&mut answer);

@@ -29,9 +29,7 @@ fn more_than_may_wait_are_told_to_come_back() {
     std::thread::scope(|scope| {
         let server = &server;
         let first: Vec<_> = (0..3).map(|_| scope.spawn(|| server.get("/blocks"))).collect();
-        while !full(server) {
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        until("two wait", || full(server));
         for _ in 0..3 {
             let answer = server.get("/blocks");
             assert_eq!((answer.status, answer.headers["retry-after"].as_str()), (503, "1"));

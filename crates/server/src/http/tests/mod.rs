@@ -11,7 +11,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::routing::get;
@@ -22,6 +22,16 @@ use super::serve::serve_state;
 use super::{AppState, Lane, Limits, Log, ServeOptions};
 use crate::engine::{Engine, Scope};
 use crate::problem::Problem;
+
+/// Waits until `there` says so; nothing depends on how long that takes.
+#[track_caller]
+pub(super) fn until(what: &str, mut there: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !there() {
+        assert!(Instant::now() < deadline, "never: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
 
 /// A service that stops when it is dropped.
 pub(crate) struct Server {
@@ -54,10 +64,6 @@ fn pages() -> Router<AppState> {
     async fn large() -> Vec<u8> {
         vec![b'x'; 64 << 20]
     }
-    async fn slowly() -> &'static str {
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        "done"
-    }
     async fn searched() -> axum::response::Response {
         let mut response = super::json(&"found");
         response.extensions_mut().insert(super::SearchedFor("secret words".into()));
@@ -75,7 +81,7 @@ fn pages() -> Router<AppState> {
         .route("/panics-on-a-thread", get(panics_on_a_thread))
         .route("/never", get(never))
         .route("/large", get(large))
-        .route("/slowly", get(slowly))
+        .route("/slowly", get(lifecycle::slowly))
         .route("/searched", get(searched))
         .route("/blocks", get(load::blocks))
         .route("/holds", get(slow::holds))
@@ -155,6 +161,13 @@ impl Server {
 
     pub(crate) fn post(&self, path: &str, body: impl AsRef<[u8]>) -> Answer {
         self.ask("POST", path, "content-type: application/json\r\n", body.as_ref())
+    }
+
+    /// Waits until so many requests run, the one that asks among them.
+    #[track_caller]
+    fn until_in_flight(&self, n: usize) {
+        let words = format!("liken_requests_in_flight {n}\n");
+        until(&words, || String::from_utf8(self.get("/metrics").body).unwrap().contains(&words));
     }
 
     /// The service is as it should be.

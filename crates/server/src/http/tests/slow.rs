@@ -95,12 +95,8 @@ fn clients_that_do_not_read_are_given_up() {
     let mut stream = server.connect();
     stream.write_all(b"GET /large HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
     // There is one place only: once it is free again, the client that did not read is gone.
-    while !server
-        .raw(b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
-        .starts_with(b"HTTP/1.1 200")
-    {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let request = b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    until("the place is free", || server.raw(request).starts_with(b"HTTP/1.1 200"));
 }
 
 #[test]
@@ -120,9 +116,7 @@ fn pages_that_take_too_long_keep_their_places_until_they_end() {
     server.lives();
     *LET_GO.lock().unwrap() = true;
     CHANGED.notify_all();
-    while server.get("/").status != 200 {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until("the places are free", || server.get("/").status == 200);
     assert_eq!(server.get("/holds").status, 200);
 }
 
@@ -147,14 +141,12 @@ fn who_makes_no_progress_is_not_ready() {
     assert_eq!(server.get("/ready").status, 200);
     // What is written behind the engine's back, nobody applies.
     assert_eq!(server.get("/sneaks").status, 200);
-    let answer = loop {
-        let answer = server.get("/ready");
-        if answer.status != 200 {
-            break answer;
-        }
-        assert_eq!(answer.json().get("reason"), None);
-        std::thread::sleep(Duration::from_millis(20));
-    };
+    let mut answer = server.get("/ready");
+    until("it is not ready", || {
+        answer = server.get("/ready");
+        assert!(answer.status != 200 || answer.json().get("reason").is_none(), "{answer:?}");
+        answer.status != 200
+    });
     assert_eq!(answer.status, 503);
     let (written, applied) = (&answer.json()["written"], &answer.json()["applied"]);
     assert!(written.as_u64() > applied.as_u64());

@@ -1,6 +1,7 @@
 //! A disk without room.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use super::*;
 use crate::store::documents;
@@ -63,7 +64,7 @@ fn what_does_not_fit_takes_nothing_else_with_it() {
                 })
             })
             .collect();
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        std::thread::sleep(Duration::from_millis(50));
         drop(release);
         assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
     });
@@ -170,7 +171,7 @@ fn requests_that_come_together_share_the_room() {
                 scope.spawn(move || store.upsert(vec![(i.to_string(), large)]).is_ok())
             })
             .collect();
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        std::thread::sleep(Duration::from_millis(50));
         release.send(()).unwrap();
         threads.into_iter().map(|t| usize::from(t.join().unwrap())).sum::<usize>()
     });
@@ -187,12 +188,15 @@ fn room_that_comes_back_is_seen_without_a_write() {
     assert!(store.is_full(), "before anybody wrote");
     assert!(store.upsert(vec![("a".into(), saying("x"))]).is_err());
     assert!(store.is_full());
+    let until_full = |full: bool| {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while store.is_full() != full {
+            assert!(Instant::now() < deadline, "never full: {full}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
     FREE.store(70 << 20, Ordering::Relaxed);
-    while store.is_full() {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    until_full(false);
     FREE.store(0, Ordering::Relaxed);
-    while !store.is_full() {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    until_full(true);
 }

@@ -2,6 +2,7 @@
 
 mod crash;
 mod documents;
+mod durable;
 mod events;
 mod full;
 mod group;
