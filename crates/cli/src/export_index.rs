@@ -5,8 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use liken::file::{NewFile, StagedFolder};
-use liken_server::engine::Layout;
-use liken_server::store::{Exported, Store, StoreError};
+use liken_engine::Layout;
+use liken_engine::store::{Exported, Store, StoreError};
 use serde_json::{Map, Value};
 
 use crate::console::{Console, Usage};

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use liken::memory::Bytes;
-use liken_server::engine::{Building, Layout};
-use liken_server::store::{Store, StoreError};
+use liken_engine::store::{Store, StoreError};
+use liken_engine::{Building, Layout};
 
 use crate::console::{Console, Usage};
 use crate::output::{Format, Grid, TableFormat, grouped, json, typed};

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use liken::memory::Bytes;
-use liken_server::engine::{Layout, bytes_of};
-use liken_server::store::{ModelEntry, Store};
+use liken_engine::store::{ModelEntry, Store};
+use liken_engine::{Layout, bytes_of};
 use serde_json::{Map, Value, json};
 
 use crate::output::{Format, counted, grouped, json as write_json};

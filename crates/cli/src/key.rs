@@ -4,8 +4,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use liken_server::engine::{Layout, Scope};
-use liken_server::store::Store;
+use liken_engine::Layout;
+use liken_engine::store::Store;
+use liken_engine::types::Scope;
 
 use crate::console::Console;
 use crate::output::{Format, Grid, TableFormat, json};

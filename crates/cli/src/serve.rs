@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use liken_server::engine::{Engine, Layout, Settings};
+use liken_engine::store::Store;
+use liken_engine::{Engine, Layout, Settings};
 use liken_server::http::{Limits, Log, LogFormat, ServeOptions, Trouble};
-use liken_server::store::Store;
 
 use crate::console::{Console, Usage, stopped};
 use crate::output::grouped;

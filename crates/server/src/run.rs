@@ -5,7 +5,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::engine::Engine;
+use liken_engine::Engine;
+
 use crate::http::{ServeOptions, serve};
 use crate::pages;
 

@@ -8,6 +8,7 @@ use axum::extract::{Request, State};
 use axum::http::Method;
 use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter, on};
+use liken_engine::Engine;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
@@ -16,7 +17,6 @@ use super::body::{Media, Received, receive};
 use super::parse;
 use super::route::{Kind, Route};
 use super::routes::routes;
-use crate::engine::Engine;
 use crate::http::{
     AppState, Lane, Limits, SearchedFor, content, decoded, hear_out, pairs, refuse, to_json,
 };

@@ -1,6 +1,7 @@
 //! What a request must hold to before the engine sees it. Each refusal names the field, what was
 //! expected and what came.
 
+use liken_engine::store::{fault_of_id, fault_of_judgment};
 use serde_json::{Map, Value};
 
 use super::types::{
@@ -9,7 +10,6 @@ use super::types::{
 };
 use crate::http::Limits;
 use crate::problem::Problem;
-use crate::store::{fault_of_id, fault_of_judgment};
 
 type Checked = Result<(), Problem>;
 

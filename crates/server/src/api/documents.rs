@@ -3,6 +3,7 @@
 use axum::http::StatusCode;
 use axum::response::Response;
 use liken::data::Document;
+use liken_engine::Engine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -12,7 +13,6 @@ use super::call::Call;
 use super::checks;
 use super::items::{Items, items};
 use super::types::Written;
-use crate::engine::Engine;
 use crate::http::{Lane, Limits, content, to_json};
 use crate::problem::Problem;
 
@@ -61,7 +61,7 @@ pub struct DeleteRequest {
 }
 
 pub(super) async fn get(call: Call) -> Result<Response, Problem> {
-    call.ask(Lane::Store, |call, engine| engine.document(call.name())).await
+    call.ask(Lane::Store, |call, engine| Ok(engine.document(call.name())?)).await
 }
 
 pub(super) async fn put(call: Call) -> Result<Response, Problem> {

@@ -29,7 +29,7 @@ pub(super) async fn record(call: Call) -> Result<Response, Problem> {
             checks::event(&event, limits)?;
             Ok(event)
         })?;
-        engine.record(read.good)
+        Ok(engine.record(read.good)?)
     })
     .await
 }
@@ -41,7 +41,7 @@ pub(super) async fn export(call: Call) -> Result<Response, Problem> {
     if !(1..=most as u64).contains(&limit) {
         return Err(Problem::bad(format!("limit is {limit}: expected 1 to {most}")));
     }
-    let write = move |engine: &crate::engine::Engine| {
+    let write = move |engine: &liken_engine::Engine| {
         let mut lines = Vec::new();
         for (number, event) in engine.events(after, limit as usize)? {
             serde_json::to_writer(&mut lines, &NumberedEvent { number, event })

@@ -17,13 +17,13 @@ pub(super) async fn judge(call: Call) -> Result<Response, Problem> {
             checks::judgment(&judgment, limits)?;
             Ok(judgment)
         })?;
-        engine.judge(read.good)
+        Ok(engine.judge(read.good)?)
     })
     .await
 }
 
 pub(super) async fn list(call: Call) -> Result<Response, Problem> {
-    call.ask(Lane::Store, |call, engine| engine.judgments(call.text("query"))).await
+    call.ask(Lane::Store, |call, engine| Ok(engine.judgments(call.text("query"))?)).await
 }
 
 pub(super) async fn qrels(call: Call) -> Result<Response, Problem> {
@@ -36,7 +36,7 @@ pub(super) async fn queries(call: Call) -> Result<Response, Problem> {
 
 /// The qrels, and the texts of the queries that they name.
 async fn exported(call: Call) -> Result<(Vec<u8>, Vec<u8>), Problem> {
-    let write = |engine: &crate::engine::Engine| {
+    let write = |engine: &liken_engine::Engine| {
         let (mut qrels, mut queries) = (Vec::new(), Vec::new());
         engine.store().export_qrels(&mut qrels, &mut queries)?;
         Ok((qrels, queries))

@@ -39,7 +39,7 @@ pub(super) async fn embed(call: Call) -> Result<Response, Problem> {
     call.ask(Lane::Search, |call, engine| {
         let request: EmbedRequest = call.json()?;
         checks::embed(&request, call.limits())?;
-        engine.embed(&request)
+        Ok(engine.embed(&request)?)
     })
     .await
 }
@@ -48,7 +48,7 @@ pub(super) async fn similar(call: Call) -> Result<Response, Problem> {
     call.ask(Lane::Search, |call, engine| {
         let request: SimilarRequest = call.json()?;
         checks::similar(&request, call.limits())?;
-        engine.similar(&request)
+        Ok(engine.similar(&request)?)
     })
     .await
 }

@@ -72,7 +72,7 @@ impl Default for Limits {
             bulk_bytes: 64 << 20,
             bodies_bytes: 512 << 20,
             query_bytes: 4096,
-            id_bytes: crate::store::LONGEST_ID,
+            id_bytes: liken_engine::store::LONGEST_ID,
             document_bytes: 4 << 20,
             hits: 10_000,
             explained: 100,

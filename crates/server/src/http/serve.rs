@@ -13,6 +13,8 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use liken_engine::Engine;
+use liken_engine::system::open_files;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -23,11 +25,10 @@ use super::limits::Limits;
 use super::log::Log;
 use super::origin::{Callers, Hosts};
 use super::patient::Patient;
-use super::places::{DOORSTEP, most_connections, open_files, turn_away};
+use super::places::{DOORSTEP, most_connections, turn_away};
 use super::router::{build, cors};
 use super::state::AppState;
 use super::trouble::Trouble;
-use crate::engine::Engine;
 
 /// How the service is offered.
 pub struct ServeOptions {

@@ -15,12 +15,13 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::routing::get;
+use liken_engine::Engine;
+use liken_engine::types::Scope;
 use serde_json::Value;
 
 use super::keys::Allows;
 use super::serve::serve_state;
 use super::{AppState, Lane, Limits, Log, ServeOptions};
-use crate::engine::{Engine, Scope};
 use crate::problem::Problem;
 
 /// A service that stops when it is dropped.
@@ -99,7 +100,7 @@ impl Server {
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-            let engine = crate::engine::tests::small();
+            let engine = liken_engine::testing::small();
             let limits = options.limits.clone();
             let log = std::mem::replace(&mut options.log, Log::none());
             let state = AppState::with_keys(engine, limits, log, allows);

@@ -1,0 +1,246 @@
+//! A search as it was asked, checked: every mistake is the caller's, and says what was expected.
+
+use std::sync::Arc;
+
+use liken::features::QueryTerms;
+
+use super::Engine;
+use super::query::{Typed, as_typed};
+use super::rankers::Named;
+use super::state::State;
+use super::view::View;
+use crate::Error;
+use crate::text::Filter;
+use crate::types::{FusionSpec, ModelRef, SearchRequest};
+
+/// Hits of a search that does not say how many it wants.
+pub(super) const HITS: usize = 10;
+/// The largest weight of a model: sums of scores stay finite.
+const HEAVIEST: f64 = 1e6;
+/// The most hits that a search explains.
+const MOST_EXPLAINED: usize = 100;
+/// The most candidates that a search may ask of each model.
+pub(super) const DEEPEST: usize = 10_000;
+
+/// A search, checked.
+pub(super) struct Asked<'a> {
+    pub request: &'a SearchRequest,
+    pub typed: Typed,
+    pub views: Vec<&'a View>,
+    /// Who puts the candidates in order, if not the models alone.
+    pub ranker: Option<Arc<Named>>,
+    /// One a view: the query as the model reads it, if it can make anything of it.
+    pub queries: Vec<Option<QueryTerms>>,
+    pub fusion: FusionSpec,
+    pub k: usize,
+    pub depth: usize,
+    pub filter: Option<Filter>,
+    pub excluded: Vec<u32>,
+    pub unknown_words: Vec<String>,
+    /// Words that a model which counts words does not know from training, as the text index has
+    /// them.
+    pub unscored: Vec<String>,
+    pub notes: Vec<String>,
+}
+
+impl Engine {
+    /// Checks a search.
+    pub(super) fn ask<'a>(
+        &self,
+        state: &'a State,
+        request: &'a SearchRequest,
+    ) -> Result<Asked<'a>, Error> {
+        let settings = &self.settings;
+        if request.query.trim().is_empty() {
+            return Err(Error::invalid("query: expected a text with a word in it, found none"));
+        }
+        if request.query.len() > settings.longest_query {
+            return Err(Error::invalid(format!(
+                "query: expected at most {} bytes, found {}",
+                settings.longest_query,
+                request.query.len()
+            )));
+        }
+        let k = request.k.unwrap_or(HITS);
+        let last = request.offset.saturating_add(k);
+        if k == 0 || last > settings.most_hits {
+            return Err(Error::invalid(format!(
+                "k = {k}, offset = {}: expected 1 or more hits up to rank {}; narrow the search \
+                 with a filter to see others",
+                request.offset, settings.most_hits
+            )));
+        }
+        if request.explain && k > MOST_EXPLAINED {
+            return Err(Error::invalid(format!(
+                "k = {k}: at most {MOST_EXPLAINED} hits are explained at once; `/explain` explains \
+                 any one"
+            )));
+        }
+        let depth = request.candidate_depth.unwrap_or(settings.candidate_depth);
+        if !(1..=DEEPEST).contains(&depth) {
+            return Err(Error::invalid(format!(
+                "candidate_depth = {depth}: expected 1 to {DEEPEST}"
+            )));
+        }
+        if let Some(spec) = &request.diversify
+            && !(0.0..=1.0).contains(&spec.lambda)
+        {
+            return Err(Error::invalid(format!(
+                "diversify.lambda = {}: expected a share from 0 to 1",
+                spec.lambda
+            )));
+        }
+        let views = self.views(state, &request.models)?;
+        let ranker = request.ranker.as_deref().or(settings.ranker.as_deref());
+        let ranker = state.rankers.find(ranker)?;
+        let fusion = request.fusion.clone().unwrap_or_default();
+        check_fusion(&fusion, &views)?;
+        let filter = match &request.filter {
+            Some(filter) => Some(Filter::parse(filter).map_err(Error::invalid)?),
+            None => None,
+        };
+        // Most searches exclude nothing, and need not ask the database.
+        let excluded = match &request.exclude_ids[..] {
+            [] => Vec::new(),
+            ids => self.numbers(state, ids)?.into_iter().flatten().collect(),
+        };
+        let typed = Typed::read(&request.query, &self.analyzer);
+        let (mut queries, mut notes) = (Vec::new(), Vec::new());
+        let mut unknown: Option<Vec<String>> = None;
+        for view in &views {
+            let read = view.model().counts.read_query(&typed.plain);
+            unknown = Some(match unknown {
+                None => read.unknown.clone(),
+                Some(unknown) => {
+                    unknown.into_iter().filter(|word| read.unknown.contains(word)).collect()
+                }
+            });
+            match view.model().read_query(&typed.plain) {
+                Ok(query) => queries.push(Some(query)),
+                Err(error) => {
+                    let reason = error.to_string().replace("\n  ", ": ");
+                    notes.push(format!("{}: {reason}", view.served.about.model.name));
+                    queries.push(None);
+                }
+            }
+        }
+        let mut unknown_words = unknown.unwrap_or_default();
+        // Fragments of words say nothing to people.
+        unknown_words.retain(|word| !word.starts_with('~') && !word.contains(' '));
+        let counts_words = views.iter().any(|view| view.served.is_lexical());
+        let unscored = match counts_words {
+            true => {
+                typed.words.terms.iter().filter(|&t| unknown_words.contains(t)).cloned().collect()
+            }
+            false => Vec::new(),
+        };
+        unknown_words = as_typed(&typed.plain, &unknown_words, &self.analyzer);
+        Ok(Asked {
+            request,
+            typed,
+            views,
+            ranker,
+            queries,
+            fusion,
+            k,
+            depth,
+            filter,
+            excluded,
+            unknown_words,
+            unscored,
+            notes,
+        })
+    }
+
+    /// The models of a search, by name; those that the service was told to use if none is named.
+    pub(super) fn views<'a>(
+        &self,
+        state: &'a State,
+        names: &[String],
+    ) -> Result<Vec<&'a View>, Error> {
+        let names = if names.is_empty() { &self.settings.models } else { names };
+        if names.is_empty() {
+            return Ok(state.models.iter().take(1).collect());
+        }
+        let mut views: Vec<&View> = Vec::new();
+        for name in names {
+            let named = |view: &&View| view.served.about.model.name == *name;
+            let view = state.models.iter().find(named).ok_or_else(|| {
+                let there: Vec<&str> =
+                    state.models.iter().map(|view| view.served.about.model.name.as_str()).collect();
+                Error::invalid(format!(
+                    "no model is called {name:?}; there are {}",
+                    there.join(", ")
+                ))
+            })?;
+            if views.iter().any(named) {
+                return Err(Error::invalid(format!("models: {name:?} is named twice")));
+            }
+            views.push(view);
+        }
+        Ok(views)
+    }
+}
+
+impl Asked<'_> {
+    /// What every model says of the documents `numbers`.
+    pub fn scores(&self, numbers: &[u32]) -> Vec<Vec<f32>> {
+        let of_model = |(view, query): (&&View, &Option<QueryTerms>)| match query {
+            Some(query) => view.scores(query, numbers),
+            None => vec![f32::NAN; numbers.len()],
+        };
+        self.views.iter().zip(&self.queries).map(of_model).collect()
+    }
+
+    /// The models that were asked.
+    pub fn models(&self) -> Vec<ModelRef> {
+        self.views.iter().map(|view| view.served.about.model.clone()).collect()
+    }
+
+    /// Why nothing was found.
+    pub fn nothing(&self, state: &State) -> String {
+        if state.alive == 0 {
+            return "the index has no documents".into();
+        }
+        if self.filter.is_some()
+            || !self.typed.words.phrases.is_empty()
+            || !self.excluded.is_empty()
+        {
+            return "no document that the filter, the phrases and exclude_ids allow has anything to \
+                    do with the query"
+                .into();
+        }
+        let reason = |view: &&View| match &view.model().parts[..] {
+            [only] => only.matcher.nothing().to_owned(),
+            _ => "no document scores above 0".to_owned(),
+        };
+        self.views.iter().map(reason).next().unwrap_or_default()
+    }
+}
+
+fn check_fusion(fusion: &FusionSpec, views: &[&View]) -> Result<(), Error> {
+    for (name, weight) in &fusion.weights {
+        if !views.iter().any(|view| view.served.about.model.name == *name) {
+            return Err(Error::invalid(format!(
+                "fusion.weights: {name:?} is not among the models of this search"
+            )));
+        }
+        if !(0.0..=HEAVIEST).contains(weight) {
+            return Err(Error::invalid(format!(
+                "fusion.weights.{name} = {weight}: expected a finite number, 0 or more, up to \
+                 {HEAVIEST}"
+            )));
+        }
+    }
+    let weight =
+        |view: &&View| fusion.weights.get(&view.served.about.model.name).copied().unwrap_or(1.0);
+    if !views.iter().any(|view| weight(view) > 0.0) {
+        return Err(Error::invalid("fusion.weights: expected a weight above 0, found none"));
+    }
+    match fusion.rank_constant {
+        Some(constant) if !(constant.is_finite() && constant >= 0.0) => Err(Error::invalid(
+            format!("fusion.rank_constant = {constant}: expected 0 or more, such as 60"),
+        )),
+        _ => Ok(()),
+    }
+}
