@@ -9,13 +9,16 @@
 //! system    what the operating system says
 //! titles    a document in one line            snippet  pieces of its text
 //! store     what must survive: SQLite         text     the text index: tantivy
+//! limits    how much may be asked             checks   whether a request keeps to that
 //! engine    the open index: [`Engine`]
 //! ```
 
 #![deny(unsafe_code)]
 
+mod checks;
 mod engine;
 mod error;
+mod limits;
 pub mod snippet;
 pub mod store;
 pub mod system;
@@ -25,8 +28,10 @@ pub mod text;
 pub mod titles;
 pub mod types;
 
+pub use checks::{check_id, check_ids};
 pub use engine::{
     Building, Built, BuiltModel, Changed, Engine, Generation, IndexAbout, Layout, Reading, Served,
     Settings, bytes_of,
 };
 pub use error::{Error, Result};
+pub use limits::Limits;

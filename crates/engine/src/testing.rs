@@ -130,8 +130,13 @@ pub(crate) fn building(models: &[&str], path: &Path) -> Building {
 
 /// An open index for tests of what stands around the engine.
 pub fn small() -> Arc<Engine> {
+    small_with(Settings::default())
+}
+
+/// The same with settings.
+pub fn small_with(settings: Settings) -> Arc<Engine> {
     let (folder, path) = index(&["bm25", "pls"]);
-    let engine = Engine::open(&path, Settings::default()).unwrap();
+    let engine = Engine::open(&path, settings).unwrap();
     // It lives as long as the test binary.
     std::mem::forget(folder);
     engine

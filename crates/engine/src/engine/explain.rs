@@ -6,10 +6,10 @@ use super::Engine;
 use super::ask::Asked;
 use super::search::Ranked;
 use super::state::State;
-use crate::Error;
 use crate::types::{
     Contribution, ExplainRequest, ExplainResponse, ModelExplanation, PartExplanation,
 };
+use crate::{Error, checks};
 
 /// Contributions shown of each part, if nobody says otherwise.
 const LINES: usize = 30;
@@ -17,6 +17,7 @@ const LINES: usize = 30;
 impl Engine {
     /// Why a document has its score.
     pub fn explain(&self, request: &ExplainRequest) -> Result<ExplainResponse, Error> {
+        checks::explain(request, &self.settings.limits)?;
         let state = self.state();
         let asked = self.ask(&state, &request.search)?;
         let ranked = self.rank(&state, &asked, 0)?;

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! layout.rs     where things lie in the folder of an index
-//! build.rs      `liken index`: from a dataset and models to an index
+//! build.rs      from a dataset and models to an index
 //! state.rs      one generation of everything, which a request sees from beginning to end
 //! live.rs       changes that are on disk become the next generation
 //! registry.rs   versions of models: load, activate, roll back
@@ -51,10 +51,11 @@ pub use layout::{IndexAbout, Layout, Reading, bytes_of};
 pub use served::Served;
 pub use state::{Changed, Generation};
 
-use crate::Error;
+use crate::limits::Limits;
 use crate::store::Store;
 use crate::text::TextIndex;
 use crate::types::{Event, Judgment, Scope, Status, Written};
+use crate::{Error, checks};
 use live::Changing;
 use state::State;
 
@@ -73,12 +74,10 @@ pub struct Settings {
     pub models: Vec<String>,
     /// The ranker of a search that names none; nothing or `none` for no ranker.
     pub ranker: Option<String>,
-    /// The last rank that a search may ask for.
-    pub most_hits: usize,
     /// Candidates of each model where a search does not say.
     pub candidate_depth: usize,
-    /// The longest query, in bytes.
-    pub longest_query: usize,
+    /// What requests are held to.
+    pub limits: Limits,
     /// Below this many free bytes on the disk nothing is written.
     pub reserve: u64,
     /// Hears of what the service mends by itself, such as changes that wait for room on the disk.
@@ -90,9 +89,8 @@ impl Default for Settings {
         Settings {
             models: Vec::new(),
             ranker: None,
-            most_hits: 10_000,
             candidate_depth: 200,
-            longest_query: 4096,
+            limits: Limits::default(),
             reserve: 64 << 20,
             trouble: Arc::new(|_| {}),
         }
@@ -122,6 +120,10 @@ pub struct Engine {
 impl Engine {
     /// Opens the index at `path`. What it missed when it was stopped is applied first.
     pub fn open(path: &Path, settings: Settings) -> Result<Arc<Self>, Error> {
+        let limits = &settings.limits;
+        limits.check()?;
+        checks::models(&settings.models, limits)?;
+        checks::number("candidate_depth", settings.candidate_depth, limits.candidate_depth)?;
         let layout = Layout::new(path);
         let about = layout.read()?;
         let analyzer = Analyzer::new(&about.reading.analyzer)?;
@@ -152,13 +154,6 @@ impl Engine {
             wake,
             open_since: Mutex::new(None),
         });
-        if !(1..=ask::DEEPEST).contains(&engine.settings.candidate_depth) {
-            return Err(Error::invalid(format!(
-                "candidate depth {}: expected 1 to {}",
-                engine.settings.candidate_depth,
-                ask::DEEPEST
-            )));
-        }
         for name in &engine.settings.models {
             engine.views(&engine.state(), std::slice::from_ref(name))?;
         }
@@ -245,8 +240,25 @@ impl Engine {
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
+    /// What requests are held to.
+    pub fn limits(&self) -> &Limits {
+        &self.settings.limits
+    }
+
+    /// The error with which [`Engine::record`] would refuse `event`, for those who read many and
+    /// say which ones are wrong.
+    pub fn check_event(&self, event: &Event) -> Result<(), Error> {
+        checks::event(event, &self.settings.limits)
+    }
+
+    /// The same for [`Engine::judge`].
+    pub fn check_judgment(&self, judgment: &Judgment) -> Result<(), Error> {
+        checks::judgment(judgment, &self.settings.limits)
+    }
+
     /// Keeps clicks and impressions; they are on disk when this returns.
     pub fn record(&self, events: Vec<Event>) -> Result<Written, Error> {
+        numbered("event", &events, |event| self.check_event(event))?;
         Ok(self.store.record(events)?)
     }
 
@@ -257,6 +269,7 @@ impl Engine {
 
     /// Keeps grades.
     pub fn judge(&self, judgments: Vec<Judgment>) -> Result<Written, Error> {
+        numbered("judgment", &judgments, |judgment| self.check_judgment(judgment))?;
         Ok(self.store.judge(judgments)?)
     }
 
@@ -326,6 +339,19 @@ impl Engine {
     /// Whether the index has keys.
     pub fn has_keys(&self) -> Result<bool, Error> {
         Ok(self.store.has_keys()?)
+    }
+}
+
+/// Checks all `items`; the error says which one is wrong, counted from one.
+fn numbered<T>(
+    what: &str,
+    items: &[T],
+    check: impl Fn(&T) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let wrong = items.iter().enumerate().find_map(|(at, item)| Some((at, check(item).err()?)));
+    match wrong {
+        Some((at, error)) => Err(Error::invalid(format!("{what} {}: {error}", at + 1))),
+        None => Ok(()),
     }
 }
 

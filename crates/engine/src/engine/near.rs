@@ -7,22 +7,20 @@ use serde_json::{Map, Value};
 use super::Engine;
 use super::state::State;
 use super::view::View;
-use crate::Error;
+use crate::limits::HITS;
 use crate::titles::title;
 use crate::types::{EmbedRequest, EmbedResponse, Near, SimilarRequest, SimilarResponse};
-
-/// Neighbours of a request that does not say how many it wants.
-const NEAR: usize = 10;
+use crate::{Error, checks};
 
 impl Engine {
     /// Images of texts and documents.
     pub fn embed(&self, request: &EmbedRequest) -> Result<EmbedResponse, Error> {
+        checks::embed(request, &self.settings.limits)?;
         let state = self.state();
         let view = self.latent_view(&state, request.model.as_deref())?;
         let (part, latent) = latent_part(view.model())?;
         let mut queries = Vec::with_capacity(request.queries.len());
         for text in &request.queries {
-            self.check_length("queries", text)?;
             let query = view.model().counts.read_query(text);
             queries.push(latent.query_image(&view.model().counts, &query));
         }
@@ -51,12 +49,10 @@ impl Engine {
 
     /// What lies near.
     pub fn similar(&self, request: &SimilarRequest) -> Result<SimilarResponse, Error> {
+        checks::similar(request, &self.settings.limits)?;
         let state = self.state();
         let view = self.latent_view(&state, request.model.as_deref())?;
-        let k = request.k.unwrap_or(NEAR);
-        if k == 0 || k > 1000 {
-            return Err(Error::invalid(format!("k = {k}: expected 1 to 1000")));
-        }
+        let k = request.k.unwrap_or(HITS);
         let neighbours = Neighbours::of(view.model())?;
         let named = |list: Vec<Neighbour>| {
             list.into_iter().map(|(name, cosine)| Near { name, title: None, cosine }).collect()
@@ -64,7 +60,6 @@ impl Engine {
         let (mut queries, mut near) = (Vec::new(), Vec::new());
         match (&request.query, &request.id, &request.word) {
             (Some(text), None, None) => {
-                self.check_length("query", text)?;
                 // What people ask is nobody's business in a log.
                 let query = view.model().read_query(text).map_err(|_| {
                     Error::invalid("query: expected a word that the model knows, found none")
@@ -76,7 +71,6 @@ impl Engine {
                 near = self.near_documents(&state, view, no, k)?;
             }
             (None, None, Some(word)) => {
-                self.check_length("word", word)?;
                 let (in_queries, in_documents) = neighbours.words(word, k)?;
                 (queries, near) = (named(in_queries), named(in_documents));
             }
@@ -131,17 +125,6 @@ impl Engine {
                 "no model of this index has a latent space; rmls, pls and others have one",
             )
         })
-    }
-
-    fn check_length(&self, what: &str, text: &str) -> Result<(), Error> {
-        let most = self.settings.longest_query;
-        match text.len() {
-            0 => Err(Error::invalid(format!("{what}: expected a text, found none"))),
-            n if n > most => {
-                Err(Error::invalid(format!("{what}: expected at most {most} bytes, found {n}")))
-            }
-            _ => Ok(()),
-        }
     }
 }
 

@@ -41,6 +41,9 @@ impl Engine {
 
     /// Takes a model folder into the index. Searches do not wait for it.
     pub fn load(&self, request: &LoadRequest) -> Result<ModelAbout, Error> {
+        if request.name.is_empty() || request.path.is_empty() {
+            return Err(Error::invalid("name and path: expected both, and neither of them empty"));
+        }
         check_name("model", &request.name)?;
         let path = Path::new(&request.path);
         let entry = take(&self.layout, &self.about, &request.name, path, &Run::silent())?;

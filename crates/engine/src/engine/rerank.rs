@@ -12,17 +12,15 @@ use super::rankers::NONE;
 use super::search::Ranked;
 use super::view::View;
 use super::{Engine, milliseconds, ranking};
-use crate::Error;
 use crate::types::{Hit, RerankRequest, RerankResponse, SearchRequest};
+use crate::{Error, checks};
 
 impl Engine {
     /// Given documents in the order of their scores.
     pub fn rerank(&self, request: &RerankRequest) -> Result<RerankResponse, Error> {
         let started = Instant::now();
+        checks::rerank(request, &self.settings.limits)?;
         let state = self.state();
-        if request.ids.is_empty() && request.documents.is_empty() {
-            return Err(Error::invalid("expected ids or documents to put in order, found neither"));
-        }
         let search = SearchRequest {
             query: request.query.clone(),
             models: request.models.clone(),

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use liken::rank::diversify::Mmr;
 
-use super::ask::{Asked, HITS};
+use super::ask::Asked;
 use super::candidates::Scores;
 use super::fuse::Column;
 use super::query::as_typed;
@@ -19,8 +19,9 @@ use super::state::{Generation, State};
 use super::view::View;
 use super::{Engine, milliseconds};
 use crate::Error;
-use crate::snippet;
+use crate::limits::HITS;
 use crate::types::{Hit, Piece, SearchRequest, SearchResponse};
+use crate::{checks, snippet};
 
 /// The most candidates among which different ones are chosen: each is compared with all chosen.
 const DIVERSE: usize = 1000;
@@ -54,6 +55,7 @@ impl Engine {
         look: usize,
     ) -> Result<(SearchResponse, Vec<String>), Error> {
         let started = Instant::now();
+        checks::search(request, &self.settings.limits)?;
         let asked = self.ask(state, request)?;
         let ranked = self.rank(state, &asked, look)?;
         let page = ranked.order.iter().enumerate().skip(request.offset).take(asked.k);

@@ -3,7 +3,7 @@
 use rusqlite::{Row, params};
 
 use super::changes::{last_change, whole};
-use super::limits::{LONGEST_ID, MOST_SHOWN, check_id, check_query, now, trim};
+use super::limits::{fault_of_event, now, trim};
 use super::{ROW, Result, Room, Store, StoreError};
 use crate::types::{Event, Written};
 
@@ -24,10 +24,9 @@ impl Store {
         let mut bytes = 0;
         for (i, mut event) in events.into_iter().enumerate() {
             trim(&mut event.query);
-            check(&event).map_err(|error| match error {
-                StoreError::Bad(why) => StoreError::Bad(format!("event {}: {why}", i + 1)),
-                other => other,
-            })?;
+            if let Some(why) = fault_of_event(&event) {
+                return Err(StoreError::Bad(format!("event {}: {why}", i + 1)));
+            }
             let shown = serde_json::to_string(&event.shown)
                 .map_err(|error| StoreError::Bad(format!("event {}: {error}", i + 1)))?;
             bytes += event.query.len() + shown.len() + ROW;
@@ -96,43 +95,3 @@ fn event(row: &Row<'_>) -> Result<(u64, Event)> {
     };
     Ok((no, event))
 }
-
-/// An error if `event` cannot have happened.
-fn check(event: &Event) -> Result<()> {
-    let wrong = |expected: &str, found: String| {
-        Err(StoreError::Bad(format!("expected {expected}, found {found}")))
-    };
-    check_query(&event.query)?;
-    match (event.kind.as_str(), &event.id) {
-        (CLICK, None) => return wrong("the id of the document that was clicked", "none".into()),
-        (CLICK, Some(_)) | (IMPRESSION, None) => {}
-        (IMPRESSION, Some(id)) => {
-            return wrong("no id in an impression, only `shown`", format!("{id:?}"));
-        }
-        (kind, _) => return wrong("click or impression as kind", format!("{kind:?}")),
-    }
-    for id in event.id.iter().chain(&event.shown) {
-        check_id("the id of a document", id)?;
-    }
-    if event.shown.len() > MOST_SHOWN {
-        return wrong(
-            &format!("at most {MOST_SHOWN} documents shown"),
-            event.shown.len().to_string(),
-        );
-    }
-    if event.rank == Some(0) {
-        return wrong("a rank from 1 on", "0".into());
-    }
-    if let Some(session) = &event.session {
-        check_id("session", session)?;
-    }
-    match event.time {
-        // Up to the year 5138.
-        Some(time) if !(0.0..1e11).contains(&time) => {
-            wrong("seconds since 1970 as time (not milliseconds)", time.to_string())
-        }
-        _ => Ok(()),
-    }
-}
-
-const _: () = assert!(LONGEST_ID <= 1 << 16, "an import takes no longer ids");

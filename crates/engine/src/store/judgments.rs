@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::changes::last_change;
-use super::limits::{check_id, check_query, fault_of_judgment, now, trim};
+use super::limits::{fault_of_judgment, now, trim};
 use super::{ROW, Result, Room, Store, StoreError};
 use crate::types::{Judgment, Written};
 
@@ -15,10 +15,9 @@ impl Store {
         for (i, judgment) in judgments.iter_mut().enumerate() {
             // A blank before or behind it makes no other query.
             trim(&mut judgment.query);
-            check(judgment).map_err(|error| match error {
-                StoreError::Bad(why) => StoreError::Bad(format!("judgment {}: {why}", i + 1)),
-                other => other,
-            })?;
+            if let Some(why) = fault_of_judgment(judgment) {
+                return Err(StoreError::Bad(format!("judgment {}: {why}", i + 1)));
+            }
         }
         let now = now();
         let bytes = judgments.iter().map(|judgment| judgment.query.len() + ROW).sum();
@@ -83,16 +82,4 @@ pub(super) fn keep(connection: &Connection, judgment: &Judgment, now: f64) -> Re
             .execute(params![no, id, judge, grade, now])?;
     }
     Ok(before)
-}
-
-fn check(judgment: &Judgment) -> Result<()> {
-    check_query(&judgment.query)?;
-    check_id("the id of a document", &judgment.id)?;
-    if let Some(fault) = fault_of_judgment(judgment) {
-        return Err(StoreError::Bad(fault));
-    }
-    match judgment.judge.as_deref() {
-        None | Some("") => Ok(()),
-        Some(judge) => check_id("judge", judge),
-    }
 }

@@ -71,8 +71,10 @@ pub use documents::Body;
 pub use error::StoreError;
 pub use export::Exported;
 pub use keys::KeyAbout;
-pub use limits::LONGEST_ID;
-pub use limits::{fault_of_id, fault_of_judgment};
+pub use limits::{LONGEST_ID, LONGEST_QUERY};
+pub(crate) use limits::{
+    fault_of_event, fault_of_id, fault_of_ids, fault_of_judgment, fault_of_query,
+};
 pub use models::ModelEntry;
 pub use qrels::median;
 

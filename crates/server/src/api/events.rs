@@ -5,7 +5,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::call::Call;
-use super::checks;
 use super::items::{items, typed};
 use super::types::Event;
 use crate::http::{Lane, content};
@@ -23,10 +22,9 @@ pub struct NumberedEvent {
 
 pub(super) async fn record(call: Call) -> Result<Response, Problem> {
     call.ask(Lane::Store, |call, engine| {
-        let limits = call.limits();
         let read = items(call, "event", false, |value, _| {
             let event: Event = typed(value)?;
-            checks::event(&event, limits)?;
+            engine.check_event(&event).map_err(|error| error.to_string())?;
             Ok(event)
         })?;
         Ok(engine.record(read.good)?)

@@ -3,7 +3,6 @@
 use axum::response::Response;
 
 use super::call::Call;
-use super::checks;
 use super::items::{items, typed};
 use super::types::Judgment;
 use crate::http::{Lane, content};
@@ -11,10 +10,9 @@ use crate::problem::Problem;
 
 pub(super) async fn judge(call: Call) -> Result<Response, Problem> {
     call.ask(Lane::Store, |call, engine| {
-        let limits = call.limits();
         let read = items(call, "judgment", false, |value, _| {
             let judgment: Judgment = typed(value)?;
-            checks::judgment(&judgment, limits)?;
+            engine.check_judgment(&judgment).map_err(|error| error.to_string())?;
             Ok(judgment)
         })?;
         Ok(engine.judge(read.good)?)

@@ -14,9 +14,6 @@ pub(super) async fn list(call: Call) -> Result<Response, Problem> {
 pub(super) async fn load(call: Call) -> Result<Response, Problem> {
     call.ask(Lane::Models, |call, engine| {
         let request: LoadRequest = call.json()?;
-        if request.name.is_empty() || request.path.is_empty() {
-            return Err(Problem::bad("name and path: expected both, and neither of them empty"));
-        }
         Ok(engine.load(&request)?)
     })
     .await

@@ -105,15 +105,24 @@ fn bad_requests_say_what_is_wrong() {
     for (wrong, says) in [
         (SearchRequest { query: "  ".into(), ..good.clone() }, "query"),
         (SearchRequest { query: "a".repeat(5000), ..good.clone() }, "4096"),
-        (SearchRequest { k: Some(0), ..good.clone() }, "k = 0"),
+        (SearchRequest { k: Some(0), ..good.clone() }, "k is 0"),
         (SearchRequest { k: Some(1_000_000_000), ..good.clone() }, "10000"),
         (SearchRequest { offset: usize::MAX, ..good.clone() }, "offset"),
         (SearchRequest { candidate_depth: Some(0), ..good.clone() }, "candidate_depth"),
         (SearchRequest { models: vec!["nobody".into()], ..good.clone() }, "bm25, pls"),
         (SearchRequest { models: vec!["pls".into(), "pls".into()], ..good.clone() }, "twice"),
-        (SearchRequest { fusion: weights(f64::NAN), ..good.clone() }, "finite"),
-        (SearchRequest { fusion: weights(-1.0), ..good.clone() }, "0 or more"),
-        (SearchRequest { diversify: Some(DiversifySpec { lambda: 2.0 }), ..good.clone() }, "share"),
+        (
+            SearchRequest { fusion: weights(f64::NAN), ..good.clone() },
+            "is NaN: expected a number from 0 to",
+        ),
+        (
+            SearchRequest { fusion: weights(-1.0), ..good.clone() },
+            "is -1: expected a number from 0 to",
+        ),
+        (
+            SearchRequest { diversify: Some(DiversifySpec { lambda: 2.0 }), ..good.clone() },
+            "from 0 to 1",
+        ),
         (SearchRequest { filter: Some(json!({"year": {"above": 3}})), ..good.clone() }, "filter"),
     ] {
         let problem = engine.search(&wrong).unwrap_err();

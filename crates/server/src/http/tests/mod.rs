@@ -15,8 +15,9 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::routing::get;
-use liken_engine::Engine;
+use liken_engine::testing::{small, small_with};
 use liken_engine::types::Scope;
+use liken_engine::{Engine, Settings};
 use serde_json::Value;
 
 use super::keys::Allows;
@@ -86,8 +87,14 @@ fn pages() -> Router<AppState> {
 impl Server {
     /// Without keys.
     pub(crate) fn start(limits: Limits) -> Self {
+        Server::start_within(limits, liken_engine::Limits::default())
+    }
+
+    /// With an engine that holds requests to `of_engine`.
+    fn start_within(limits: Limits, of_engine: liken_engine::Limits) -> Self {
         let options = ServeOptions { limits, ..ServeOptions::default() };
-        Server::with(options, Box::new(|_, _| Ok(true)))
+        let engine = move || small_with(Settings { limits: of_engine, ..Settings::default() });
+        Server::of(engine, options, Box::new(|_, _| Ok(true)))
     }
 
     /// With [`three_keys`].
@@ -95,12 +102,20 @@ impl Server {
         Server::with(ServeOptions::default(), Box::new(three_keys))
     }
 
-    fn with(mut options: ServeOptions, allows: Box<Allows>) -> Self {
+    fn with(options: ServeOptions, allows: Box<Allows>) -> Self {
+        Server::of(small, options, allows)
+    }
+
+    fn of(
+        engine: impl FnOnce() -> Arc<Engine> + Send + 'static,
+        mut options: ServeOptions,
+        allows: Box<Allows>,
+    ) -> Self {
         let (told, hears) = mpsc::channel();
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-            let engine = liken_engine::testing::small();
+            let engine = engine();
             let limits = options.limits.clone();
             let log = std::mem::replace(&mut options.log, Log::none());
             let state = AppState::with_keys(engine, limits, log, allows);

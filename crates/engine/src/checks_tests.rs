@@ -3,7 +3,8 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::*;
-use crate::api::types::DiversifySpec;
+use crate::store::LONGEST_ID;
+use crate::types::DiversifySpec;
 
 fn limits() -> Limits {
     Limits {
@@ -11,7 +12,6 @@ fn limits() -> Limits {
         hits: 100,
         ids: 5,
         models: 2,
-        id_bytes: 10,
         explained: 3,
         near: 7,
         ..Limits::default()
@@ -23,9 +23,10 @@ fn good() -> SearchRequest {
 }
 
 fn reason(checked: Checked) -> String {
-    let problem = checked.unwrap_err();
-    assert_eq!(problem.status, 400);
-    problem.detail
+    match checked.unwrap_err() {
+        Error::Invalid(message) => message,
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
@@ -76,7 +77,8 @@ fn searches_are_held_to_their_limits() {
 fn filters_compare_what_can_be_told_apart() {
     let limits = limits();
     let filter = |filter: Value| {
-        search(&SearchRequest { filter: Some(filter), ..good() }, &limits).map_err(|p| p.detail)
+        search(&SearchRequest { filter: Some(filter), ..good() }, &limits)
+            .map_err(|e| e.to_string())
     };
     assert_eq!(filter(json!({"n": {"lte": 9007199254740992u64}, "m": 1e300})), Ok(()));
     for number in [json!(9007199254740993u64), json!(-9007199254740993i64), json!(u64::MAX)] {
@@ -95,10 +97,13 @@ fn judgments_can_stand_in_qrels() {
         (Judgment { grade: Some(101), ..good.clone() }, "from 0 to 100"),
         (Judgment { id: "a b".into(), ..good.clone() }, "white space"),
         (Judgment { id: "a\u{85}".into(), ..good.clone() }, "control character"),
-        (Judgment { judge: Some("x".repeat(11)), ..good.clone() }, "judge is 11 bytes"),
+        (
+            Judgment { judge: Some("x".repeat(LONGEST_ID + 1)), ..good.clone() },
+            "judge is 513 bytes",
+        ),
         (Judgment { query: " ".into(), ..good.clone() }, "query is empty"),
     ] {
-        let reason = judgment(&wrong, &limits).unwrap_err();
+        let reason = reason(judgment(&wrong, &limits));
         assert!(reason.contains(expected), "{reason}");
     }
 }
@@ -132,13 +137,13 @@ fn similar_is_to_one_thing() {
 }
 
 #[test]
-fn images_of_nothing_are_refused_and_of_an_empty_text_are_not() {
+fn images_of_nothing_are_refused() {
     let limits = limits();
     assert!(reason(embed(&EmbedRequest::default(), &limits)).contains("at least one"));
-    let empty = EmbedRequest { queries: vec![String::new()], ..EmbedRequest::default() };
-    assert_eq!(embed(&empty, &limits), Ok(()));
-    let long = EmbedRequest { queries: vec!["x".repeat(21)], ..EmbedRequest::default() };
-    assert!(reason(embed(&long, &limits)).contains("queries[0]"));
+    let of = |text: &str| EmbedRequest { queries: vec![text.into()], ..EmbedRequest::default() };
+    assert_eq!(embed(&of("heart"), &limits), Ok(()));
+    assert!(reason(embed(&of(""), &limits)).contains("queries[0] is empty"));
+    assert!(reason(embed(&of(&"x".repeat(21)), &limits)).contains("queries[0] is 21 bytes"));
 }
 
 #[test]
@@ -150,16 +155,20 @@ fn events_say_what_happened() {
     let bad = [
         (Event { kind: "tap".into(), ..click.clone() }, "kind is \"tap\""),
         (Event { kind: "impression".into(), ..click.clone() }, "needs the documents shown"),
+        (
+            Event { kind: "impression".into(), shown: vec!["a".into()], ..click.clone() },
+            "expected none in an impression",
+        ),
         (Event { id: None, ..click.clone() }, "needs the id"),
         (Event { query: String::new(), ..click.clone() }, "query is empty"),
         (Event { rank: Some(0), ..click.clone() }, "counted from 1"),
         (Event { time: Some(f64::NAN), ..click.clone() }, "seconds since 1970"),
         (Event { time: Some(1.7e12), ..click.clone() }, "seconds since 1970"),
-        (Event { session: Some("x".repeat(11)), ..click.clone() }, "session"),
-        (Event { id: Some("x".repeat(11)), ..click }, "id is 11 bytes long"),
+        (Event { session: Some("x".repeat(LONGEST_ID + 1)), ..click.clone() }, "session"),
+        (Event { id: Some("x".repeat(LONGEST_ID + 1)), ..click }, "id is 513 bytes long"),
     ];
     for (wrong, expected) in bad {
-        let reason = event(&wrong, &limits).unwrap_err();
+        let reason = reason(event(&wrong, &limits));
         assert!(reason.contains(expected), "{reason}");
     }
 }

@@ -1,23 +1,24 @@
-//! What a request must hold to before the engine sees it. Each refusal names the field, what was
-//! expected and what came.
+//! What a request must hold to, whatever the index: the one place where that is checked. Each
+//! refusal names the field, what was expected and what came.
 
-use liken_engine::store::{fault_of_id, fault_of_judgment};
 use serde_json::{Map, Value};
 
-use super::types::{
+use crate::limits::{HITS, Limits};
+use crate::store::{fault_of_event, fault_of_id, fault_of_ids, fault_of_judgment, fault_of_query};
+use crate::types::{
     EmbedRequest, Event, ExplainRequest, FusionSpec, Judgment, RerankRequest, SearchRequest,
     SimilarRequest,
 };
-use crate::http::Limits;
-use crate::problem::Problem;
+use crate::{Error, Result};
 
-type Checked = Result<(), Problem>;
+type Checked = Result<()>;
 
-/// The largest weight of a model: sums of scores stay finite.
-const HEAVIEST: f64 = 1e6;
+fn bad(message: String) -> Checked {
+    Err(Error::Invalid(message))
+}
 
-fn bad(detail: String) -> Checked {
-    Err(Problem::bad(detail))
+fn none(fault: Option<String>) -> Checked {
+    fault.map_or(Ok(()), bad)
 }
 
 /// A search, apart from how many hits it asks for.
@@ -35,7 +36,7 @@ fn question(request: &SearchRequest, limits: &Limits) -> Checked {
         number("candidate_depth", depth, limits.candidate_depth)?;
     }
     request.filter.as_ref().map_or(Ok(()), numbers)?;
-    ids("exclude_ids", &request.exclude_ids, limits)?;
+    check_ids("exclude_ids", &request.exclude_ids, limits.ids)?;
     let fields = request.fields.as_ref().map_or(0, Vec::len);
     if fields > limits.ids {
         return bad(format!("{fields} fields: expected at most {}", limits.ids));
@@ -43,13 +44,13 @@ fn question(request: &SearchRequest, limits: &Limits) -> Checked {
     Ok(())
 }
 
-pub(super) fn search(request: &SearchRequest, limits: &Limits) -> Checked {
+pub(crate) fn search(request: &SearchRequest, limits: &Limits) -> Checked {
     question(request, limits)?;
-    let k = request.k.unwrap_or(10);
+    let k = request.k.unwrap_or(HITS);
     number("k", k, limits.hits)?;
     if request.explain && k > limits.explained {
         return bad(format!(
-            "k is {k}: at most {} hits are explained at once; /explain explains any one",
+            "k is {k}: at most {} hits are explained at once; any one can be explained by itself",
             limits.explained
         ));
     }
@@ -63,36 +64,33 @@ pub(super) fn search(request: &SearchRequest, limits: &Limits) -> Checked {
     }
 }
 
-pub(super) fn explain(request: &ExplainRequest, limits: &Limits) -> Checked {
+pub(crate) fn explain(request: &ExplainRequest, limits: &Limits) -> Checked {
     question(&request.search, limits)?;
-    id("id", &request.id, limits)?;
+    check_id("id", &request.id)?;
     request.most.map_or(Ok(()), |most| number("most", most, limits.hits))
 }
 
-pub(super) fn rerank(request: &RerankRequest, limits: &Limits) -> Checked {
+pub(crate) fn rerank(request: &RerankRequest, limits: &Limits) -> Checked {
     query("query", &request.query, limits)?;
     models(&request.models, limits)?;
     fusion(request.fusion.as_ref(), limits)?;
-    ids("ids", &request.ids, limits)?;
+    check_ids("ids", &request.ids, limits.ids)?;
     documents(&request.documents, limits)?;
     together(request.ids.len() + request.documents.len(), "ids and documents", limits)?;
     request.k.map_or(Ok(()), |k| number("k", k, limits.ids))
 }
 
-pub(super) fn embed(request: &EmbedRequest, limits: &Limits) -> Checked {
+pub(crate) fn embed(request: &EmbedRequest, limits: &Limits) -> Checked {
     for (at, text) in request.queries.iter().enumerate() {
-        // An empty text has an image, too: the origin.
-        if text.len() > limits.query_bytes {
-            return too_long(&format!("queries[{at}]"), text.len(), limits.query_bytes);
-        }
+        query(&format!("queries[{at}]"), text, limits)?;
     }
-    ids("ids", &request.ids, limits)?;
+    check_ids("ids", &request.ids, limits.ids)?;
     documents(&request.documents, limits)?;
     let n = request.queries.len() + request.ids.len() + request.documents.len();
     together(n, "queries, documents and ids", limits)
 }
 
-pub(super) fn similar(request: &SimilarRequest, limits: &Limits) -> Checked {
+pub(crate) fn similar(request: &SimilarRequest, limits: &Limits) -> Checked {
     let given = [&request.query, &request.id, &request.word];
     let n = given.iter().filter(|given| given.is_some()).count();
     if n != 1 {
@@ -102,7 +100,7 @@ pub(super) fn similar(request: &SimilarRequest, limits: &Limits) -> Checked {
         query("query", text, limits)?;
     }
     if let Some(text) = &request.id {
-        id("id", text, limits)?;
+        check_id("id", text)?;
     }
     if let Some(text) = &request.word {
         query("word", text, limits)?;
@@ -110,49 +108,17 @@ pub(super) fn similar(request: &SimilarRequest, limits: &Limits) -> Checked {
     request.k.map_or(Ok(()), |k| number("k", k, limits.near))
 }
 
-/// What is wrong with an event, if anything is.
-pub(super) fn event(event: &Event, limits: &Limits) -> Result<(), String> {
-    let reason = |problem: Problem| problem.detail;
-    query("query", &event.query, limits).map_err(reason)?;
-    match event.kind.as_str() {
-        "click" if event.id.is_none() => return Err("a click needs the id of its document".into()),
-        "impression" if event.shown.is_empty() => {
-            return Err("an impression needs the documents shown".into());
-        }
-        "click" | "impression" => {}
-        other => return Err(format!("kind is {other:?}: expected click or impression")),
+pub(crate) fn event(event: &Event, limits: &Limits) -> Checked {
+    query("query", &event.query, limits)?;
+    if event.kind == "impression" && event.shown.is_empty() {
+        return bad("an impression needs the documents shown".into());
     }
-    if let Some(text) = &event.id {
-        id("id", text, limits).map_err(reason)?;
-    }
-    ids("shown", &event.shown, limits).map_err(reason)?;
-    if event.rank == Some(0) {
-        return Err("rank is 0: ranks are counted from 1".into());
-    }
-    if let Some(session) = &event.session {
-        id("session", session, limits).map_err(reason)?;
-    }
-    // The year 9999 is far enough; mostly milliseconds were meant to be seconds.
-    if let Some(time) = event.time
-        && !(0.0..253_402_300_800.0).contains(&time)
-    {
-        return Err(format!("time is {time}: expected seconds since 1970"));
-    }
-    Ok(())
+    none(fault_of_event(event))
 }
 
-/// What is wrong with a judgment, if anything is.
-pub(super) fn judgment(judgment: &Judgment, limits: &Limits) -> Result<(), String> {
-    let reason = |problem: Problem| problem.detail;
-    query("query", &judgment.query, limits).map_err(reason)?;
-    id("id", &judgment.id, limits).map_err(reason)?;
-    if let Some(fault) = fault_of_judgment(judgment) {
-        return Err(fault);
-    }
-    match judgment.judge.as_deref() {
-        None | Some("") => Ok(()),
-        Some(judge) => id("judge", judge, limits).map_err(reason),
-    }
+pub(crate) fn judgment(judgment: &Judgment, limits: &Limits) -> Checked {
+    query("query", &judgment.query, limits)?;
+    none(fault_of_judgment(judgment))
 }
 
 /// Numbers of a filter are compared as those of documents are kept: with 53 bits.
@@ -176,28 +142,18 @@ fn numbers(filter: &Value) -> Checked {
 }
 
 fn query(field: &str, text: &str, limits: &Limits) -> Checked {
-    if text.trim().is_empty() {
-        return bad(format!("{field} is empty: expected some words"));
-    }
-    if text.len() > limits.query_bytes {
-        return too_long(field, text.len(), limits.query_bytes);
-    }
-    Ok(())
-}
-
-fn too_long(field: &str, len: usize, most: usize) -> Checked {
-    bad(format!("{field} is {len} bytes long: expected at most {most}"))
+    none(fault_of_query(field, text, limits.query_bytes))
 }
 
 /// A count that must be one at the least.
-fn number(field: &str, value: usize, most: usize) -> Checked {
+pub(crate) fn number(field: &str, value: usize, most: usize) -> Checked {
     if (1..=most).contains(&value) {
         return Ok(());
     }
     bad(format!("{field} is {value}: expected a whole number from 1 to {most}"))
 }
 
-fn models(models: &[String], limits: &Limits) -> Checked {
+pub(crate) fn models(models: &[String], limits: &Limits) -> Checked {
     if models.len() > limits.models {
         return bad(format!("{} models: expected at most {}", models.len(), limits.models));
     }
@@ -214,9 +170,10 @@ fn fusion(fusion: Option<&FusionSpec>, limits: &Limits) -> Checked {
         return bad(format!("{n} weights: expected at most {}", limits.models));
     }
     for (name, weight) in &fusion.weights {
-        if !(0.0..=HEAVIEST).contains(weight) {
+        if !(0.0..=limits.weight).contains(weight) {
+            let most = limits.weight;
             return bad(format!(
-                "fusion.weights.{name} is {weight}: expected a number from 0 to {HEAVIEST}"
+                "fusion.weights.{name} is {weight}: expected a number from 0 to {most}"
             ));
         }
     }
@@ -229,20 +186,16 @@ fn fusion(fusion: Option<&FusionSpec>, limits: &Limits) -> Checked {
 }
 
 /// An id of a document: any text that is not empty, not long, and of one line.
-pub(super) fn id(field: &str, id: &str, limits: &Limits) -> Checked {
-    fault_of_id(id, limits.id_bytes).map_or(Ok(()), |fault| bad(format!("{field} {fault}")))
+pub fn check_id(field: &str, id: &str) -> Checked {
+    none(fault_of_id(field, id))
 }
 
-pub(super) fn ids(field: &str, ids: &[String], limits: &Limits) -> Checked {
-    if ids.len() > limits.ids {
-        return bad(format!("{} {field}: expected at most {}", ids.len(), limits.ids));
+/// Ids of documents, no more than `most`.
+pub fn check_ids(field: &str, ids: &[String], most: usize) -> Checked {
+    if ids.len() > most {
+        return bad(format!("{} {field}: expected at most {most}", ids.len()));
     }
-    for (at, text) in ids.iter().enumerate() {
-        if let Some(fault) = fault_of_id(text, limits.id_bytes) {
-            return bad(format!("{field}[{at}] {fault}"));
-        }
-    }
-    Ok(())
+    none(fault_of_ids(field, ids))
 }
 
 fn documents(documents: &[Map<String, Value>], limits: &Limits) -> Checked {
