@@ -8,12 +8,12 @@ use liken_engine::store::{ModelEntry, Store};
 use liken_engine::{Layout, bytes_of};
 use serde_json::{Map, Value, json};
 
+use crate::index::index_at;
 use crate::output::{Format, counted, grouped, json as write_json};
 
 /// Describes the index at `path`.
 pub fn describe(path: &Path, format: Format, out: &mut impl Write) -> anyhow::Result<()> {
-    let layout = Layout::new(path);
-    let about = layout.read()?;
+    let (layout, about) = index_at(path)?;
     let store = Store::read_only(&layout.store())?;
     let (documents, changes) = (store.count()?, store.last_change()?);
     let (events, judgments) = (store.count_events()?, store.judgments(None)?.len());

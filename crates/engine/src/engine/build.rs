@@ -1,4 +1,4 @@
-//! `liken index`: from a dataset and models to an index. It appears whole or not at all.
+//! From a dataset and models to an index. It appears whole or not at all.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -79,7 +79,7 @@ impl Building {
     pub fn run(&self, run: &Run<'_>) -> Result<Built, Error> {
         let [first, ..] = &self.models[..] else {
             return Err(Error::invalid(
-                "an index needs a model: `liken train bm25 DATASET -o MODEL` makes a simple one",
+                "an index needs a model, such as bm25 trained on the dataset",
             ));
         };
         let dataset = Dataset::open(&self.dataset)?;
@@ -149,7 +149,7 @@ impl Building {
             check_name("model", &name)?;
             if names.contains(&name) {
                 return Err(Error::invalid(format!(
-                    "two models are called {name:?}; name them: --model {name}-a=FOLDER"
+                    "two models are called {name:?}; name them, as in {name}-a"
                 )));
             }
             names.push(name);
@@ -171,7 +171,7 @@ impl Building {
             }
             if names.contains(&name) {
                 return Err(Error::invalid(format!(
-                    "two rankers are called {name:?}; name them: --ranker {name}-a=FOLDER"
+                    "two rankers are called {name:?}; name them, as in {name}-a"
                 )));
             }
             names.push(name);

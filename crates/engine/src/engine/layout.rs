@@ -130,12 +130,7 @@ impl Layout {
     /// Reads what it is; an error that helps if it is no index, or one of a later version.
     pub fn read(&self) -> Result<IndexAbout, Error> {
         let path = self.about();
-        let wrong = |what: String| {
-            Error::invalid(format!(
-                "{}: {what}\n  `liken index DATASET --model MODEL -o INDEX` makes an index",
-                self.root.display()
-            ))
-        };
+        let wrong = |what: String| Error::invalid(format!("{}: {what}", self.root.display()));
         let text = fs::read(&path).map_err(|error| wrong(format!("is no index: {error}")))?;
         let about: IndexAbout = serde_json::from_slice(&text)
             .map_err(|error| wrong(format!("index.json is damaged: {error}")))?;

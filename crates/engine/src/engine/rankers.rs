@@ -103,7 +103,7 @@ impl Rankers {
         let found = self.all.iter().find(|named| named.name == name);
         found.map(|named| Some(Arc::clone(named))).ok_or_else(|| {
             let there = match self.all.is_empty() {
-                true => "the index has none; `liken index … --ranker FOLDER` takes them in".into(),
+                true => "the index has none; they are taken in when it is made".into(),
                 false => format!("there are {}, and \"{NONE}\"", self.names().join(", ")),
             };
             Error::invalid(format!("ranker: no ranker is called {name:?}; {there}"))
@@ -160,8 +160,8 @@ fn lacking(name: &str, missing: &[&str], models: &BTreeSet<&str>, words: &[Strin
     let lost: Vec<&str> = missing.iter().filter_map(|feature| scored_by(feature)).collect();
     if let [first, ..] = lost[..] {
         text += &format!(
-            "\n  models have the names here that they had in the ranker's table: add --model \
-             {first}=FOLDER; the index has {}",
+            "\n  models have the names here that they had in the ranker's table: take in \
+             the model {first}; the index has {}",
             there.join(", ")
         );
     }
@@ -172,7 +172,7 @@ fn lacking(name: &str, missing: &[&str], models: &BTreeSet<&str>, words: &[Strin
         };
         text += &format!(
             "\n  of words, clicks and numbers this dataset gives: {made}; train the ranker on a \
-             table of `liken features` of this dataset, read as the first model reads text"
+             table of features of this dataset, read as the first model reads text"
         );
     }
     Error::invalid(text)

@@ -154,7 +154,7 @@ pub(super) fn must_exist(path: &Path) -> Result<()> {
         return Ok(());
     }
     Err(StoreError::Missing(format!(
-        "{}: expected the database of an index, found nothing; build one with `liken index`",
+        "{}: expected the database of an index, found nothing; build the index",
         path.display()
     )))
 }
@@ -171,7 +171,7 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<()> {
     match application {
         Ok(APPLICATION) => {}
         Ok(_) => {
-            return unusable("one of another program; build an index with `liken index`".into());
+            return unusable("one of another program; build an index".into());
         }
         Err(error) => {
             return match error.sqlite_error_code() {

@@ -13,7 +13,7 @@ use crate::Error;
 #[derive(Debug, thiserror::Error)]
 pub enum TextError {
     /// There is none.
-    #[error("{folder}: there is no text index here; build the index again with `liken index`", folder = .folder.display())]
+    #[error("{folder}: there is no text index here; build the index again", folder = .folder.display())]
     Missing {
         /// Where it was expected.
         folder: PathBuf,
@@ -25,7 +25,7 @@ pub enum TextError {
         folder: PathBuf,
     },
     /// Its files are not what they should be.
-    #[error("{folder}: the text index cannot be read ({reason}); build the index again with `liken index`", folder = .folder.display())]
+    #[error("{folder}: the text index cannot be read ({reason}); build the index again", folder = .folder.display())]
     Broken {
         /// Where it is.
         folder: PathBuf,

@@ -351,7 +351,7 @@ fn a_ranker_is_refused_that_needs_what_the_index_cannot_make() {
     };
     let problem = with(&["bm25", "walk"], vec![(None, line.clone())]).unwrap_err();
     assert!(matches!(problem, Error::Invalid(_)));
-    let says = ["regression", "model(pls)", "--model pls=FOLDER", "bm25, walk"];
+    let says = ["regression", "model(pls)", "take in the model pls", "bm25, walk"];
     assert!(says.iter().all(|word| problem.message().contains(word)), "{problem}");
     assert!(!problem.message().contains("model(walk)") && !path.exists());
     let named = |name: &str| Some(name.to_owned());
