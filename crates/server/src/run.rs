@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use liken_engine::Engine;
 
-use crate::http::{ServeOptions, serve};
+use crate::http::{Routes, ServeOptions, serve};
 use crate::pages;
 
 /// How often it is asked whether to stop.
@@ -23,9 +23,13 @@ pub fn run(
     mut options: ServeOptions,
     stop: impl Fn() -> bool + Send + 'static,
 ) -> io::Result<()> {
-    options.pages =
-        options.pages.merge(pages::router(Arc::new(pages::studies::Studies::new(engine.folder()))));
-    options.open_pages = options.open_pages.merge(pages::assets());
+    let studies = Arc::new(pages::studies::Studies::new(engine.folder()));
+    let given = options.routes;
+    options.routes = Routes {
+        api: given.api.merge(crate::api::router()),
+        pages: given.pages.merge(pages::router(studies)),
+        open: given.open.merge(pages::assets()),
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let mut last = Arc::clone(&engine);
     let served = runtime.block_on(serve(engine, options, async move {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::extract::FromRef;
 use axum::http::HeaderMap;
 use liken_engine::Engine;
-use liken_engine::types::Scope;
+use liken_engine::types::{Scope, Status};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
@@ -16,7 +16,6 @@ use super::log::Log;
 use super::metrics::Metrics;
 use super::trouble::Trouble;
 use super::work::{Lane, Work};
-use crate::api::types::Status;
 use crate::problem::Problem;
 
 /// What handlers have at hand; copies share it.

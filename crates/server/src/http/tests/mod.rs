@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use super::keys::Allows;
 use super::serve::serve_state;
-use super::{AppState, Lane, Limits, Log, ServeOptions};
+use super::{AppState, Lane, Limits, Log, Routes, ServeOptions};
 use crate::problem::Problem;
 
 /// A service that stops when it is dropped.
@@ -122,7 +122,7 @@ impl Server {
             let options = ServeOptions {
                 addr: SocketAddr::from(([127, 0, 0, 1], 0)),
                 listening: Some(Box::new(move |addr| told.send(addr).unwrap())),
-                pages: pages(),
+                routes: Routes { api: crate::api::router(), pages: pages(), ..Routes::default() },
                 ..options
             };
             let shutdown = async {
