@@ -36,7 +36,7 @@ fn question(request: &SearchRequest, limits: &Limits) -> Checked {
         number("candidate_depth", depth, limits.candidate_depth)?;
     }
     request.filter.as_ref().map_or(Ok(()), numbers)?;
-    check_ids("exclude_ids", &request.exclude_ids, limits.ids)?;
+    ids("exclude_ids", &request.exclude_ids, limits.ids)?;
     let fields = request.fields.as_ref().map_or(0, Vec::len);
     if fields > limits.ids {
         return bad(format!("{fields} fields: expected at most {}", limits.ids));
@@ -44,7 +44,8 @@ fn question(request: &SearchRequest, limits: &Limits) -> Checked {
     Ok(())
 }
 
-pub(crate) fn search(request: &SearchRequest, limits: &Limits) -> Checked {
+/// A search.
+pub fn search(request: &SearchRequest, limits: &Limits) -> Checked {
     question(request, limits)?;
     let k = request.k.unwrap_or(HITS);
     number("k", k, limits.hits)?;
@@ -64,33 +65,37 @@ pub(crate) fn search(request: &SearchRequest, limits: &Limits) -> Checked {
     }
 }
 
-pub(crate) fn explain(request: &ExplainRequest, limits: &Limits) -> Checked {
+/// A question why a document has its score.
+pub fn explain(request: &ExplainRequest, limits: &Limits) -> Checked {
     question(&request.search, limits)?;
-    check_id("id", &request.id)?;
+    id("id", &request.id)?;
     request.most.map_or(Ok(()), |most| number("most", most, limits.hits))
 }
 
-pub(crate) fn rerank(request: &RerankRequest, limits: &Limits) -> Checked {
+/// A request to put given documents in order.
+pub fn rerank(request: &RerankRequest, limits: &Limits) -> Checked {
     query("query", &request.query, limits)?;
     models(&request.models, limits)?;
     fusion(request.fusion.as_ref(), limits)?;
-    check_ids("ids", &request.ids, limits.ids)?;
+    ids("ids", &request.ids, limits.ids)?;
     documents(&request.documents, limits)?;
     together(request.ids.len() + request.documents.len(), "ids and documents", limits)?;
     request.k.map_or(Ok(()), |k| number("k", k, limits.ids))
 }
 
-pub(crate) fn embed(request: &EmbedRequest, limits: &Limits) -> Checked {
+/// A request for where texts lie.
+pub fn embed(request: &EmbedRequest, limits: &Limits) -> Checked {
     for (at, text) in request.queries.iter().enumerate() {
         query(&format!("queries[{at}]"), text, limits)?;
     }
-    check_ids("ids", &request.ids, limits.ids)?;
+    ids("ids", &request.ids, limits.ids)?;
     documents(&request.documents, limits)?;
     let n = request.queries.len() + request.ids.len() + request.documents.len();
     together(n, "queries, documents and ids", limits)
 }
 
-pub(crate) fn similar(request: &SimilarRequest, limits: &Limits) -> Checked {
+/// A question what lies near.
+pub fn similar(request: &SimilarRequest, limits: &Limits) -> Checked {
     let given = [&request.query, &request.id, &request.word];
     let n = given.iter().filter(|given| given.is_some()).count();
     if n != 1 {
@@ -100,7 +105,7 @@ pub(crate) fn similar(request: &SimilarRequest, limits: &Limits) -> Checked {
         query("query", text, limits)?;
     }
     if let Some(text) = &request.id {
-        check_id("id", text)?;
+        id("id", text)?;
     }
     if let Some(text) = &request.word {
         query("word", text, limits)?;
@@ -108,7 +113,8 @@ pub(crate) fn similar(request: &SimilarRequest, limits: &Limits) -> Checked {
     request.k.map_or(Ok(()), |k| number("k", k, limits.near))
 }
 
-pub(crate) fn event(event: &Event, limits: &Limits) -> Checked {
+/// A click or an impression.
+pub fn event(event: &Event, limits: &Limits) -> Checked {
     query("query", &event.query, limits)?;
     if event.kind == "impression" && event.shown.is_empty() {
         return bad("an impression needs the documents shown".into());
@@ -116,7 +122,8 @@ pub(crate) fn event(event: &Event, limits: &Limits) -> Checked {
     none(fault_of_event(event))
 }
 
-pub(crate) fn judgment(judgment: &Judgment, limits: &Limits) -> Checked {
+/// A grade.
+pub fn judgment(judgment: &Judgment, limits: &Limits) -> Checked {
     query("query", &judgment.query, limits)?;
     none(fault_of_judgment(judgment))
 }
@@ -186,12 +193,12 @@ fn fusion(fusion: Option<&FusionSpec>, limits: &Limits) -> Checked {
 }
 
 /// An id of a document: any text that is not empty, not long, and of one line.
-pub fn check_id(field: &str, id: &str) -> Checked {
+pub fn id(field: &str, id: &str) -> Checked {
     none(fault_of_id(field, id))
 }
 
 /// Ids of documents, no more than `most`.
-pub fn check_ids(field: &str, ids: &[String], most: usize) -> Checked {
+pub fn ids(field: &str, ids: &[String], most: usize) -> Checked {
     if ids.len() > most {
         return bad(format!("{} {field}: expected at most {most}", ids.len()));
     }

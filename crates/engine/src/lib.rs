@@ -15,7 +15,7 @@
 
 #![deny(unsafe_code)]
 
-mod checks;
+pub mod checks;
 mod engine;
 mod error;
 mod limits;
@@ -28,7 +28,6 @@ pub mod text;
 pub mod titles;
 pub mod types;
 
-pub use checks::{check_id, check_ids};
 pub use engine::{
     Building, Built, BuiltModel, Changed, Engine, Generation, IndexAbout, Layout, Reading, Served,
     Settings, bytes_of,

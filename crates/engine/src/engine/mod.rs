@@ -245,20 +245,9 @@ impl Engine {
         &self.settings.limits
     }
 
-    /// The error with which [`Engine::record`] would refuse `event`, for those who read many and
-    /// say which ones are wrong.
-    pub fn check_event(&self, event: &Event) -> Result<(), Error> {
-        checks::event(event, &self.settings.limits)
-    }
-
-    /// The same for [`Engine::judge`].
-    pub fn check_judgment(&self, judgment: &Judgment) -> Result<(), Error> {
-        checks::judgment(judgment, &self.settings.limits)
-    }
-
     /// Keeps clicks and impressions; they are on disk when this returns.
     pub fn record(&self, events: Vec<Event>) -> Result<Written, Error> {
-        numbered("event", &events, |event| self.check_event(event))?;
+        numbered("event", &events, |event| checks::event(event, self.limits()))?;
         Ok(self.store.record(events)?)
     }
 
@@ -269,7 +258,7 @@ impl Engine {
 
     /// Keeps grades.
     pub fn judge(&self, judgments: Vec<Judgment>) -> Result<Written, Error> {
-        numbered("judgment", &judgments, |judgment| self.check_judgment(judgment))?;
+        numbered("judgment", &judgments, |judgment| checks::judgment(judgment, self.limits()))?;
         Ok(self.store.judge(judgments)?)
     }
 

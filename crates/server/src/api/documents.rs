@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use axum::response::Response;
 use liken::data::Document;
-use liken_engine::{Engine, check_id, check_ids};
+use liken_engine::{Engine, checks};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -102,7 +102,7 @@ pub(super) async fn delete_one(call: Call) -> Result<Response, Problem> {
 pub(super) async fn delete_many(call: Call) -> Result<Response, Problem> {
     write(call, |call, engine| {
         let DeleteRequest { ids } = call.json()?;
-        check_ids("ids", &ids, call.limits().documents)?;
+        checks::ids("ids", &ids, call.limits().documents)?;
         if ids.is_empty() {
             return Err(Problem::bad("ids is empty: expected at least one"));
         }
@@ -172,7 +172,7 @@ fn document(
     {
         return Err(format!("the id is {given:?} in the body and {id:?} in the address"));
     }
-    check_id("id", &given).map_err(|error| error.to_string())?;
+    checks::id("id", &given).map_err(|error| error.to_string())?;
     Ok(Document { id: given, fields })
 }
 

@@ -1,6 +1,7 @@
 //! Clicks and impressions: kept, and given back for training.
 
 use axum::response::Response;
+use liken_engine::checks;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +25,7 @@ pub(super) async fn record(call: Call) -> Result<Response, Problem> {
     call.ask(Lane::Store, |call, engine| {
         let read = items(call, "event", false, |value, _| {
             let event: Event = typed(value)?;
-            engine.check_event(&event).map_err(|error| error.to_string())?;
+            checks::event(&event, engine.limits()).map_err(|error| error.to_string())?;
             Ok(event)
         })?;
         Ok(engine.record(read.good)?)

@@ -1,6 +1,7 @@
 //! Grades that people gave: kept, and given back as JSON or as TREC's qrels.
 
 use axum::response::Response;
+use liken_engine::checks;
 
 use super::call::Call;
 use super::items::{items, typed};
@@ -12,7 +13,7 @@ pub(super) async fn judge(call: Call) -> Result<Response, Problem> {
     call.ask(Lane::Store, |call, engine| {
         let read = items(call, "judgment", false, |value, _| {
             let judgment: Judgment = typed(value)?;
-            engine.check_judgment(&judgment).map_err(|error| error.to_string())?;
+            checks::judgment(&judgment, engine.limits()).map_err(|error| error.to_string())?;
             Ok(judgment)
         })?;
         Ok(engine.judge(read.good)?)

@@ -146,7 +146,7 @@ async fn a_page_and_the_api_may_share_a_path() {
     use axum::http::Request;
     use tower::ServiceExt;
 
-    let engine = liken_engine::testing::small();
+    let engine = small();
     let allows: Box<Allows> = Box::new(three_keys);
     let state = AppState::with_keys(engine, Limits::default(), Log::none(), allows);
     let pages = Router::new().route("/search", get(|| async { "a page" }));
