@@ -1,7 +1,7 @@
 # `make help` lists what can be made. Everything is built in one profile, so that nothing is
 # compiled twice.
 
-PACKAGES = -p liken-math -p liken -p liken-pages -p liken-server -p liken-cli
+PACKAGES = -p liken-math -p liken -p liken-pages -p liken-engine -p liken-server -p liken-cli
 # What the tests are built with: everything that needs nothing but a Rust compiler.
 FEATURES = --features liken-cli/parquet
 SKIP_LOG = $(CURDIR)/.skipped-tests

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use liken::{Progress, Run};
-use liken_server::problem::Problem;
+use liken_engine::Error;
 
 /// Set by Ctrl-C; long work looks at it.
 static STOP: AtomicBool = AtomicBool::new(false);
@@ -82,8 +82,8 @@ impl Console {
         result
     }
 
-    /// The same for work of the service, whose problems do not say that the user stopped it.
-    pub fn serve<T>(&self, work: impl FnOnce(&Run<'_>) -> Result<T, Problem>) -> anyhow::Result<T> {
+    /// The same for work of the engine, whose errors do not say that the user stopped it.
+    pub fn serve<T>(&self, work: impl FnOnce(&Run<'_>) -> Result<T, Error>) -> anyhow::Result<T> {
         let result = self.run(|run| Ok(work(run)))?;
         match result {
             Err(_) if stopped() => Err(liken::Error::Cancelled.into()),
@@ -141,12 +141,7 @@ impl Console {
         // Our own errors already say what caused them, so the chain ends there.
         let mut links = Vec::new();
         for cause in error.chain() {
-            // The title of a problem is for clients of the service.
-            let said = match cause.downcast_ref::<Problem>() {
-                Some(problem) => problem.detail.clone(),
-                None => cause.to_string(),
-            };
-            links.push(said.trim_end().to_owned());
+            links.push(cause.to_string().trim_end().to_owned());
             if cause.is::<liken::Error>() {
                 break;
             }

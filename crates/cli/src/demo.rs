@@ -14,8 +14,8 @@ use liken::features::Preparation;
 use liken::matchers::{Explanation, Mixture, Model, Params, Trained};
 use liken::synth::{Synthetic, SyntheticLog, import_of};
 use liken::training;
-use liken_server::engine::{Building, Built};
-use liken_server::problem::Problem;
+use liken_engine::Error;
+use liken_engine::{Building, Built};
 
 use crate::console::Console;
 use crate::index::hold;
@@ -169,7 +169,7 @@ fn index_of(
     folder: &Path,
     force: bool,
     run: &Run<'_>,
-) -> Result<Built, Problem> {
+) -> Result<Built, Error> {
     let mut models = Vec::new();
     for (name, trained) in [("bm25", words), ("rmls", train(dataset, "rmls", run)?)] {
         let path = folder.join(name);

@@ -13,7 +13,7 @@ use liken::export::{
 };
 use liken::file::{Folder, FolderKind, NewFile};
 use liken::matchers::Model;
-use liken_server::engine::Layout;
+use liken_engine::Layout;
 use serde_json::Value;
 
 use crate::console::{Console, Usage};

@@ -5,11 +5,11 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use liken::file::{NewFile, StagedFolder};
-use liken_server::engine::Layout;
-use liken_server::store::{Exported, Store, StoreError};
+use liken_engine::store::{Exported, Store, StoreError};
 use serde_json::{Map, Value};
 
 use crate::console::{Console, Usage};
+use crate::index::index_at;
 use crate::output::{counted, grouped, typed};
 
 const QRELS: &str = "judgments.qrels";
@@ -99,8 +99,7 @@ pub fn judgments(
 }
 
 fn open(index: &Path) -> anyhow::Result<Store> {
-    let layout = Layout::new(index);
-    layout.read()?;
+    let (layout, _) = index_at(index)?;
     Ok(Store::read_only(&layout.store())?)
 }
 

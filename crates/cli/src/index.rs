@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use liken::memory::Bytes;
-use liken_server::engine::{Building, Layout};
-use liken_server::store::{Store, StoreError};
+use liken_engine::store::{Store, StoreError};
+use liken_engine::{Building, IndexAbout, Layout};
 
 use crate::console::{Console, Usage};
 use crate::output::{Format, Grid, TableFormat, grouped, json, typed};
@@ -103,6 +103,15 @@ pub fn run(args: &IndexArgs, console: &Console) -> anyhow::Result<()> {
         }
     }
     Ok(out.flush()?)
+}
+
+/// The index at `path` and what it is, with advice where there is none.
+pub fn index_at(path: &Path) -> anyhow::Result<(Layout, IndexAbout)> {
+    let layout = Layout::new(path);
+    let about = layout.read().map_err(|error| {
+        anyhow::anyhow!("{error}\n  `liken index DATASET --model MODEL -o INDEX` makes an index")
+    })?;
+    Ok((layout, about))
 }
 
 /// Keeps an index that is to be replaced from being served meanwhile; an error if it is served

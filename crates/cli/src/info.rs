@@ -10,7 +10,7 @@ use liken::data::{DatasetAbout, text_lines};
 use liken::file::{Folder, FolderKind};
 use liken::matchers::ModelAbout;
 use liken::rank::{Ranker, RankerAbout};
-use liken_server::engine::Layout;
+use liken_engine::Layout;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 

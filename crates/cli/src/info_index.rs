@@ -4,16 +4,16 @@ use std::io::Write;
 use std::path::Path;
 
 use liken::memory::Bytes;
-use liken_server::engine::{Layout, bytes_of};
-use liken_server::store::{ModelEntry, Store};
+use liken_engine::store::{ModelEntry, Store};
+use liken_engine::{Layout, bytes_of};
 use serde_json::{Map, Value, json};
 
+use crate::index::index_at;
 use crate::output::{Format, counted, grouped, json as write_json};
 
 /// Describes the index at `path`.
 pub fn describe(path: &Path, format: Format, out: &mut impl Write) -> anyhow::Result<()> {
-    let layout = Layout::new(path);
-    let about = layout.read()?;
+    let (layout, about) = index_at(path)?;
     let store = Store::read_only(&layout.store())?;
     let (documents, changes) = (store.count()?, store.last_change()?);
     let (events, judgments) = (store.count_events()?, store.judgments(None)?.len());

@@ -4,10 +4,11 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use liken_server::engine::{Layout, Scope};
-use liken_server::store::Store;
+use liken_engine::store::Store;
+use liken_engine::types::Scope;
 
 use crate::console::Console;
+use crate::index::index_at;
 use crate::output::{Format, Grid, TableFormat, json};
 
 /// Make, list and revoke the API keys of an index.
@@ -84,8 +85,7 @@ pub fn run(args: &KeyArgs, console: &Console) -> anyhow::Result<()> {
             writeln!(out, "{name} opens nothing any more")?;
         }
         What::List { index, format } => {
-            Layout::new(index).read()?;
-            let keys = Store::read_only(&Layout::new(index).store())?.keys()?;
+            let keys = Store::read_only(&index_at(index)?.0.store())?.keys()?;
             match format {
                 Format::Json => json(&mut out, &keys)?,
                 Format::Table => {
@@ -104,6 +104,5 @@ pub fn run(args: &KeyArgs, console: &Console) -> anyhow::Result<()> {
 }
 
 fn store(index: &std::path::Path) -> anyhow::Result<Store> {
-    Layout::new(index).read()?;
-    Ok(Store::beside(&Layout::new(index).store())?)
+    Ok(Store::beside(&index_at(index)?.0.store())?)
 }

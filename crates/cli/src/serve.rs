@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use liken_server::engine::{Engine, Layout, Settings};
+use liken_engine::store::Store;
+use liken_engine::{Engine, Layout, Settings};
 use liken_server::http::{Limits, Log, LogFormat, ServeOptions, Trouble};
-use liken_server::store::Store;
 
 use crate::console::{Console, Usage, stopped};
+use crate::index::index_at;
 use crate::output::grouped;
 use crate::size::parse_size;
 
@@ -124,7 +125,8 @@ impl ServiceArgs {
             }),
             ..Settings::default()
         };
-        self.check_models(path)?;
+        let (layout, _) = index_at(path)?;
+        self.check_models(&layout)?;
         #[cfg(unix)]
         raise_open_files();
         let engine = Engine::open(path, settings)?;
@@ -163,13 +165,11 @@ impl ServiceArgs {
         })
     }
 
-    /// An error if a model that is asked for is not in the index at `path`.
-    fn check_models(&self, path: &Path) -> anyhow::Result<()> {
+    /// An error if a model that is asked for is not in the index.
+    fn check_models(&self, layout: &Layout) -> anyhow::Result<()> {
         if self.models.is_empty() {
             return Ok(());
         }
-        let layout = Layout::new(path);
-        layout.read()?;
         let active = Store::read_only(&layout.store())?.active_models()?;
         let there: Vec<&str> = active.iter().map(|model| model.name.as_str()).collect();
         match self.models.iter().find(|name| !there.contains(&name.as_str())) {

@@ -25,8 +25,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use liken::text::{Analyzer, AnalyzerParams};
-use liken_server::api::types::SearchRequest;
-use liken_server::engine::{Engine, Settings};
+use liken_engine::types::SearchRequest;
+use liken_engine::{Engine, Settings};
 use percentiles::percentiles;
 use serde_json::json;
 use tantivy::collector::TopDocs;

@@ -2,11 +2,13 @@
 //! asynchronous code.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::engine::Engine;
-use crate::http::{ServeOptions, serve};
+use liken_engine::Engine;
+
+use crate::http::{Routes, ServeOptions, serve};
 use crate::pages;
 
 /// How often it is asked whether to stop.
@@ -16,15 +18,24 @@ const GRACE: Duration = Duration::from_secs(5);
 /// How often it is tried to close the index at the end.
 const CLOSING: usize = 100;
 
+/// The API and the pages of the index in `folder`.
+pub fn routes(folder: &Path) -> Routes {
+    let studies = Arc::new(pages::studies::Studies::new(folder));
+    Routes { api: crate::api::router(), pages: pages::router(studies), open: pages::assets() }
+}
+
 /// Serves `engine` with its API and pages until `stop` says so; requests that run are finished.
 pub fn run(
     engine: Arc<Engine>,
     mut options: ServeOptions,
     stop: impl Fn() -> bool + Send + 'static,
 ) -> io::Result<()> {
-    options.pages =
-        options.pages.merge(pages::router(Arc::new(pages::studies::Studies::new(engine.folder()))));
-    options.open_pages = options.open_pages.merge(pages::assets());
+    let (given, own) = (options.routes, routes(engine.folder()));
+    options.routes = Routes {
+        api: given.api.merge(own.api),
+        pages: given.pages.merge(own.pages),
+        open: given.open.merge(own.open),
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let mut last = Arc::clone(&engine);
     let served = runtime.block_on(serve(engine, options, async move {

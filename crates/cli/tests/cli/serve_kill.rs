@@ -173,8 +173,8 @@ fn kill_9_loses_nothing_that_was_acknowledged() {
         }
         service.kill();
     }
-    let store = liken_server::engine::Layout::new(place.path("index")).store();
-    let faults = liken_server::store::Store::read_only(&store).unwrap().check().unwrap();
+    let store = liken_engine::Layout::new(place.path("index")).store();
+    let faults = liken_engine::store::Store::read_only(&store).unwrap().check().unwrap();
     assert!(faults.is_empty(), "{faults:?}");
     let acknowledged: usize = writers.iter().map(|writer| writer.acknowledged).sum();
     assert!(acknowledged > 0 && unsure > 0);

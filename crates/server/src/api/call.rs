@@ -8,6 +8,8 @@ use axum::extract::{Request, State};
 use axum::http::Method;
 use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter, on};
+use liken_engine::Engine;
+use liken_engine::store::LONGEST_ID;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
@@ -16,7 +18,6 @@ use super::body::{Media, Received, receive};
 use super::parse;
 use super::route::{Kind, Route};
 use super::routes::routes;
-use crate::engine::Engine;
 use crate::http::{
     AppState, Lane, Limits, SearchedFor, content, decoded, hear_out, pairs, refuse, to_json,
 };
@@ -142,7 +143,7 @@ async fn answer(route: &Route, state: AppState, request: Request) -> Result<Resp
         if let Some(scope) = route.scope {
             state.permit(&parts.headers, scope).await?;
         }
-        let names = names(route, parts.uri.path(), limits)?;
+        let names = names(route, parts.uri.path())?;
         let parameters = parameters(route, parts.uri.query().unwrap_or_default())?;
         Ok((names, parameters))
     };
@@ -162,13 +163,14 @@ async fn answer(route: &Route, state: AppState, request: Request) -> Result<Resp
     (route.handler)(Call { state, names, parameters, body, deadline }).await
 }
 
-fn names(route: &Route, path: &str, limits: &Limits) -> Result<Vec<String>, Problem> {
+fn names(route: &Route, path: &str) -> Result<Vec<String>, Problem> {
     let captured = route.captured(path).unwrap_or_default();
     let decode = |piece: &str| {
         let name = decoded(piece, false)?;
-        let most = limits.id_bytes;
-        if name.len() > most {
-            return Err(Problem::bad(format!("the name in the path is longer than {most} bytes")));
+        if name.len() > LONGEST_ID {
+            return Err(Problem::bad(format!(
+                "the name in the path is longer than {LONGEST_ID} bytes"
+            )));
         }
         Ok(name)
     };

@@ -3,16 +3,15 @@
 use axum::http::StatusCode;
 use axum::response::Response;
 use liken::data::Document;
+use liken_engine::{Engine, checks};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::call::Call;
-use super::checks;
 use super::items::{Items, items};
 use super::types::Written;
-use crate::engine::Engine;
 use crate::http::{Lane, Limits, content, to_json};
 use crate::problem::Problem;
 
@@ -61,7 +60,7 @@ pub struct DeleteRequest {
 }
 
 pub(super) async fn get(call: Call) -> Result<Response, Problem> {
-    call.ask(Lane::Store, |call, engine| engine.document(call.name())).await
+    call.ask(Lane::Store, |call, engine| Ok(engine.document(call.name())?)).await
 }
 
 pub(super) async fn put(call: Call) -> Result<Response, Problem> {
@@ -103,8 +102,7 @@ pub(super) async fn delete_one(call: Call) -> Result<Response, Problem> {
 pub(super) async fn delete_many(call: Call) -> Result<Response, Problem> {
     write(call, |call, engine| {
         let DeleteRequest { ids } = call.json()?;
-        let limits = Limits { ids: call.limits().documents, ..call.limits().clone() };
-        checks::ids("ids", &ids, &limits)?;
+        checks::ids("ids", &ids, call.limits().documents)?;
         if ids.is_empty() {
             return Err(Problem::bad("ids is empty: expected at least one"));
         }
@@ -174,7 +172,7 @@ fn document(
     {
         return Err(format!("the id is {given:?} in the body and {id:?} in the address"));
     }
-    checks::id("id", &given, limits).map_err(|problem| problem.detail)?;
+    checks::id("id", &given).map_err(|error| error.to_string())?;
     Ok(Document { id: given, fields })
 }
 

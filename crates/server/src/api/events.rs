@@ -1,11 +1,11 @@
 //! Clicks and impressions: kept, and given back for training.
 
 use axum::response::Response;
+use liken_engine::checks;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::call::Call;
-use super::checks;
 use super::items::{items, typed};
 use super::types::Event;
 use crate::http::{Lane, content};
@@ -23,13 +23,12 @@ pub struct NumberedEvent {
 
 pub(super) async fn record(call: Call) -> Result<Response, Problem> {
     call.ask(Lane::Store, |call, engine| {
-        let limits = call.limits();
         let read = items(call, "event", false, |value, _| {
             let event: Event = typed(value)?;
-            checks::event(&event, limits)?;
+            checks::event(&event, engine.limits()).map_err(|error| error.to_string())?;
             Ok(event)
         })?;
-        engine.record(read.good)
+        Ok(engine.record(read.good)?)
     })
     .await
 }
@@ -41,7 +40,7 @@ pub(super) async fn export(call: Call) -> Result<Response, Problem> {
     if !(1..=most as u64).contains(&limit) {
         return Err(Problem::bad(format!("limit is {limit}: expected 1 to {most}")));
     }
-    let write = move |engine: &crate::engine::Engine| {
+    let write = move |engine: &liken_engine::Engine| {
         let mut lines = Vec::new();
         for (number, event) in engine.events(after, limit as usize)? {
             serde_json::to_writer(&mut lines, &NumberedEvent { number, event })

@@ -1,9 +1,9 @@
 //! Grades that people gave: kept, and given back as JSON or as TREC's qrels.
 
 use axum::response::Response;
+use liken_engine::checks;
 
 use super::call::Call;
-use super::checks;
 use super::items::{items, typed};
 use super::types::Judgment;
 use crate::http::{Lane, content};
@@ -11,19 +11,18 @@ use crate::problem::Problem;
 
 pub(super) async fn judge(call: Call) -> Result<Response, Problem> {
     call.ask(Lane::Store, |call, engine| {
-        let limits = call.limits();
         let read = items(call, "judgment", false, |value, _| {
             let judgment: Judgment = typed(value)?;
-            checks::judgment(&judgment, limits)?;
+            checks::judgment(&judgment, engine.limits()).map_err(|error| error.to_string())?;
             Ok(judgment)
         })?;
-        engine.judge(read.good)
+        Ok(engine.judge(read.good)?)
     })
     .await
 }
 
 pub(super) async fn list(call: Call) -> Result<Response, Problem> {
-    call.ask(Lane::Store, |call, engine| engine.judgments(call.text("query"))).await
+    call.ask(Lane::Store, |call, engine| Ok(engine.judgments(call.text("query"))?)).await
 }
 
 pub(super) async fn qrels(call: Call) -> Result<Response, Problem> {
@@ -36,7 +35,7 @@ pub(super) async fn queries(call: Call) -> Result<Response, Problem> {
 
 /// The qrels, and the texts of the queries that they name.
 async fn exported(call: Call) -> Result<(Vec<u8>, Vec<u8>), Problem> {
-    let write = |engine: &crate::engine::Engine| {
+    let write = |engine: &liken_engine::Engine| {
         let (mut qrels, mut queries) = (Vec::new(), Vec::new());
         engine.store().export_qrels(&mut qrels, &mut queries)?;
         Ok((qrels, queries))

@@ -3,7 +3,6 @@
 
 mod body;
 mod call;
-mod checks;
 mod documents;
 mod events;
 mod items;

@@ -8,16 +8,13 @@ use crate::http::Lane;
 use crate::problem::Problem;
 
 pub(super) async fn list(call: Call) -> Result<Response, Problem> {
-    call.ask(Lane::Light, |_, engine| engine.models()).await
+    call.ask(Lane::Light, |_, engine| Ok(engine.models()?)).await
 }
 
 pub(super) async fn load(call: Call) -> Result<Response, Problem> {
     call.ask(Lane::Models, |call, engine| {
         let request: LoadRequest = call.json()?;
-        if request.name.is_empty() || request.path.is_empty() {
-            return Err(Problem::bad("name and path: expected both, and neither of them empty"));
-        }
-        engine.load(&request)
+        Ok(engine.load(&request)?)
     })
     .await
 }
@@ -26,11 +23,11 @@ pub(super) async fn load(call: Call) -> Result<Response, Problem> {
 pub(super) async fn activate(call: Call) -> Result<Response, Problem> {
     call.ask(Lane::Store, |call, engine| {
         let ActivateRequest { version } = call.json()?;
-        engine.activate(call.name(), &version)
+        Ok(engine.activate(call.name(), &version)?)
     })
     .await
 }
 
 pub(super) async fn roll_back(call: Call) -> Result<Response, Problem> {
-    call.ask(Lane::Store, |call, engine| engine.roll_back(call.name())).await
+    call.ask(Lane::Store, |call, engine| Ok(engine.roll_back(call.name())?)).await
 }

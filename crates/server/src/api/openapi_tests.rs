@@ -1,7 +1,8 @@
 use std::collections::BTreeSet;
 
+use liken_engine::checks;
+
 use super::*;
-use crate::api::checks;
 use crate::http::Limits;
 use crate::http::tests::{Answer, Server};
 
@@ -128,7 +129,7 @@ fn examples_of_questions_are_within_the_limits() {
         let route = routes().into_iter().find(post).unwrap();
         serde_json::from_str(route.body.unwrap().example).unwrap()
     }
-    let limits = Limits::default();
+    let limits = liken_engine::Limits::default();
     assert_eq!(checks::search(&example("/search"), &limits), Ok(()));
     assert_eq!(checks::rerank(&example("/rerank"), &limits), Ok(()));
     assert_eq!(checks::embed(&example("/embed"), &limits), Ok(()));

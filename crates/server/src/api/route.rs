@@ -4,11 +4,11 @@ use std::pin::Pin;
 
 use axum::http::Method;
 use axum::response::Response;
+use liken_engine::types::Scope;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 
 use super::call::Call;
-use crate::engine::Scope;
 use crate::problem::Problem;
 
 /// What a handler returns.

@@ -3,7 +3,6 @@
 use axum::response::Response;
 
 use super::call::Call;
-use super::checks;
 use super::types::{EmbedRequest, ExplainRequest, RerankRequest, SearchRequest, SimilarRequest};
 use crate::http::Lane;
 use crate::problem::Problem;
@@ -11,7 +10,6 @@ use crate::problem::Problem;
 pub(super) async fn search(call: Call) -> Result<Response, Problem> {
     call.search(|call, engine| {
         let request: SearchRequest = call.json()?;
-        checks::search(&request, call.limits())?;
         Ok((engine.search(&request)?, request.query))
     })
     .await
@@ -20,7 +18,6 @@ pub(super) async fn search(call: Call) -> Result<Response, Problem> {
 pub(super) async fn rerank(call: Call) -> Result<Response, Problem> {
     call.search(|call, engine| {
         let request: RerankRequest = call.json()?;
-        checks::rerank(&request, call.limits())?;
         Ok((engine.rerank(&request)?, request.query))
     })
     .await
@@ -29,7 +26,6 @@ pub(super) async fn rerank(call: Call) -> Result<Response, Problem> {
 pub(super) async fn explain(call: Call) -> Result<Response, Problem> {
     call.search(|call, engine| {
         let request: ExplainRequest = call.json()?;
-        checks::explain(&request, call.limits())?;
         Ok((engine.explain(&request)?, request.search.query))
     })
     .await
@@ -38,8 +34,7 @@ pub(super) async fn explain(call: Call) -> Result<Response, Problem> {
 pub(super) async fn embed(call: Call) -> Result<Response, Problem> {
     call.ask(Lane::Search, |call, engine| {
         let request: EmbedRequest = call.json()?;
-        checks::embed(&request, call.limits())?;
-        engine.embed(&request)
+        Ok(engine.embed(&request)?)
     })
     .await
 }
@@ -47,8 +42,7 @@ pub(super) async fn embed(call: Call) -> Result<Response, Problem> {
 pub(super) async fn similar(call: Call) -> Result<Response, Problem> {
     call.ask(Lane::Search, |call, engine| {
         let request: SimilarRequest = call.json()?;
-        checks::similar(&request, call.limits())?;
-        engine.similar(&request)
+        Ok(engine.similar(&request)?)
     })
     .await
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, header};
+use liken_engine::types::Scope;
 
 use super::encoding::decoded;
 use super::state::AppState;
 use super::work::Lane;
-use crate::engine::Scope;
 use crate::problem::Problem;
 
 /// The cookie of people who use the pages.

@@ -11,6 +11,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
+use liken_engine::types::Scope;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::encoding::encoded;
@@ -21,7 +22,6 @@ use super::request_id::{HEADER, RequestId};
 use super::respond::{refuse, secure, write_out};
 use super::state::AppState;
 use super::work::Lane;
-use crate::engine::Scope;
 use crate::problem::Problem;
 use crate::runs::LARGEST;
 

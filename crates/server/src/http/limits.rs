@@ -1,4 +1,5 @@
-//! How much a client may ask for, send, and keep us waiting.
+//! How much a client may send, and keep us waiting. How much it may ask of the engine is in
+//! [`liken_engine::Limits`].
 
 use std::time::Duration;
 
@@ -16,24 +17,8 @@ pub struct Limits {
     pub bulk_bytes: usize,
     /// What all bodies that are being received may take together, in bytes.
     pub bodies_bytes: usize,
-    /// The longest query, in bytes.
-    pub query_bytes: usize,
-    /// The longest id of a document, in bytes.
-    pub id_bytes: usize,
     /// The largest document, in bytes as JSON.
     pub document_bytes: usize,
-    /// The most hits of a search, offset included.
-    pub hits: usize,
-    /// The most hits of a search that are explained.
-    pub explained: usize,
-    /// The most neighbours of a `/similar`.
-    pub near: usize,
-    /// The most candidates that each model of a search may propose.
-    pub candidate_depth: usize,
-    /// The most ids and documents of a `/rerank` or an `/embed`, and of ids left out of a search.
-    pub ids: usize,
-    /// The most models of a search.
-    pub models: usize,
     /// The most documents, events or judgments of one request.
     pub documents: usize,
     /// The most events of one export.
@@ -71,15 +56,7 @@ impl Default for Limits {
             question_bytes: 1 << 20,
             bulk_bytes: 64 << 20,
             bodies_bytes: 512 << 20,
-            query_bytes: 4096,
-            id_bytes: crate::store::LONGEST_ID,
             document_bytes: 4 << 20,
-            hits: 10_000,
-            explained: 100,
-            near: 1000,
-            candidate_depth: 10_000,
-            ids: 10_000,
-            models: 16,
             documents: 100_000,
             events: 100_000,
             request_seconds: 10.0,
@@ -120,9 +97,7 @@ impl Limits {
             ("body_bytes", self.body_bytes, 1),
             ("question_bytes", self.question_bytes, 1),
             ("bulk_bytes", self.bulk_bytes, 1),
-            ("hits", self.hits, 1),
             ("connections", self.connections, 1),
-            ("models", self.models, 1),
             // Less does not hold the heads that browsers send.
             ("header_bytes", self.header_bytes, 8192),
         ];
@@ -165,8 +140,8 @@ mod tests {
 
     #[test]
     fn limits_may_be_given_in_part_and_must_be_spelt_right() {
-        let read: Limits = serde_json::from_str(r#"{"hits": 50}"#).unwrap();
-        assert_eq!(read, Limits { hits: 50, ..Limits::default() });
-        assert!(serde_json::from_str::<Limits>(r#"{"hit": 50}"#).is_err());
+        let read: Limits = serde_json::from_str(r#"{"events": 50}"#).unwrap();
+        assert_eq!(read, Limits { events: 50, ..Limits::default() });
+        assert!(serde_json::from_str::<Limits>(r#"{"event": 50}"#).is_err());
     }
 }

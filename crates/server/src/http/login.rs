@@ -6,13 +6,13 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
+use liken_engine::types::Scope;
 use maud::html;
 
 use super::encoding::{encoded, pairs};
 use super::keys::COOKIE;
 use super::respond::{bare_page, content, refuse};
 use super::state::AppState;
-use crate::engine::Scope;
 use crate::problem::Problem;
 
 /// The longest form that is read.

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::api::types::Status;
+use liken_engine::types::Status;
 
 /// Upper bounds of the latency histogram, in seconds.
 const BOUNDS: [f64; 14] =
@@ -170,7 +170,7 @@ fn resident_bytes() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::types::ModelRef;
+    use liken_engine::types::ModelRef;
 
     fn status() -> Status {
         let model = ModelRef { name: "a\"b\\c\nd".into(), version: "12ab".into() };

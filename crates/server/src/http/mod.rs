@@ -1,5 +1,5 @@
 //! The service over HTTP: who may ask, how much, and how long it may take; and the loop that
-//! accepts connections. What can be asked is in [`crate::api`].
+//! accepts connections. It knows nothing of what can be asked: [`Routes`] are given to it.
 //!
 //! ```text
 //! connection   limits on number, heads, slow clients          serve.rs, places.rs, patient.rs
@@ -7,7 +7,7 @@
 //! callers      Host and Origin                                origin.rs
 //! CORS         only where origins are listed
 //! keys         before a body is read                          keys.rs, login.rs
-//! body         size, type, time                               ../api/call.rs
+//! body         size, time                                     receive.rs
 //! work         on blocking threads, so many at a time         work.rs
 //! ```
 
@@ -42,7 +42,7 @@ pub(crate) use receive::{gather, hear_out};
 pub use request_id::RequestId;
 pub(crate) use respond::{POLICY, content, to_json};
 pub use respond::{ProblemBody, json, refuse};
-pub use router::router;
+pub use router::Routes;
 pub use serve::{ServeOptions, serve};
 pub use state::AppState;
 pub use trouble::Trouble;

@@ -24,20 +24,6 @@ pub(super) fn most_connections(wanted: usize, files: Option<usize>) -> usize {
     wanted.min(fit).min(Semaphore::MAX_PERMITS)
 }
 
-/// How many files the process may have open, if the system says.
-#[cfg(unix)]
-pub(super) fn open_files() -> Option<usize> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the call only writes to the struct that it is given.
-    let told = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } == 0;
-    told.then(|| usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX))
-}
-
-#[cfg(not(unix))]
-pub(super) fn open_files() -> Option<usize> {
-    None
-}
-
 /// Says that there is no place, and hears the client out for a moment: a connection that is
 /// closed on unread bytes is reset, and the client would not see why.
 pub(super) async fn turn_away(mut stream: TcpStream) {

@@ -1,4 +1,4 @@
-//! Every route behind every layer.
+//! All routes behind every layer.
 
 use std::sync::Arc;
 
@@ -16,16 +16,21 @@ use super::state::AppState;
 use super::{layers, login};
 use crate::problem::Problem;
 
-/// The API, the pages and the login. `pages` ask for a key, where the index has keys; `open` is
-/// what a browser needs before it has one: style sheets, scripts, the icon.
-pub fn router(state: AppState, pages: Router<AppState>, open: Router<AppState>) -> Router {
-    build(state, pages, open, Callers::default(), None)
+/// What is served besides the login; whoever knows the API and the pages brings them.
+#[derive(Default)]
+pub struct Routes {
+    /// The API, whose routes ask for keys themselves.
+    pub api: Router<AppState>,
+    /// Pages for people; asked for a key like the API.
+    pub pages: Router<AppState>,
+    /// What pages need before there is a key: style sheets, scripts, the icon.
+    pub open: Router<AppState>,
 }
 
+/// The routes and the login behind every layer.
 pub(super) fn build(
     state: AppState,
-    pages: Router<AppState>,
-    open: Router<AppState>,
+    Routes { api, pages, open }: Routes,
     callers: Callers,
     cors: Option<CorsLayer>,
 ) -> Router {
@@ -39,7 +44,7 @@ pub(super) fn build(
         pages
     };
     let mut routes = Router::new()
-        .merge(crate::api::router())
+        .merge(api)
         .merge(login::router())
         .merge(open)
         .merge(pages)

@@ -13,6 +13,8 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use liken_engine::Engine;
+use liken_engine::system::open_files;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -23,11 +25,10 @@ use super::limits::Limits;
 use super::log::Log;
 use super::origin::{Callers, Hosts};
 use super::patient::Patient;
-use super::places::{DOORSTEP, most_connections, open_files, turn_away};
-use super::router::{build, cors};
+use super::places::{DOORSTEP, most_connections, turn_away};
+use super::router::{Routes, build, cors};
 use super::state::AppState;
 use super::trouble::Trouble;
-use crate::engine::Engine;
 
 /// How the service is offered.
 pub struct ServeOptions {
@@ -49,10 +50,8 @@ pub struct ServeOptions {
     pub log: Log,
     /// Hears of what goes wrong behind requests, for `/ready`.
     pub trouble: Trouble,
-    /// Pages for people; asked for a key like the API.
-    pub pages: Router<AppState>,
-    /// What pages need before there is a key: style sheets, scripts, the icon.
-    pub open_pages: Router<AppState>,
+    /// What is served; [`crate::run`] adds the API and the pages.
+    pub routes: Routes,
     /// Told the address once connections are accepted.
     pub listening: Option<Box<dyn FnOnce(SocketAddr) + Send>>,
 }
@@ -67,8 +66,7 @@ impl Default for ServeOptions {
             allow_open: false,
             log: Log::none(),
             trouble: Trouble::default(),
-            pages: Router::new(),
-            open_pages: Router::new(),
+            routes: Routes::default(),
             listening: None,
         }
     }
@@ -107,7 +105,7 @@ pub(super) async fn serve_state(
     };
     let names = host_names.iter().map(|name| name.to_ascii_lowercase()).collect();
     let callers = Callers { hosts, names, origins: cors_origins };
-    let router = build(state.clone(), options.pages, options.open_pages, callers, cors);
+    let router = build(state.clone(), options.routes, callers, cors);
     let listener = TcpListener::bind(addr).await.map_err(|error| cannot_listen(addr, &error))?;
     if let Some(listening) = options.listening {
         listening(listener.local_addr()?);

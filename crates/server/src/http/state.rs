@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use axum::extract::FromRef;
 use axum::http::HeaderMap;
+use liken_engine::Engine;
+use liken_engine::types::{Scope, Status};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
@@ -14,8 +16,6 @@ use super::log::Log;
 use super::metrics::Metrics;
 use super::trouble::Trouble;
 use super::work::{Lane, Work};
-use crate::api::types::Status;
-use crate::engine::{Engine, Scope};
 use crate::problem::Problem;
 
 /// What handlers have at hand; copies share it.
@@ -49,7 +49,7 @@ impl AppState {
     /// What serves `engine` within `limits`.
     pub fn new(engine: Arc<Engine>, limits: Limits, log: Log) -> Self {
         let keys = engine.clone();
-        let allows = move |key: Option<&str>, scope: Scope| keys.allows(key, scope);
+        let allows = move |key: Option<&str>, scope: Scope| Ok(keys.allows(key, scope)?);
         AppState::with_keys(engine, limits, log, Box::new(allows))
     }
 

@@ -8,12 +8,12 @@ mod shown;
 use std::sync::Arc;
 
 use liken::data::Dataset;
+use liken_engine::{Engine, Served};
 use maud::{Markup, html};
 
 use super::asked::Asked;
 use super::layout::{self, Cell, Column, Tab, empty, grouped};
 use super::studies::{PATIENCE, Studies, waiting};
-use crate::engine::{Engine, Served};
 use crate::jobs::Found;
 use crate::problem::Problem;
 use examples::examples;

@@ -2,8 +2,7 @@
 //! judgments.
 
 use liken::data::Dataset;
-
-use crate::engine::Engine;
+use liken_engine::Engine;
 
 /// How many queries of a long log are looked at; the rest is passed over in even steps.
 const LOOKED_AT: usize = 20_000;

@@ -1,6 +1,8 @@
 //! Why a document has its score: from the fused score down to single words, every step adding
 //! up to the one above.
 
+use liken_engine::Engine;
+use liken_engine::titles::title_of;
 use maud::{Markup, html};
 
 use super::ask::{Ask, models_of};
@@ -9,9 +11,7 @@ use super::layout::{Tab, Tone, bar, count, fixed, notice, page, signed};
 use crate::api::types::{
     ExplainRequest, ExplainResponse, ModelExplanation, PartExplanation, RankerExplanation,
 };
-use crate::engine::Engine;
 use crate::problem::Problem;
-use crate::titles::title_of;
 
 /// How many pairs an explanation lists.
 const MOST_PAIRS: usize = 40;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use liken_engine::titles::{shortened, text_of, title_of};
 use maud::{Markup, html};
 use serde_json::Value;
 
@@ -12,7 +13,6 @@ use super::moves::moves;
 use super::reason::Reason;
 use super::search::{ColumnView, SearchView, about_column};
 use crate::api::types::{Hit, Piece, SearchResponse};
-use crate::titles::{shortened, text_of, title_of};
 
 /// How much of a text without highlights is shown.
 const SNIPPET: usize = 240;

@@ -3,6 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use liken_engine::Engine;
+use liken_engine::titles::{shortened, text_of, title_of};
 use maud::{Markup, html};
 
 use super::examples;
@@ -10,9 +12,7 @@ use super::hits::snippet;
 use super::layout::{Tab, Tone, count, empty, notice, page};
 use super::pool::{JudgeAsk, Pooled, pooled};
 use crate::api::types::{Hit, Judgment, SearchRequest};
-use crate::engine::Engine;
 use crate::problem::Problem;
-use crate::titles::{shortened, text_of, title_of};
 
 /// How many queries of the dataset are offered.
 const OFFERED: usize = 200;
@@ -64,7 +64,7 @@ pub fn judge(engine: &Engine, ask: &JudgeAsk) -> Result<Markup, Problem> {
                     models += 1;
                     found.extend(answer.hits);
                 }
-                Err(problem) => failed.push((name, problem.detail)),
+                Err(error) => failed.push((name, error.to_string())),
             }
         }
         let own: Vec<&Judgment> = all.iter().filter(|j| j.query == ask.query).collect();

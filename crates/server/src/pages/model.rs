@@ -8,13 +8,13 @@ mod near;
 use std::sync::Arc;
 
 use liken::matchers::{Bilinear, Model};
+use liken_engine::{Engine, Served};
 use maud::{Markup, html};
 
 use super::asked::Asked;
 use super::layout::{self, Tab, Tone, bar, empty, figure, fixed, notice};
 use super::studies::plots;
 use crate::api::types::SimilarRequest;
-use crate::engine::{Engine, Served};
 use crate::problem::Problem;
 pub use dimensions::{Dimension, Pull, dimensions};
 pub use facts::{facts, parameters, reports, statistics};
@@ -30,7 +30,7 @@ pub fn page(engine: &Engine, parameters: &[(String, String)]) -> Result<Markup, 
     let asked = Asked(parameters.to_vec());
     let name = asked.one("name").unwrap_or_default();
     let title = format!("Model {name}");
-    let look = |request: &SimilarRequest| engine.similar(request);
+    let look = |request: &SimilarRequest| Ok(engine.similar(request)?);
     let body = body(&engine.active(), &look, &asked)?;
     Ok(layout::page(title.trim_end(), Tab::Model, body))
 }

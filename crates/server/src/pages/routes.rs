@@ -8,6 +8,7 @@ use axum::extract::{FromRef, Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
+use liken_engine::Engine;
 use maud::Markup;
 
 use super::ask::Ask;
@@ -16,7 +17,6 @@ use super::pool::{JudgeAsk, read_grade};
 use super::studies::Studies;
 use super::views::views;
 use super::{explain, judge, search};
-use crate::engine::Engine;
 use crate::http::{POLICY, pairs};
 use crate::problem::Problem;
 

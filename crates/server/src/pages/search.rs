@@ -2,6 +2,7 @@
 
 mod form;
 
+use liken_engine::{Engine, Generation, Served};
 use maud::{Markup, html};
 
 use super::ask::{Ask, FUSIONS, fusion_name, models_of};
@@ -9,7 +10,6 @@ use super::examples;
 use super::hits;
 use super::layout::{Tab, Tone, count, grouped, notice, page};
 use crate::api::types::{SearchRequest, SearchResponse};
-use crate::engine::{Engine, Generation, Served};
 use crate::problem::Problem;
 
 /// How deep the other columns are looked through for a hit's rank there.
@@ -121,7 +121,7 @@ fn column(
     let request = SearchRequest { highlight: true, explain: true, ..ask.request(&models)? };
     let (answer, first) = match engine.search_in(now, &request, LOOK) {
         Ok((answer, first)) => (Ok(answer), first),
-        Err(problem) => (Err(problem), Vec::new()),
+        Err(error) => (Err(error.into()), Vec::new()),
     };
     Ok(ColumnView { name: name.to_owned(), models, answer, first })
 }

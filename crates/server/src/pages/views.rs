@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use liken_engine::Engine;
 use serde_json::json;
 
 use super::asked::Asked;
@@ -15,7 +16,6 @@ use super::layout::Tab;
 use super::routes::{self, Parameters, answer, blocking, refused};
 use super::studies::Studies;
 use super::{compare, data, model, topics};
-use crate::engine::Engine;
 use crate::http::refuse;
 use crate::problem::Problem;
 use crate::runs::LARGEST;

@@ -11,7 +11,7 @@ use liken::data::{Dataset, Document};
 use liken::features::Preparation;
 use liken::matchers::{Mixture, Params};
 use liken::synth::{Synthetic, SyntheticLog};
-use liken_server::engine::{Building, Engine, Settings};
+use liken_engine::{Building, Engine, Settings};
 use liken_server::http::ServeOptions;
 use serde_json::{Value, json};
 

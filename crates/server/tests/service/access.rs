@@ -1,11 +1,8 @@
 //! Who may call what.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use liken_server::engine::{Engine, Scope, Settings};
-use liken_server::http::{AppState, Limits, Log};
-use liken_server::pages::{self, studies::Studies};
+use liken_engine::types::Scope;
 use serde_json::json;
 
 use crate::world::{Service, until};
@@ -73,26 +70,15 @@ fn filled(path: &str) -> String {
 
 /// The paths of the router that serves. It has no list of them, but it shows them.
 fn paths(service: &Service) -> BTreeSet<String> {
-    // The one that serves has the lock of its own index.
-    let path = service.path("second");
-    liken_server::engine::Building {
-        dataset: service.path("data"),
-        models: vec![(None, service.path("bm25"))],
-        output: path.clone(),
-        ..Default::default()
-    }
-    .run(&liken::Run::silent())
-    .unwrap();
-    let engine = Engine::open(&path, Settings::default()).unwrap();
-    let state = AppState::new(engine, Limits::default(), Log::none());
-    let studies = Arc::new(Studies::new(&path));
-    let router = liken_server::http::router(state, pages::router(studies), pages::assets());
-    let shown = format!("{router:?}");
+    let routes = liken_server::routes(&service.path("index"));
+    let shown = format!("{:?}{:?}{:?}", routes.api, routes.pages, routes.open);
     let routes = shown.split("RouteId(").filter_map(|rest| {
         let (_, path) = rest.split_once("): \"")?;
         path.starts_with('/').then(|| path.split('"').next().unwrap().to_owned())
     });
-    routes.filter(|path| !path.contains("__private__")).collect()
+    // The login belongs to what is around the routes.
+    let around = ["/login", "/logout"].map(str::to_owned);
+    routes.filter(|path| !path.contains("__private__")).chain(around).collect()
 }
 
 #[test]

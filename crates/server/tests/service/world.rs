@@ -14,9 +14,10 @@ use liken::features::Preparation;
 use liken::matchers::{Mixture, Params};
 use liken::random::Random;
 use liken::training::train;
-use liken_server::engine::{Building, Engine, Layout, Scope, Settings};
+use liken_engine::store::Store;
+use liken_engine::types::Scope;
+use liken_engine::{Building, Engine, Layout, Settings};
 use liken_server::http::ServeOptions;
-use liken_server::store::Store;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

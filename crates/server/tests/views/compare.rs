@@ -1,7 +1,8 @@
 //! Compare with models alone: pages of queries, and grades given on the Judge page.
 
+use liken_engine::Changed;
 use liken_server::api::types::Judgment;
-use liken_server::pages::compare::{self, Changed, Material};
+use liken_server::pages::compare::{self, Material};
 use liken_server::pages::studies::Studies;
 use liken_server::problem::Problem;
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use liken::Run;
+use liken_engine::Served;
 use liken_server::api::types::{Near, SimilarRequest, SimilarResponse};
-use liken_server::engine::Served;
 use liken_server::pages::studies::Studies;
 use liken_server::pages::{data, model, topics};
 use liken_server::problem::Problem;

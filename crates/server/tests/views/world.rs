@@ -11,10 +11,10 @@ use liken::features::Preparation;
 use liken::matchers::{Mixture, Params};
 use liken::synth::{Synthetic, SyntheticLog};
 use liken::training::train;
+use liken_engine::{Changed, Served};
 use liken_server::api::types::{Judgment, ModelAbout, ModelRef};
-use liken_server::engine::Served;
 use liken_server::pages::asked::Asked;
-use liken_server::pages::compare::{Changed, Material};
+use liken_server::pages::compare::Material;
 use liken_server::problem::Problem;
 use maud::Markup;
 

@@ -6,6 +6,7 @@ mod serving;
 mod writing;
 
 use axum::http::Method;
+use liken_engine::types::Scope;
 use serde_json::Value;
 
 use super::documents::{BulkWritten, DeleteRequest, DocumentBody};
@@ -15,7 +16,6 @@ use super::route::{AnswerOf, BodyOf, Kind, Parameter, Route, Size, TypeOf};
 use super::status::Ready;
 use super::types::*;
 use super::{documents, events, judgments, models, search, status};
-use crate::engine::Scope;
 
 const WAIT: Parameter = Parameter {
     name: "wait",

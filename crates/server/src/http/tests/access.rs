@@ -1,6 +1,7 @@
 //! Who may ask for what.
 
 use super::*;
+use crate::http::origin::Callers;
 
 fn status(server: &Server, method: &str, path: &str, headers: &str) -> u16 {
     server.ask(method, path, headers, b"").status
@@ -145,12 +146,13 @@ async fn a_page_and_the_api_may_share_a_path() {
     use axum::http::Request;
     use tower::ServiceExt;
 
-    let engine = crate::engine::tests::small();
+    let engine = small();
     let allows: Box<Allows> = Box::new(three_keys);
     let state = AppState::with_keys(engine, Limits::default(), Log::none(), allows);
     let pages = Router::new().route("/search", get(|| async { "a page" }));
     let open = Router::new().route("/style.css", get(|| async { "body {}" }));
-    let router = crate::http::router(state, pages, open);
+    let routes = Routes { api: crate::api::router(), pages, open };
+    let router = crate::http::router::build(state, routes, Callers::default(), None);
     let status = |method: &str, path: &str, key: &str| {
         let request = Request::builder().method(method).uri(path).header("x-api-key", key);
         let answer = router.clone().oneshot(request.body(Body::empty()).unwrap());

@@ -49,7 +49,10 @@ fn bad_searches_are_refused_with_the_reason() {
 
 #[test]
 fn other_requests_are_held_to_limits_too() {
-    let server = Server::start(Limits { ids: 3, documents: 3, ..Limits::default() });
+    let server = Server::start_within(
+        Limits { documents: 3, ..Limits::default() },
+        liken_engine::Limits { ids: 3, ..liken_engine::Limits::default() },
+    );
     for (path, body, expected) in [
         ("/rerank", r#"{"query": "a"}"#, "no ids and documents"),
         ("/rerank", r#"{"query": "a", "ids": ["1", "2", "3", "4"]}"#, "4 ids"),

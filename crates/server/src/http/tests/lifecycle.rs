@@ -12,7 +12,7 @@ pub(super) async fn slowly() -> &'static str {
 
 fn serve_with(options: ServeOptions, open: bool) -> std::io::Error {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let engine = crate::engine::tests::small();
+    let engine = small();
     let allows: Box<Allows> = Box::new(move |_, _| Ok(open));
     let state = AppState::with_keys(engine, options.limits.clone(), Log::none(), allows);
     // Were it to listen, it would stop at once.
@@ -38,7 +38,7 @@ fn an_open_index_is_not_offered_to_others_by_accident() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     for (open, allow_open) in [(false, false), (true, true)] {
         let allows: Box<Allows> = Box::new(move |_, _| Ok(open));
-        let engine = crate::engine::tests::small();
+        let engine = small();
         let state = AppState::with_keys(engine, Limits::default(), Log::none(), allows);
         let options = ServeOptions { allow_open, ..everywhere() };
         assert!(runtime.block_on(serve_state(state, options, async {})).is_ok());

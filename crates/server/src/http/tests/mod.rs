@@ -15,12 +15,14 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::routing::get;
+use liken_engine::testing::{small, small_with};
+use liken_engine::types::Scope;
+use liken_engine::{Engine, Settings};
 use serde_json::Value;
 
 use super::keys::Allows;
 use super::serve::serve_state;
-use super::{AppState, Lane, Limits, Log, ServeOptions};
-use crate::engine::{Engine, Scope};
+use super::{AppState, Lane, Limits, Log, Routes, ServeOptions};
 use crate::problem::Problem;
 
 /// Waits until `there` says so; nothing depends on how long that takes.
@@ -91,8 +93,14 @@ fn pages() -> Router<AppState> {
 impl Server {
     /// Without keys.
     pub(crate) fn start(limits: Limits) -> Self {
+        Server::start_within(limits, liken_engine::Limits::default())
+    }
+
+    /// With an engine that holds requests to `of_engine`.
+    fn start_within(limits: Limits, of_engine: liken_engine::Limits) -> Self {
         let options = ServeOptions { limits, ..ServeOptions::default() };
-        Server::with(options, Box::new(|_, _| Ok(true)))
+        let engine = move || small_with(Settings { limits: of_engine, ..Settings::default() });
+        Server::of(engine, options, Box::new(|_, _| Ok(true)))
     }
 
     /// With [`three_keys`].
@@ -100,19 +108,27 @@ impl Server {
         Server::with(ServeOptions::default(), Box::new(three_keys))
     }
 
-    fn with(mut options: ServeOptions, allows: Box<Allows>) -> Self {
+    fn with(options: ServeOptions, allows: Box<Allows>) -> Self {
+        Server::of(small, options, allows)
+    }
+
+    fn of(
+        engine: impl FnOnce() -> Arc<Engine> + Send + 'static,
+        mut options: ServeOptions,
+        allows: Box<Allows>,
+    ) -> Self {
         let (told, hears) = mpsc::channel();
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-            let engine = crate::engine::tests::small();
+            let engine = engine();
             let limits = options.limits.clone();
             let log = std::mem::replace(&mut options.log, Log::none());
             let state = AppState::with_keys(engine, limits, log, allows);
             let options = ServeOptions {
                 addr: SocketAddr::from(([127, 0, 0, 1], 0)),
                 listening: Some(Box::new(move |addr| told.send(addr).unwrap())),
-                pages: pages(),
+                routes: Routes { api: crate::api::router(), pages: pages(), ..Routes::default() },
                 ..options
             };
             let shutdown = async {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use liken::eval::{Candidates, HeldOut};
+use liken_engine::Served;
 
-use crate::engine::Served;
 use crate::pages::asked::Asked;
 use crate::problem::Problem;
 use crate::runs::RunAbout;

@@ -3,11 +3,11 @@
 
 use liken::data::Dataset;
 use liken::eval::trec::TrecRun;
+use liken_engine::titles::shortened;
 
 use super::Material;
 use crate::pages::layout::grouped;
 use crate::problem::Problem;
-use crate::titles::shortened;
 
 /// Documents of a run that are looked up before it is taken to be of another collection.
 const LOOKED_UP: usize = 10_000;

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use liken::data::Dataset;
+use liken_engine::{Changed, Engine, Served};
 
 use super::{choice, fitting};
 use crate::api::types::Judgment;
-use crate::engine::{Engine, Served};
 use crate::pages::layout;
 use crate::pages::studies::Studies;
 use crate::problem::Problem;
@@ -25,28 +25,10 @@ pub struct Material<'a> {
     pub named: &'a dyn Fn() -> Result<HashMap<String, String>, Problem>,
     /// Whether any of these documents is in the index.
     pub has_any: &'a dyn Fn(&[String]) -> Result<bool, Problem>,
-    /// How the index differs from its dataset.
+    /// How the index differs from its dataset. Rankings are of the documents that models were
+    /// trained with: with those of the moment, no comparison would ever be done in an index that
+    /// changes.
     pub changed: Changed,
-}
-
-/// How the documents of an index differ from those of its dataset. Rankings are of the documents
-/// that models were trained with: with those of the moment, no comparison would ever be done in an
-/// index that changes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Changed {
-    /// Documents that came later, new or in the place of others.
-    pub later: usize,
-    /// Documents of the dataset that were deleted or replaced.
-    pub gone: usize,
-}
-
-impl Changed {
-    fn of(engine: &Engine) -> Self {
-        let state = engine.state();
-        let later = state.chunks.iter().flat_map(|chunk| &chunk.numbers);
-        let later = later.filter(|&&no| !state.dead.contains(no)).count();
-        Changed { later, gone: (state.base.len() + later).saturating_sub(state.alive) }
-    }
 }
 
 /// Does `work` with what the index has to compare and to judge by.
@@ -54,17 +36,17 @@ pub(super) fn with_material<T>(
     engine: &Engine,
     work: impl FnOnce(&Material<'_>) -> Result<T, Problem>,
 ) -> Result<T, Problem> {
-    let judged = || engine.judgments(None);
+    let judged = || Ok(engine.judgments(None)?);
     let named = || Ok(engine.store().judged_queries()?);
-    let state = engine.state();
-    let has_any = |ids: &[String]| Ok(engine.numbers(&state, ids)?.iter().any(Option::is_some));
+    let now = engine.now();
+    let has_any = |ids: &[String]| Ok(engine.has_any(&now, ids)?);
     work(&Material {
         models: engine.active(),
         dataset: engine.dataset(),
         judged: &judged,
         named: &named,
         has_any: &has_any,
-        changed: Changed::of(engine),
+        changed: now.changed(),
     })
 }
 
@@ -110,7 +92,7 @@ mod tests {
     use liken::data::Document;
 
     use super::*;
-    use crate::engine::tests::small;
+    use liken_engine::testing::small;
 
     #[test]
     fn runs_of_others_and_names_of_models_are_refused() {
@@ -138,13 +120,13 @@ mod tests {
     #[test]
     fn later_and_gone_documents_are_counted() {
         let engine = small();
-        assert_eq!(Changed::of(&engine), Changed::default());
+        assert_eq!(engine.now().changed(), Changed::default());
         for id in ["new", "new", "sun"] {
             let document = Document { id: id.into(), fields: Default::default() };
             engine.upsert(vec![document]).unwrap();
         }
         let last = engine.delete(&["moon".into()]).unwrap().sequence;
         assert!(engine.wait_for(last, Duration::from_secs(60)));
-        assert_eq!(Changed::of(&engine), Changed { later: 2, gone: 2 });
+        assert_eq!(engine.now().changed(), Changed { later: 2, gone: 2 });
     }
 }

@@ -1,9 +1,9 @@
 //! The pieces of the Compare page: the form, the tables, and what stands where there are none.
 
 use liken::eval::{Against, Candidates, Cell, RunComparison};
+use liken_engine::Changed;
 use maud::{Markup, html};
 
-use super::Changed;
 use super::choice::{Choice, Entrant, JudgedBy};
 use super::plots;
 use super::questions::Questions;

@@ -6,11 +6,11 @@ use liken::data::Dataset;
 use liken::eval::trec::{Qrels, TrecRun};
 use liken::eval::{Candidates, HeldOut, Task, Variant};
 use liken::matchers::Model;
+use liken_engine::store::median;
 
 use super::ranking::DEPTH;
 use crate::api::types::Judgment;
 use crate::problem::Problem;
-use crate::store::median;
 
 /// Judged queries.
 pub struct Questions {
@@ -151,7 +151,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::store::Store;
+    use liken_engine::store::Store;
 
     fn judgment(query: &str, id: &str, grade: Option<u8>) -> Judgment {
         Judgment { query: query.into(), id: id.into(), grade, judge: None }

@@ -1,11 +1,11 @@
 //! Some queries and documents of a dataset, to see what is in it.
 
 use liken::data::{Dataset, Document};
+use liken_engine::titles::{shortened, text_of, title};
 use maud::{Markup, html};
 use serde_json::Value;
 
 use crate::pages::layout::{address, grouped};
-use crate::titles::{shortened, text_of, title};
 
 /// Examples shown of queries and of documents.
 const EXAMPLES: usize = 6;

@@ -2,11 +2,11 @@
 //! their translations.
 
 use liken::matchers::{Dictionary, Model};
+use liken_engine::Served;
 use maud::{Markup, html};
 
 use super::space;
 use crate::api::types::{Near, SimilarRequest, SimilarResponse};
-use crate::engine::Served;
 use crate::pages::asked::Asked;
 use crate::pages::layout::{self, Cell, Column, Tone, bar, fixed, notice};
 use crate::problem::Problem;

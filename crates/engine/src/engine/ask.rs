@@ -1,0 +1,188 @@
+//! A search as it was asked of this index: its models, its ranker and how they read the query. What
+//! holds whatever the index was checked before.
+
+use std::sync::Arc;
+
+use liken::features::QueryTerms;
+
+use super::Engine;
+use super::query::{Typed, as_typed};
+use super::rankers::Named;
+use super::state::State;
+use super::view::View;
+use crate::Error;
+use crate::limits::HITS;
+use crate::text::Filter;
+use crate::types::{FusionSpec, ModelRef, SearchRequest};
+
+/// A search of one generation of the index.
+pub(super) struct Asked<'a> {
+    pub request: &'a SearchRequest,
+    pub typed: Typed,
+    pub views: Vec<&'a View>,
+    /// Who puts the candidates in order, if not the models alone.
+    pub ranker: Option<Arc<Named>>,
+    /// One a view: the query as the model reads it, if it can make anything of it.
+    pub queries: Vec<Option<QueryTerms>>,
+    pub fusion: FusionSpec,
+    pub k: usize,
+    pub depth: usize,
+    pub filter: Option<Filter>,
+    pub excluded: Vec<u32>,
+    pub unknown_words: Vec<String>,
+    /// Words that a model which counts words does not know from training, as the text index has
+    /// them.
+    pub unscored: Vec<String>,
+    pub notes: Vec<String>,
+}
+
+impl Engine {
+    /// Reads a search that was checked.
+    pub(super) fn ask<'a>(
+        &self,
+        state: &'a State,
+        request: &'a SearchRequest,
+    ) -> Result<Asked<'a>, Error> {
+        let settings = &self.settings;
+        let k = request.k.unwrap_or(HITS);
+        let depth = request.candidate_depth.unwrap_or(settings.candidate_depth);
+        let views = self.views(state, &request.models)?;
+        let ranker = request.ranker.as_deref().or(settings.ranker.as_deref());
+        let ranker = state.rankers.find(ranker)?;
+        let fusion = request.fusion.clone().unwrap_or_default();
+        check_fusion(&fusion, &views)?;
+        let filter = match &request.filter {
+            Some(filter) => Some(Filter::parse(filter).map_err(Error::invalid)?),
+            None => None,
+        };
+        // Most searches exclude nothing, and need not ask the database.
+        let excluded = match &request.exclude_ids[..] {
+            [] => Vec::new(),
+            ids => self.numbers(state, ids)?.into_iter().flatten().collect(),
+        };
+        let typed = Typed::read(&request.query, &self.analyzer);
+        let (mut queries, mut notes) = (Vec::new(), Vec::new());
+        let mut unknown: Option<Vec<String>> = None;
+        for view in &views {
+            let read = view.model().counts.read_query(&typed.plain);
+            unknown = Some(match unknown {
+                None => read.unknown.clone(),
+                Some(unknown) => {
+                    unknown.into_iter().filter(|word| read.unknown.contains(word)).collect()
+                }
+            });
+            match view.model().read_query(&typed.plain) {
+                Ok(query) => queries.push(Some(query)),
+                Err(error) => {
+                    let reason = error.to_string().replace("\n  ", ": ");
+                    notes.push(format!("{}: {reason}", view.served.about.model.name));
+                    queries.push(None);
+                }
+            }
+        }
+        let mut unknown_words = unknown.unwrap_or_default();
+        // Fragments of words say nothing to people.
+        unknown_words.retain(|word| !word.starts_with('~') && !word.contains(' '));
+        let counts_words = views.iter().any(|view| view.served.is_lexical());
+        let unscored = match counts_words {
+            true => {
+                typed.words.terms.iter().filter(|&t| unknown_words.contains(t)).cloned().collect()
+            }
+            false => Vec::new(),
+        };
+        unknown_words = as_typed(&typed.plain, &unknown_words, &self.analyzer);
+        Ok(Asked {
+            request,
+            typed,
+            views,
+            ranker,
+            queries,
+            fusion,
+            k,
+            depth,
+            filter,
+            excluded,
+            unknown_words,
+            unscored,
+            notes,
+        })
+    }
+
+    /// The models of a search, by name; those that the service was told to use if none is named.
+    pub(super) fn views<'a>(
+        &self,
+        state: &'a State,
+        names: &[String],
+    ) -> Result<Vec<&'a View>, Error> {
+        let names = if names.is_empty() { &self.settings.models } else { names };
+        if names.is_empty() {
+            return Ok(state.models.iter().take(1).collect());
+        }
+        let mut views: Vec<&View> = Vec::new();
+        for name in names {
+            let named = |view: &&View| view.served.about.model.name == *name;
+            let view = state.models.iter().find(named).ok_or_else(|| {
+                let there: Vec<&str> =
+                    state.models.iter().map(|view| view.served.about.model.name.as_str()).collect();
+                Error::invalid(format!(
+                    "no model is called {name:?}; there are {}",
+                    there.join(", ")
+                ))
+            })?;
+            views.push(view);
+        }
+        Ok(views)
+    }
+}
+
+impl Asked<'_> {
+    /// What every model says of the documents `numbers`.
+    pub fn scores(&self, numbers: &[u32]) -> Vec<Vec<f32>> {
+        let of_model = |(view, query): (&&View, &Option<QueryTerms>)| match query {
+            Some(query) => view.scores(query, numbers),
+            None => vec![f32::NAN; numbers.len()],
+        };
+        self.views.iter().zip(&self.queries).map(of_model).collect()
+    }
+
+    /// The models that were asked.
+    pub fn models(&self) -> Vec<ModelRef> {
+        self.views.iter().map(|view| view.served.about.model.clone()).collect()
+    }
+
+    /// Why nothing was found.
+    pub fn nothing(&self, state: &State) -> String {
+        if state.alive == 0 {
+            return "the index has no documents".into();
+        }
+        if self.filter.is_some()
+            || !self.typed.words.phrases.is_empty()
+            || !self.excluded.is_empty()
+        {
+            return "no document that the filter, the phrases and exclude_ids allow has anything to \
+                    do with the query"
+                .into();
+        }
+        let reason = |view: &&View| match &view.model().parts[..] {
+            [only] => only.matcher.nothing().to_owned(),
+            _ => "no document scores above 0".to_owned(),
+        };
+        self.views.iter().map(reason).next().unwrap_or_default()
+    }
+}
+
+fn check_fusion(fusion: &FusionSpec, views: &[&View]) -> Result<(), Error> {
+    for name in fusion.weights.keys() {
+        if !views.iter().any(|view| view.served.about.model.name == *name) {
+            return Err(Error::invalid(format!(
+                "fusion.weights: {name:?} is not among the models of this search"
+            )));
+        }
+    }
+    let weight =
+        |view: &&View| fusion.weights.get(&view.served.about.model.name).copied().unwrap_or(1.0);
+    if !views.iter().any(|view| weight(view) > 0.0) {
+        return Err(Error::invalid("fusion.weights: expected a weight above 0, found none"));
+    }
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! Why a document has its score, so that everything adds up.
+
+use liken::matchers::Explanation;
+
+use super::Engine;
+use super::ask::Asked;
+use super::search::Ranked;
+use super::state::State;
+use crate::types::{
+    Contribution, ExplainRequest, ExplainResponse, ModelExplanation, PartExplanation,
+};
+use crate::{Error, checks};
+
+/// Contributions shown of each part, if nobody says otherwise.
+const LINES: usize = 30;
+
+impl Engine {
+    /// Why a document has its score.
+    pub fn explain(&self, request: &ExplainRequest) -> Result<ExplainResponse, Error> {
+        checks::explain(request, &self.settings.limits)?;
+        let state = self.state();
+        let asked = self.ask(&state, &request.search)?;
+        let ranked = self.rank(&state, &asked, 0)?;
+        let no = self.standing(&state, &request.id)?;
+        let mut explained = self.explain_hit(&state, &asked, &ranked, no, request.most)?;
+        if self.allowed(&state, &asked)?.is_some_and(|allowed| !allowed.contains(no)) {
+            explained.notes.push(
+                "the filter, the phrases or exclude_ids keep this document out of the results"
+                    .into(),
+            );
+        } else if ranked.scores.find(no).is_none() {
+            explained.notes.push(format!(
+                "it is not among the {} candidates of this search; a larger candidate_depth looks \
+                 at more",
+                ranked.order.len()
+            ));
+        }
+        Ok(explained)
+    }
+
+    /// Why document `no` has its score in a search, whether it is among the candidates or not.
+    pub(super) fn explain_hit(
+        &self,
+        state: &State,
+        asked: &Asked<'_>,
+        ranked: &Ranked,
+        no: u32,
+        most: Option<usize>,
+    ) -> Result<ExplainResponse, Error> {
+        let mut models = Vec::new();
+        let mut shared_words: Vec<String> = Vec::new();
+        for ((view, query), column) in asked.views.iter().zip(&asked.queries).zip(&ranked.columns) {
+            let score = match (query, ranked.scores.find(no)) {
+                (None, _) => f32::NAN,
+                (Some(_), Some(place)) => ranked.scores.of_models[models.len()][place],
+                (Some(query), None) => view.scores(query, &[no])[0],
+            };
+            let explained = match score.is_finite() {
+                true => view.explain(&asked.typed.plain, no, most.unwrap_or(LINES))?,
+                false => None,
+            };
+            let parts = explained.map_or_else(Vec::new, |explained| {
+                for word in &explained.shared_words {
+                    if !shared_words.contains(word) {
+                        shared_words.push(word.clone());
+                    }
+                }
+                parts_of(view.model(), explained)
+            });
+            models.push(ModelExplanation {
+                model: view.served.about.model.clone(),
+                score: if score.is_finite() { f64::from(score) } else { 0.0 },
+                adds: column.adds(score),
+                how: match query {
+                    Some(_) => column.how(score),
+                    None => "the model can make nothing of the query".into(),
+                },
+                parts,
+            });
+        }
+        if !asked.unscored.is_empty() {
+            shared_words.extend(self.held(&asked.unscored, no)?);
+        }
+        let fused = models.iter().map(|model| model.adds).sum::<f64>() + 0.0;
+        let mut notes = Vec::new();
+        let ranker = ranked.seen.as_ref().and_then(|seen| seen.explain(no));
+        let score = match &ranked.seen {
+            // One that is no candidate stands nowhere in the ranker's order.
+            Some(_) => ranked.order.iter().find(|(other, _)| *other == no).map(|hit| hit.1),
+            None => None,
+        };
+        if let (Some(seen), None, Some(moved)) = (&ranked.seen, &ranker, score) {
+            notes.push(format!(
+                "{} put only the first {} candidates in order, and this one stands below them: the \
+                 models' score of {fused:.4} was moved to {moved:.4}",
+                seen.ranker(),
+                seen.len()
+            ));
+        }
+        Ok(ExplainResponse {
+            id: state.id(no).to_owned(),
+            score: score.unwrap_or(fused),
+            models,
+            ranker,
+            shared_words,
+            notes,
+        })
+    }
+}
+
+impl Engine {
+    /// Those of `words` that document `no` holds.
+    fn held(&self, words: &[String], no: u32) -> Result<Vec<String>, Error> {
+        let fields = self.bodies(&[no])?.pop().flatten().unwrap_or_default();
+        let tokens = super::live::tokens(&self.about, &self.analyzer, &fields);
+        Ok(words.iter().filter(|word| tokens.holds(word)).cloned().collect())
+    }
+}
+
+fn parts_of(model: &liken::matchers::Model, explained: Explanation) -> Vec<PartExplanation> {
+    let lexical = model.parts.iter().map(|part| part.matcher.is_lexical());
+    let line = |line: liken::matchers::Line| Contribution {
+        query: line.query,
+        doc: line.doc,
+        value: line.value,
+    };
+    explained
+        .parts
+        .into_iter()
+        .zip(lexical)
+        .map(|(part, lexical)| PartExplanation {
+            method: part.method,
+            lexical,
+            weight: part.weight,
+            score: part.score,
+            adds: part.adds,
+            lines: part.lines.into_iter().map(line).collect(),
+            n_rest: part.n_rest,
+            rest: part.rest,
+        })
+        .collect()
+}

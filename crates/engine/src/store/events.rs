@@ -1,0 +1,97 @@
+//! Clicks and pages of results that were shown.
+
+use rusqlite::{Row, params};
+
+use super::changes::{last_change, whole};
+use super::limits::{fault_of_event, now, trim};
+use super::{ROW, Result, Room, Store, StoreError};
+use crate::types::{Event, Written};
+
+/// The kind of an event that is a click.
+pub(super) const CLICK: &str = "click";
+/// The kind of an event that is a page of results that was shown.
+pub(super) const IMPRESSION: &str = "impression";
+
+/// The most that events given back at once may hold of ids that were shown.
+const MOST_BYTES: usize = 64 << 20;
+
+impl Store {
+    /// Keeps events, in order; those that say no time happened now. They are on disk when this
+    /// returns. One that makes no sense is refused, with all that came with it.
+    pub fn record(&self, events: Vec<Event>) -> Result<Written> {
+        let now = now();
+        let mut rows = Vec::with_capacity(events.len());
+        let mut bytes = 0;
+        for (i, mut event) in events.into_iter().enumerate() {
+            trim(&mut event.query);
+            if let Some(why) = fault_of_event(&event) {
+                return Err(StoreError::Bad(format!("event {}: {why}", i + 1)));
+            }
+            let shown = serde_json::to_string(&event.shown)
+                .map_err(|error| StoreError::Bad(format!("event {}: {error}", i + 1)))?;
+            bytes += event.query.len() + shown.len() + ROW;
+            rows.push((event, shown));
+        }
+        self.write(Room::Usual(bytes), move |connection| {
+            let mut insert = connection.prepare_cached(
+                "INSERT INTO events(time, kind, query, id, rank, shown, session)
+                 VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            )?;
+            for (event, shown) in &rows {
+                let time = event.time.unwrap_or(now);
+                let Event { kind, query, id, rank, session, .. } = event;
+                insert.execute(params![time, kind, query, id, rank, shown, session])?;
+            }
+            Ok(Written { written: rows.len(), replaced: 0, sequence: last_change(connection)? })
+        })
+    }
+
+    /// At most `most` events behind number `after`, with their numbers, which begin at 1; fewer
+    /// where they are long, but not none if there are any.
+    pub fn events(&self, after: u64, most: usize) -> Result<Vec<(u64, Event)>> {
+        let (after, most) = (whole(after), whole(most as u64));
+        self.read(|connection| {
+            let mut find = connection.prepare_cached(
+                "SELECT no, time, kind, query, id, rank, shown, session FROM events
+                 WHERE no > ?1 ORDER BY no LIMIT ?2",
+            )?;
+            let mut rows = find.query([after, most])?;
+            let (mut events, mut bytes) = (Vec::new(), 0);
+            while let Some(row) = rows.next()? {
+                bytes += row.get_ref(6)?.as_bytes().map_err(rusqlite::Error::from)?.len();
+                if bytes > MOST_BYTES && !events.is_empty() {
+                    break;
+                }
+                events.push(event(row)?);
+            }
+            Ok(events)
+        })
+    }
+
+    /// How many events there are.
+    pub fn count_events(&self) -> Result<u64> {
+        // None is ever taken away.
+        self.read(|connection| {
+            let mut last = connection.prepare_cached("SELECT max(no) FROM events")?;
+            let last: Option<i64> = last.query_row([], |row| row.get(0))?;
+            Ok(last.unwrap_or(0).unsigned_abs())
+        })
+    }
+}
+
+fn event(row: &Row<'_>) -> Result<(u64, Event)> {
+    let no = row.get::<_, i64>(0)?.unsigned_abs();
+    let shown: String = row.get(6)?;
+    let shown = serde_json::from_str(&shown)
+        .map_err(|error| StoreError::Unusable(format!("event {no} is damaged: {error}")))?;
+    let event = Event {
+        time: row.get(1)?,
+        kind: row.get(2)?,
+        query: row.get(3)?,
+        id: row.get(4)?,
+        rank: row.get(5)?,
+        shown,
+        session: row.get(7)?,
+    };
+    Ok((no, event))
+}

@@ -1,0 +1,155 @@
+//! Events as a raw log that `liken import` reads.
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use super::events::CLICK;
+use super::{Result, Store, StoreError};
+use crate::types::Event;
+
+/// Events that are read at a time, so that no read lasts for long.
+const CHUNK: usize = 5_000;
+
+/// What was written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// Events, or judged pairs of query and document.
+    pub taken: usize,
+    /// Lines.
+    pub lines: usize,
+    /// Those that the format cannot hold.
+    pub left_out: usize,
+}
+
+/// A line of the log: a document that was shown or clicked.
+#[derive(Serialize)]
+struct Line<'a> {
+    time: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page: Option<&'a str>,
+    query: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    doc: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<u64>,
+    clicked: u8,
+}
+
+impl Store {
+    /// Writes all events to `out`, one JSON object a line for each document that was shown or
+    /// clicked: a raw log, to be read with
+    ///
+    /// ```sh
+    /// liken import --events events.jsonl --documents documents.jsonl -o data
+    /// ```
+    ///
+    /// (the name must end in `.jsonl`; without `--documents`, what the events name is taken).
+    /// The columns are `time` (to the second), `session`, `query`, `doc`, `rank` and `clicked`.
+    /// A page of results gives a line a document, with its place in `shown` as rank. A click
+    /// that says what was shown with it gives such a page, with one document clicked; else
+    /// its own line alone, and the import puts it on the page of the same session and query if
+    /// no more than half an hour lies between. Pages of nobody's session have a column `page`
+    /// of their own, so that those of one second are not taken for one. Where nothing was shown
+    /// there is a line without document, which the import counts as a query without a click.
+    pub fn export_events(&self, out: &mut dyn Write) -> Result<Exported> {
+        let mut exported = Exported::default();
+        let mut after = 0;
+        // What comes in meanwhile is for the next export.
+        let last = self.count_events()?;
+        while after < last {
+            let events = self.events(after, CHUNK)?;
+            let Some(&(end, _)) = events.last() else { break };
+            for (no, event) in events.iter().take_while(|(no, _)| *no <= last) {
+                exported.taken += 1;
+                exported.lines += write_event(out, *no, event)?;
+            }
+            after = end;
+        }
+        out.flush().map_err(unwritten)?;
+        Ok(exported)
+    }
+}
+
+/// The lines of an event; how many.
+fn write_event(out: &mut dyn Write, no: u64, event: &Event) -> Result<usize> {
+    let time = moment(event.time.unwrap_or(0.0));
+    let clicked = event.id.as_deref().filter(|_| event.kind == CLICK);
+    let page = format!("event {no}");
+    let session = event.session.as_deref();
+    let is_page = session.is_none() && !event.shown.is_empty();
+    let mut lines = 0;
+    let mut line = |doc: Option<&str>, rank: Option<u64>| {
+        let line = Line {
+            time: &time,
+            session,
+            page: is_page.then_some(page.as_str()),
+            query: &event.query,
+            doc,
+            rank,
+            clicked: u8::from(doc.is_some() && doc == clicked),
+        };
+        lines += 1;
+        serde_json::to_writer(&mut *out, &line)
+            .map_err(std::io::Error::from)
+            .and_then(|()| out.write_all(b"\n"))
+            .map_err(unwritten)
+    };
+    for (doc, rank) in event.shown.iter().zip(1..) {
+        // What stands on a page twice was clicked once, where it stood first.
+        let first = event.shown.iter().position(|other| other == doc);
+        if first.is_none_or(|first| first as u64 + 1 == rank) {
+            line(Some(doc), Some(rank))?;
+        }
+    }
+    match clicked {
+        Some(doc) if !event.shown.iter().any(|other| other == doc) => {
+            line(Some(doc), event.rank.map(u64::from))?;
+        }
+        None if event.shown.is_empty() => line(None, None)?,
+        _ => {}
+    }
+    Ok(lines)
+}
+
+/// `2026-11-15T14:07:00Z`, of seconds since 1970. Digits alone could be taken for a date.
+fn moment(time: f64) -> String {
+    let seconds = time as i64;
+    let (days, clock) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    // Years begin in March, so that the leap day is the last of its year; eras have 400 years.
+    let days = days + 719_468;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (year, month) = if month < 10 { (year, month + 3) } else { (year + 1, month - 9) };
+    let (hours, minutes, seconds) = (clock / 3600, clock / 60 % 60, clock % 60);
+    let year = year + era * 400;
+    format!("{year:04}-{month:02}-{day:02}T{hours:02}:{minutes:02}:{seconds:02}Z")
+}
+
+/// The error of a file that takes no more.
+pub(super) fn unwritten(error: std::io::Error) -> StoreError {
+    StoreError::Disk(format!("what was to be exported could not be written: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn moments_are_those_of_sqlite(time in 0.0f64..1e11) {
+            let database = rusqlite::Connection::open_in_memory().unwrap();
+            let sql = "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', ?1, 'unixepoch')";
+            let expected: String =
+                database.query_row(sql, [time as i64], |row| row.get(0)).unwrap();
+            prop_assert_eq!(moment(time), expected);
+        }
+    }
+}

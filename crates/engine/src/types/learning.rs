@@ -1,0 +1,59 @@
+//! What is written: documents, events and judgments.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The answer to writes of documents, events and judgments: they are on disk.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Written {
+    /// How many were written; for deletes, how many were there and are gone.
+    pub written: usize,
+    /// How many of them took the place of an earlier one; for deletes, the same as `written`.
+    pub replaced: usize,
+    /// The last change: search sees it once the status says that it is applied.
+    pub sequence: u64,
+}
+
+/// A click on a result, or a page of results that was shown.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Event {
+    /// `click` or `impression`.
+    pub kind: String,
+    /// The query as it was typed.
+    pub query: String,
+    /// The document clicked.
+    pub id: Option<String>,
+    /// Its rank on the page, counted from one.
+    pub rank: Option<u32>,
+    /// The documents shown, in order.
+    pub shown: Vec<String>,
+    /// Who it was, or which visit, as the caller counts them.
+    pub session: Option<String>,
+    /// When, in seconds since 1970; now if not said.
+    pub time: Option<f64>,
+}
+
+/// A grade that a person gave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Judgment {
+    /// The query's text.
+    pub query: String,
+    /// The document's id.
+    pub id: String,
+    /// From 0 (not relevant) to 100; null takes an earlier grade back.
+    #[serde(deserialize_with = "given")]
+    #[schemars(required, with = "Option<u8>", range(max = 100))]
+    pub grade: Option<u8>,
+    /// Who judged.
+    #[serde(default)]
+    pub judge: Option<String>,
+}
+
+/// Something that may be null, but must be said: what is left out by mistake takes nothing back.
+fn given<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    Option::deserialize(deserializer)
+}

@@ -1,0 +1,23 @@
+//! What the engine is asked, and what it answers. As JSON they are the same for HTTP, the command
+//! line and other languages. Unknown fields are refused, so that a misspelt option never passes
+//! silently.
+
+mod explain;
+mod learning;
+mod models;
+mod near;
+mod scope;
+mod search;
+
+pub use explain::{
+    Contribution, ExplainRequest, ExplainResponse, FeatureContribution, ModelExplanation,
+    PartExplanation, RankerExplanation,
+};
+pub use learning::{Event, Judgment, Written};
+pub use models::{LoadRequest, ModelAbout, ModelRef, Status};
+pub use near::{EmbedRequest, EmbedResponse, Near, SimilarRequest, SimilarResponse};
+pub use scope::Scope;
+pub use search::{
+    DiversifySpec, FusionMethod, FusionSpec, Hit, Piece, RerankRequest, RerankResponse,
+    SearchRequest, SearchResponse,
+};

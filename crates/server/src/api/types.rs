@@ -1,0 +1,15 @@
+//! What requests and responses look like: what the engine is asked and answers, and what there is
+//! for HTTP alone. Unknown fields are refused, so that a misspelt option never passes silently.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use liken_engine::types::*;
+
+/// `POST /models/{name}/activate`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ActivateRequest {
+    /// The version.
+    pub version: String,
+}

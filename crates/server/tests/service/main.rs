@@ -1,0 +1,12 @@
+//! The service as its clients see it: a small index on a port of its own, asked over HTTP. Every
+//! answer is held to the OpenAPI document.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod access;
+mod declared;
+mod fusing;
+mod near;
+mod topics;
+mod uploads;
+mod world;
