@@ -58,7 +58,7 @@ fn what_cannot_have_happened_is_refused_with_all_that_came_with_it() {
         Event { id: None, ..click("q", "d") },
         Event { id: Some("d".into()), ..page("q", &["d"]) },
         click(" \n", "d"),
-        click(&"q".repeat(limits::LONGEST_QUERY + 1), "d"),
+        click(&"q".repeat(LONGEST_QUERY + 1), "d"),
         click("q", ""),
         page("q", &["a", "b\n"]),
         page("q", &vec!["a"; limits::MOST_SHOWN + 1]),
