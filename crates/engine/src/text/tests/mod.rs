@@ -183,7 +183,7 @@ fn damaged_files_are_said_to_be_damaged() {
             overwrite(&path, damaged);
             let error = TextIndex::open(dir.path()).expect_err(&format!("{path:?}"));
             assert!(matches!(error, TextError::Broken { .. }), "{path:?}: {error}");
-            assert!(error.to_string().contains("liken index"), "{error}");
+            assert!(error.to_string().contains("build the index again"), "{error}");
         }
         overwrite(&path, &bytes);
         TextIndex::open(dir.path()).unwrap();
