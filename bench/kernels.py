@@ -321,26 +321,33 @@ def measures(folder):
     run("nDCG@10 and AP", "measures", source, {NUMPY: straightforward}, 7, lambda a, b: far(a["out"], b, 1e-6))
 
 
-def bm25(folder):
+def bm25_bags():
+    """Documents and queries of words as frequent as a language's: the k-th falls as 1/k."""
     random = np.random.default_rng(4)
     n_docs, n_terms, n_queries = 50_000, 50_000, 1_000
 
-    def words(n):
-        """Terms as frequent as a language's: the k-th falls as 1/k."""
-        return (n_terms ** random.random(n)).astype(np.int64) - 1
-
     def bags(n, per_row):
         rows = np.repeat(np.arange(n), per_row)
-        return tidy(sp.csr_matrix((np.ones(len(rows), np.float32), (rows, words(len(rows)))), shape=(n, n_terms)))
+        words = (n_terms ** random.random(len(rows))).astype(np.int64) - 1
+        return tidy(sp.csr_matrix((np.ones(len(rows), np.float32), (rows, words)), shape=(n, n_terms)))
 
     docs, queries = bags(n_docs, random.integers(20, 101, n_docs)), bags(n_queries, 4)
     queries.data[:] = 1  # each word of a query once
-    tokens = [np.repeat(row.indices, row.data.astype(int)).tolist() for row in docs]
-    vocabulary = {str(term): term for term in range(n_terms)}
-    asked = [row.indices.astype(np.int32) for row in queries]
+    return docs, queries
 
-    plain = bm25s.BM25(k1=1.2, b=0.75, method="lucene")
-    plain.index((tokens, vocabulary), show_progress=False)
+
+def bm25_peer(docs, queries):
+    """bm25s over the same documents, and the queries as it takes them."""
+    tokens = [np.repeat(row.indices, row.data.astype(int)).tolist() for row in docs]
+    vocabulary = {str(term): term for term in range(docs.shape[1])}
+    index = bm25s.BM25(k1=1.2, b=0.75, method="lucene")
+    index.index((tokens, vocabulary), show_progress=False)
+    return index, [row.indices.astype(np.int32) for row in queries]
+
+
+def bm25(folder):
+    docs, queries = bm25_bags()
+    plain, asked = bm25_peer(docs, queries)
     compiled = copy.copy(plain)
     compiled.activate_numba_scorer()
 
@@ -351,7 +358,7 @@ def bm25(folder):
             self.index, self.looks = index, False
 
         def __call__(self):
-            out = np.zeros((n_queries, 2))
+            out = np.zeros((len(asked), 2))
             for i, terms in enumerate(asked):
                 scores = self.index.get_scores_from_ids(terms)
                 if self.looks:
