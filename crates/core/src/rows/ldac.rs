@@ -235,7 +235,8 @@ mod tests {
             ("1 x:1\n", "expected number:count"),
             ("one 0:1\n", "expected a number of entries"),
         ] {
-            assert!(rows(text, Role::Documents)[0].starts_with(words), "{text}");
+            let (line, found) = &objects(&mut ldac(text, Role::Documents))[0];
+            assert!(*line == 1 && found.starts_with(words), "{text}");
         }
     }
 }

@@ -53,6 +53,7 @@ pub(crate) enum Row {
     /// Texts by position.
     Fields(Record),
     /// Values by position.
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
     Values(Vec<TypedField>),
     /// Values by name.
     Object(Object),
@@ -162,6 +163,7 @@ impl Record {
 
 /// A value, and how it is written.
 #[derive(Default)]
+#[cfg_attr(not(feature = "parquet"), allow(dead_code))]
 pub(crate) struct TypedField {
     pub value: Option<Value>,
     /// Empty for text, which is its own writing, and for nothing.
