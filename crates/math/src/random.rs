@@ -71,6 +71,16 @@ impl Random {
     }
 }
 
+/// 2⁶⁴ over the golden ratio, the step of SplitMix64: its multiples meet every number and keep far apart.
+pub const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The mixing function of SplitMix64: spreads the bits of a number over all 64.
+pub fn mix64(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,8 @@
 
 use std::hash::{DefaultHasher, Hasher};
 
+use hashbrown::HashTable;
+
 /// Names and their numbers. The names lie one after the other in one string, and the table
 /// that finds them holds numbers only: a third of what a map of strings takes.
 #[derive(Default)]
@@ -9,9 +11,8 @@ pub(super) struct Interner {
     text: String,
     /// Where each name ends in the text.
     ends: Vec<u64>,
-    /// Numbers plus one, at the place of their name's hash or, where that is taken, after it;
-    /// 0 is free. A power of two of places, at most three quarters of them taken.
-    table: Vec<u32>,
+    /// The numbers, found by the hash of their names.
+    table: HashTable<u32>,
 }
 
 impl Interner {
@@ -20,58 +21,37 @@ impl Interner {
     }
 
     pub(super) fn get(&self, name: &str) -> Option<u32> {
-        if self.table.is_empty() { None } else { self.find(name).ok() }
+        self.table.find(hash(name), |&number| self.name(number) == name).copied()
     }
 
     /// The number of `name`, a new one if it has none; `None` when the numbers are used up.
     pub(super) fn add(&mut self, name: &str) -> Option<u32> {
-        if 4 * (self.len() + 1) > 3 * self.table.len() {
-            self.grow();
+        if let Some(number) = self.get(name) {
+            return Some(number);
         }
-        let place = match self.find(name) {
-            Ok(number) => return Some(number),
-            Err(place) => place,
-        };
         // The last number stays free: a matrix has at most 2³² − 1 columns.
         let number = u32::try_from(self.len()).ok().filter(|&number| number < u32::MAX)?;
         self.text.push_str(name);
         self.ends.push(self.text.len() as u64);
-        self.table[place] = number + 1;
+        let Interner { text, ends, table } = self;
+        table.insert_unique(hash(name), number, |&number| hash(slice(text, ends, number)));
         Some(number)
     }
 
     pub(super) fn name(&self, number: u32) -> &str {
-        let at = number as usize;
-        let start = if at == 0 { 0 } else { self.ends[at - 1] };
-        &self.text[start as usize..self.ends[at] as usize]
+        slice(&self.text, &self.ends, number)
     }
 
     /// Bytes taken.
     pub(super) fn memory(&self) -> usize {
-        self.text.capacity() + 8 * self.ends.capacity() + 4 * self.table.capacity()
+        self.text.capacity() + 8 * self.ends.capacity() + self.table.allocation_size()
     }
+}
 
-    /// The number of `name`, or the free place where it belongs.
-    fn find(&self, name: &str) -> Result<u32, usize> {
-        let mask = self.table.len() - 1;
-        let mut place = hash(name) as usize & mask;
-        loop {
-            match self.table[place] {
-                0 => return Err(place),
-                taken if self.name(taken - 1) == name => return Ok(taken - 1),
-                _ => place = (place + 1) & mask,
-            }
-        }
-    }
-
-    fn grow(&mut self) {
-        self.table = vec![0; (2 * self.table.len()).max(16)];
-        for number in 0..self.len() as u32 {
-            if let Err(place) = self.find(self.name(number)) {
-                self.table[place] = number + 1;
-            }
-        }
-    }
+fn slice<'t>(text: &'t str, ends: &[u64], number: u32) -> &'t str {
+    let at = number as usize;
+    let start = if at == 0 { 0 } else { ends[at - 1] };
+    &text[start as usize..ends[at] as usize]
 }
 
 fn hash(name: &str) -> u64 {

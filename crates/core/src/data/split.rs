@@ -12,6 +12,7 @@ use super::interner::Interner;
 use super::pairs::Edge;
 use super::part::Part;
 use super::queries::Queries;
+use crate::random::{GOLDEN, mix64};
 use crate::rows::Dropped;
 
 /// Why judgments are dropped that nobody is measured by.
@@ -345,12 +346,9 @@ impl Divided {
     }
 }
 
-/// Spreads the bits of a key (the finaliser of SplitMix64).
+/// Spreads the bits of a key.
 pub(super) fn mix(key: u64) -> u64 {
-    let mut z = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    mix64(key.wrapping_add(GOLDEN))
 }
 
 fn distinct(things: impl Iterator<Item = u32>) -> Vec<u32> {

@@ -1,5 +1,7 @@
 //! When something happened: the ways in which logs and tables write it.
 
+use time::{Date, Month, OffsetDateTime};
+
 /// Seconds since 1970 in UTC, or since midnight where the log has times of day only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moment {
@@ -71,20 +73,10 @@ fn days(year: &str, month: &str, day: &str) -> Option<i64> {
         plain.then(|| text.parse::<i64>().ok()).flatten()
     };
     let (year, month, day) = (digits(year, 4)?, digits(month, 2)?, digits(day, 2)?);
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let longest = match month {
-        2 => 28 + i64::from(leap),
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => return None,
-    };
-    if year < 1000 || !(1..=longest).contains(&day) {
-        return None;
-    }
-    // Years begin in March, so that the leap day is the last of its year.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let leap_days = year / 4 - year / 100 + year / 400;
-    Some(year * 365 + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468)
+    let month = Month::try_from(month as u8).ok()?;
+    let date = Date::from_calendar_date(year as i32, month, day as u8).ok()?;
+    let epoch = OffsetDateTime::UNIX_EPOCH.date();
+    (year >= 1000).then(|| i64::from(date.to_julian_day() - epoch.to_julian_day()))
 }
 
 /// The seconds of `14:07`, `14:07:00` or `14:07:00.250`, and what follows.
@@ -122,21 +114,16 @@ fn offset(zone: &str) -> Option<i64> {
 
 /// The date and hour of a moment, for people.
 pub(crate) fn show(seconds: i64, dated: bool) -> String {
-    let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    let clock = format!("{:02}:{:02}:{:02}", rest / 3600, rest / 60 % 60, rest % 60);
+    let Ok(moment) = OffsetDateTime::from_unix_timestamp(seconds) else {
+        return format!("{seconds} s");
+    };
+    let (hour, minute, second) = moment.to_hms();
+    let clock = format!("{hour:02}:{minute:02}:{second:02}");
     if !dated {
         return clock;
     }
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let day_of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02} {clock}")
+    let (year, month, day) = moment.to_calendar_date();
+    format!("{year:04}-{:02}-{day:02} {clock}", u8::from(month))
 }
 
 #[cfg(test)]

@@ -5,6 +5,9 @@
 //! (`com`, `co.uk`), known file endings, names of parameters and the fragment. What has white
 //! space but no scheme is running text and is kept whole; anything else that is not a URL is
 //! read as if it were one, as far as that goes.
+//! Escaped bytes that are not UTF-8 become replacement characters, which part words.
+
+use percent_encoding::percent_decode_str;
 
 /// Second-level labels that belong to the public ending when a country follows.
 const SECOND_LEVEL: &[&str] = &["ac", "co", "com", "edu", "go", "gov", "ne", "net", "or", "org"];
@@ -21,7 +24,7 @@ const FILE_ENDINGS: &[&str] = &[
 pub(super) fn words(url: &str) -> String {
     let url = url.trim();
     if url.contains(char::is_whitespace) && !without_scheme(url).0 {
-        return percent_decoded(url);
+        return percent_decode_str(url).decode_utf8_lossy().into_owned();
     }
     let url = url.split('#').next().unwrap_or_default();
     let (place, query) = url.split_once('?').unwrap_or((url, ""));
@@ -30,13 +33,13 @@ pub(super) fn words(url: &str) -> String {
     let mut text = String::with_capacity(url.len());
     push_host(host, &mut text);
     for segment in path.split('/') {
-        let segment = percent_decoded(segment);
+        let segment = percent_decode_str(segment).decode_utf8_lossy();
         text.push_str(without_file_endings(&segment));
         text.push(' ');
     }
     for parameter in query.split(['&', ';']) {
         let (_, value) = parameter.split_once('=').unwrap_or(("", parameter));
-        text.push_str(&percent_decoded(value).replace('+', " "));
+        text.push_str(&percent_decode_str(value).decode_utf8_lossy().replace('+', " "));
         text.push(' ');
     }
     text
@@ -63,7 +66,7 @@ fn push_host(host: &str, text: &mut String) {
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
         _ => host,
     };
-    let host = percent_decoded(host);
+    let host = percent_decode_str(host).decode_utf8_lossy();
     let host = host.trim_end_matches('.');
     if host.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
         // An IPv4 address stays whole.
@@ -105,38 +108,6 @@ fn without_file_endings(segment: &str) -> &str {
 
 fn is_one_of(label: &str, list: &[&str]) -> bool {
     list.iter().any(|known| label.eq_ignore_ascii_case(known))
-}
-
-/// Bytes that are not UTF-8 become replacement characters, which part words.
-fn percent_decoded(text: &str) -> String {
-    if !text.contains('%') {
-        return text.to_owned();
-    }
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut i = 0;
-    while i < bytes.len() {
-        let escape = match bytes[i..] {
-            [b'%', high, low, ..] => hex_digit(high).zip(hex_digit(low)),
-            _ => None,
-        };
-        match escape {
-            Some((high, low)) => {
-                decoded.push(high << 4 | low);
-                i += 3;
-            }
-            None => {
-                decoded.push(bytes[i]);
-                i += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
-}
-
-fn hex_digit(byte: u8) -> Option<u8> {
-    // A digit of base sixteen is below 16 and fits.
-    char::from(byte).to_digit(16).map(|digit| digit as u8)
 }
 
 #[cfg(test)]

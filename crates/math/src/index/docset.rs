@@ -1,12 +1,11 @@
 //! A set of documents: what a filter leaves, what was deleted.
 
-/// Documents in one word.
-const BITS: usize = u64::BITS as usize;
+use fixedbitset::FixedBitSet;
 
-/// A set of document numbers, one bit each. It grows as it is filled.
+/// A set of document numbers, one bit each, that knows how many it has. It grows as it is filled.
 #[derive(Debug, Clone, Default)]
 pub struct DocSet {
-    words: Vec<u64>,
+    bits: FixedBitSet,
     len: usize,
 }
 
@@ -18,46 +17,38 @@ impl DocSet {
 
     /// The documents 0..n.
     pub fn all(n: u32) -> Self {
-        let n = n as usize;
-        let mut words = vec![u64::MAX; n.div_ceil(BITS)];
-        if let (Some(last), 1..) = (words.last_mut(), n % BITS) {
-            *last = (1 << (n % BITS)) - 1;
-        }
-        DocSet { words, len: n }
+        let mut bits = FixedBitSet::with_capacity(n as usize);
+        bits.insert_range(..);
+        DocSet { bits, len: n as usize }
     }
 
     /// Puts `doc` in; whether it was not there before.
     pub fn insert(&mut self, doc: u32) -> bool {
-        let (word, bit) = place(doc);
-        if word >= self.words.len() {
-            self.words.resize(word + 1, 0);
-        }
-        let new = self.words[word] & bit == 0;
-        self.words[word] |= bit;
+        self.bits.grow(doc as usize + 1);
+        let new = !self.bits.put(doc as usize);
         self.len += usize::from(new);
         new
     }
 
     /// Takes `doc` out; whether it was there.
     pub fn remove(&mut self, doc: u32) -> bool {
-        let (word, bit) = place(doc);
-        let Some(word) = self.words.get_mut(word) else { return false };
-        let there = *word & bit != 0;
-        *word &= !bit;
-        self.len -= usize::from(there);
+        let there = self.contains(doc);
+        if there {
+            self.bits.remove(doc as usize);
+            self.len -= 1;
+        }
         there
     }
 
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
-        self.words.len() * size_of::<u64>()
+        size_of_val(self.bits.as_slice())
     }
 
     /// Whether `doc` is in the set.
     #[inline]
     pub fn contains(&self, doc: u32) -> bool {
-        let (word, bit) = place(doc);
-        self.words.get(word).is_some_and(|&word| word & bit != 0)
+        self.bits.contains(doc as usize)
     }
 
     /// How many documents there are.
@@ -72,45 +63,34 @@ impl DocSet {
 
     /// The documents in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.words.iter().enumerate().flat_map(|(at, &word)| {
-            let (first, mut rest) = ((at * BITS) as u32, word);
-            std::iter::from_fn(move || {
-                let bit = (rest != 0).then(|| rest.trailing_zeros())?;
-                rest &= rest - 1;
-                Some(first + bit)
-            })
-        })
+        self.bits.ones().map(|doc| doc as u32)
     }
 
     /// Keeps the documents that are in `other`, too.
     pub fn intersect(&mut self, other: &DocSet) {
-        self.words.truncate(other.words.len());
-        self.combine(other, |own, other| own & other);
+        self.bits.intersect_with(&other.bits);
+        self.count();
     }
 
     /// Takes out the documents of `other`.
     pub fn subtract(&mut self, other: &DocSet) {
-        self.combine(other, |own, other| own & !other);
+        self.bits.difference_with(&other.bits);
+        self.count();
     }
 
     /// Puts in the documents of `other`.
     pub fn unite(&mut self, other: &DocSet) {
-        self.words.resize(self.words.len().max(other.words.len()), 0);
-        self.combine(other, |own, other| own | other);
+        self.bits.union_with(&other.bits);
+        self.count();
     }
 
-    fn combine(&mut self, other: &DocSet, f: impl Fn(u64, u64) -> u64) {
-        self.words.iter_mut().zip(&other.words).for_each(|(own, &other)| *own = f(*own, other));
-        self.len = self.words.iter().map(|word| word.count_ones() as usize).sum();
+    fn count(&mut self) {
+        self.len = self.bits.count_ones(..);
     }
-}
-
-fn place(doc: u32) -> (usize, u64) {
-    (doc as usize / BITS, 1 << (doc as usize % BITS))
 }
 
 impl PartialEq for DocSet {
-    /// The same documents, whatever room the sets take.
+    /// The same documents, whatever the capacity of the sets.
     fn eq(&self, other: &Self) -> bool {
         self.len == other.len && self.iter().eq(other.iter())
     }

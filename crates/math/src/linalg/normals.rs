@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::dense::{Lane, PANEL};
+use crate::random::{GOLDEN, mix64};
 
 /// Standard normals with a place each: what is drawn at (row, column) depends on these and the
 /// seed alone, so that a matrix of them need not be kept.
@@ -21,7 +22,7 @@ impl NormalField {
     pub fn new(seed: u64) -> Self {
         static QUANTILES: OnceLock<Arc<[f32]>> = OnceLock::new();
         let quantiles = QUANTILES.get_or_init(upper_quantiles).clone();
-        NormalField { seed: mixed(seed), quantiles }
+        NormalField { seed: mix64(seed), quantiles }
     }
 
     /// The numbers of `row` in panel `p`, for a matrix of `n_cols` columns; zero beyond them.
@@ -32,7 +33,7 @@ impl NormalField {
         let width = n_cols.saturating_sub(first).min(PANEL);
         for (k, four) in lane[..width].chunks_mut(4).enumerate() {
             let place = ((row as u64) << 20).wrapping_add((first / 4 + k) as u64);
-            let bits = mixed(self.seed.wrapping_add(place.wrapping_mul(GOLDEN)));
+            let bits = mix64(self.seed.wrapping_add(place.wrapping_mul(GOLDEN)));
             for (j, value) in four.iter_mut().enumerate() {
                 let sixteen = (bits >> (16 * j)) as usize & 0xffff;
                 let size = self.quantiles[sixteen >> 1];
@@ -41,16 +42,6 @@ impl NormalField {
         }
         lane
     }
-}
-
-/// 2⁶⁴ over the golden ratio: steps that meet every number and keep far apart.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// The mixing function of SplitMix64.
-fn mixed(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// The quantiles of the normal distribution at p = 1/2 + (k + 1/2)/2¹⁶, by integrating

@@ -5,10 +5,8 @@
 //! M_st ← M_st + λ·q_s·(d⁺ − d⁻)_t
 //! ```
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use super::data::{Data, Triple};
 use super::fitted::Learnt;
@@ -25,26 +23,7 @@ pub(super) const CELL_BYTES: u64 = 32;
 const PARTS: usize = 16;
 
 /// The cells of one row by column.
-type Cells = HashMap<u32, f32, BuildHasherDefault<Spread>>;
-
-/// Spreads numbers of words over a table by one product.
-#[derive(Default)]
-struct Spread(u64);
-
-impl Hasher for Spread {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u32(byte.into()));
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        let mixed = (self.0 ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = mixed ^ (mixed >> 32);
-    }
-}
+type Cells = FxHashMap<u32, f32>;
 
 /// What is learnt beside the identity.
 pub(super) struct Full {

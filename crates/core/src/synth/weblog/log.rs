@@ -12,7 +12,7 @@ use super::names::Names;
 use super::speech::{Side, Speech};
 use super::spread::Law;
 use super::{LEAST_CLICKS, Size, Weblog};
-use crate::random::Random;
+use crate::random::{GOLDEN, Random, mix64};
 use crate::sparse::Csr;
 use crate::{Result, Run};
 
@@ -337,10 +337,7 @@ fn shuffled(n: usize, random: &mut Random) -> Vec<u32> {
 /// A number for a set of words, whatever their order. Two sets with the same number, seldom
 /// as they are, only mean that one of them is drawn again.
 fn fingerprint(words: &[u32]) -> u64 {
-    words.iter().fold(0, |sum: u64, &word| {
-        let mut bits = u64::from(word).wrapping_add(0x9e37_79b9_7f4a_7c15);
-        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        sum.wrapping_add(bits ^ bits >> 31)
-    })
+    words
+        .iter()
+        .fold(0, |sum: u64, &word| sum.wrapping_add(mix64(u64::from(word).wrapping_add(GOLDEN))))
 }
