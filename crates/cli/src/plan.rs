@@ -9,10 +9,10 @@ use liken::Run;
 use liken::data::Dataset;
 use liken::features::Counts;
 use liken::file::NewFile;
-use liken::matchers::{Mixture, Params, methods};
+use liken::matchers::{Mixture, Params, methods, plan_all, plan_parts};
 use liken::memory;
 use liken::memory::Bytes;
-use liken::plan::{Machine, Plan, Rates, Shape, plan_all, plan_parts};
+use liken::plan::{Machine, Plan, Rates, Shape};
 use liken::training::scores_judged;
 
 use crate::console::{Console, Usage};

@@ -8,8 +8,8 @@ use clap::{ArgGroup, Args};
 use liken::data::Dataset;
 use liken::eval::{Candidates, Measure};
 use liken::features::{ClickEvidence, EvidenceAbout};
-use liken::matchers::Mixture;
-use liken::tuning::{BUILT_IN, Journal, Plan, Setting, Space, Tuned, Tuning, tune};
+use liken::matchers::{Mixture, Params, USUAL_SPACE, Varied, methods};
+use liken::tuning::{Journal, Plan, Setting, Space, Tuned, Tuning, tune};
 
 use crate::console::{Console, Stopped};
 use crate::output::{Format, counted, json, typed};
@@ -48,9 +48,17 @@ Test queries are never looked at.";
 /// Examples, and what varies by itself.
 fn after_help() -> String {
     let mut text = format!("{EXAMPLES}\n");
-    for (method, key, values) in BUILT_IN {
-        let method = method.unwrap_or("every method");
+    let mut line = |method: &str, (key, values): Varied| {
         text.push_str(&format!("  {method:<13} {key} = {values}\n"));
+    };
+    USUAL_SPACE.into_iter().for_each(|varied| line("every method", varied));
+    for (name, _) in methods() {
+        // Of two names of a method, the one that it goes by.
+        let Some(params) = Params::named(name).ok().filter(|params| params.name() == name) else {
+            continue;
+        };
+        let own = params.search_space().into_iter().filter(|varied| !USUAL_SPACE.contains(varied));
+        own.for_each(|varied| line(name, varied));
     }
     format!("{text}\n{FOLDER}")
 }

@@ -49,6 +49,8 @@ pub mod data;
 pub mod features;
 pub mod topic;
 
+pub mod plan;
+
 pub mod matchers;
 
 pub mod eval;
@@ -57,7 +59,6 @@ pub mod rank;
 
 pub mod experiment;
 pub mod export;
-pub mod plan;
 pub mod stack;
 pub mod synth;
 pub mod training;

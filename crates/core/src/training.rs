@@ -7,8 +7,9 @@ use crate::eval::{
     check_comparable, check_tunable, tune_weights,
 };
 use crate::features::{Counts, Preparation};
-use crate::matchers::{FitReport, Fitting, Judge, Maps, Mixture, Model, Params, Part, Trained};
-use crate::plan::plan_all;
+use crate::matchers::{
+    FitReport, Fitting, Judge, Maps, Mixture, Model, Params, Part, Trained, plan_all,
+};
 use crate::{Error, Result, Run};
 
 /// The measure that decides when to stop and how to weigh a mix.

@@ -28,10 +28,12 @@ use super::check::{MOST, check_range, check_share, check_share_above_zero, check
 use super::lexical::lengths;
 use super::method::{Fitting, Kept, Matcher, Method};
 use super::pairs::{clicked_pairs, collection, text_of};
+use super::space::{DIM, RESPONSE, Varied};
 use super::{FitReport, Line, StepsReport, TopicsView};
 use crate::features::{Counts, QueryTerms, Response};
 use crate::file::{Tensors, TensorsWriter};
 use crate::linalg::{Dense, dot_f64};
+use crate::plan::{Fit, Plan, numbers};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result, Run};
 
@@ -153,6 +155,34 @@ impl Method for Bltm {
 
     fn dim(&self) -> Option<usize> {
         Some(self.dim)
+    }
+
+    /// Topics of every pair and of every word while they are learnt; in the end those of words
+    /// and documents.
+    fn plan(&self, fit: Fit<'_>) -> Plan {
+        let times = |n: u64, bytes: u64| n.saturating_mul(fit.dim).saturating_mul(bytes);
+        let words = fit.d_x + fit.d_y;
+        let name = "topics of the pairs while they are learnt";
+        let mut sought = vec![(name, times(fit.pairs, 8))];
+        sought.push(("topics of the words while they are learnt", times(words, 8)));
+        // Twice a dot product and a sum for every word of every pair.
+        let in_pair = fit.nnz_x as f64 / fit.n_queries.max(1) as f64
+            + fit.nnz_y as f64 / fit.n_docs.max(1) as f64;
+        let moved = 8.0 * numbers(fit.pairs, fit.dim) * in_pair * self.iterations as f64;
+        let seconds = fit.rates.map(|rates| moved / rates.gather(times(words, 8)));
+        let held = vec![("topics of words and documents", times(words + fit.n_docs, 4))];
+        fit.found((name, seconds), vec![sought], held)
+    }
+
+    fn search_space(&self) -> Vec<Varied> {
+        vec![
+            RESPONSE,
+            DIM,
+            ("alpha", "{ min = 0.001, max = 1.0, log = true }"),
+            ("beta", "{ min = 0.001, max = 1.0, log = true }"),
+            ("document", "{ min = 0.1, max = 0.7 }"),
+            ("collection", "{ min = 0.02, max = 0.3 }"),
+        ]
     }
 
     fn set_seed(&mut self, seed: u64) {

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lexical::{Lexical, QuerySide, length, lengths, weigh};
 use super::method::{Kept, Matcher, Method};
+use super::space::Varied;
 use crate::features::{Counts, Field, NewDocuments};
 use crate::sparse::Csr;
 use crate::{Error, Result};
@@ -94,6 +95,10 @@ impl Method for Bm25 {
 
     fn weighs_clicks(&self) -> bool {
         false
+    }
+
+    fn search_space(&self) -> Vec<Varied> {
+        vec![("k1", "{ min = 0.4, max = 3.0 }"), ("b", "{ min = 0.0, max = 1.0 }")]
     }
 }
 

@@ -17,6 +17,7 @@ use super::bm25::vectors;
 use super::check::{check_share, check_weight};
 use super::lexical::{Lexical, QuerySide};
 use super::method::{Kept, Matcher, Method};
+use super::space::{RESPONSE, Varied};
 use crate::Result;
 use crate::features::{Counts, Response, check_clicks};
 use crate::sparse::Csr;
@@ -69,6 +70,14 @@ impl Method for Clicked {
 
     fn learns(&self) -> bool {
         false
+    }
+
+    fn search_space(&self) -> Vec<Varied> {
+        vec![
+            RESPONSE,
+            ("weight", "{ min = 0.1, max = 4.0, log = true }"),
+            ("clicked_b", "{ min = 0.0, max = 1.0 }"),
+        ]
     }
 }
 

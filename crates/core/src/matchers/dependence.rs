@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::check::{check_positive, check_range, check_weight};
 use super::lexical::{Lexical, lengths, occurrences};
 use super::method::{Kept, Matcher, Method};
+use super::space::Varied;
 use super::{Line, Lm, Smoothing};
 use crate::features::proximity::{Pair, ordered, pairs, unordered};
 use crate::features::{Counts, QueryTerms};
@@ -84,6 +85,15 @@ impl Method for Dependence {
 
     fn needs_positions(&self) -> bool {
         true
+    }
+
+    fn search_space(&self) -> Vec<Varied> {
+        vec![
+            ("ordered", "{ min = 0.01, max = 0.5, log = true }"),
+            ("unordered", "{ min = 0.01, max = 0.5, log = true }"),
+            ("mu", "{ min = 50, max = 5000, log = true }"),
+            ("window", "{ min = 2, max = 32, log = true, int = true }"),
+        ]
     }
 }
 

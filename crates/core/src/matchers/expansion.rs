@@ -16,6 +16,7 @@ use super::dots::{DocRows, Dots, SparseVector, Vectors, single, weighted_sum};
 use super::first::{MOST_LOOKED_AT, Ranking, rows_of};
 use super::lexical::term_name;
 use super::method::{Kept, Matcher, Method};
+use super::space::Varied;
 use crate::Result;
 use crate::features::{Counts, QueryTerms};
 use crate::sparse::Row;
@@ -52,6 +53,13 @@ impl Method for Expansion {
 
     fn weighs_clicks(&self) -> bool {
         false
+    }
+
+    fn search_space(&self) -> Vec<Varied> {
+        vec![
+            ("documents", "{ min = 1, max = 50, log = true, int = true }"),
+            ("weight", "{ min = 0.1, max = 5.0, log = true }"),
+        ]
     }
 }
 

@@ -18,6 +18,7 @@ use super::check::{check_range, check_weight};
 use super::dots::{DocRows, Dots, SparseVector, Vectors, single, weighted_sum};
 use super::first::{First, MOST_LOOKED_AT, Ranking, rows_of};
 use super::method::{Kept, Matcher, Method};
+use super::space::Varied;
 use crate::Result;
 use crate::features::{Counts, Features, Featurizer, QueryTerms, Response, check_clicks};
 use crate::ranking::Hit;
@@ -91,6 +92,15 @@ impl Method for Feedback {
 
     fn learns(&self) -> bool {
         false
+    }
+
+    fn search_space(&self) -> Vec<Varied> {
+        vec![
+            ("first", "[\"clicked\", \"bm25\", \"vsm\"]"),
+            ("k", "{ min = 3, max = 100, log = true, int = true }"),
+            ("query_weight", "{ min = 0.0, max = 2.0 }"),
+            ("doc_clicks", "{ min = 0.1, max = 3.0, log = true }"),
+        ]
     }
 }
 

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::dots::{DocRows, Dots, SparseVector, Vectors};
 use super::method::{Kept, Matcher, Method};
+use super::space::{RESPONSE, Varied};
 use crate::features::{Counts, Features, Featurizer, QueryTerms, Response, check_clicks};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
@@ -52,6 +53,10 @@ impl Method for Knn {
 
     fn learns(&self) -> bool {
         false
+    }
+
+    fn search_space(&self) -> Vec<Varied> {
+        vec![RESPONSE, ("power", "{ min = 0.5, max = 6.0 }"), ("unit_clicks", "[false, true]")]
     }
 }
 

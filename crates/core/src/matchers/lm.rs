@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::check::{check_positive, check_share_above_zero};
 use super::lexical::{Lexical, QuerySide, lengths, occurrences, weigh};
 use super::method::{Kept, Matcher, Method};
+use super::space::Varied;
 use crate::Result;
 use crate::features::{Counts, NewDocuments};
 use crate::sparse::Csr;
@@ -67,6 +68,13 @@ impl Method for Lm {
 
     fn weighs_clicks(&self) -> bool {
         false
+    }
+
+    fn search_space(&self) -> Vec<Varied> {
+        vec![match self.smoothing {
+            Smoothing::Dirichlet => ("mu", "{ min = 50, max = 5000, log = true }"),
+            Smoothing::Jm => ("lambda", "{ min = 0.05, max = 0.95 }"),
+        }]
     }
 }
 

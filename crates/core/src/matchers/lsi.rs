@@ -24,12 +24,15 @@ use super::check::check_weight;
 use super::judging::best_tenths;
 use super::map::Map;
 use super::method::{Fitting, Kept, Matcher, Method};
+use super::planning::usual_savings;
 use super::pls::PlsReport;
 use super::solver::Solver;
+use super::space::{DIM, RESPONSE, Varied};
 use super::{FitReport, Judge, Lexical, Line, TopicsView, Vsm};
 use crate::features::{Counts, Features, Featurizer, QueryTerms, Response, no_training_clicks};
 use crate::file::TensorsWriter;
 use crate::linalg::{Centring, Dense, Operator, scale_columns};
+use crate::plan::{Fit, Plan};
 use crate::sparse::Csr;
 use crate::{Error, Result, Run};
 
@@ -194,6 +197,19 @@ impl Method for LsiDt {
         Some(self.dim)
     }
 
+    fn plan(&self, fit: Fit<'_>) -> Plan {
+        fit.svd_fit(self.oversample)
+    }
+
+    /// The features are not to be chosen.
+    fn savings(&self) -> Vec<String> {
+        usual_savings(Some(self.dim), None)
+    }
+
+    fn search_space(&self) -> Vec<Varied> {
+        vec![DIM]
+    }
+
     fn set_seed(&mut self, seed: u64) {
         self.seed = seed;
     }
@@ -337,6 +353,19 @@ impl Method for LsiQd {
 
     fn dim(&self) -> Option<usize> {
         Some(self.dim)
+    }
+
+    fn plan(&self, fit: Fit<'_>) -> Plan {
+        fit.svd_fit(self.oversample)
+    }
+
+    /// The features are not to be chosen.
+    fn savings(&self) -> Vec<String> {
+        usual_savings(Some(self.dim), None)
+    }
+
+    fn search_space(&self) -> Vec<Varied> {
+        vec![RESPONSE, DIM, ("sigma", "[0.0, 0.5, 1.0]")]
     }
 
     fn set_seed(&mut self, seed: u64) {

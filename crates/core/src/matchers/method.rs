@@ -3,9 +3,11 @@
 
 use std::fmt::Debug;
 
-use super::{Bilinear, FitReport, Line, Maps, TopicsView, Translator};
+use super::planning::usual_savings;
+use super::{Bilinear, FitReport, Line, Maps, TopicsView, Translator, Varied};
 use crate::features::{Counts, Features, NewDocuments, QueryTerms};
 use crate::file::{Tensors, TensorsWriter};
+use crate::plan::{Fit, Plan};
 use crate::{Error, Result, Run};
 
 /// The parameters of a method. All that the command line, files and `--help` know of it is read
@@ -69,6 +71,26 @@ pub trait Method: Debug + Send + Sync {
     /// The field that the class of a document stands in, if it learns by class ([`Counts::classes`]).
     fn class_field(&self) -> Option<&str> {
         None
+    }
+
+    /// What a fit will take of memory, disk and time, from the pieces of [`crate::plan`]. Unless a
+    /// method knows better: features and maps where it has both, else counts and weights.
+    fn plan(&self, fit: Fit<'_>) -> Plan {
+        if self.dim().is_some() && self.features().is_some() {
+            fit.maps_fit()
+        } else {
+            fit.lexical()
+        }
+    }
+
+    /// What would make a fit take less memory, for people, what helps most first.
+    fn savings(&self) -> Vec<String> {
+        usual_savings(self.dim(), self.features())
+    }
+
+    /// What tuning varies if nobody says otherwise; nothing where there is nothing to vary.
+    fn search_space(&self) -> Vec<Varied> {
+        Vec::new()
     }
 
     /// Sets the seed, where there is one.

@@ -18,9 +18,12 @@ use super::bilinear::{Bilinear, Maps};
 use super::judging::{best_tenths, judge_maps};
 use super::map::Map;
 use super::method::{Fitting, Kept, Matcher, Method};
+use super::planning::usual_savings;
 use super::pls::{Pls, PlsReport};
+use super::space::{DIM, RESPONSE, Varied, WEIGHTING};
 use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};
 use crate::linalg::{Centring, Dense};
+use crate::plan::{Fit, Plan, SOUGHT};
 use crate::{Error, Result, Run};
 
 /// Which kinds of features there are, and how they come together.
@@ -180,12 +183,44 @@ impl Method for Mpls {
         self.alpha == Alpha::Tuned
     }
 
+    fn plan(&self, fit: Fit<'_>) -> Plan {
+        match self.kinds {
+            Kinds::Com => self.plan_com(&fit),
+            _ => fit.svd_fit(self.oversample),
+        }
+    }
+
+    /// The kinds have weights of their own unless they stand side by side.
+    fn savings(&self) -> Vec<String> {
+        let chosen = (self.kinds == Kinds::Conca).then(|| self.features());
+        usual_savings(Some(self.dim), chosen)
+    }
+
+    /// The kinds have weights of their own: those of features do not vary.
+    fn search_space(&self) -> Vec<Varied> {
+        vec![WEIGHTING, RESPONSE, DIM, ("kinds", "[\"com\", \"conca\"]")]
+    }
+
     fn set_seed(&mut self, seed: u64) {
         self.seed = seed;
     }
 }
 
 impl Mpls {
+    /// `com` has the maps of both kinds side by side: they are sought one after the other, and
+    /// then put together.
+    fn plan_com(&self, fit: &Fit<'_>) -> Plan {
+        let (bytes, seconds) = fit.svd((fit.dim / 2).max(1), self.oversample);
+        let first = ("maps of the first kind", fit.maps() / 2);
+        let sought = vec![fit.factors(), fit.between(), (SOUGHT, bytes), first];
+        let mut joined = vec![("maps of each kind", fit.maps()), ("both together", fit.maps())];
+        if self.alpha == Alpha::Tuned && fit.judged > 0 {
+            joined.extend(fit.for_validation());
+            joined.push(fit.images());
+        }
+        fit.solved(vec![sought, joined], fit.maps(), seconds.map(|once| 2.0 * once))
+    }
+
     /// The features that the fitted model has.
     pub(super) fn features(&self) -> Features {
         self.features_of(self.kinds)

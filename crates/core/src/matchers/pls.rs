@@ -9,8 +9,10 @@ use super::bilinear::{Bilinear, Maps};
 use super::check::check_weight;
 use super::method::{Fitting, Kept, Matcher, Method};
 use super::solver::Solver;
+use super::space::{DIM, DOC_CLICKS, QUERY_CLICKS, RESPONSE, Varied, WEIGHTING};
 use crate::features::{Counts, Features, Featurizer, Negatives, Response, Weighted, Weighting};
 use crate::linalg::{Centring, Dense, Operator, Svd, scale_columns};
+use crate::plan::{Fit, Plan};
 use crate::{Result, Run};
 
 /// Parameters of PLS.
@@ -145,6 +147,14 @@ impl Method for Pls {
 
     fn dim(&self) -> Option<usize> {
         Some(self.dim)
+    }
+
+    fn plan(&self, fit: Fit<'_>) -> Plan {
+        fit.with_negatives(self.negatives.per_click).svd_fit(self.oversample)
+    }
+
+    fn search_space(&self) -> Vec<Varied> {
+        vec![QUERY_CLICKS, DOC_CLICKS, WEIGHTING, RESPONSE, DIM, ("sigma", "[0.0, 0.5, 1.0]")]
     }
 
     fn set_seed(&mut self, seed: u64) {

@@ -18,10 +18,13 @@ use super::FitReport;
 use super::check::{MOST, check_range, check_weight};
 use super::direct::Direct;
 use super::method::{Fitting, Kept, Matcher, Method};
+use super::planning::usual_savings;
+use super::space::{QUERY_CLICKS, RESPONSE, Varied, WEIGHTING};
 use super::square::scaled_lambda;
 use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};
 use crate::linalg::{Buffer, RidgeSolver, Room, Solved, Steps};
 use crate::linalg::{Lane, PANEL};
+use crate::plan::{Fit, Plan, WIDTH, numbers};
 use crate::sparse::Csr;
 use crate::{Error, Result, Run};
 
@@ -189,6 +192,29 @@ impl Method for Ridge {
 
     fn features(&self) -> Option<Features> {
         Some(self.features.both_sides())
+    }
+
+    fn plan(&self, fit: Fit<'_>) -> Plan {
+        let (n, d, docs) = (fit.n_queries as usize, fit.d_x as usize, fit.n_docs as usize);
+        let name = "weights while they are sought";
+        let sought = vec![fit.factors(), (name, self.bytes(n, d, docs))];
+        let steps = 2.0 * 50.0 * numbers(fit.nnz_x, fit.n_docs);
+        let seconds = fit.rates.map(|rates| steps / rates.gather(fit.d_x * WIDTH * 4));
+        let held = vec![("weights", self.kept_bytes(d, docs))];
+        fit.found((name, seconds), vec![sought], held)
+    }
+
+    fn savings(&self) -> Vec<String> {
+        let mut ways = vec![
+            "keep fewer weights of a document (--set keep=N)".to_owned(),
+            "train square instead".to_owned(),
+        ];
+        ways.extend(usual_savings(None, self.features()));
+        ways
+    }
+
+    fn search_space(&self) -> Vec<Varied> {
+        vec![QUERY_CLICKS, WEIGHTING, RESPONSE, ("lambda", "{ min = 0.1, max = 30.0, log = true }")]
     }
 }
 

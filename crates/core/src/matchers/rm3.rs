@@ -20,6 +20,7 @@ use super::dots::{DocRows, Dots, SparseVector, Vectors, single, summed, weighted
 use super::first::{MOST_LOOKED_AT, Ranking};
 use super::lexical::{lengths, term_name};
 use super::method::{Kept, Matcher, Method};
+use super::space::Varied;
 use crate::Result;
 use crate::features::{Counts, QueryTerms};
 
@@ -61,6 +62,14 @@ impl Method for Rm3 {
 
     fn weighs_clicks(&self) -> bool {
         false
+    }
+
+    fn search_space(&self) -> Vec<Varied> {
+        vec![
+            ("documents", "{ min = 3, max = 50, log = true, int = true }"),
+            ("terms", "{ min = 5, max = 100, log = true, int = true }"),
+            ("original", "{ min = 0.1, max = 0.9 }"),
+        ]
     }
 }
 

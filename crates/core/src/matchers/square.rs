@@ -19,8 +19,10 @@ use super::FitReport;
 use super::bilinear::{Bilinear, Maps};
 use super::check::{MOST, check_range, check_weight};
 use super::method::{Fitting, Kept, Matcher, Method};
+use super::space::{DIM, DOC_CLICKS, QUERY_CLICKS, RESPONSE, Varied, WEIGHTING};
 use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};
 use crate::linalg::{Centring, Operator, SquareParams, scale_columns, square_fit};
+use crate::plan::{self, Fit, Plan};
 use crate::sparse::Csr;
 use crate::{Error, Result, Run};
 
@@ -175,6 +177,30 @@ impl Method for Square {
 
     fn dim(&self) -> Option<usize> {
         Some(self.dim)
+    }
+
+    fn plan(&self, fit: Fit<'_>) -> Plan {
+        let pair = |x: u64, y: u64| (x as usize, y as usize);
+        let (n, d) = (pair(fit.n_queries, fit.n_docs), pair(fit.d_x, fit.d_y));
+        let oversample = self.oversample.map(|spare| spare.min(plan::MOST as usize));
+        let square = Square { dim: fit.dim as usize, oversample, ..self.clone() };
+        let bytes = square.bytes(n, d, pair(fit.nnz_x, fit.nnz_y));
+        // Solves take some ten times as many products as the solver of PLS.
+        let seconds = fit.rates.map(|rates| 10.0 * fit.svd_seconds(fit.dim * 5 / 4, rates));
+        let sought = vec![fit.factors(), fit.between(), ("the square loss", bytes)];
+        fit.solved(vec![sought], fit.maps(), seconds)
+    }
+
+    fn search_space(&self) -> Vec<Varied> {
+        vec![
+            QUERY_CLICKS,
+            DOC_CLICKS,
+            WEIGHTING,
+            RESPONSE,
+            DIM,
+            ("lambda_x", "{ min = 0.1, max = 30.0, log = true }"),
+            ("lambda_y", "{ min = 0.1, max = 30.0, log = true }"),
+        ]
     }
 
     fn set_seed(&mut self, seed: u64) {

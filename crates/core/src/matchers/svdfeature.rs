@@ -34,8 +34,10 @@ use self::samples::Samples;
 use super::check::{MOST, check_positive, check_range, check_share_above_zero, check_weight};
 use super::epochs::learn_at;
 use super::method::{Fitting, Kept, Matcher, Method};
+use super::space::{DIM, DOC_CLICKS, QUERY_CLICKS, RESPONSE, Varied};
 use super::{FitReport, Maps};
 use crate::features::{Counts, Features, Featurizer, Response};
+use crate::plan::{Fit, Plan, csr};
 use crate::{Error, Result};
 
 /// Parameters of feature-based matrix factorisation.
@@ -161,6 +163,39 @@ impl Method for SvdFeature {
 
     fn validated(&self) -> bool {
         true
+    }
+
+    /// Maps with a bias for every row while they are learnt, and, where there is validation, those
+    /// of the best epoch. A sample gathers the rows of its features twice and writes them once.
+    fn plan(&self, fit: Fit<'_>) -> Plan {
+        let rows = fit.d_x + fit.d_y;
+        let once = rows * (fit.dim + 1) * 4;
+        let name = "maps while they are learnt";
+        let mut sought = vec![("X and Y", csr(fit.nnz_x + fit.nnz_y, fit.n_queries + fit.n_docs))];
+        sought.push((name, once));
+        if fit.judged > 0 {
+            sought.push(("maps of the best epoch and of the last", 2 * once));
+            sought.push(fit.images());
+        }
+        let in_sample = fit.nnz_x as f64 / fit.n_queries.max(1) as f64
+            + 2.0 * fit.nnz_y as f64 / fit.n_docs.max(1) as f64;
+        let samples = fit.nnz_r as f64 * (self.samples_a_pair() * self.epochs) as f64;
+        let moved = 3.0 * 4.0 * (fit.dim + 1) as f64 * in_sample * samples;
+        let seconds = fit.rates.map(|rates| moved / rates.gather(once));
+        fit.found((name, seconds), vec![sought], fit.fitted(fit.maps()))
+    }
+
+    fn search_space(&self) -> Vec<Varied> {
+        vec![
+            QUERY_CLICKS,
+            DOC_CLICKS,
+            RESPONSE,
+            DIM,
+            ("loss", "[\"pairwise\", \"logistic\", \"squared\"]"),
+            ("negatives", "{ min = 1, max = 10, log = true, int = true }"),
+            ("rate", "{ min = 0.02, max = 0.3, log = true }"),
+            ("lambda", "{ min = 0.00001, max = 0.01, log = true }"),
+        ]
     }
 
     fn set_seed(&mut self, seed: u64) {

@@ -7,6 +7,7 @@ mod lsi;
 mod mpls;
 mod neighbours;
 mod newcomers;
+mod plan;
 mod validation;
 
 use std::path::Path;

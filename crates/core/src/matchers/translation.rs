@@ -25,6 +25,7 @@ use super::check::{MOST, check_positive, check_range, check_share, check_share_a
 use super::lexical::lengths;
 use super::method::{Fitting, Kept, Matcher, Method};
 use super::pairs::{clicked_pairs, collection, text_of};
+use super::space::{RESPONSE, Varied};
 use super::{FitReport, Line, StepsReport};
 use crate::features::{Counts, QueryTerms, Response};
 use crate::file::TensorsWriter;
@@ -123,6 +124,16 @@ impl Method for Translation {
         let tensors = kept.tensors()?;
         let (_, null) = tensors.array::<f64>("null")?;
         Ok(Box::new(Translator::new(counts, self, tensors.csr("table")?, null)?))
+    }
+
+    fn search_space(&self) -> Vec<Varied> {
+        vec![
+            RESPONSE,
+            ("b", "{ min = 0.0, max = 0.9 }"),
+            ("iterations", "{ min = 2, max = 20, log = true, int = true }"),
+            ("null_words", "{ min = 1.0, max = 300.0, log = true }"),
+            ("collection", "{ min = 0.1, max = 1.0 }"),
+        ]
     }
 }
 

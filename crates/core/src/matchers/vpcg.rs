@@ -23,6 +23,7 @@ use super::check::check_range;
 use super::dots::{DocRows, Dots, SparseVector, Vectors, single, weighted_sum};
 use super::first::MOST_LOOKED_AT;
 use super::method::{Fitting, Kept, Matcher, Method};
+use super::space::{RESPONSE, Varied};
 use super::walk::ClickGraph;
 use super::{FitReport, StepsReport};
 use crate::features::{Counts, Features, Featurizer, QueryTerms, Response, check_clicks};
@@ -84,6 +85,14 @@ impl Method for Vpcg {
             query_units: read("query_units", n_terms)?,
             doc_units: read("doc_units", n_terms)?,
         })))
+    }
+
+    fn search_space(&self) -> Vec<Varied> {
+        vec![
+            RESPONSE,
+            ("iterations", "{ min = 1, max = 5, int = true }"),
+            ("terms", "{ min = 10, max = 300, log = true, int = true }"),
+        ]
     }
 }
 

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::dots::summed;
 use super::method::{Fitting, Kept, Matcher, Method};
+use super::space::Varied;
 use super::{FitReport, Line, StepsReport};
 use crate::features::{Counts, QueryTerms, check_clicks};
 use crate::file::TensorsWriter;
@@ -88,6 +89,10 @@ impl Method for Walk {
 
     fn learns(&self) -> bool {
         self.precompute
+    }
+
+    fn search_space(&self) -> Vec<Varied> {
+        vec![("steps", "{ min = 1, max = 10, int = true }")]
     }
 }
 

@@ -56,7 +56,7 @@ pub struct Machine {
 impl Rates {
     /// Bytes a second gathered from a source of `bytes`: by the logarithm of its size between
     /// what was measured.
-    pub(super) fn gather(&self, bytes: u64) -> f64 {
+    pub(crate) fn gather(&self, bytes: u64) -> f64 {
         let size = (bytes.clamp(NEAR, FAR) as f64 / NEAR as f64).ln();
         let share = size / (FAR as f64 / NEAR as f64).ln();
         (self.gather_near.ln() * (1.0 - share) + self.gather_far.ln() * share).exp()

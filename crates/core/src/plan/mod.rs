@@ -2,28 +2,26 @@
 //! the data. Memory and disk follow from the shapes alone; seconds need the rates of the
 //! machine ([`Rates`]), which are measured once.
 //!
-//! `fit.rs` has a function for each method, with the formula beside each line; `rmls.rs` has RMLS,
-//! `topics.rs` topic models.
+//! This is what all plans are made of: the shape of a fit, the machine, and the arithmetic of what
+//! most methods do (`fit.rs`). It knows no method: each plans itself
+//! ([`Method::plan`](crate::matchers::Method::plan)) from these pieces.
 
 mod fit;
 mod machine;
-mod rmls;
-mod topics;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use fit::Fit;
+pub(crate) use fit::{ENTRY, PROGRAM, RANKING, SOUGHT, WIDTH, csr, numbers, sum};
 pub use machine::{Machine, Rates};
 
-use fit::Fit;
-
-use crate::features::{Counts, Features};
-use crate::matchers::{Kinds, Params, Rmls, Start};
 use crate::memory::Bytes;
 use crate::{Error, Result};
+
 /// Dimensions, rows and non-zeros beyond which nothing fits anywhere.
-const MOST: u64 = 1 << 24;
+pub(crate) const MOST: u64 = 1 << 24;
 const MOST_ROWS: u64 = 1 << 32;
 const MOST_PAIRS: u64 = 1 << 52;
 
@@ -72,77 +70,10 @@ pub struct Plan {
     pub seconds: Option<Vec<(String, f64)>>,
     /// What would make it smaller.
     #[serde(skip)]
-    advice: String,
-}
-
-/// What the fits of `params` to `counts` will take one after the other, as in a mix or a
-/// comparison: what is fitted stays while the next is sought. `judged` as in [`Shape::judged`];
-/// methods that learn nothing are left out, but not what they hold.
-pub fn plan_all(
-    counts: &Counts,
-    params: &[&Params],
-    judged: u64,
-    rates: Option<&Rates>,
-    limit: u64,
-) -> Vec<Plan> {
-    let shapes: Vec<Shape> =
-        params.iter().map(|params| Shape::of(counts, params, judged)).collect();
-    let plans = plan_parts(shapes.into_iter().zip(params.iter().copied()), rates, limit);
-    let learns = plans.into_iter().zip(params).filter(|(_, params)| params.learns());
-    learns.map(|(plan, _)| plan).collect()
-}
-
-/// The same for `parts` of any shape, all of them.
-pub fn plan_parts<'a>(
-    parts: impl IntoIterator<Item = (Shape, &'a Params)>,
-    rates: Option<&Rates>,
-    limit: u64,
-) -> Vec<Plan> {
-    let mut held = 0u64;
-    let mut plans = Vec::new();
-    for (shape, params) in parts {
-        let mut plan = shape.plan(params, rates, limit.saturating_sub(held));
-        if held > 0 {
-            plan.lines.push(("models fitted before it".to_owned(), held));
-            plan.total = plan.total.saturating_add(held);
-        }
-        held = held.saturating_add(plan.held);
-        plans.push(plan);
-    }
-    plans
+    pub(crate) advice: String,
 }
 
 impl Shape {
-    /// The shape of a fit of `params` to `counts`; `judged` as in [`Shape::judged`]. Methods that
-    /// learn nothing have words alone.
-    pub fn of(counts: &Counts, params: &Params, judged: u64) -> Shape {
-        let words = Features::words();
-        let features = params.features().unwrap_or(words);
-        let dim = params.dim().unwrap_or(1) as u64;
-        Shape { dim, judged, ..Shape::of_features(counts, &features) }
-    }
-
-    fn of_features(counts: &Counts, features: &Features) -> Shape {
-        let training = || (0..counts.n_queries()).filter(|&i| !counts.clicks.row(i).is_empty());
-        let positive = counts.clicks.values().iter().filter(|&&value| value > 0.0).count() as u64;
-        let words: u64 = training().map(|i| counts.queries.row(i).len() as u64).sum();
-        let share = |weight: f64, n: u64| if weight > 0.0 { n } else { 0 };
-        let (n_terms, n_docs) = (counts.n_terms() as u64, counts.n_docs() as u64);
-        Shape {
-            n_queries: training().count() as u64,
-            n_docs,
-            d_x: n_terms + share(features.query_clicks, n_docs),
-            d_y: n_terms + share(features.doc_clicks, counts.n_queries() as u64),
-            nnz_x: share(features.query_words, words) + share(features.query_clicks, positive),
-            nnz_y: share(features.doc_words, counts.docs.nnz() as u64)
-                + share(features.doc_clicks, positive),
-            nnz_r: counts.clicks.nnz() as u64,
-            dim: 1,
-            classes: counts.classes.as_ref().map_or(0, |classes| classes.names.len() as u64),
-            judged: 0,
-        }
-    }
-
     /// Refuses shapes that cannot be.
     pub fn check(&self) -> Result<()> {
         for (name, value) in [
@@ -170,21 +101,6 @@ impl Shape {
         Ok(())
     }
 
-    /// What a fit of `params` to this shape will take, if it may take `limit` bytes of memory: some
-    /// methods use scratch files where that is too little.
-    pub fn plan(&self, params: &Params, rates: Option<&Rates>, limit: u64) -> Plan {
-        let shape = self.clamped();
-        let per_click = match params {
-            Params::Pls(pls) => pls.negatives.per_click,
-            Params::Rmls(rmls) => rmls.negatives.per_click,
-            _ => 0,
-        };
-        let drawn = shape.nnz_r.saturating_mul(per_click as u64);
-        let cells = shape.n_queries.saturating_mul(shape.n_docs).min(MOST_PAIRS);
-        let pairs = shape.nnz_r.max(shape.nnz_r.saturating_add(drawn).min(cells));
-        Fit { shape, pairs, advice: advice(params) }.of_method(params, rates, limit)
-    }
-
     /// The same, or what is far beyond all that fits anywhere: bytes must fit into a number.
     fn clamped(&self) -> Shape {
         let (rows, nnz) = (|n: u64| n.min(MOST_ROWS), |nnz: u64| nnz.min(MOST_PAIRS));
@@ -203,11 +119,11 @@ impl Shape {
     }
 
     /// (d_x + d_y)·d·4.
-    fn maps(&self) -> u64 {
+    pub(crate) fn maps(&self) -> u64 {
         (self.d_x + self.d_y) * self.dim * 4
     }
 
-    fn factor_shape(&self) -> crate::linalg::Shape {
+    pub(crate) fn factor_shape(&self) -> crate::linalg::Shape {
         crate::linalg::Shape {
             n_queries: self.n_queries as usize,
             n_docs: self.n_docs as usize,
@@ -218,39 +134,6 @@ impl Shape {
             nnz_r: self.nnz_r as usize,
         }
     }
-}
-
-/// What makes a fit of `params` smaller, for people.
-fn advice(params: &Params) -> String {
-    let mut ways = Vec::new();
-    if params.has_dim() {
-        ways.push("take fewer dimensions (--dim)".to_owned());
-    }
-    if matches!(params, Params::Ridge(_)) {
-        ways.push("keep fewer weights of a document (--set keep=N)".to_owned());
-        ways.push("train square instead".to_owned());
-    }
-    ways.push("leave out rare words (--min-df)".to_owned());
-    let chosen = match params {
-        Params::Mpls(mpls) => mpls.kinds == Kinds::Conca,
-        Params::LsiDt(_) | Params::LsiQd(_) => false,
-        _ => true,
-    };
-    if let Some(features) = params.features().filter(|_| chosen) {
-        for (key, weight) in
-            [("query_clicks", features.query_clicks), ("doc_clicks", features.doc_clicks)]
-        {
-            if weight > 0.0 {
-                ways.push(format!("leave out click features (--set features.{key}=0)"));
-            }
-        }
-    }
-    if matches!(params, Params::Rmls(Rmls { start: Start::Spectral, .. })) {
-        ways.push(
-            "start from random rows instead of singular vectors (--set start=random)".to_owned(),
-        );
-    }
-    ways.join(", ") + ", or allow more (--max-memory SIZE)"
 }
 
 impl Plan {
@@ -298,6 +181,3 @@ impl fmt::Display for Plan {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -29,7 +29,7 @@ mod tests;
 pub use journal::{About, Journal, Try};
 pub use schedule::{KEEP_ONE_IN, MOST_BUDGET, Rung, rungs};
 pub use setting::Setting;
-pub use space::{BUILT_IN, Space, Values};
+pub use space::{Space, Values};
 pub use table::{Row, Tuned};
 
 use serde_json::{Map, Value, json};

@@ -43,71 +43,6 @@ pub struct Space {
 /// More settings than anybody waits for.
 const MOST_SETTINGS: usize = 100_000;
 
-/// What varies if nobody says otherwise: for a method, or for every method that has the key.
-pub const BUILT_IN: &[(Option<&str>, &str, &str)] = &[
-    (None, "features.query_clicks", "[0.0, 0.1, 0.3, 1.0]"),
-    (None, "features.doc_clicks", "[0.0, 0.1, 0.3, 1.0]"),
-    (None, "weighting", "[\"sum\", \"mean\"]"),
-    (None, "response", "[\"log\", \"raw\", \"binary\"]"),
-    (None, "dim", "{ min = 100, max = 600, log = true, int = true }"),
-    (Some("pls"), "sigma", "[0.0, 0.5, 1.0]"),
-    (Some("lsi_qd"), "sigma", "[0.0, 0.5, 1.0]"),
-    (Some("mpls"), "kinds", "[\"com\", \"conca\"]"),
-    (Some("square"), "lambda_x", "{ min = 0.1, max = 30.0, log = true }"),
-    (Some("square"), "lambda_y", "{ min = 0.1, max = 30.0, log = true }"),
-    (Some("ridge"), "lambda", "{ min = 0.1, max = 30.0, log = true }"),
-    (Some("svdfeature"), "loss", "[\"pairwise\", \"logistic\", \"squared\"]"),
-    (Some("svdfeature"), "negatives", "{ min = 1, max = 10, log = true, int = true }"),
-    (Some("svdfeature"), "rate", "{ min = 0.02, max = 0.3, log = true }"),
-    (Some("svdfeature"), "lambda", "{ min = 0.00001, max = 0.01, log = true }"),
-    (Some("ssi"), "rate", "{ min = 0.005, max = 0.3, log = true }"),
-    (Some("ssi"), "init_scale", "{ min = 0.1, max = 1.5, log = true }"),
-    (Some("ssi"), "negative", "[\"uniform\", \"popularity\", \"bm25\"]"),
-    (Some("bm25"), "k1", "{ min = 0.4, max = 3.0 }"),
-    (Some("bm25"), "b", "{ min = 0.0, max = 1.0 }"),
-    (Some("lm"), "mu", "{ min = 50, max = 5000, log = true }"),
-    (Some("lm-jm"), "lambda", "{ min = 0.05, max = 0.95 }"),
-    (Some("dependence"), "ordered", "{ min = 0.01, max = 0.5, log = true }"),
-    (Some("dependence"), "unordered", "{ min = 0.01, max = 0.5, log = true }"),
-    (Some("dependence"), "mu", "{ min = 50, max = 5000, log = true }"),
-    (Some("dependence"), "window", "{ min = 2, max = 32, log = true, int = true }"),
-    (Some("translation"), "b", "{ min = 0.0, max = 0.9 }"),
-    (Some("translation"), "iterations", "{ min = 2, max = 20, log = true, int = true }"),
-    (Some("translation"), "null_words", "{ min = 1.0, max = 300.0, log = true }"),
-    (Some("translation"), "collection", "{ min = 0.1, max = 1.0 }"),
-    (Some("bltm"), "alpha", "{ min = 0.001, max = 1.0, log = true }"),
-    (Some("bltm"), "beta", "{ min = 0.001, max = 1.0, log = true }"),
-    (Some("bltm"), "document", "{ min = 0.1, max = 0.7 }"),
-    (Some("bltm"), "collection", "{ min = 0.02, max = 0.3 }"),
-    (Some("rlsi"), "lambda1", "{ min = 0.01, max = 1.0, log = true }"),
-    (Some("rlsi"), "lambda2", "{ min = 0.003, max = 1.0, log = true }"),
-    (Some("grlsi"), "lambda1", "{ min = 0.01, max = 1.0, log = true }"),
-    (Some("grlsi"), "lambda2", "{ min = 0.003, max = 1.0, log = true }"),
-    (Some("grlsi"), "class_dim", "{ min = 5, max = 50, log = true, int = true }"),
-    (Some("crlsi"), "lambda1", "{ min = 0.01, max = 1.0, log = true }"),
-    (Some("crlsi"), "lambda2", "{ min = 0.003, max = 1.0, log = true }"),
-    (Some("gnmf"), "class_dim", "{ min = 5, max = 50, log = true, int = true }"),
-    (Some("plsi"), "tempering", "{ min = 0.5, max = 1.0 }"),
-    (Some("lda"), "alpha", "{ min = 0.003, max = 0.3, log = true }"),
-    (Some("lda"), "eta", "{ min = 0.003, max = 0.3, log = true }"),
-    (Some("walk"), "steps", "{ min = 1, max = 10, int = true }"),
-    (Some("vpcg"), "iterations", "{ min = 1, max = 5, int = true }"),
-    (Some("vpcg"), "terms", "{ min = 10, max = 300, log = true, int = true }"),
-    (Some("knn"), "power", "{ min = 0.5, max = 6.0 }"),
-    (Some("knn"), "unit_clicks", "[false, true]"),
-    (Some("clicked"), "weight", "{ min = 0.1, max = 4.0, log = true }"),
-    (Some("clicked"), "clicked_b", "{ min = 0.0, max = 1.0 }"),
-    (Some("feedback"), "first", "[\"clicked\", \"bm25\", \"vsm\"]"),
-    (Some("feedback"), "k", "{ min = 3, max = 100, log = true, int = true }"),
-    (Some("feedback"), "query_weight", "{ min = 0.0, max = 2.0 }"),
-    (Some("feedback"), "doc_clicks", "{ min = 0.1, max = 3.0, log = true }"),
-    (Some("expansion"), "documents", "{ min = 1, max = 50, log = true, int = true }"),
-    (Some("expansion"), "weight", "{ min = 0.1, max = 5.0, log = true }"),
-    (Some("rm3"), "documents", "{ min = 3, max = 50, log = true, int = true }"),
-    (Some("rm3"), "terms", "{ min = 5, max = 100, log = true, int = true }"),
-    (Some("rm3"), "original", "{ min = 0.1, max = 0.9 }"),
-];
-
 impl Space {
     /// Reads a file of keys with their values. `base` is what they vary: every key and every
     /// value must be one that it takes.
@@ -125,22 +60,14 @@ impl Space {
         Space::of(keys, base)
     }
 
-    /// What varies of `base` if nobody says otherwise; nothing for methods without parameters.
+    /// What varies of `base` if nobody says otherwise: what its methods say
+    /// ([`Method::search_space`](crate::matchers::Method::search_space)).
     pub fn built_in(base: &Setting) -> Result<Space> {
         let mut keys = Vec::new();
         for (name, params) in &base.models {
-            let docs = params.docs();
-            for &(method, key, values) in BUILT_IN {
-                // The kinds of mpls have weights of their own unless they stand side by side.
-                // A form without maps has no dimensions, and nothing to begin them with.
-                let idle = (params.name() == "mpls" && key.starts_with("features."))
-                    || (params.dim().is_none() && ["dim", "init_scale"].contains(&key));
-                let meant = method.is_none_or(|method| method == params.name()) && !idle;
-                if meant && docs.iter().any(|doc| doc.key == key) {
-                    let key =
-                        if base.models.len() > 1 { format!("{name}.{key}") } else { key.into() };
-                    keys.extend(Space::parse(&format!("{key} = {values}"), base)?.keys);
-                }
+            for (key, values) in params.search_space() {
+                let key = if base.models.len() > 1 { format!("{name}.{key}") } else { key.into() };
+                keys.extend(Space::parse(&format!("{key} = {values}"), base)?.keys);
             }
         }
         Space::of(keys, base)

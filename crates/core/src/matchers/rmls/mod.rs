@@ -11,9 +11,10 @@
 //! best one is returned, and the effective rank shows the collapse coming. A start from the
 //! singular vectors of C (`spectral`) is the other remedy, and the default.
 
-pub(crate) mod bytes;
+pub(super) mod bytes;
 mod fit;
 mod half;
+pub(super) mod plan;
 mod row;
 #[cfg(test)]
 mod tests;
@@ -26,9 +27,12 @@ use super::bilinear::{Bilinear, Maps};
 use super::check::{MOST, check_positive, check_range, check_weight};
 use super::judging::judge_panels;
 use super::method::{Fitting, Kept, Matcher, Method};
+use super::planning::usual_savings;
 use super::pls::PlsReport;
+use super::space::{DIM, DOC_CLICKS, QUERY_CLICKS, RESPONSE, Varied, WEIGHTING};
 use crate::features::{Counts, Features, Featurizer, Negatives, Response, Weighted, Weighting};
 use crate::linalg::{Centring, Operator, Panels};
+use crate::plan::{Fit, Plan};
 use crate::{Error, Result, Run};
 
 /// The name of the step before the first sweep.
@@ -314,6 +318,25 @@ impl Method for Rmls {
 
     fn validated(&self) -> bool {
         true
+    }
+
+    fn plan(&self, fit: Fit<'_>) -> Plan {
+        self.planned(&fit.with_negatives(self.negatives.per_click))
+    }
+
+    fn savings(&self) -> Vec<String> {
+        let mut ways = usual_savings(Some(self.dim), Some(self.features.clone()));
+        if self.start == Start::Spectral {
+            ways.push(
+                "start from random rows instead of singular vectors (--set start=random)"
+                    .to_owned(),
+            );
+        }
+        ways
+    }
+
+    fn search_space(&self) -> Vec<Varied> {
+        vec![QUERY_CLICKS, DOC_CLICKS, WEIGHTING, RESPONSE, DIM]
     }
 
     fn set_seed(&mut self, seed: u64) {

@@ -33,6 +33,7 @@ mod full;
 mod hashed;
 mod low_rank;
 mod mixed;
+mod plan;
 mod sgd;
 mod strips;
 mod symmetric;
@@ -51,9 +52,11 @@ use self::fitted::{Identity, Indexed, Learnt};
 use super::check::{MOST, check_positive, check_range, check_weight};
 use super::epochs::learn_at;
 use super::method::{Fitting, Kept, Matcher, Method};
+use super::space::{DIM, Varied};
 use super::{FitReport, Maps, StepsReport};
 use crate::features::{Counts, Features, Featurizer};
 use crate::linalg::Dense;
+use crate::plan::{Fit, Plan};
 use crate::{Error, Result};
 
 /// Parameters of supervised semantic indexing.
@@ -243,6 +246,22 @@ impl Method for Ssi {
 
     fn learns_from_clicks(&self) -> bool {
         true
+    }
+
+    fn plan(&self, fit: Fit<'_>) -> Plan {
+        self.planned(&fit)
+    }
+
+    /// A form without maps has no dimensions, and nothing to begin them with.
+    fn search_space(&self) -> Vec<Varied> {
+        let (rate, negative) = (
+            ("rate", "{ min = 0.005, max = 0.3, log = true }"),
+            ("negative", "[\"uniform\", \"popularity\", \"bm25\"]"),
+        );
+        if !self.form.has_maps() {
+            return vec![rate, negative];
+        }
+        vec![DIM, rate, ("init_scale", "{ min = 0.1, max = 1.5, log = true }"), negative]
     }
 
     fn set_seed(&mut self, seed: u64) {

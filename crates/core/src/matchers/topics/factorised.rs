@@ -258,6 +258,14 @@ macro_rules! factorisation {
                 Some(self.dim)
             }
 
+            fn plan(&self, fit: crate::plan::Fit<'_>) -> crate::plan::Plan {
+                $name { dim: fit.dim as usize, ..self.clone() }.grouped().plan(&fit)
+            }
+
+            fn search_space(&self) -> Vec<crate::matchers::Varied> {
+                [&[crate::matchers::space::DIM][..], $name::SPACE].concat()
+            }
+
             fn set_seed(&mut self, seed: u64) {
                 self.seed = seed;
             }

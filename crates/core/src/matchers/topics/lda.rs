@@ -12,11 +12,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bag::{Bag, notes, training_documents};
+use super::plan::plan_bags;
 use crate::features::Counts;
 use crate::linalg::Dense;
 use crate::matchers::check::{MOST, check_positive, check_range, check_weight};
 use crate::matchers::pairs::text_of;
+use crate::matchers::space::{DIM, Varied};
 use crate::matchers::{FitReport, Fitting, Kept, Matcher, Method, StepsReport};
+use crate::plan::{Fit, Plan};
 use crate::topic::BagTopics;
 use crate::topic::lda::LdaFit;
 use crate::{Error, Result};
@@ -152,6 +155,18 @@ impl Method for Lda {
 
     fn dim(&self) -> Option<usize> {
         Some(self.dim)
+    }
+
+    fn plan(&self, fit: Fit<'_>) -> Plan {
+        plan_bags(&fit, 2, (self.iterations as f64) * (self.inner as f64))
+    }
+
+    fn search_space(&self) -> Vec<Varied> {
+        vec![
+            DIM,
+            ("alpha", "{ min = 0.003, max = 0.3, log = true }"),
+            ("eta", "{ min = 0.003, max = 0.3, log = true }"),
+        ]
     }
 
     fn set_seed(&mut self, seed: u64) {

@@ -7,6 +7,7 @@ mod factorised;
 mod fitted;
 mod lda;
 mod nmf;
+mod plan;
 mod plsi;
 mod reading;
 mod rlsi;

@@ -8,6 +8,7 @@
 
 use super::classes::Grouping;
 use super::factorised::{Grouped, factorisation, wanted};
+use crate::matchers::Varied;
 use crate::topic::Rule;
 
 factorisation! {
@@ -45,6 +46,9 @@ factorisation! {
 }
 
 impl Nmf {
+    /// What varies beside the topics.
+    const SPACE: &[Varied] = &[];
+
     fn grouped(&self) -> Grouped {
         let rule = Rule::NonNegative;
         self.of(self.dim, 0, rule, None)
@@ -56,6 +60,9 @@ impl Nmf {
 }
 
 impl Gnmf {
+    /// What varies beside the topics.
+    const SPACE: &[Varied] = &[("class_dim", "{ min = 5, max = 50, log = true, int = true }")];
+
     fn grouped(&self) -> Grouped {
         let rule = Rule::NonNegative;
         self.of(
@@ -72,6 +79,9 @@ impl Gnmf {
 }
 
 impl Cnmf {
+    /// What varies beside the topics.
+    const SPACE: &[Varied] = &[];
+
     fn grouped(&self) -> Grouped {
         let rule = Rule::NonNegative;
         self.of(

@@ -11,11 +11,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bag::{Bag, notes, training_documents};
+use super::plan::plan_bags;
 use crate::features::Counts;
 use crate::linalg::Dense;
 use crate::matchers::check::{MOST, check_range, check_weight};
 use crate::matchers::pairs::text_of;
+use crate::matchers::space::{DIM, Varied};
 use crate::matchers::{FitReport, Fitting, Kept, Matcher, Method, StepsReport};
+use crate::plan::{Fit, Plan};
 use crate::topic::BagTopics;
 use crate::topic::plsi::PlsiFit;
 use crate::{Error, Result};
@@ -113,6 +116,14 @@ impl Method for Plsi {
 
     fn dim(&self) -> Option<usize> {
         Some(self.dim)
+    }
+
+    fn plan(&self, fit: Fit<'_>) -> Plan {
+        plan_bags(&fit, 1, 2.0 * self.iterations as f64)
+    }
+
+    fn search_space(&self) -> Vec<Varied> {
+        vec![DIM, ("tempering", "{ min = 0.5, max = 1.0 }")]
     }
 
     fn set_seed(&mut self, seed: u64) {

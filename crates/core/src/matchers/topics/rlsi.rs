@@ -8,6 +8,7 @@
 
 use super::classes::Grouping;
 use super::factorised::{Grouped, factorisation, wanted};
+use crate::matchers::Varied;
 use crate::topic::Rule;
 
 factorisation! {
@@ -57,6 +58,12 @@ factorisation! {
 }
 
 impl Rlsi {
+    /// What varies beside the topics.
+    const SPACE: &[Varied] = &[
+        ("lambda1", "{ min = 0.01, max = 1.0, log = true }"),
+        ("lambda2", "{ min = 0.003, max = 1.0, log = true }"),
+    ];
+
     fn grouped(&self) -> Grouped {
         let rule = Rule::Sparse { lambda1: self.lambda1, lambda2: self.lambda2 };
         self.of(self.dim, 0, rule, None)
@@ -68,6 +75,13 @@ impl Rlsi {
 }
 
 impl Grlsi {
+    /// What varies beside the topics.
+    const SPACE: &[Varied] = &[
+        ("lambda1", "{ min = 0.01, max = 1.0, log = true }"),
+        ("lambda2", "{ min = 0.003, max = 1.0, log = true }"),
+        ("class_dim", "{ min = 5, max = 50, log = true, int = true }"),
+    ];
+
     fn grouped(&self) -> Grouped {
         let rule = Rule::Sparse { lambda1: self.lambda1, lambda2: self.lambda2 };
         self.of(
@@ -84,6 +98,12 @@ impl Grlsi {
 }
 
 impl Crlsi {
+    /// What varies beside the topics.
+    const SPACE: &[Varied] = &[
+        ("lambda1", "{ min = 0.01, max = 1.0, log = true }"),
+        ("lambda2", "{ min = 0.003, max = 1.0, log = true }"),
+    ];
+
     fn grouped(&self) -> Grouped {
         let rule = Rule::Sparse { lambda1: self.lambda1, lambda2: self.lambda2 };
         self.of(

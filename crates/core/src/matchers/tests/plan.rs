@@ -1,7 +1,9 @@
-use super::fit::csr;
-use super::rmls::two_tails;
-use super::*;
-use crate::matchers::{Mpls, Pls, Ridge, Square, methods, rmls_bytes};
+use crate::Error;
+use crate::matchers::rmls::bytes as rmls_bytes;
+use crate::matchers::rmls::plan::two_tails;
+use crate::matchers::{Mpls, Params, Pls, Ridge, Rmls, Square, methods, plan_parts};
+use crate::memory::Bytes;
+use crate::plan::{Plan, Rates, Shape, csr};
 
 fn one_week() -> Shape {
     Shape {

@@ -1,0 +1,102 @@
+//! What fits will take, before they start: [`crate::plan`] for methods and counts. How a method
+//! plans stands beside it ([`Method::plan`](super::Method::plan)).
+
+use super::Params;
+use crate::features::{Counts, Features};
+use crate::plan::{Fit, Plan, Rates, Shape};
+
+/// What the fits of `params` to `counts` will take one after the other, as in a mix or a
+/// comparison: what is fitted stays while the next is sought. `judged` as in [`Shape::judged`];
+/// methods that learn nothing are left out, but not what they hold.
+pub fn plan_all(
+    counts: &Counts,
+    params: &[&Params],
+    judged: u64,
+    rates: Option<&Rates>,
+    limit: u64,
+) -> Vec<Plan> {
+    let shapes: Vec<Shape> =
+        params.iter().map(|params| Shape::of(counts, params, judged)).collect();
+    let plans = plan_parts(shapes.into_iter().zip(params.iter().copied()), rates, limit);
+    let learns = plans.into_iter().zip(params).filter(|(_, params)| params.learns());
+    learns.map(|(plan, _)| plan).collect()
+}
+
+/// The same for `parts` of any shape, all of them.
+pub fn plan_parts<'a>(
+    parts: impl IntoIterator<Item = (Shape, &'a Params)>,
+    rates: Option<&Rates>,
+    limit: u64,
+) -> Vec<Plan> {
+    let mut held = 0u64;
+    let mut plans = Vec::new();
+    for (shape, params) in parts {
+        let mut plan = shape.plan(params, rates, limit.saturating_sub(held));
+        if held > 0 {
+            plan.lines.push(("models fitted before it".to_owned(), held));
+            plan.total = plan.total.saturating_add(held);
+        }
+        held = held.saturating_add(plan.held);
+        plans.push(plan);
+    }
+    plans
+}
+
+impl Shape {
+    /// The shape of a fit of `params` to `counts`; `judged` as in [`Shape::judged`]. Methods that
+    /// learn nothing have words alone.
+    pub fn of(counts: &Counts, params: &Params, judged: u64) -> Shape {
+        let words = Features::words();
+        let features = params.features().unwrap_or(words);
+        let dim = params.dim().unwrap_or(1) as u64;
+        Shape { dim, judged, ..Shape::of_features(counts, &features) }
+    }
+
+    fn of_features(counts: &Counts, features: &Features) -> Shape {
+        let training = || (0..counts.n_queries()).filter(|&i| !counts.clicks.row(i).is_empty());
+        let positive = counts.clicks.values().iter().filter(|&&value| value > 0.0).count() as u64;
+        let words: u64 = training().map(|i| counts.queries.row(i).len() as u64).sum();
+        let share = |weight: f64, n: u64| if weight > 0.0 { n } else { 0 };
+        let (n_terms, n_docs) = (counts.n_terms() as u64, counts.n_docs() as u64);
+        Shape {
+            n_queries: training().count() as u64,
+            n_docs,
+            d_x: n_terms + share(features.query_clicks, n_docs),
+            d_y: n_terms + share(features.doc_clicks, counts.n_queries() as u64),
+            nnz_x: share(features.query_words, words) + share(features.query_clicks, positive),
+            nnz_y: share(features.doc_words, counts.docs.nnz() as u64)
+                + share(features.doc_clicks, positive),
+            nnz_r: counts.clicks.nnz() as u64,
+            dim: 1,
+            classes: counts.classes.as_ref().map_or(0, |classes| classes.names.len() as u64),
+            judged: 0,
+        }
+    }
+
+    /// What a fit of `params` to this shape will take, if it may take `limit` bytes of memory: some
+    /// methods use scratch files where that is too little.
+    pub fn plan(&self, params: &Params, rates: Option<&Rates>, limit: u64) -> Plan {
+        let advice = params.savings().join(", ") + ", or allow more (--max-memory SIZE)";
+        params.plan(Fit::new(params.name(), self, rates, limit, advice))
+    }
+}
+
+/// What makes most fits smaller, for people: fewer dimensions, where there are any, fewer words,
+/// and no click features where `features` are for the user to choose.
+pub(super) fn usual_savings(dim: Option<usize>, features: Option<Features>) -> Vec<String> {
+    let mut ways = Vec::new();
+    if dim.is_some() {
+        ways.push("take fewer dimensions (--dim)".to_owned());
+    }
+    ways.push("leave out rare words (--min-df)".to_owned());
+    if let Some(features) = features {
+        for (key, weight) in
+            [("query_clicks", features.query_clicks), ("doc_clicks", features.doc_clicks)]
+        {
+            if weight > 0.0 {
+                ways.push(format!("leave out click features (--set features.{key}=0)"));
+            }
+        }
+    }
+    ways
+}

@@ -1,0 +1,145 @@
+//! The plan of RMLS, whose maps may be dense, packed or on disk.
+
+use super::bytes::{dense_bytes, scratch_bytes};
+use super::{Penalty, Rmls, Start};
+use crate::linalg::{SvdParams, packed_bytes, svd_bytes};
+use crate::plan::{Fit, PROGRAM, Plan, RANKING, WIDTH, numbers, sum};
+
+const MAPS: &str = "maps L_x and L_y";
+
+impl Rmls {
+    /// Nothing is known of what an absolute threshold leaves: all of it, where that fits; else a
+    /// tenth, and the fit watches memory while it makes the maps.
+    pub(super) fn planned(&self, fit: &Fit<'_>) -> Plan {
+        let plan = self.with_share_left(self.share_left(), MAPS, fit);
+        if self.penalty == Penalty::Absolute && plan.total > fit.limit {
+            let name = "maps L_x and L_y, if a tenth of them is left";
+            return self.with_share_left(Some(0.1), name, fit);
+        }
+        plan
+    }
+
+    /// Maps with `share` of their entries left, or dense ones, in a line called `name`. Three
+    /// moments may be the worst: the singular vectors of a spectral start being sought, a
+    /// half-sweep, and the rows of a map being put together from its panels.
+    fn with_share_left(&self, share: Option<f64>, name: &'static str, fit: &Fit<'_>) -> Plan {
+        let spectral = self.start == Start::Spectral;
+        let shape = fit.factor_shape();
+        let dense = dense_bytes(shape, fit.dim as usize);
+        let maps = share.map_or(dense, |share| packed(fit, share));
+        let mut sweep = vec![fit.factors(), ("a half-sweep", scratch_bytes(shape))];
+        if spectral {
+            sweep.push((
+                "singular vectors that the first half-sweep starts from",
+                fit.d_y * fit.dim * 4,
+            ));
+        }
+        if fit.judged > 0 {
+            sweep.extend(fit.for_validation());
+        }
+        // The fit decides in this order, too, what it can keep in memory: the maps, a copy of the
+        // best of them, the images of the documents.
+        let base = PROGRAM + fit.counts() + sum(&sweep);
+        let room = fit.limit.saturating_sub(base);
+        let mut left = room;
+        let mut scratch = 0;
+        let on_disk = self.penalty == Penalty::None && maps > left;
+        if on_disk {
+            scratch += maps;
+        } else {
+            left = left.saturating_sub(maps);
+            sweep.push((name, maps));
+        }
+        if fit.judged > 0 {
+            // Whatever a penalty leaves: how much that is, the fit does not know beforehand.
+            if dense.saturating_mul(2) > room || maps > left {
+                scratch += maps;
+            } else {
+                left -= maps;
+                sweep.push(("the best maps so far", maps));
+            }
+            let (what, images) = fit.images();
+            if 2 * images <= left {
+                sweep.push((what, images));
+            }
+        }
+        let mut phases = vec![sweep];
+        if spectral {
+            let svd =
+                svd_bytes(fit.d_x as usize, fit.d_y as usize, &SvdParams::of(fit.dim as usize));
+            let seeking = ("singular vectors of the start while they are sought", svd);
+            phases.push(vec![fit.factors(), fit.between(), seeking]);
+        }
+        // An entry of a sparse row takes eight bytes, one of a dense row four.
+        let rows = |d: u64| (d * fit.dim) as f64 * share.map_or(4.0, |share| 8.0 * share);
+        let larger = rows(fit.d_x.max(fit.d_y)) as u64;
+        let kept = rows(fit.d_x + fit.d_y) as u64;
+        // Maps in scratch files stay there until they are written to the model; so do the images
+        // of the documents, if memory cannot hold them.
+        if on_disk {
+            scratch = scratch.max(maps + larger);
+        } else {
+            phases.push(vec![(name, maps), ("the rows of one of them", larger)]);
+        }
+        let mut held = if share.is_some() { vec![("maps", kept)] } else { fit.fitted(kept) };
+        if on_disk {
+            held.remove(0);
+            let (images, (_, bytes)) = (fit.n_docs * fit.dim * 4, held[0]);
+            if PROGRAM + fit.counts() + bytes > fit.limit {
+                held[0] = ("features of the documents", bytes - images);
+                scratch = scratch.max(kept + images);
+            }
+        }
+        let disk = fit.counts() + kept;
+        let sweeps = self.sweeps as u64;
+        let seconds = fit.rates.map(|rates| {
+            let mut seconds = vec![fit.reading(rates)];
+            if spectral {
+                let width = fit.dim + (fit.dim / 5).max(10);
+                seconds.push(("singular vectors".to_owned(), fit.svd_seconds(width, rates)));
+            }
+            // A sweep is C·L_y and CᵀL_x; packed maps are packed and unpacked beside that.
+            let passes = if share.is_some() { 4.0 } else { 0.0 } * fit.maps() as f64 / rates.stream;
+            let sweep = 2.0 * fit.product(fit.dim, rates) + passes;
+            seconds.push((format!("{sweeps} sweeps"), sweeps as f64 * sweep));
+            if fit.judged > 0 {
+                let times = sweeps.saturating_mul(2).saturating_add(u64::from(spectral));
+                // Each score reads the image of its document.
+                let scores = numbers(fit.judged, fit.dim) / rates.stream;
+                let once = RANKING * (scores + fit.images_seconds(rates));
+                seconds.push((format!("validation, {times} times"), times as f64 * once));
+            }
+            seconds.push(("images of the documents".to_owned(), fit.images_seconds(rates)));
+            seconds.push(fit.writing(disk, rates));
+            seconds
+        });
+        Plan { scratch, ..fit.worst(phases, held, disk, seconds) }
+    }
+
+    /// The share of entries that a relative penalty leaves, if the entries of a row are spread like
+    /// normals, the largest of d of which is about √(2 ln d): P(|z| > ρ·√(2 ln d)). Nothing is
+    /// known of other penalties.
+    fn share_left(&self) -> Option<f64> {
+        let largest = (2.0 * (self.dim.max(2) as f64).ln()).sqrt();
+        let share = |rho: f64| two_tails(rho * largest);
+        (self.penalty == Penalty::Relative).then(|| (share(self.rho_x) + share(self.rho_y)) / 2.0)
+    }
+}
+
+/// Both maps with `share` of their entries left.
+fn packed(fit: &Fit<'_>, share: f64) -> u64 {
+    let panels = fit.dim.div_ceil(WIDTH);
+    let side = |d: u64| {
+        let filled = (share * (d * fit.dim) as f64) as u64;
+        panels * packed_bytes(d as usize, filled / panels) + 4 * d
+    };
+    side(fit.d_x) + side(fit.d_y)
+}
+
+/// P(|z| > x) of a standard normal, by Abramowitz and Stegun's formula 7.1.26.
+pub(crate) fn two_tails(x: f64) -> f64 {
+    let x = x / std::f64::consts::SQRT_2;
+    let t = 1.0 / (1.0 + 0.327_591_1 * x);
+    let terms = [1.061_405_429, -1.453_152_027, 1.421_413_741, -0.284_496_736, 0.254_829_592];
+    terms.iter().fold(0.0, |sum, a| (sum + a) * t) * (-x * x).exp()
+}
