@@ -12,6 +12,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use liken::{Progress, Run};
 use liken_server::problem::Problem;
 
+use crate::render::{in_flags, parameters_help};
+
 /// Set by Ctrl-C; long work looks at it.
 static STOP: AtomicBool = AtomicBool::new(false);
 
@@ -110,6 +112,7 @@ impl Console {
 
     /// Writes a warning to stderr, quiet or not: nothing that matters passes silently.
     pub fn warn(&self, text: impl Display) {
+        let text = with_help(&in_flags(&text.to_string()));
         self.bar.suspend(|| {
             let _ = writeln!(io::stderr(), "warning: {text}");
         });
@@ -118,6 +121,7 @@ impl Console {
     /// Writes a remark to stderr, unless quiet.
     pub fn note(&self, text: impl Display) {
         if !self.quiet {
+            let text = in_flags(&text.to_string());
             self.bar.suspend(|| {
                 let _ = writeln!(io::stderr(), "{text}");
             });
@@ -138,20 +142,7 @@ impl Console {
         if closed_pipe {
             return ExitCode::SUCCESS;
         }
-        // Our own errors already say what caused them, so the chain ends there.
-        let mut links = Vec::new();
-        for cause in error.chain() {
-            // The title of a problem is for clients of the service.
-            let said = match cause.downcast_ref::<Problem>() {
-                Some(problem) => problem.detail.clone(),
-                None => cause.to_string(),
-            };
-            links.push(said.trim_end().to_owned());
-            if cause.is::<liken::Error>() {
-                break;
-            }
-        }
-        let message = links.join(": ");
+        let message = message(error);
         self.bar.suspend(|| {
             let _ = writeln!(io::stderr(), "error: {message}");
         });
@@ -160,6 +151,42 @@ impl Console {
             return ExitCode::from(130);
         }
         if error.chain().any(is_usage) { ExitCode::from(2) } else { ExitCode::FAILURE }
+    }
+}
+
+/// What went wrong, in one line, and what to do about it in a line that begins with `help:`.
+fn message(error: &anyhow::Error) -> String {
+    let mut links = Vec::new();
+    let mut help = String::new();
+    for cause in error.chain() {
+        // Our own errors already say what caused them, so the chain ends there.
+        if let Some(error) = cause.downcast_ref::<liken::Error>() {
+            if matches!(error, liken::Error::Setting { .. }) {
+                // The names between backticks are those of a file or of `--set`.
+                links.push(error.problem());
+                help = parameters_help();
+            } else {
+                links.push(in_flags(&error.problem()));
+                help = in_flags(error.advice());
+            }
+            break;
+        }
+        // The title of a problem is for clients of the service.
+        let said = match cause.downcast_ref::<Problem>() {
+            Some(problem) => with_help(&in_flags(&problem.detail)),
+            None => cause.to_string(),
+        };
+        links.push(said.trim_end().to_owned());
+    }
+    let problem = links.join(": ");
+    if help.is_empty() { problem } else { format!("{problem}\nhelp: {help}") }
+}
+
+/// `text` with the advice of the libraries, an indented last line, in a line of help.
+fn with_help(text: &str) -> String {
+    match text.split_once("\n  ") {
+        Some((problem, advice)) if !advice.contains('\n') => format!("{problem}\nhelp: {advice}"),
+        _ => text.to_owned(),
     }
 }
 

@@ -244,7 +244,8 @@ const CLI: &[Order] = &[
     Order {
         folder: "",
         layers: &[
-            &["console", "output", "size"],
+            &["output", "render", "size"],
+            &["console"],
             &[
                 "bound",
                 "export_index",
