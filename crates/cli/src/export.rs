@@ -257,15 +257,15 @@ fn dataset(args: &ExportArgs, format: Format, console: &Console) -> anyhow::Resu
     )?;
     written(args, &files, &mut out)?;
     if !about.import.is_empty() {
-        let place = |word: &String| {
-            let is_file = files.iter().any(|file| file.name == *word);
-            match word.as_str() {
-                "." => typed(args.output()),
-                _ if is_file => typed(&args.output().join(word)),
-                _ => word.clone(),
+        let option = |(name, value): (&&str, &String)| {
+            let is_file = files.iter().any(|file| file.name == *value);
+            match *name {
+                "beir" => format!("beir {}", typed(args.output())),
+                _ if is_file => format!("--{name} {}", typed(&args.output().join(value))),
+                _ => format!("--{} {value}", name.replace('_', "-")),
             }
         };
-        let words: Vec<String> = about.import.iter().map(place).collect();
+        let words: Vec<String> = about.import.iter().map(option).collect();
         writeln!(out, "to read it again: liken import {} -o data", words.join(" "))?;
     }
     Ok(out.flush()?)

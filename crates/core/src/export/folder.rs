@@ -53,7 +53,7 @@ impl ExportFolder {
             return Err(Error::Unusable {
                 path: target.to_owned(),
                 problem: "holds something else than an export of liken".into(),
-                advice: "--force replaces only an earlier export: choose another name, or remove it by hand".into(),
+                advice: "`force` replaces only an earlier export: choose another name, or remove it by hand".into(),
             });
         }
         Ok(ExportFolder {

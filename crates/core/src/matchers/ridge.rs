@@ -278,7 +278,7 @@ impl Ridge {
                     "{} query features × {documents} documents are too many for ridge: it solves for {pairs} weights, and goes up to {MOST_PAIRS}",
                     x.n_cols()
                 ),
-                advice: format!("{advice}, or keep fewer pairs (`--min-clicks`)"),
+                advice: format!("{advice}, or keep fewer pairs (`min_clicks = N`)"),
             });
         }
         if bytes > most {
@@ -289,7 +289,7 @@ impl Ridge {
                     most >> 20
                 ),
                 advice: format!(
-                    "lower `keep` (now {}), {advice}, or allow more (--max-memory SIZE)",
+                    "lower `keep` (now {}), {advice}, or allow more (`max_memory = SIZE`)",
                     self.keep
                 ),
             });

@@ -224,13 +224,13 @@ impl Shape {
 fn advice(params: &Params) -> String {
     let mut ways = Vec::new();
     if params.has_dim() {
-        ways.push("take fewer dimensions (--dim)".to_owned());
+        ways.push("take fewer dimensions (`dim`)".to_owned());
     }
     if matches!(params, Params::Ridge(_)) {
-        ways.push("keep fewer weights of a document (--set keep=N)".to_owned());
+        ways.push("keep fewer weights of a document (`keep = N`)".to_owned());
         ways.push("train square instead".to_owned());
     }
-    ways.push("leave out rare words (--min-df)".to_owned());
+    ways.push("leave out rare words (`min_df`)".to_owned());
     let chosen = match params {
         Params::Mpls(mpls) => mpls.kinds == Kinds::Conca,
         Params::LsiDt(_) | Params::LsiQd(_) => false,
@@ -241,16 +241,16 @@ fn advice(params: &Params) -> String {
             [("query_clicks", features.query_clicks), ("doc_clicks", features.doc_clicks)]
         {
             if weight > 0.0 {
-                ways.push(format!("leave out click features (--set features.{key}=0)"));
+                ways.push(format!("leave out click features (`features.{key} = 0`)"));
             }
         }
     }
     if matches!(params, Params::Rmls(Rmls { start: Start::Spectral, .. })) {
         ways.push(
-            "start from random rows instead of singular vectors (--set start=random)".to_owned(),
+            "start from random rows instead of singular vectors (`start = random`)".to_owned(),
         );
     }
-    ways.join(", ") + ", or allow more (--max-memory SIZE)"
+    ways.join(", ") + ", or allow more (`max_memory = SIZE`)"
 }
 
 impl Plan {

@@ -143,7 +143,7 @@ impl<T: DeserializeOwned> Folder<T> {
             return Err(Error::Unusable {
                 path: path.to_owned(),
                 problem: format!("is a {}, not a {}", found.name(), kind.name()),
-                advice: format!("name a {} here; `liken info` describes any folder", kind.name()),
+                advice: format!("name a {} here", kind.name()),
             });
         }
         let manifest: Manifest<T> = read_json(&manifest_path)?;
@@ -167,7 +167,7 @@ impl<T: DeserializeOwned> Folder<T> {
                 path: path.to_owned(),
                 problem: "holds no manifest.json, so it is no dataset, model or ranker of liken"
                     .into(),
-                advice: "`liken import` makes a dataset, `liken train` a model, `liken rank train` a ranker".into(),
+                advice: "name a folder that an import or a training wrote".into(),
             });
         }
         let head: Head = read_json(&manifest)?;
