@@ -174,7 +174,7 @@ fn message(error: &anyhow::Error) -> String {
         // The title of a problem is for clients of the service.
         let said = match cause.downcast_ref::<Problem>() {
             Some(problem) => with_help(&in_flags(&problem.detail)),
-            None if cause.is::<io::Error>() => in_flags(&cause.to_string()),
+            None if cause.is::<io::Error>() => with_help(&in_flags(&cause.to_string())),
             None => cause.to_string(),
         };
         links.push(said.trim_end().to_owned());

@@ -322,7 +322,7 @@ fn synonyms(args: &ExportArgs, format: Synonym, console: &Console) -> anyhow::Re
     };
     if let Some(reason) = shelf.as_ref().and_then(|shelf| shelf.missing.as_ref()) {
         bail!(
-            "the model knows stems alone, and the texts that say how they are written are not there: {reason}\n  --dataset DIR says where the dataset lies now; --stems writes the stems"
+            "the model knows stems alone, and the texts that say how they are written are not there: {reason}\nhelp: --dataset DIR says where the dataset lies now; --stems writes the stems"
         );
     }
     let dataset = shelf.as_ref().and_then(|shelf| shelf.dataset.as_ref());

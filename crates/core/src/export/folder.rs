@@ -1,5 +1,5 @@
 //! The folder of an export: files written one after another, then `about.json`, which lists
-//! them, so that `--force` can tell our folder from anybody else's.
+//! them, so that `force` can tell our folder from anybody else's.
 
 use std::collections::BTreeSet;
 use std::fs;

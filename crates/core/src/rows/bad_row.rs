@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::Error;
 
-/// A row that is not what was expected. Without `--lenient` it ends the import, with it the
+/// A row that is not what was expected. Without `lenient` it ends the import, with it the
 /// row is counted under `why` and skipped.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BadRow {

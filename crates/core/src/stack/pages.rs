@@ -59,7 +59,7 @@ pub fn page_table(
         return Err(Error::Empty {
             what: "the dataset does not know what was shown and not clicked".into(),
             advice: "log a line for every result shown, with its rank and clicked = 0 or 1, and \
-                     import it with --events"
+                     import it (`events = FILE`)"
                 .into(),
         });
     }

@@ -127,7 +127,7 @@ async fn refuse_if_open(state: &AppState, addr: SocketAddr) -> io::Result<()> {
     Err(io::Error::new(
         io::ErrorKind::PermissionDenied,
         format!(
-            "{} can be reached by others, and the index has no API keys: make a \
+            "{} can be reached by others, and the index has no API keys\n  make a \
              key, or listen on 127.0.0.1, or say `allow_open` if everybody may search and \
              change it",
             addr.ip()

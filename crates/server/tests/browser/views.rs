@@ -91,7 +91,7 @@ fn the_topics_page_shows_topics_or_says_how_to_get_them() {
     let Some(browser) = Browser::open("topics") else { return };
     open(&browser, "/topics");
     let topics = browser.all("table, svg").len();
-    assert!(topics > 0 || browser.find(".empty").text().contains("liken train"));
+    assert!(topics > 0 || browser.find(".empty").text().contains("/models"));
     no_console_errors(&browser);
     fits_width(&browser, 375);
 }
