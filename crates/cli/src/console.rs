@@ -154,6 +154,10 @@ impl Console {
     }
 }
 
+/// The subcommands that write folders.
+const WRITERS: &str =
+    "`liken import` makes a dataset, `liken train` a model, `liken rank train` a ranker";
+
 /// What went wrong, in one line, and what to do about it in a line that begins with `help:`.
 fn message(error: &anyhow::Error) -> String {
     let mut links = Vec::new();
@@ -161,14 +165,16 @@ fn message(error: &anyhow::Error) -> String {
     for cause in error.chain() {
         // Our own errors already say what caused them, so the chain ends there.
         if let Some(error) = cause.downcast_ref::<liken::Error>() {
-            if matches!(error, liken::Error::Setting { .. }) {
+            links.push(match error {
                 // The names between backticks are those of a file or of `--set`.
-                links.push(error.problem());
-                help = parameters_help();
-            } else {
-                links.push(in_flags(&error.problem()));
-                help = in_flags(error.advice());
-            }
+                liken::Error::Setting { problem } => problem.clone(),
+                _ => in_flags(&error.problem()),
+            });
+            help = match error {
+                liken::Error::Setting { .. } => parameters_help(),
+                liken::Error::NoManifest { .. } => WRITERS.to_owned(),
+                _ => in_flags(error.advice()),
+            };
             break;
         }
         // The title of a problem is for clients of the service.
@@ -183,12 +189,9 @@ fn message(error: &anyhow::Error) -> String {
     if help.is_empty() { problem } else { format!("{problem}\nhelp: {help}") }
 }
 
-/// `text` with the advice of the libraries, an indented last line, in a line of help.
+/// `text` with the advice of the libraries, in indented lines, as lines of help.
 fn with_help(text: &str) -> String {
-    match text.split_once("\n  ") {
-        Some((problem, advice)) if !advice.contains('\n') => format!("{problem}\nhelp: {advice}"),
-        _ => text.to_owned(),
-    }
+    text.replace("\n  ", "\nhelp: ")
 }
 
 /// Whether the cause of a failure is what the user typed, not what was found.

@@ -59,6 +59,11 @@ pub enum Error {
         /// The newest format this version reads.
         supported: u32,
     },
+    /// A file or folder that is none of ours.
+    NoManifest {
+        /// The file or folder.
+        path: PathBuf,
+    },
     /// The output is already there.
     Exists {
         /// The file or folder.
@@ -145,6 +150,10 @@ impl Error {
                 "{}: written in format {found}, but this liken reads formats up to {supported}",
                 path.display()
             ),
+            Error::NoManifest { path } => format!(
+                "{}: holds no manifest.json, so it is no dataset, model or ranker of liken",
+                path.display()
+            ),
             Error::Exists { path } => format!("{}: already exists", path.display()),
             Error::Parameter { name, value, expected } => {
                 format!("{name} = {value}: expected {expected}")
@@ -172,6 +181,7 @@ impl Error {
             Error::Io { source, .. } => io_advice(source),
             Error::Damaged { .. } => "copy it again from where it came, or make it anew",
             Error::Newer { .. } => "use a newer liken, or make the folder anew with this one",
+            Error::NoManifest { .. } => "name a folder that an import or a training wrote",
             Error::Exists { .. } => "choose another name, or replace it with `force`",
             Error::Parameter { .. }
             | Error::Setting { .. }

@@ -163,12 +163,7 @@ impl<T: DeserializeOwned> Folder<T> {
         let manifest = path.join(MANIFEST);
         let found = path.metadata().map_err(Error::io("read", path))?;
         if found.is_file() || !manifest.exists() {
-            return Err(Error::Unusable {
-                path: path.to_owned(),
-                problem: "holds no manifest.json, so it is no dataset, model or ranker of liken"
-                    .into(),
-                advice: "name a folder that an import or a training wrote".into(),
-            });
+            return Err(Error::NoManifest { path: path.to_owned() });
         }
         let head: Head = read_json(&manifest)?;
         Ok((head.kind, head.format))
