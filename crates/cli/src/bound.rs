@@ -11,6 +11,7 @@ use liken::matchers::Model;
 
 use crate::console::Console;
 use crate::output::{Format, Grid, TableFormat, grouped, json};
+use crate::render::in_flags;
 
 /// Show the generalisation bound of a learnt model beside the measured gap.
 #[derive(Args)]
@@ -122,10 +123,10 @@ fn print(out: &mut impl Write, bound: &Bound) -> anyhow::Result<()> {
         writeln!(out, "nothing is held out: there is no gap to measure")?;
     }
     for broken in &bound.broken {
-        writeln!(out, "the bound does not hold for this model: {broken}")?;
+        writeln!(out, "the bound does not hold for this model: {}", in_flags(broken))?;
     }
     for note in &bound.notes {
-        writeln!(out, "note: {note}")?;
+        writeln!(out, "note: {}", in_flags(note))?;
     }
     Ok(())
 }

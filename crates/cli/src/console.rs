@@ -12,6 +12,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use liken::{Progress, Run};
 use liken_engine::Error;
 
+use crate::render::{in_flags, parameters_help};
+
 /// Set by Ctrl-C; long work looks at it.
 static STOP: AtomicBool = AtomicBool::new(false);
 
@@ -110,6 +112,7 @@ impl Console {
 
     /// Writes a warning to stderr, quiet or not: nothing that matters passes silently.
     pub fn warn(&self, text: impl Display) {
+        let text = with_help(&in_flags(&text.to_string()));
         self.bar.suspend(|| {
             let _ = writeln!(io::stderr(), "warning: {text}");
         });
@@ -118,6 +121,7 @@ impl Console {
     /// Writes a remark to stderr, unless quiet.
     pub fn note(&self, text: impl Display) {
         if !self.quiet {
+            let text = in_flags(&text.to_string());
             self.bar.suspend(|| {
                 let _ = writeln!(io::stderr(), "{text}");
             });
@@ -138,15 +142,7 @@ impl Console {
         if closed_pipe {
             return ExitCode::SUCCESS;
         }
-        // Our own errors already say what caused them, so the chain ends there.
-        let mut links = Vec::new();
-        for cause in error.chain() {
-            links.push(cause.to_string().trim_end().to_owned());
-            if cause.is::<liken::Error>() {
-                break;
-            }
-        }
-        let message = links.join(": ");
+        let message = message(error);
         self.bar.suspend(|| {
             let _ = writeln!(io::stderr(), "error: {message}");
         });
@@ -156,6 +152,45 @@ impl Console {
         }
         if error.chain().any(is_usage) { ExitCode::from(2) } else { ExitCode::FAILURE }
     }
+}
+
+/// The subcommands that write folders.
+const WRITERS: &str =
+    "`liken import` makes a dataset, `liken train` a model, `liken rank train` a ranker";
+
+/// What went wrong, in one line, and what to do about it in a line that begins with `help:`.
+fn message(error: &anyhow::Error) -> String {
+    let mut links = Vec::new();
+    let mut help = String::new();
+    for cause in error.chain() {
+        // Our own errors already say what caused them, so the chain ends there.
+        if let Some(error) = cause.downcast_ref::<liken::Error>() {
+            links.push(match error {
+                // The names between backticks are those of a file or of `--set`.
+                liken::Error::Setting { problem } => problem.clone(),
+                _ => in_flags(&error.problem()),
+            });
+            help = match error {
+                liken::Error::Setting { .. } => parameters_help(),
+                liken::Error::NoManifest { .. } => WRITERS.to_owned(),
+                _ => in_flags(error.advice()),
+            };
+            break;
+        }
+        let said = match cause.downcast_ref::<Error>() {
+            Some(error) => with_help(&in_flags(error.message())),
+            None if cause.is::<io::Error>() => with_help(&in_flags(&cause.to_string())),
+            None => cause.to_string(),
+        };
+        links.push(said.trim_end().to_owned());
+    }
+    let problem = links.join(": ");
+    if help.is_empty() { problem } else { format!("{problem}\nhelp: {help}") }
+}
+
+/// `text` with the advice of the libraries, in indented lines, as lines of help.
+fn with_help(text: &str) -> String {
+    text.replace("\n  ", "\nhelp: ")
 }
 
 /// Whether the cause of a failure is what the user typed, not what was found.

@@ -120,7 +120,7 @@ pub fn run(args: &ExperimentArgs, console: &Console) -> anyhow::Result<()> {
             if let Some(missing) = setting.missing(&data_of(file)) {
                 let what = [file.display().to_string(), setting.name].join(" ");
                 bail!(
-                    "{}: there is no {}\n  say where its data are (--data DIR), or which setting is meant (--setting NAME)",
+                    "{}: there is no {}\nhelp: say where its data are (--data DIR), or which setting is meant (--setting NAME)",
                     what.trim_end(),
                     missing.display()
                 );

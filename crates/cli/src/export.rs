@@ -257,15 +257,15 @@ fn dataset(args: &ExportArgs, format: Format, console: &Console) -> anyhow::Resu
     )?;
     written(args, &files, &mut out)?;
     if !about.import.is_empty() {
-        let place = |word: &String| {
-            let is_file = files.iter().any(|file| file.name == *word);
-            match word.as_str() {
-                "." => typed(args.output()),
-                _ if is_file => typed(&args.output().join(word)),
-                _ => word.clone(),
+        let option = |(name, value): (&&str, &String)| {
+            let is_file = files.iter().any(|file| file.name == *value);
+            match *name {
+                "beir" => format!("beir {}", typed(args.output())),
+                _ if is_file => format!("--{name} {}", typed(&args.output().join(value))),
+                _ => format!("--{} {value}", name.replace('_', "-")),
             }
         };
-        let words: Vec<String> = about.import.iter().map(place).collect();
+        let words: Vec<String> = about.import.iter().map(option).collect();
         writeln!(out, "to read it again: liken import {} -o data", words.join(" "))?;
     }
     Ok(out.flush()?)
@@ -322,7 +322,7 @@ fn synonyms(args: &ExportArgs, format: Synonym, console: &Console) -> anyhow::Re
     };
     if let Some(reason) = shelf.as_ref().and_then(|shelf| shelf.missing.as_ref()) {
         bail!(
-            "the model knows stems alone, and the texts that say how they are written are not there: {reason}\n  --dataset DIR says where the dataset lies now; --stems writes the stems"
+            "the model knows stems alone, and the texts that say how they are written are not there: {reason}\nhelp: --dataset DIR says where the dataset lies now; --stems writes the stems"
         );
     }
     let dataset = shelf.as_ref().and_then(|shelf| shelf.dataset.as_ref());

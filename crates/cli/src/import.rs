@@ -14,6 +14,7 @@ use liken::data::{Dropped, EventRules, Evidence, Import, ImportReport, SplitBy, 
 use crate::console::Console;
 use crate::import_formats::FormatArgs;
 use crate::output::{Format, Grid, TableFormat as Style, grouped, json};
+use crate::render::in_flags;
 use crate::size::parse_size;
 
 const EXAMPLES: &str = "\
@@ -389,7 +390,7 @@ pub fn print(report: &ImportReport, output: &Path, out: &mut impl Write) -> anyh
         writeln!(out, "dropped {} {}", grouped(dropped.count), dropped.why)?;
     }
     for note in &report.notes {
-        writeln!(out, "note: {note}")?;
+        writeln!(out, "note: {}", in_flags(note))?;
     }
     if report.sort_files > 0 {
         writeln!(

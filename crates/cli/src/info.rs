@@ -192,7 +192,7 @@ fn run_file(path: &Path, format: Format, out: &mut impl Write) -> anyhow::Result
         let fields: Vec<&str> = line.split_whitespace().collect();
         let [query, _, _, _, score, tag] = fields[..] else {
             bail!(
-                "{}:{}: expected the six columns of a TREC run (qid Q0 docno rank score tag), found {}\n  name a dataset folder, a model folder or a run file",
+                "{}:{}: expected the six columns of a TREC run (qid Q0 docno rank score tag), found {}\nhelp: name a dataset folder, a model folder or a run file",
                 path.display(),
                 number,
                 fields.len()

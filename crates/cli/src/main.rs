@@ -25,6 +25,7 @@ mod plan;
 mod presets;
 mod rank;
 mod rankers;
+mod render;
 mod reports;
 mod rerank;
 mod run;
@@ -48,7 +49,7 @@ mod variant;
 
 use std::process::ExitCode;
 
-use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use console::Console;
 
@@ -133,7 +134,9 @@ enum Verb {
 fn main() -> ExitCode {
     #[cfg(unix)]
     ignore_file_size_signal();
-    let matches = command().get_matches();
+    let command = command();
+    let matches = command.clone().get_matches();
+    render::set_command(&command, &subcommands(&matches));
     let quiet_verb = matches.subcommand().is_some_and(|(_, verb)| verb.get_flag("quiet"));
     let cli = match Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
@@ -179,6 +182,17 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => console.fail(&error),
     }
+}
+
+/// The names of the subcommands that were typed, from the outermost on.
+fn subcommands(matches: &ArgMatches) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut level = matches;
+    while let Some((name, below)) = level.subcommand() {
+        names.push(name);
+        level = below;
+    }
+    names
 }
 
 /// A write beyond the limit on the size of files is to fail like any other failing write, so

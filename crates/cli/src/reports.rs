@@ -6,6 +6,7 @@ use liken::matchers::{FitReport, PlsReport, RmlsReport, StepsReport, Trained};
 use liken::memory::Bytes;
 
 use crate::output::{Grid, TableFormat, counted, grouped};
+use crate::render::in_flags;
 
 /// Prints the fit of every part of a model.
 pub fn print(out: &mut impl Write, trained: &Trained) -> anyhow::Result<()> {
@@ -61,7 +62,7 @@ pub fn print(out: &mut impl Write, trained: &Trained) -> anyhow::Result<()> {
 
 fn print_steps(out: &mut impl Write, name: &str, report: &StepsReport) -> anyhow::Result<()> {
     for note in &report.notes {
-        writeln!(out, "{name}: {note}")?;
+        writeln!(out, "{name}: {}", in_flags(note))?;
     }
     if report.steps.is_empty() {
         return Ok(());

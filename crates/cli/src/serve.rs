@@ -161,6 +161,11 @@ impl ServiceArgs {
         liken_server::run(engine, options, stopped).map_err(|error| match error.kind() {
             // Nothing of this is found out by looking at the index.
             io::ErrorKind::InvalidInput => Usage(error.to_string()).into(),
+            // Ports from 1024 on are everybody's: what is refused is an index without keys.
+            io::ErrorKind::PermissionDenied if self.port == 0 || self.port >= 1024 => {
+                let key = "`liken key add INDEX --name NAME` makes a key";
+                io::Error::new(error.kind(), format!("{error}; {key}")).into()
+            }
             _ => anyhow::Error::from(error),
         })
     }

@@ -77,8 +77,8 @@ mod rows;
 mod oracle;
 
 #[cfg(not(feature = "parquet"))]
-/// What to type to get a liken that knows Parquet.
-pub(crate) const PARQUET_BUILD: &str = "build it with Parquet: cargo install --path crates/cli --features parquet (or cargo build --release --features parquet)";
+/// How to get a liken that knows Parquet.
+pub(crate) const PARQUET_BUILD: &str = "build liken with its feature `parquet`";
 
 pub use liken_math::{Error, Progress, Result, Run};
 pub use liken_math::{

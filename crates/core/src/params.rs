@@ -11,7 +11,7 @@ use crate::{Error, Result};
 /// One parameter, for people.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ParamDoc {
-    /// The key, as after `--set` or in a file: `features.doc_clicks`.
+    /// The key, as in a file: `features.doc_clicks`.
     pub key: String,
     /// Its default, as it would be typed.
     pub default: String,

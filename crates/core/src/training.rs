@@ -79,7 +79,7 @@ fn check_validation<'a>(
         return Ok(());
     }
     let what_for = format!(" for {} to choose by while it is fitted", params.name());
-    let advice = "import again with judgments that hold relevant documents, or without validation (--validation 0)";
+    let advice = "import again with judgments that hold relevant documents, or without validation (`validation = 0`)";
     check_choice(dataset, MEASURE, variant, &what_for, advice)
 }
 

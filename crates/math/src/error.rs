@@ -1,6 +1,7 @@
 //! What can go wrong, said so that a person can act on it: what was expected, what came,
 //! where, and what to do.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,6 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum Error {
     /// A line of a user's file is not what was expected.
-    #[error("{}:{line}: expected {expected}, found {found}\n  {advice}", path.display())]
     Line {
         /// The file, as the user named it.
         path: PathBuf,
@@ -26,7 +26,6 @@ pub enum Error {
         advice: String,
     },
     /// A file or folder as a whole cannot be used.
-    #[error("{}: {problem}\n  {advice}", path.display())]
     Unusable {
         /// The file or folder.
         path: PathBuf,
@@ -36,7 +35,6 @@ pub enum Error {
         advice: String,
     },
     /// The operating system refused.
-    #[error("{}: cannot {doing}: {source}{}", path.display(), io_advice(source))]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -46,7 +44,6 @@ pub enum Error {
         source: io::Error,
     },
     /// A file of ours whose content is not what was written.
-    #[error("{}: damaged: {problem}\n  copy it again from where it came, or make it anew", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -54,7 +51,6 @@ pub enum Error {
         problem: String,
     },
     /// A folder of ours written by a later version.
-    #[error("{}: written in format {found}, but this liken reads formats up to {supported}\n  use a newer liken, or make the folder anew with this one", path.display())]
     Newer {
         /// The manifest.
         path: PathBuf,
@@ -63,16 +59,19 @@ pub enum Error {
         /// The newest format this version reads.
         supported: u32,
     },
+    /// A file or folder that is none of ours.
+    NoManifest {
+        /// The file or folder.
+        path: PathBuf,
+    },
     /// The output is already there.
-    #[error("{}: already exists\n  choose another name, or add --force to replace it", path.display())]
     Exists {
         /// The file or folder.
         path: PathBuf,
     },
     /// A parameter has a value that makes no sense.
-    #[error("{name} = {value}: expected {expected}")]
     Parameter {
-        /// The parameter, as it is written in a file or after `--set`.
+        /// The parameter, as it is written in a file.
         name: String,
         /// The value given.
         value: String,
@@ -80,15 +79,11 @@ pub enum Error {
         expected: String,
     },
     /// A parameter that does not exist, or a value of the wrong kind for it.
-    #[error(
-        "{problem}\n  `liken train METHOD --help` lists the parameters of a method, `liken rank train METHOD --help` those of a ranker"
-    )]
     Setting {
         /// Which, and what there is.
         problem: String,
     },
     /// A name that nobody knows: a query, a document, a word, a method.
-    #[error("no {kind} is called {name:?}\n  {advice}")]
     Unknown {
         /// What was looked for.
         kind: &'static str,
@@ -98,7 +93,6 @@ pub enum Error {
         advice: String,
     },
     /// Something needed has nothing in it.
-    #[error("{what}\n  {advice}")]
     Empty {
         /// What is empty.
         what: String,
@@ -106,13 +100,11 @@ pub enum Error {
         advice: String,
     },
     /// A sparse matrix that breaks its own rules.
-    #[error("not a valid sparse matrix: {problem}")]
     Structure {
         /// The rule broken, with the place.
         problem: String,
     },
     /// A number became infinite or undefined while fitting.
-    #[error("{what} is not finite in step {step}\n  {advice}")]
     NotFinite {
         /// The quantity.
         what: &'static str,
@@ -122,7 +114,6 @@ pub enum Error {
         advice: String,
     },
     /// The work needs more memory than it may take.
-    #[error("not enough memory: {what}\n  {advice}")]
     Memory {
         /// What is needed and what there is.
         what: String,
@@ -130,11 +121,75 @@ pub enum Error {
         advice: String,
     },
     /// The user asked to stop.
-    #[error("stopped; nothing was written")]
     Cancelled,
 }
 
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.problem())?;
+        match self.advice() {
+            "" => Ok(()),
+            advice => write!(f, "\n  {advice}"),
+        }
+    }
+}
+
 impl Error {
+    /// What was expected, what was found, and where, in one line.
+    pub fn problem(&self) -> String {
+        match self {
+            Error::Line { path, line, expected, found, .. } => {
+                format!("{}:{line}: expected {expected}, found {found}", path.display())
+            }
+            Error::Unusable { path, problem, .. } => format!("{}: {problem}", path.display()),
+            Error::Io { path, doing, source } => {
+                format!("{}: cannot {doing}: {source}", path.display())
+            }
+            Error::Damaged { path, problem } => format!("{}: damaged: {problem}", path.display()),
+            Error::Newer { path, found, supported } => format!(
+                "{}: written in format {found}, but this liken reads formats up to {supported}",
+                path.display()
+            ),
+            Error::NoManifest { path } => format!(
+                "{}: holds no manifest.json, so it is no dataset, model or ranker of liken",
+                path.display()
+            ),
+            Error::Exists { path } => format!("{}: already exists", path.display()),
+            Error::Parameter { name, value, expected } => {
+                format!("{name} = {value}: expected {expected}")
+            }
+            Error::Setting { problem } => problem.clone(),
+            Error::Unknown { kind, name, .. } => format!("no {kind} is called {name:?}"),
+            Error::Empty { what, .. } => what.clone(),
+            Error::Structure { problem } => format!("not a valid sparse matrix: {problem}"),
+            Error::NotFinite { what, step, .. } => format!("{what} is not finite in step {step}"),
+            Error::Memory { what, .. } => format!("not enough memory: {what}"),
+            Error::Cancelled => "stopped; nothing was written".to_owned(),
+        }
+    }
+
+    /// What the user can do; empty where the problem says it. Options are named between
+    /// backticks, as `name` or `name = value`, so that every interface can show them as its own.
+    pub fn advice(&self) -> &str {
+        match self {
+            Error::Line { advice, .. }
+            | Error::Unusable { advice, .. }
+            | Error::Unknown { advice, .. }
+            | Error::Empty { advice, .. }
+            | Error::NotFinite { advice, .. }
+            | Error::Memory { advice, .. } => advice,
+            Error::Io { source, .. } => io_advice(source),
+            Error::Damaged { .. } => "copy it again from where it came, or make it anew",
+            Error::Newer { .. } => "use a newer liken, or make the folder anew with this one",
+            Error::NoManifest { .. } => "name a folder that an import or a training wrote",
+            Error::Exists { .. } => "choose another name, or replace it with `force`",
+            Error::Parameter { .. }
+            | Error::Setting { .. }
+            | Error::Structure { .. }
+            | Error::Cancelled => "",
+        }
+    }
+
     /// An [`Error::Io`] for `path`, to be used as `map_err(Error::io("read", path))`.
     pub fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
         let path = path.to_owned();
@@ -158,14 +213,14 @@ impl Error {
 
 fn io_advice(source: &io::Error) -> &'static str {
     match source.kind() {
-        io::ErrorKind::NotFound => "\n  check the path",
+        io::ErrorKind::NotFound => "check the path",
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "\n  choose a place you may read and write"
+            "choose a place you may read and write"
         }
         io::ErrorKind::StorageFull
         | io::ErrorKind::QuotaExceeded
         | io::ErrorKind::FileTooLarge
-        | io::ErrorKind::WriteZero => "\n  the disk or the quota is full; nothing was kept",
+        | io::ErrorKind::WriteZero => "the disk or the quota is full; nothing was kept",
         _ => "",
     }
 }

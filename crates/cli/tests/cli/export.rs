@@ -99,7 +99,10 @@ fn what_cannot_be_meant_is_wrong_usage() {
     }
     for what in ["--vectors npy", "--synonyms solr"] {
         let said = place.run(&format!("export {} {what} -o x", at("bm25")));
-        said.refused(1, &["bm25 has", "only counts words", "liken train"]);
+        said.refused(
+            1,
+            &["bm25 has", "only counts words", "rmls, pls", "liken train --set biases=false"],
+        );
     }
     place.run("export q.tsv --vectors npy -o x").refused(1, &["holds no manifest.json"]);
     assert_eq!(place.names(), ["q.tsv"]);

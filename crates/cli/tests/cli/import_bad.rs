@@ -61,7 +61,10 @@ fn a_missing_column() {
 fn a_missing_field() {
     clicks_refused(
         b"query\tdoc\na\td1\nb\n",
-        &["c.tsv:3", "expected 2 fields, found 1", "--lenient"],
+        &[
+            "error: c.tsv:3: expected 2 fields, found 1\n",
+            "\nhelp: correct the line, or add `--lenient`",
+        ],
     );
     clicks_refused(b"query\tdoc\na\td1\n \td2\n", &["c.tsv:3", "the field query", "nothing"]);
     documents_refused(

@@ -64,7 +64,7 @@ fn similar_says_what_it_cannot_find() {
     for what in ["--query heart", "--doc d0001", "--word heart"] {
         place
             .run(&format!("similar bm25 {what}"))
-            .refused(1, &["bm25 has no latent space", "liken train rmls"]);
+            .refused(1, &["bm25 has no latent space", "rmls, pls"]);
     }
 }
 

@@ -37,9 +37,9 @@ fn ridge_goes_the_whole_way() {
         assert!(lines.iter().any(|line| line["query"] == "flight"), "{why}");
     }
     // It has no space in which anything lies near anything.
-    place.run("similar ridge --word flight").refused(1, &["no latent space", "liken train rmls"]);
-    place.run("export ridge --vectors npy -o x").refused(1, &["no vectors", "liken train rmls"]);
-    place.run("export ridge --synonyms solr -o x").refused(1, &["no synonyms", "liken train rmls"]);
+    place.run("similar ridge --word flight").refused(1, &["no latent space", "rmls, pls"]);
+    place.run("export ridge --vectors npy -o x").refused(1, &["no vectors", "rmls, pls"]);
+    place.run("export ridge --synonyms solr -o x").refused(1, &["no synonyms", "rmls, pls"]);
     assert_eq!(place.names(), ["ridge"]);
 }
 

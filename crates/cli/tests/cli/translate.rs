@@ -36,5 +36,5 @@ fn a_model_without_a_table_says_which_methods_have_one() {
     let place = shared();
     place
         .run("translate bm25 heart")
-        .refused(1, &["bm25 has no table of translations", "liken train translation"]);
+        .refused(1, &["bm25 has no table of translations", "train translation"]);
 }

@@ -24,7 +24,7 @@ pub(super) fn tables(path: &Path, asked: Option<SplitBy>) -> Result<(Vec<SourceT
         packed_or_not(path, name).ok_or_else(|| Error::Unusable {
             path: path.to_owned(),
             problem: format!("is not a BEIR folder: there is no {name}"),
-            advice: "a BEIR folder holds corpus.jsonl, queries.jsonl and qrels/*.tsv; other tables are given with --clicks, --documents and so on".into(),
+            advice: "a BEIR folder holds corpus.jsonl, queries.jsonl and qrels/*.tsv; other tables are given as `clicks`, `documents` and so on".into(),
         })
     };
     let mut readings = vec![

@@ -24,11 +24,11 @@ pub(super) fn something_to_learn_from(divided: &Divided, log: &Log, by: SplitBy)
     Err(Error::Empty {
         what: format!("the training split is empty: {held_out} pairs are held out, none is left"),
         advice: match by {
-            SplitBy::Given => "mark some rows as train, or choose another --split".into(),
+            SplitBy::Given => "mark some rows as train, or choose another `split`".into(),
             SplitBy::Time => {
-                "let validation and test begin later (--validation-from, --test-from), or lower their shares".into()
+                "let validation and test begin later (`validation_from`, `test_from`), or lower their shares".into()
             }
-            _ => "lower --validation and --test, or choose another --split".into(),
+            _ => "lower `validation` and `test`, or choose another `split`".into(),
         },
     })
 }
@@ -46,7 +46,7 @@ fn nothing_left(log: &Log) -> Error {
     if kept > 0 || reasons.is_empty() {
         return Error::Empty {
             what: format!("there is nothing to learn from: none of {kept} rows holds a click"),
-            advice: "check which column says what was clicked (--columns events:clicked=NAME)"
+            advice: "check which column says what was clicked (`columns = events:clicked=NAME`)"
                 .into(),
         };
     }
@@ -64,11 +64,11 @@ pub(super) fn nothing_to_learn_from(judged: bool) -> String {
     let models = "only methods that learn from documents alone can be used (bm25, vsm, lm, lsi and topic models such as rlsi, nmf and lda)";
     if judged {
         format!(
-            "no clicks or links: {models}; to learn from some of the judged pairs, deal them out (--split queries)"
+            "no clicks or links: {models}; to learn from some of the judged pairs, deal them out (`split = queries`)"
         )
     } else {
         format!(
-            "no clicks, links or judgments: {models}, to search with; to compare models, give --judgments"
+            "no clicks, links or judgments: {models}, to search with; to compare models, give `judgments`"
         )
     }
 }
@@ -94,7 +94,7 @@ pub(super) fn parts_asked_for(
             _ => "there are too few pairs",
         };
         let advice = match by {
-            SplitBy::Edges => "split by queries (--split queries)".to_owned(),
+            SplitBy::Edges => "split by queries (`split = queries`)".to_owned(),
             SplitBy::Time if divided.evidence == Evidence::HeldOutClicks => {
                 format!("let it begin earlier (--{name}-from), or do without (--{name} 0)")
             }
@@ -116,11 +116,11 @@ pub(super) fn warnings(
     let n_documents = log.documents.len();
     if !log.documents_listed && log.made.is_none() {
         warnings.push(format!(
-            "no documents were given: {n_documents} documents were made from the ids of the clicks, and they have no text but their addresses, if they have those; add --documents FILE"
+            "no documents were given: {n_documents} documents were made from the ids of the clicks, and they have no text but their addresses, if they have those; add `documents = FILE`"
         ));
     } else if log.without_text > 0 {
         warnings.push(format!(
-            "{} of {n_documents} documents have no text in the fields that are read by default (title, body, url); if theirs has another name, map it: --columns documents:body=NAME",
+            "{} of {n_documents} documents have no text in the fields that are read by default (title, body, url); if theirs has another name, map it: `columns = documents:body=NAME`",
             log.without_text
         ));
     }
@@ -137,7 +137,7 @@ pub(super) fn warnings(
     }
     if let Some(filter) = filter.filter(|filter| filter.is_drastic()) {
         warnings.push(format!(
-            "the click filter dropped {} of {} training pairs, those with fewer than {} clicks; to keep them all, add --min-clicks 1",
+            "the click filter dropped {} of {} training pairs, those with fewer than {} clicks; to keep them all, add `min_clicks = 1`",
             filter.dropped, filter.before, filter.min_clicks
         ));
     }

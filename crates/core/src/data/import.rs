@@ -177,7 +177,7 @@ impl Import {
         if self.append.is_some() && self.events.is_none() {
             return Err(Error::Empty {
                 what: "there is nothing to append".into(),
-                advice: "give the new events: --events FILE".into(),
+                advice: "give the new events: `events = FILE`".into(),
             });
         }
         if self.documents.is_some() && self.doc_text.is_some() {
@@ -191,7 +191,9 @@ impl Import {
         if !readings.iter().any(|reading| reading.role != Role::Queries) {
             return Err(Error::Empty {
                 what: "there is nothing to import".into(),
-                advice: "give events (--events FILE), clicks (--clicks FILE), links (--links FILE), judgments (--judgments FILE), documents (--documents FILE) or a BEIR folder".into(),
+                advice:
+                    "give `events`, `clicks`, `links`, `judgments`, `documents` or a BEIR folder"
+                        .into(),
             });
         }
         if !readings.iter().any(SourceTable::is_learnt_from) {
@@ -238,13 +240,14 @@ impl Import {
         if asked == Some(SplitBy::Given) && !log.has_parts {
             return Err(Error::Empty {
                 what: "the split is to be as given, but no table has a column called split".into(),
-                advice: "add the column, map it (--columns split=NAME), or split by queries".into(),
+                advice: "add the column, map it (`columns = split=NAME`), or split by queries"
+                    .into(),
             });
         }
         if by == SplitBy::Time && self.events.is_none() {
             return Err(Error::Empty {
                 what: "the split is to be by time, but there are no events".into(),
-                advice: "give a raw log with times (--events FILE), or split by queries".into(),
+                advice: "give a raw log with times (`events = FILE`), or split by queries".into(),
             });
         }
         if by != SplitBy::Time && (self.validation_from.is_some() || self.test_from.is_some()) {
@@ -254,7 +257,7 @@ impl Import {
         if by == SplitBy::Judgments && !has_judgments {
             return Err(Error::Empty {
                 what: "the judgments are to be dealt out, but there are none".into(),
-                advice: "give them with --judgments FILE, or split by queries".into(),
+                advice: "give them as `judgments = FILE`, or split by queries".into(),
             });
         }
         let shares = match (by, self.validation, self.test) {
@@ -289,7 +292,7 @@ impl Import {
                 what: format!(
                     "the click filter leaves nothing to learn from: all {before} training pairs have fewer than {min_clicks} clicks"
                 ),
-                advice: "to keep them all, add --min-clicks 1".into(),
+                advice: "to keep them all, add `min_clicks = 1`".into(),
             });
         }
         divided.drop(&format!("training pairs with fewer than {min_clicks} clicks"), dropped);

@@ -162,7 +162,7 @@ fn of_part(model: &Model, part: &Part, dataset: &Dataset, delta: f64) -> Result<
     };
     if weighting != Weighting::Mean {
         broken.push(
-            "weighting is sum: the theorem is about the mean over queries (--set weighting=mean)"
+            "weighting is sum: the theorem is about the mean over queries (`weighting = mean`)"
                 .to_owned(),
         );
     }
@@ -170,16 +170,15 @@ fn of_part(model: &Model, part: &Part, dataset: &Dataset, delta: f64) -> Result<
         broken.push("some responses are negative: the theorem asks for r ≥ 0".to_owned());
     }
     if centring != Centring::None {
-        broken
-            .push("C is centred: the theorem is about C as it is (--set centring=none)".to_owned());
+        broken.push("C is centred: the theorem is about C as it is (`centring = none`)".to_owned());
     }
     if !features.unit_rows {
-        broken.push("rows are not scaled to unit norm (--set features.unit_rows=true)".to_owned());
+        broken.push("rows are not scaled to unit norm (`features.unit_rows = true`)".to_owned());
     }
     let maps = bilinear.maps();
     let rows = match &part.params {
         Params::Pls(pls) if pls.sigma != 0.0 => {
-            broken.push("the maps carry Σ and are not orthonormal (--set sigma=0)".to_owned());
+            broken.push("the maps carry Σ and are not orthonormal (`sigma = 0`)".to_owned());
             None
         }
         Params::Rmls(rmls) => {

@@ -201,14 +201,16 @@ pub fn check_comparable(dataset: &Dataset, rows: &[Mixture], on: Option<HeldOut>
     if judged == 0 {
         return Err(Error::Empty {
             what: format!("{path} has no {name} queries to measure on"),
-            advice: format!("import it again with judgments, or with --split queries --{name} 0.1"),
+            advice: format!(
+                "import it again with judgments, or with `split = queries, {name} = 0.1`"
+            ),
         });
     }
     let tunes = rows.iter().any(|row| row.weights().is_none());
     if tunes && dataset.validation.nnz() == 0 {
         return Err(Error::Empty {
             what: format!("{path} has no validation queries to tune the weights of a mix on"),
-            advice: "give the weights (0.5*pls+0.5*bm25), or import with --validation 0.1".into(),
+            advice: "give the weights (0.5*pls+0.5*bm25), or import with `validation = 0.1`".into(),
         });
     }
     Ok(())

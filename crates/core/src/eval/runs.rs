@@ -92,7 +92,8 @@ pub fn compare_runs(
     if wanted.is_empty() {
         return Err(Error::Empty {
             what: "none of the measures is a mean over queries".into(),
-            advice: "a table needs one, such as -m map; --format trec prints the others".into(),
+            advice: "a table needs one, such as `measure = map`; `format = trec` prints the others"
+                .into(),
         });
     }
     let evaluations: Vec<Evaluation> =

@@ -1,5 +1,5 @@
 //! The folder of an export: files written one after another, then `about.json`, which lists
-//! them, so that `--force` can tell our folder from anybody else's.
+//! them, so that `force` can tell our folder from anybody else's.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -53,7 +53,7 @@ impl ExportFolder {
             return Err(Error::Unusable {
                 path: target.to_owned(),
                 problem: "holds something else than an export of liken".into(),
-                advice: "--force replaces only an earlier export: choose another name, or remove it by hand".into(),
+                advice: "`force` replaces only an earlier export: choose another name, or remove it by hand".into(),
             });
         }
         Ok(ExportFolder {

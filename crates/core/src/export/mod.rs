@@ -10,7 +10,9 @@ mod synonyms;
 mod vectors;
 mod written;
 
-pub use dataset::{DatasetExport, DatasetExportAbout, DatasetFormat, ExportedCounts};
+pub use dataset::{
+    DatasetExport, DatasetExportAbout, DatasetFormat, ExportedCounts, ImportOptions,
+};
 pub use folder::ExportedFile;
 pub use synonyms::{Pair, SynonymFormat, SynonymParams, Synonyms};
 pub use vectors::{NamedQuery, VectorFormat, VectorSet, Vectors, VectorsAbout};

@@ -221,9 +221,7 @@ impl Counts {
                     "no term is left: none occurs in {} or more training texts",
                     preparation.min_df
                 ),
-                advice:
-                    "check the fields and the language (`liken info` shows them), or lower min_df"
-                        .into(),
+                advice: "check the fields and the language, or lower `min_df`".into(),
             });
         }
         let most = preparation.max_terms;

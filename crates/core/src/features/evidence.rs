@@ -175,17 +175,17 @@ pub(super) fn weigh(
     Ok((weighted, Some(about)))
 }
 
-const NO_LOG: &str = "log a line for every result shown, with its rank and whether it was clicked, and import it with --events; or use --evidence clicks";
-const NO_PAGES: &str = "log a line for every result shown, with clicked = 0 or 1, not only for those clicked; or use --evidence clicks";
+const NO_LOG: &str = "log a line for every result shown, with its rank and whether it was clicked, and import it (`events = FILE`); or use `evidence = clicks`";
+const NO_PAGES: &str = "log a line for every result shown, with clicked = 0 or 1, not only for those clicked; or use `evidence = clicks`";
 const NO_RANKS: &str =
-    "log the rank of every result in a column rank, from 1; or use --evidence rates";
+    "log the rank of every result in a column rank, from 1; or use `evidence = rates`";
 const NOT_TOLD: &str = "too few clicks on documents that were shown at several ranks for the same query tell ranks apart";
-const NOT_TOLD_ADVICE: &str = "let results change places now and then (shuffling one page in a hundred will do), or wait for more pages; or use --evidence rates";
+const NOT_TOLD_ADVICE: &str = "let results change places now and then (shuffling one page in a hundred will do), or wait for more pages; or use `evidence = rates`";
 
 fn lacking(asked: ClickEvidence, missing: &str, advice: &str) -> Error {
     let name = if asked == ClickEvidence::Rates { "rates" } else { "propensity" };
     Error::Empty {
-        what: format!("--evidence {name} cannot be had: {missing}"),
+        what: format!("`evidence = {name}` cannot be had: {missing}"),
         advice: advice.to_owned(),
     }
 }

@@ -324,7 +324,7 @@ pub(crate) fn check_clicks(counts: &Counts) -> Result<()> {
 pub(crate) fn no_training_clicks() -> Error {
     Error::Empty {
         what: "there are no training clicks".into(),
-        advice: "import a click log or links, or keep more of them (`--min-clicks`, `--split`); judged pairs are learnt from with `--split queries`; without any, train bm25, vsm, lm or lsi_dt".into(),
+        advice: "import a click log or links, or keep more of them (`min_clicks = N`, `split = BY`); judged pairs are learnt from with `split = queries`; without any, train bm25, vsm, lm or lsi_dt".into(),
     }
 }
 

@@ -80,7 +80,7 @@ pub fn tune(
     if values.iter().all(|query| query.iter().all(Option::is_none)) {
         return Err(Error::Empty {
             what: "no judged query of the runs counts".into(),
-            advice: "none has a relevant document; lower --relevant-from, or say --empty zero"
+            advice: "none has a relevant document; lower `relevant_from`, or say `empty = zero`"
                 .into(),
         });
     }

@@ -28,7 +28,7 @@ impl<'a> Dictionary<'a> {
             Some(translator) => Ok(Dictionary { counts: &model.counts, translator }),
             None => Err(Error::Empty {
                 what: format!("{} has no table of translations", model.about.name),
-                advice: "`translation` learns one: `liken train translation …`, or a mix such as translation+bm25".into(),
+                advice: "train translation, or a mix such as translation+bm25".into(),
             }),
         }
     }

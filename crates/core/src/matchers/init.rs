@@ -46,7 +46,7 @@ impl Model {
                 return Err(Error::Unusable {
                     path: self.about.name.clone().into(),
                     problem: format!("training of {} cannot begin with a model", params.name()),
-                    advice: "pls and rmls can; train this one without --init".into(),
+                    advice: "pls and rmls can; train this one without `init`".into(),
                 });
             }
             return Ok(None);
@@ -67,7 +67,7 @@ impl Model {
                 "method is",
                 methods.join("+"),
                 params.name().into(),
-                format!("train {} without --init, or name the model's own method", params.name()),
+                format!("train {} without `init`, or name the model's own method", params.name()),
             );
         };
         let (old, new) = (&self.counts.preparation, preparation);
@@ -76,7 +76,7 @@ impl Model {
                 "text is read with",
                 json(&old.analyzer),
                 json(&new.analyzer),
-                "give the settings of the model (`liken info MODEL --format json` shows them), or train without --init".into(),
+                "give the settings of the model, or train without `init`".into(),
             );
         }
         if old.fields != new.fields {
@@ -84,7 +84,7 @@ impl Model {
                 "fields are",
                 old.fields.join(","),
                 new.fields.join(","),
-                format!("add --fields {}, or train without --init", old.fields.join(",")),
+                format!("set `fields = {}`, or train without `init`", old.fields.join(",")),
             );
         }
         let Some((old_features, old_dim)) = shape(&part.params) else { return Ok(None) };
@@ -93,7 +93,7 @@ impl Model {
                 "features are",
                 json(old_features),
                 json(features),
-                "set features.* as the model has them, or train without --init".into(),
+                "set features.* as the model has them, or train without `init`".into(),
             );
         }
         if old_dim != dim {
@@ -101,7 +101,7 @@ impl Model {
                 "dim is",
                 old_dim.to_string(),
                 dim.to_string(),
-                format!("add --dim {old_dim}, or train without --init"),
+                format!("set `dim = {old_dim}`, or train without `init`"),
             );
         }
         if let (Params::Rmls(old), Params::Rmls(new)) = (&part.params, params) {
@@ -120,7 +120,7 @@ impl Model {
                     "rows are made with penalty",
                     rows(old),
                     rows(new),
-                    "set them as the model has them, or train without --init".into(),
+                    "set them as the model has them, or train without `init`".into(),
                 );
             }
         }

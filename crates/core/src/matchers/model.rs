@@ -257,7 +257,7 @@ impl Model {
                 "it holds nothing but stop words, punctuation or space: add a word".to_owned()
             } else {
                 format!(
-                    "the model does not know {}; character n-grams (`--char-ngrams 3-5` in training) help with unseen words",
+                    "the model does not know {}; character n-grams (`char_ngrams = 3-5` in training) help with unseen words",
                     query.unknown.join(", ")
                 )
             };
@@ -275,7 +275,7 @@ impl Model {
             || Error::Unknown {
                 kind: "document",
                 name: id.to_owned(),
-                advice: "`liken search` shows the ids of documents".into(),
+                advice: "a search shows the ids of documents".into(),
             },
         )
     }

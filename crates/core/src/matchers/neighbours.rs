@@ -14,7 +14,7 @@ use crate::top_k::select_sorted;
 use crate::{Error, Result};
 
 /// What to do where a model has no maps.
-pub(crate) const WHO_HAS_MAPS: &str = "what only counts words has no maps, nor has ridge; `liken train rmls …`, pls, lsi, mpls and square learn them, and so do ssi without the identity (--set identity=false) and svdfeature without biases (--set biases=false)";
+pub(crate) const WHO_HAS_MAPS: &str = "what only counts words has no maps, nor has ridge; rmls, pls, lsi, mpls and square learn them, and so do ssi without the identity (`identity = false`) and svdfeature without biases (`biases = false`)";
 
 /// Something near, by name, with its cosine.
 pub type Neighbour = (String, f64);
@@ -57,7 +57,7 @@ impl<'a> Neighbours<'a> {
     /// The `k` words of queries and the `k` words of documents that queries with `word` are
     /// nearest to. `word` is analysed like any text and must be one term.
     pub fn words(&self, word: &str, k: usize) -> Result<(Vec<Neighbour>, Vec<Neighbour>)> {
-        let id = find_word(self.counts, word, "use --query")?;
+        let id = find_word(self.counts, word, "ask with a `query`")?;
         let maps = self.bilinear.maps();
         let image = maps.l_x.row(id as usize);
         if image.iter().all(|&value| value == 0.0) {

@@ -76,7 +76,7 @@ impl Shape {
     /// What a fit of `params` to this shape will take, if it may take `limit` bytes of memory: some
     /// methods use scratch files where that is too little.
     pub fn plan(&self, params: &Params, rates: Option<&Rates>, limit: u64) -> Plan {
-        let advice = params.savings().join(", ") + ", or allow more (--max-memory SIZE)";
+        let advice = params.savings().join(", ") + ", or allow more (`max_memory = SIZE`)";
         params.plan(Fit::new(params.name(), self, rates, limit, advice))
     }
 }
@@ -86,15 +86,15 @@ impl Shape {
 pub(super) fn usual_savings(dim: Option<usize>, features: Option<Features>) -> Vec<String> {
     let mut ways = Vec::new();
     if dim.is_some() {
-        ways.push("take fewer dimensions (--dim)".to_owned());
+        ways.push("take fewer dimensions (`dim`)".to_owned());
     }
-    ways.push("leave out rare words (--min-df)".to_owned());
+    ways.push("leave out rare words (`min_df`)".to_owned());
     if let Some(features) = features {
         for (key, weight) in
             [("query_clicks", features.query_clicks), ("doc_clicks", features.doc_clicks)]
         {
             if weight > 0.0 {
-                ways.push(format!("leave out click features (--set features.{key}=0)"));
+                ways.push(format!("leave out click features (`features.{key} = 0`)"));
             }
         }
     }

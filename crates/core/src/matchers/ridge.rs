@@ -206,7 +206,7 @@ impl Method for Ridge {
 
     fn savings(&self) -> Vec<String> {
         let mut ways = vec![
-            "keep fewer weights of a document (--set keep=N)".to_owned(),
+            "keep fewer weights of a document (`keep = N`)".to_owned(),
             "train square instead".to_owned(),
         ];
         ways.extend(usual_savings(None, self.features()));
@@ -304,7 +304,7 @@ impl Ridge {
                     "{} query features × {documents} documents are too many for ridge: it solves for {pairs} weights, and goes up to {MOST_PAIRS}",
                     x.n_cols()
                 ),
-                advice: format!("{advice}, or keep fewer pairs (`--min-clicks`)"),
+                advice: format!("{advice}, or keep fewer pairs (`min_clicks = N`)"),
             });
         }
         if bytes > most {
@@ -315,7 +315,7 @@ impl Ridge {
                     most >> 20
                 ),
                 advice: format!(
-                    "lower `keep` (now {}), {advice}, or allow more (--max-memory SIZE)",
+                    "lower `keep` (now {}), {advice}, or allow more (`max_memory = SIZE`)",
                     self.keep
                 ),
             });

@@ -229,7 +229,7 @@ impl SvdFeature {
                 bytes >> 20,
                 most >> 20
             ),
-            advice: "lower `dim`, leave out click features (--set features.doc_clicks=0) or allow more (--max-memory SIZE)".into(),
+            advice: "lower `dim`, leave out click features (`features.doc_clicks = 0`) or allow more (`max_memory = SIZE`)".into(),
         })
     }
 }

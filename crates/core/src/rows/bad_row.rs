@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::Error;
 
-/// A row that is not what was expected. Without `--lenient` it ends the import, with it the
+/// A row that is not what was expected. Without `lenient` it ends the import, with it the
 /// row is counted under `why` and skipped.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BadRow {
@@ -44,8 +44,8 @@ impl BadRow {
     /// The error that ends the import.
     pub(crate) fn error(self, path: &Path) -> Error {
         let advice = match self.advice {
-            "" => "correct the line, or add --lenient to skip and count such lines".to_owned(),
-            advice => format!("{advice}, or add --lenient to skip and count such lines"),
+            "" => "correct the line, or add `lenient` to skip and count such lines".to_owned(),
+            advice => format!("{advice}, or add `lenient` to skip and count such lines"),
         };
         let BadRow { line, expected, found, .. } = self;
         Error::Line { path: path.to_owned(), line, expected, found, advice }

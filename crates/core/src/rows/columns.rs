@@ -258,7 +258,7 @@ impl Finder<'_> {
                 line: 1,
                 expected: format!("one column called {name}"),
                 found: "two".into(),
-                advice: "rename one of them, or point at one by its position with --columns".into(),
+                advice: "rename one of them, or point at one by its position in `columns`".into(),
             });
         }
         Ok(first)
@@ -286,7 +286,7 @@ impl Finder<'_> {
                 name: "columns".into(),
                 value: format!("{name}={source}"),
                 expected: format!(
-                    "the position of {name}, because {} has no header: --columns {ours}=0",
+                    "the position of {name}, because {} has no header: `columns = {ours}=0`",
                     self.label.display()
                 ),
             };
@@ -302,7 +302,7 @@ impl Finder<'_> {
             expected: format!("a column called {source}"),
             found,
             advice: format!(
-                "say which column it is (--columns {ours}=NAME, or its position), or that the first line is already a row (--no-header), or check the format (--input-format)"
+                "say which column it is (`columns = {ours}=NAME`, or its position), or that the first line is already a row (`no_header`), or check the format (`input_format`)"
             ),
         }
     }

@@ -160,7 +160,7 @@ fn csv_failure(error: csv::Error, reader: &csv::Reader<Bounded<'_>>, line: u64) 
     }
 }
 
-/// Rows that became part of a field. Also with --lenient this ends the import, because nobody
+/// Rows that became part of a field. Also with `lenient` this ends the import, because nobody
 /// can say how many rows they were.
 fn swallowed_rows(path: &Path, swallowed: Swallowed) -> Error {
     let (line, expected, found) = match swallowed {

@@ -128,7 +128,7 @@ impl Encoding {
                 before.chars().count(),
                 excerpt(&before)
             );
-            let advice = "say which encoding it is (--encoding NAME)";
+            let advice = "say which encoding it is (`encoding = NAME`)";
             let why = "not in the encoding of the file";
             return NotText { why, expected, found, advice, advice_without_option };
         }
@@ -137,7 +137,7 @@ impl Encoding {
             why: "invalid UTF-8",
             expected,
             found: format!("the byte 0x{byte:02x} after {valid} bytes: invalid UTF-8"),
-            advice: "say the encoding (--encoding gb18030, --encoding latin1 …), or convert the file (iconv -f LATIN1 -t UTF-8)",
+            advice: "say the encoding (`encoding = gb18030`, `encoding = latin1` …), or convert the file (iconv -f LATIN1 -t UTF-8)",
             advice_without_option,
         }
     }

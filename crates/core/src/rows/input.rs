@@ -120,7 +120,7 @@ impl<'r> Input<'r> {
                 return Err(Error::Unusable {
                     path: label,
                     problem: "is a folder, not a file".into(),
-                    advice: "name the file; a BEIR folder is given alone: liken import DIR".into(),
+                    advice: "name the file; a BEIR folder is given alone".into(),
                 });
             }
             if about.is_file() {
@@ -163,8 +163,9 @@ impl<'r> Input<'r> {
             input.encoding = marked;
         } else if let Some(found) = encoding.map_or_else(|| Encoding::detect(&head), |_| None) {
             let doubt = found.doubt(&head).map_or_else(String::new, |doubt| format!("; {doubt}"));
-            input.note =
-                Some(format!("read as {found} (detected; say --encoding to be sure){doubt}"));
+            input.note = Some(format!(
+                "read as {found} (detected; say `encoding = NAME` to be sure){doubt}"
+            ));
             input.encoding = found;
         }
         let opening = &head[..head.len().min(OPENING)];

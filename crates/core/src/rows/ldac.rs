@@ -44,7 +44,7 @@ impl<'r> Ldac<'r> {
                 return Err(Error::Unusable {
                     path: input.label().to_owned(),
                     problem: "holds numbers of words, and nobody said which words they are".into(),
-                    advice: "give the words, one a line: --vocabulary FILE".into(),
+                    advice: "give the words, one a line: `vocabulary = FILE`".into(),
                 });
             }
             _ => Vec::new(),

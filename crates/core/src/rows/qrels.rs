@@ -145,7 +145,7 @@ impl<'r> Qrels<'r> {
             let found = format!("{:?}", excerpt(text.trim()));
             let bad = BadRow::new("wrong number of fields", line, expected, found);
             return Ok(Some(Err(BadRow {
-                advice: "other columns can be read as tsv, with --columns",
+                advice: "other columns can be read as tsv, with `columns`",
                 ..bad
             })));
         };

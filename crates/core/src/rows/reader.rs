@@ -70,7 +70,7 @@ impl<'r> TableReader<'r> {
                 problem: "cannot tell by its name whether this is TSV, CSV, JSON or something else"
                     .into(),
                 advice: format!(
-                    "say it with --input-format {}:FORMAT (tsv, csv, jsonl, json, smart, trec, qrels, ldac, lines or parquet)",
+                    "say it: `input_format = {}:FORMAT` (tsv, csv, jsonl, json, smart, trec, qrels, ldac, lines or parquet)",
                     role.name()
                 ),
             });
@@ -292,7 +292,7 @@ impl<'r> TableReader<'r> {
         let grade = self.number(Column::Grade)?.ok_or_else(missing)?;
         if grade < 0.0 {
             return Err(BadRow {
-                advice: "say what the codes mean (--grades -1=0), or leave out what nobody judged",
+                advice: "say what the codes mean (`grades = -1=0`), or leave out what nobody judged",
                 ..self.bad("negative grade", "a grade of 0 or more", format!("{grade}"))
             });
         }

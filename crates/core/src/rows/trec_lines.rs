@@ -174,7 +174,7 @@ impl<T: Copy + Default> Part<T> {
 impl TrecAbout {
     fn error(&self, bad: BadRow) -> Error {
         let BadRow { line, expected, found, .. } = bad;
-        let advice = format!("{}; --lenient leaves bad lines out and counts them", self.shape);
+        let advice = format!("{}; `lenient` leaves bad lines out and counts them", self.shape);
         Error::Line { path: self.path.clone(), line, expected, found, advice }
     }
 

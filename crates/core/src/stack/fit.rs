@@ -40,7 +40,7 @@ impl Rankers<'_> {
                     "{} has no validation queries for rankers to learn from",
                     dataset.folder.path.display()
                 ),
-                advice: "import it again with --validation 0.1, or let them learn from training queries (on = \"train\", --learn-from train)".into(),
+                advice: "import it again with `validation = 0.1`, or let them learn from training queries (`learn_from = train`; in a file on = \"train\")".into(),
             });
         }
         Ok(())

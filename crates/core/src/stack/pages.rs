@@ -59,7 +59,7 @@ pub fn page_table(
         return Err(Error::Empty {
             what: "the dataset does not know what was shown and not clicked".into(),
             advice: "log a line for every result shown, with its rank and clicked = 0 or 1, and \
-                     import it with --events"
+                     import it (`events = FILE`)"
                 .into(),
         });
     }
@@ -74,8 +74,8 @@ pub fn page_table(
         return Err(Error::Empty {
             what: "too few clicks on documents that were shown at several ranks tell ranks apart"
                 .into(),
-            advice: "let results change places now and then, or use --evidence clicks and say the \
-                     chances yourself: liken rank train … --propensity power:1"
+            advice: "let results change places now and then, or use `evidence = clicks` and \
+                     say the chances yourself when the ranker is trained: `propensity = power:1`"
                 .into(),
         });
     }

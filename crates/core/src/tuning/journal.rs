@@ -110,7 +110,7 @@ impl Journal {
                     expected: "one try as JSON".into(),
                     found: error.to_string(),
                     advice:
-                        "take the line out, and the try is made again; or begin anew with --force"
+                        "take the line out, and the try is made again; or begin anew with `force`"
                             .into(),
                 }
             })?);
@@ -200,15 +200,15 @@ fn check_head(path: &Path, head: &[u8], about: &About) -> Result<()> {
     let unusable = |problem: String| Error::Unusable {
         path: path.to_owned(),
         problem,
-        advice: "choose another folder with -o, or begin anew with --force".into(),
+        advice: "choose another folder, or begin anew with `force`".into(),
     };
     let found: Value = serde_json::from_slice(head)
-        .map_err(|_| unusable("is not a journal of `liken tune`".into()))?;
+        .map_err(|_| unusable("is not a journal of a tuning".into()))?;
     let wanted: Value = serde_json::to_value(about)
         .and_then(|value| serde_json::from_str(&value.to_string()))
         .map_err(|error| unusable(error.to_string()))?;
     if !found["tuning"].is_u64() {
-        return Err(unusable("is not a journal of `liken tune`".into()));
+        return Err(unusable("is not a journal of a tuning".into()));
     }
     if found == wanted {
         return Ok(());

@@ -103,7 +103,7 @@ impl Tuning<'_> {
         self.base.check()?;
         check_comparable(dataset, std::slice::from_ref(self.mixture), Some(Validation))?;
         let path = dataset.folder.path.display();
-        let advice = "every try would score the same: lower --relevant-from, or import it again with other judgments or --grades";
+        let advice = "every try would score the same: lower `relevant_from`, or import it again with other judgments or grades (`grades = CODE=GRADE`)";
         check_choice(dataset, self.measure, &self.variant, "", advice)?;
         let models = self.base.models.iter().map(|(_, params)| params);
         check_models(dataset, models, &self.variant)?;
@@ -112,16 +112,15 @@ impl Tuning<'_> {
         if learns && dataset.clicks.nnz() == 0 {
             return Err(Error::Empty {
                 what: format!("{path} has no training clicks to learn from"),
-                advice: "import a click log or links, or judged pairs with `--split queries`; without any, tune bm25, lm, lsi or a topic model such as rlsi".into(),
+                advice: "import a click log or links, or judged pairs with `split = queries`; without any, tune bm25, lm, lsi or a topic model such as rlsi".into(),
             });
         }
         if self.space.keys.is_empty() {
-            return Err(Error::Setting {
-                problem: format!(
-                    "{} has no parameters to tune by itself; name some with --grid or --space, such as preparation.min_df",
-                    self.mixture
-                ),
-            });
+            let expected = format!(
+                "parameters to tune, because {} has none by itself; name some in `grid` or `space`, such as preparation.min_df",
+                self.mixture
+            );
+            return Err(Error::parameter("space", "empty", &expected));
         }
         if let Plan::Budget(budget) = self.plan
             && !(2..=MOST_BUDGET).contains(&budget)

@@ -1,5 +1,5 @@
 //! One complete setting of everything: how text is read, and the parameters of every model of a
-//! mix. Keys are those of `--set` and of parameter files: `dim` where one model is meant,
+//! mix. Keys are those of parameter files: `dim` where one model is meant,
 //! `rmls.dim` in a mix, `preparation.min_df` for the text.
 
 use serde::{Deserialize, Serialize};

@@ -109,11 +109,9 @@ impl Space {
                 });
             };
             if all.len() * list.len() > MOST_SETTINGS {
-                return Err(Error::Setting {
-                    problem: format!(
-                        "the grid has more than {MOST_SETTINGS} settings; use --budget to try some of them"
-                    ),
-                });
+                let expected = "fewer settings, or a `budget` to try some of them";
+                let many = format!("more than {MOST_SETTINGS} settings");
+                return Err(Error::parameter("grid", many, expected));
             }
             all = all
                 .into_iter()

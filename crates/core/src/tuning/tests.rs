@@ -377,7 +377,7 @@ fn a_journal_of_something_else_is_refused_and_left_alone() {
         ),
     ] {
         let error = bench.run_with("journal", &changed, &Run::silent()).unwrap_err().to_string();
-        assert!(error.contains(word) && error.contains("--force"), "{error}");
+        assert!(error.contains(word) && error.contains("`force`"), "{error}");
     }
     let mut about = tuning.about(&bench.dataset).unwrap();
     about.dataset = "0".into();
@@ -437,7 +437,7 @@ fn what_cannot_be_tuned_is_refused_before_any_work() {
     let none = Space::default();
     let tuning = Tuning { space: &none, ..bench.tuning(Plan::Budget(5)) };
     let error = tuning.check(&bench.dataset).unwrap_err().to_string();
-    assert!(error.contains("--grid or --space"), "{error}");
+    assert!(error.contains("`grid` or `space`"), "{error}");
     let documents = [("a", json!({ "title": "red" })), ("b", json!({ "title": "green" }))];
     let nothing = Fixture { documents: &documents, queries: &["red"], clicks: &[], held_out: &[] };
     let nothing = nothing.open(&bench.folder.path().join("nothing"));

@@ -187,7 +187,7 @@ impl<'a> Workshop<'a> {
         if made.score.is_none() {
             return Err(Error::Empty {
                 what: "no validation query has a value of the measure".into(),
-                advice: "choose another --measure, or --empty zero".into(),
+                advice: "choose another `measure`, or `empty = zero`".into(),
             });
         }
         if one_in == 1 {

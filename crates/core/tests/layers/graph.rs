@@ -26,6 +26,7 @@ pub struct Crate {
     /// Every module with the file that it is in, the crate itself with an empty path.
     modules: BTreeMap<Vec<String>, PathBuf>,
     named: Vec<(PathBuf, Named)>,
+    texts: Vec<(PathBuf, String)>,
     /// What a module calls by another name or passes on; nothing where it is of another crate.
     aliases: BTreeMap<(Vec<String>, String), Option<Vec<String>>>,
 }
@@ -37,8 +38,12 @@ impl Crate {
     /// Reads the crate in `folder`, from `src/lib.rs` or `src/main.rs` on.
     pub fn read(folder: &Path) -> Self {
         let roots = ["lib.rs", "main.rs"].map(|name| folder.join("src").join(name));
-        let mut krate =
-            Crate { modules: BTreeMap::new(), named: Vec::new(), aliases: BTreeMap::new() };
+        let mut krate = Crate {
+            modules: BTreeMap::new(),
+            named: Vec::new(),
+            texts: Vec::new(),
+            aliases: BTreeMap::new(),
+        };
         for root in roots.iter().filter(|path| path.is_file()) {
             krate.read_module(root, &[]);
         }
@@ -57,6 +62,7 @@ impl Crate {
             .unwrap_or_else(|error| panic!("{} is declared, but: {error}", file.display()));
         let source = Source::parse(&text, module);
         self.modules.insert(module.to_vec(), file.to_owned());
+        self.texts.extend(source.texts.into_iter().map(|text| (file.to_owned(), text)));
         self.named.extend(source.named.into_iter().map(|named| (file.to_owned(), named)));
         let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let parent = file.parent().unwrap_or(Path::new(""));
@@ -106,6 +112,11 @@ impl Crate {
         }
         module.extend(rest.iter().cloned());
         Some(module)
+    }
+
+    /// The string literals, with the files that they are in.
+    pub fn texts(&self) -> &[(PathBuf, String)] {
+        &self.texts
     }
 
     /// The modules of `folder`.

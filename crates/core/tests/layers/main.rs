@@ -1,8 +1,10 @@
-//! The order of the modules of every crate: who may import from whom. `source` and `graph` know
-//! nothing of liken; the tables below say what its order is.
+//! The order of the modules of every crate: who may import from whom, and which crates know the
+//! command line (`flags`). `source` and `graph` know nothing of liken; the tables below say what
+//! its order is.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
+mod flags;
 mod graph;
 mod source;
 
@@ -281,7 +283,8 @@ const CLI: &[Order] = &[
     Order {
         folder: "",
         layers: &[
-            &["console", "output", "size"],
+            &["output", "render", "size"],
+            &["console"],
             &[
                 "bound",
                 "import",

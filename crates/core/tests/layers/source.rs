@@ -1,5 +1,5 @@
-//! Rust source as the modules that it declares and the paths that it names, as far as the graph
-//! of imports needs them: no types, no macros expanded.
+//! Rust source as the modules that it declares, the paths that it names and its string literals:
+//! no types, no macros expanded.
 
 use std::iter;
 
@@ -31,6 +31,8 @@ pub struct Declared {
 pub struct Source {
     pub named: Vec<Named>,
     pub declared: Vec<Declared>,
+    /// String literals, those in attributes too; escapes stay as they are written.
+    pub texts: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,8 +76,14 @@ impl Parser {
                         attributes.clear();
                         self.skip_item();
                     }
+                    let texts = attributes.iter().filter_map(|token| match token {
+                        Token::Text(text) => Some(text.clone()),
+                        _ => None,
+                    });
+                    self.found.texts.extend(texts);
                     continue;
                 }
+                Token::Text(text) => self.found.texts.push(text.clone()),
                 Token::Sign('}') => return,
                 Token::Sign('{') => {
                     self.at += 1;
@@ -276,7 +284,7 @@ fn texts(attributes: &[Token]) -> Vec<String> {
     }
 }
 
-/// Names, signs and texts; comments, numbers and lifetimes are left out.
+/// Names, signs and texts, raw ones with their marks; comments, numbers and lifetimes are left out.
 fn tokens(text: &str) -> Vec<Token> {
     let chars: Vec<char> = text.chars().chain(iter::repeat_n('\0', 3)).collect();
     let end = chars.len() - 3;
@@ -297,7 +305,9 @@ fn tokens(text: &str) -> Vec<Token> {
                 at = after;
             }
             'r' | 'b' | 'c' if raw_marks(rest).is_some() => {
-                at = after_raw(&chars, at, end);
+                let after = after_raw(&chars, at, end);
+                tokens.push(Token::Text(chars[at..after].iter().collect()));
+                at = after;
             }
             '\'' => at = after_quote(&chars, at),
             c if c.is_alphabetic() || c == '_' => {
@@ -422,6 +432,15 @@ mod tests {
                     #[cfg(all(test, unix))]\nfn p() { crate::q::r() }\n\
                     #[derive(Debug)]\nstruct S(crate::t::U);";
         assert_eq!(paths(text), ["crate::t::U"]);
+    }
+
+    #[test]
+    fn texts_of_production_code_are_found() {
+        let text = "// \"a\"\n#[error(\"b\")]\nstruct S;\nconst R: &str = r#\"c \"d\" \"#;\n\
+                    #[cfg(test)]\nmod tests { const T: &str = \"e\"; }\n\
+                    fn f() { println!(\"g {}\", h(\"i\")); let c = '\"'; }";
+        let source = Source::parse(text, &[]);
+        assert_eq!(source.texts, ["b", "r#\"c \"d\" \"#", "g {}", "i"]);
     }
 
     #[test]

@@ -143,7 +143,7 @@ impl<T: DeserializeOwned> Folder<T> {
             return Err(Error::Unusable {
                 path: path.to_owned(),
                 problem: format!("is a {}, not a {}", found.name(), kind.name()),
-                advice: format!("name a {} here; `liken info` describes any folder", kind.name()),
+                advice: format!("name a {} here", kind.name()),
             });
         }
         let manifest: Manifest<T> = read_json(&manifest_path)?;
@@ -163,12 +163,7 @@ impl<T: DeserializeOwned> Folder<T> {
         let manifest = path.join(MANIFEST);
         let found = path.metadata().map_err(Error::io("read", path))?;
         if found.is_file() || !manifest.exists() {
-            return Err(Error::Unusable {
-                path: path.to_owned(),
-                problem: "holds no manifest.json, so it is no dataset, model or ranker of liken"
-                    .into(),
-                advice: "`liken import` makes a dataset, `liken train` a model, `liken rank train` a ranker".into(),
-            });
+            return Err(Error::NoManifest { path: path.to_owned() });
         }
         let head: Head = read_json(&manifest)?;
         Ok((head.kind, head.format))

@@ -29,7 +29,7 @@ impl StagedFolder {
                 return Err(Error::Unusable {
                     path: target.to_owned(),
                     problem: "is not a folder written by liken, or holds more than that".into(),
-                    advice: "--force replaces only liken's own folders: choose another name, or remove it by hand".into(),
+                    advice: "`force` replaces only liken's own folders: choose another name, or remove it by hand".into(),
                 });
             }
         }

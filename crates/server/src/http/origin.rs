@@ -62,7 +62,7 @@ impl Callers {
                     title: "Misdirected request",
                     detail: format!(
                         "this service answers to {}, not to {host:?}; whoever runs it can list \
-                         the name (--host-names) if it is meant to",
+                         the name (`host_names`) if it is meant to",
                         match self.hosts {
                             Hosts::Numbers => "its address in numbers",
                             _ => "localhost",
@@ -79,7 +79,7 @@ impl Callers {
             status: 403,
             title: "Forbidden",
             detail: "a page of another site may not change anything here; whoever runs the \
-                     service can list its origin (--cors) if it may"
+                     service can list its origin (`cors`) if it may"
                 .into(),
         })
     }

@@ -125,8 +125,8 @@ async fn refuse_if_open(state: &AppState, addr: SocketAddr) -> io::Result<()> {
     Err(io::Error::new(
         io::ErrorKind::PermissionDenied,
         format!(
-            "{} can be reached by others, and the index has no API keys: make one with `liken \
-             key add`, or listen on 127.0.0.1, or say --allow-open if everybody may search and \
+            "{} can be reached by others, and the index has no API keys\n  make a \
+             key, or listen on 127.0.0.1, or say `allow_open` if everybody may search and \
              change it",
             addr.ip()
         ),
@@ -137,12 +137,12 @@ fn cannot_listen(addr: SocketAddr, error: &io::Error) -> io::Error {
     let port = addr.port();
     let help = match error.kind() {
         io::ErrorKind::AddrInUse => format!(
-            "another program listens there: stop it, or choose another port with --port, such \
+            "another program listens there: stop it, or choose another port with `port`, such \
              as {}, or 0 for any that is free",
             port.checked_add(1).unwrap_or(7700)
         ),
         io::ErrorKind::PermissionDenied if port < 1024 => {
-            "ports below 1024 are the administrator's: choose a larger one with --port".into()
+            "ports below 1024 are the administrator's: choose a larger one with `port`".into()
         }
         io::ErrorKind::AddrNotAvailable => {
             "this machine has no such address: 127.0.0.1 is for this machine alone, 0.0.0.0 for \
@@ -255,7 +255,7 @@ mod tests {
         let addr = SocketAddr::from(([127, 0, 0, 1], 7700));
         let error = |kind: io::ErrorKind| cannot_listen(addr, &kind.into()).to_string();
         let in_use = error(io::ErrorKind::AddrInUse);
-        assert!(in_use.contains("127.0.0.1:7700") && in_use.contains("--port"), "{in_use}");
+        assert!(in_use.contains("127.0.0.1:7700") && in_use.contains("`port`"), "{in_use}");
         assert!(error(io::ErrorKind::AddrNotAvailable).contains("0.0.0.0"));
     }
 }

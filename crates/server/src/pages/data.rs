@@ -64,7 +64,7 @@ pub fn body(
             h1 { "Data" }
             (live(now, None))
             (empty("This index has no dataset inside", html! {
-                p { "Make it again with " code { "liken index DATASET --model MODEL -o INDEX" } " to see its statistics here." }
+                p { "Build the index again from a dataset to see its statistics here." }
             }))
         });
     };

@@ -41,7 +41,7 @@ pub fn body(active: &[Arc<Served>], look: Look<'_>, asked: &Asked) -> Result<Mar
         return Ok(html! {
             h1 { "Model" }
             (empty("This index has no active model", html! {
-                p { "Train one with " code { "liken train rmls DATASET -o MODEL" } " and load it with " code { "POST /models" } "." }
+                p { "Train one, such as rmls, and load it with " code { "POST /models" } "." }
             }))
         });
     };

@@ -96,9 +96,8 @@ fn none(name: Option<&str>, others: &[Arc<Served>]) -> Markup {
     html! {
         h1 { "Topics" }
         (empty(&what, html! {
-            p { "A topic model groups the words of the documents into topics. To get one, train it on the dataset of this index (its folder " code { "dataset" } ") and load it; " code { "$SERVICE" } " is the address of this page without what follows the host:" }
+            p { "A topic model groups the words of the documents into topics. To get one, train it on the dataset of this index (its folder " code { "dataset" } ") and load its folder, here " code { "topics" } "; " code { "$SERVICE" } " is the address of this page without what follows the host:" }
             pre { code {
-                "liken train rlsi INDEX/dataset -o topics\n"
                 "curl $SERVICE/models -H 'content-type: application/json' \\\n"
                 "  -d \"{\\\"name\\\": \\\"topics\\\", \\\"path\\\": \\\"$PWD/topics\\\", \\\"activate\\\": true}\""
             } }

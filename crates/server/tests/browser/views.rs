@@ -92,7 +92,7 @@ fn without_a_topic_model_the_topics_page_says_how_to_get_one() {
     open(&browser, "/topics");
     let empty = browser.find(".empty").text();
     assert!(empty.contains("No active model has topics"), "{empty}");
-    assert!(empty.contains("liken train rlsi"), "{empty}");
+    assert!(empty.contains("/models"), "{empty}");
     assert_eq!(browser.all("main table, main svg").len(), 0);
     no_console_errors(&browser);
     fits_width(&browser, 375);

@@ -64,7 +64,7 @@ impl EventRules {
 fn lacking(rule: &str, column: &str) -> Error {
     Error::Empty {
         what: format!("{rule} needs a column called {column} in the events, and there is none"),
-        advice: format!("say which column it is (--columns events:{column}=NAME), or do without"),
+        advice: format!("say which column it is (`columns = events:{column}=NAME`), or do without"),
     }
 }
 
@@ -98,7 +98,7 @@ impl EventsAbout {
     /// Which evidence the log offers, and what that allows.
     pub fn evidence(&self) -> String {
         let matching = "matching models with sampled negatives (pls, rmls and mixes)";
-        let shown = "documents shown and not clicked can serve as negatives, and clicks can be set against what was shown (--evidence rates)";
+        let shown = "documents shown and not clicked can serve as negatives, and clicks can be set against what was shown (`evidence = rates`)";
         match (self.offers.impressions, self.offers.ranks) {
             (false, false) => format!(
                 "evidence: clicks. That is enough for {matching}; to use more, log what was shown, too"
@@ -110,7 +110,7 @@ impl EventsAbout {
                 "evidence: clicks and impressions. Beside {matching}, {shown}; to correct for the bias of positions, log the ranks, too"
             ),
             (true, true) => format!(
-                "evidence: clicks, impressions and positions. Beside {matching}, {shown}, and the bias of positions can be estimated and corrected (--evidence propensity)"
+                "evidence: clicks, impressions and positions. Beside {matching}, {shown}, and the bias of positions can be estimated and corrected (`evidence = propensity`)"
             ),
         }
     }

@@ -54,7 +54,7 @@ impl EventLog {
         if !self.offers.ranks {
             return Err(Error::Empty {
                 what: "the events have no ranks, and only clicks at rank 1 are to count".into(),
-                advice: "say which column holds them: --columns events:rank=NAME".into(),
+                advice: "say which column holds them: `columns = events:rank=NAME`".into(),
             });
         }
         run.step("sorting", 0, None)?;

@@ -194,7 +194,7 @@ fn rules_that_the_log_cannot_serve_are_refused() {
     let small = Import { max_memory: Some(64 << 10), ..import(&path) };
     let error = small.run(&out, false, &Run::silent()).unwrap_err();
     assert!(
-        matches!(&error, Error::Empty { advice, .. } if advice.contains("--max-memory")),
+        matches!(&error, Error::Empty { advice, .. } if advice.contains("`max_memory`")),
         "{error}"
     );
     assert!(!out.exists());

@@ -40,7 +40,7 @@ impl Timeline {
                     what: "the split is to be by time, but the events have no column called time"
                         .into(),
                     advice:
-                        "say which column it is (--columns events:time=NAME), or split by queries"
+                        "say which column it is (`columns = events:time=NAME`), or split by queries"
                             .into(),
                 });
             }

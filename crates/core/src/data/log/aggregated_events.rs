@@ -111,7 +111,7 @@ impl Log {
                 taken.div_ceil(1 << 20),
                 most >> 20
             ),
-            advice: "raise --max-memory, leave out rare queries (--min-users), or import fewer days at a time".into(),
+            advice: "raise `max_memory`, leave out rare queries (`min_users`), or import fewer days at a time".into(),
         })
     }
 }

@@ -115,7 +115,7 @@ impl Log {
                     line: 1,
                     expected: "a column clicks or a column weight".into(),
                     found: "both".into(),
-                    advice: "choose one: --columns clicks=clicks, or --columns weight=weight"
+                    advice: "choose one: `columns = clicks=clicks`, or `columns = weight=weight`"
                         .into(),
                 });
             }
@@ -153,7 +153,7 @@ impl Log {
         }
         if std::mem::take(&mut self.like_positions) > 0 {
             self.notes.push(format!(
-                "{}: some unknown queries fit the positions of known ones; if that is meant, type: --columns queries:id=position",
+                "{}: some unknown queries fit the positions of known ones; if that is meant, say `columns = queries:id=position`",
                 rows.report.name
             ));
         }
@@ -277,7 +277,7 @@ impl Log {
         }
         if let Some(negative) = clicks.filter(|&clicks| clicks < 0.0) {
             return Err(BadRow {
-                advice: "a signed number is a weight (--columns weight=NAME)",
+                advice: "a signed number is a weight (`columns = weight=NAME`)",
                 ..row.bad("negative clicks", "clicks of 0 or more", format!("{negative}"))
             });
         }
@@ -419,7 +419,7 @@ impl Log {
             advice: if self.documents_listed {
                 "add it to the documents"
             } else {
-                "nobody clicked it: give the documents with --documents, or say that this is their text (--doc-text title)"
+                "nobody clicked it: give the documents with `documents`, or say that this is their text (`doc_text = title`)"
             },
             ..row.bad(
                 "unknown document",
@@ -434,7 +434,7 @@ impl Log {
 pub(super) fn unknown_query(row: &TableReader<'_>, id: &str, like_position: bool) -> BadRow {
     BadRow {
         advice: if like_position {
-            "if the numbers are positions of the queries, type: --columns queries:id=position; else add it to the queries"
+            "if the numbers are positions of the queries, say `columns = queries:id=position`; else add it to the queries"
         } else {
             "add it to the queries"
         },

@@ -143,7 +143,7 @@ impl TaskParams {
                     "{name} is empty: {n_links} links are too few to be dealt out, {crossing} more lie between parts"
                 ),
                 advice:
-                    "change the shares (--validation, --test), or deal out links (--split links)"
+                    "change the shares (`validation`, `test`), or deal out links (`split = links`)"
                         .into(),
             });
         }

@@ -89,7 +89,7 @@ impl TaskParams {
         if log.has_parts {
             return Err(Error::Empty {
                 what: "the source says what is training and what is not, and a task deals out the links itself".into(),
-                advice: "leave out the column split, or use `liken import` with it".into(),
+                advice: "leave out the column split, or import the tables with it".into(),
             });
         }
         if self.kind == TaskKind::Content {
@@ -237,7 +237,7 @@ impl TaskParams {
                 advice: match others.is_empty() {
                     true => "check the documents: they have no other fields".into(),
                     false => format!(
-                        "say where their text is (--fields): they also have {}",
+                        "say where their text is (`fields`): they also have {}",
                         others.join(", ")
                     ),
                 },
@@ -330,7 +330,7 @@ fn take_first_clicks(log: &mut Log, run: &Run<'_>) -> Result<Vec<(String, u64)>>
     if found.first == 0 {
         return Err(Error::Empty {
             what: "none of the clicks is at rank 1, and no others count".into(),
-            advice: "ranks count from 1; check the column (--columns events:rank=NAME)".into(),
+            advice: "ranks count from 1; check the column (`columns = events:rank=NAME`)".into(),
         });
     }
     Ok(vec![

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Source, Whole, Written, take_text};
+use super::{ImportOptions, Source, Whole, Written, take_text};
 use crate::export::folder::ExportFolder;
 use crate::{Error, Result, Run};
 
@@ -33,7 +33,7 @@ pub(super) fn write(
                         "the document {} has a field {name} besides the one that BEIR calls so ({taken})",
                         line["_id"]
                     ),
-                    advice: "use --format tsv or parquet".into(),
+                    advice: "use the format tsv or parquet".into(),
                 });
             }
             line.insert(name, value);
@@ -68,7 +68,7 @@ pub(super) fn write(
     }
     Ok(Written {
         numbers: "scores are whole numbers: clicks as they are, fractions rounded, a training weight never to 0".into(),
-        import: vec!["beir".into(), ".".into()],
+        import: ImportOptions::from([("beir", ".".to_owned())]),
         warnings: whole.warnings(),
     })
 }

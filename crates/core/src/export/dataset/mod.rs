@@ -13,6 +13,7 @@ mod tables;
 mod trec;
 mod tsv;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,10 @@ pub struct DatasetExport<'a> {
     pub number_queries: bool,
 }
 
+/// Fields of [`Import`](crate::data::Import) with their values; files by their names in the folder
+/// of the export, the folder itself as `.`.
+pub type ImportOptions = BTreeMap<&'static str, String>;
+
 /// What `about.json` says of an exported dataset.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DatasetExportAbout {
@@ -60,9 +65,9 @@ pub struct DatasetExportAbout {
     pub counts: ExportedCounts,
     /// How the numbers are written.
     pub numbers: String,
-    /// What `liken import` needs to read it again, if it can: its arguments without the output.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub import: Vec<String>,
+    /// What an import needs to read it again, if it can.
+    #[serde(skip_serializing_if = "ImportOptions::is_empty")]
+    pub import: ImportOptions,
     /// What the user should not overlook.
     pub warnings: Vec<String>,
 }
@@ -84,7 +89,7 @@ pub struct ExportedCounts {
 #[derive(Default)]
 struct Written {
     numbers: String,
-    import: Vec<String>,
+    import: ImportOptions,
     warnings: Vec<String>,
 }
 
@@ -168,8 +173,8 @@ impl<'a> Source<'a> {
         for (kind, ids) in [("query", &self.query_ids), ("document", &self.doc_ids)] {
             let Some(id) = ids.iter().find(|id| !fits(id)) else { continue };
             let advice = match kind {
-                "query" => "--number-queries calls them q1, q2, …; or use --format parquet",
-                _ => "give the documents other ids, or use --format parquet",
+                "query" => "`number_queries` calls them q1, q2, …; or use the format parquet",
+                _ => "give the documents other ids, or use the format parquet",
             };
             return Err(Error::Unusable {
                 path: self.dataset.folder.path.clone(),
@@ -238,7 +243,7 @@ impl Whole {
             return Vec::new();
         }
         vec![format!(
-            "of the weights and grades {} had to be rounded to whole numbers; --format tsv and parquet keep them as they are",
+            "of the weights and grades {} had to be rounded to whole numbers; the formats tsv and parquet keep them as they are",
             self.changed
         )]
     }
@@ -271,7 +276,7 @@ fn take_text(
     plain_text(&value).ok_or_else(|| Error::Unusable {
         path: source.dataset.folder.path.clone(),
         problem: format!("the field {name} of the document {id:?} is a bag of counts, not a text"),
-        advice: "the format has no place for that: use --format tsv or parquet".into(),
+        advice: "the format has no place for that: use the format tsv or parquet".into(),
     })
 }
 

@@ -1,7 +1,7 @@
 //! What the tables of a dataset are, whatever they are written as: which pairs stand in which
 //! table, in which part, with which number.
 
-use super::Source;
+use super::{ImportOptions, Source};
 use crate::data::Evidence;
 use crate::sparse::Csr;
 
@@ -61,20 +61,20 @@ impl<'s> Tables<'s> {
         self.source.pairs(matrix).map(move |(query, doc, value)| (query, doc, value, part))
     }
 
-    /// The arguments of `liken import` for files with these names.
-    pub(super) fn import(&self, ending: &str, queries: &str, documents: &str) -> Vec<String> {
-        let mut arguments = vec![
-            ("--clicks".to_owned(), format!("clicks.{ending}")),
-            ("--documents".to_owned(), documents.to_owned()),
-            ("--queries".to_owned(), queries.to_owned()),
-        ];
+    /// What an import of files with these names needs.
+    pub(super) fn import(&self, ending: &str, queries: &str, documents: &str) -> ImportOptions {
+        let mut options = ImportOptions::from([
+            ("clicks", format!("clicks.{ending}")),
+            ("documents", documents.to_owned()),
+            ("queries", queries.to_owned()),
+        ]);
         if self.judgments().next().is_some() {
-            arguments.push(("--judgments".to_owned(), format!("judgments.{ending}")));
+            options.insert("judgments", format!("judgments.{ending}"));
         }
         if self.column == "clicks" {
             // What was kept once is to be kept again.
-            arguments.push(("--min-clicks".to_owned(), "1".to_owned()));
+            options.insert("min_clicks", "1".to_owned());
         }
-        arguments.into_iter().flat_map(|(name, value)| [name, value]).collect()
+        options
     }
 }

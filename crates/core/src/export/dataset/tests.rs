@@ -41,26 +41,19 @@ fn export(dataset: &Dataset, format: DatasetFormat, target: &Path) -> DatasetExp
     export.write(target, false, &Run::silent()).unwrap().0
 }
 
-/// What the arguments in `about.json` say, read as `liken import` does.
+/// The dataset that the options in `about.json` import.
 fn import(folder: &Path, about: &DatasetExportAbout, target: &Path) -> Dataset {
     let mut import = Import::default();
     let table = |name: &String| Some(Table::new(folder.join(name)));
-    match &about.import[..] {
-        [kind, _] => {
-            assert_eq!(kind, "beir");
-            import.beir = Some(folder.to_owned());
-        }
-        arguments => {
-            for pair in arguments.chunks(2) {
-                match pair[0].as_str() {
-                    "--clicks" => import.clicks = table(&pair[1]),
-                    "--documents" => import.documents = table(&pair[1]),
-                    "--queries" => import.queries = table(&pair[1]),
-                    "--judgments" => import.judgments = table(&pair[1]),
-                    "--min-clicks" => import.min_clicks = pair[1].parse().ok(),
-                    other => panic!("{other}"),
-                }
-            }
+    for (&name, value) in &about.import {
+        match name {
+            "beir" => import.beir = Some(folder.join(value)),
+            "clicks" => import.clicks = table(value),
+            "documents" => import.documents = table(value),
+            "queries" => import.queries = table(value),
+            "judgments" => import.judgments = table(value),
+            "min_clicks" => import.min_clicks = value.parse().ok(),
+            other => panic!("{other}"),
         }
     }
     import.run(target, false, &Run::silent()).unwrap();
@@ -140,7 +133,7 @@ fn what_beir_and_trec_cannot_hold_is_refused_or_told() {
     let bag = refused(&rich, DatasetFormat::Beir, false);
     assert!(bag.contains("the field body of the document \"d3\" is a bag of counts"), "{bag}");
     let id = refused(&plain, DatasetFormat::Trec, false);
-    assert!(id.contains("the query id \"q one\"") && id.contains("--number-queries"), "{id}");
+    assert!(id.contains("the query id \"q one\"") && id.contains("`number_queries`"), "{id}");
     assert!(refused(&rich, DatasetFormat::Trec, true).contains("d3"));
     assert!(!dir.path().join("no").exists());
     let mut whole = Whole::default();

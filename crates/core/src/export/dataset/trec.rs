@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Source, Whole, Written, plain_text, take_text};
+use super::{ImportOptions, Source, Whole, Written, plain_text, take_text};
 use crate::export::folder::ExportFolder;
 use crate::{Result, Run};
 
@@ -74,7 +74,7 @@ pub(super) fn write(
     }
     Ok(Written {
         numbers: "grades are whole numbers: clicks as they are, fractions rounded, a training weight never to 0".into(),
-        import: Vec::new(),
+        import: ImportOptions::new(),
         warnings,
     })
 }

@@ -131,7 +131,7 @@ impl<'a> Trainer<'a> {
                     bytes >> 20,
                     most >> 20
                 ),
-                advice: "take fewer topics (--dim), drop pairs with few clicks (`--min-clicks` of import), or allow more (--max-memory SIZE)".into(),
+                advice: "take fewer topics (`dim`), drop pairs with few clicks (`min_clicks = N`), or allow more (`max_memory = SIZE`)".into(),
             });
         }
         let length = |row: Row<'_>| row.values.iter().map(|&f| f64::from(f)).sum::<f64>();

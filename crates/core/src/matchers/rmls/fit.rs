@@ -139,7 +139,7 @@ impl Room {
                     (fixed + dense) >> 20,
                     left >> 20
                 ),
-                advice: "use fewer dimensions, penalty = \"relative\" (sparse rows take less), or give more memory (--max-memory)".into(),
+                advice: "use fewer dimensions, `penalty = relative` (sparse rows take less), or give more memory (`max_memory`)".into(),
             });
         }
         let copies = 1 + u64::from(validated);

@@ -168,7 +168,7 @@ impl Workshop<'_> {
                 self.room >> 20,
                 100.0 * share
             ),
-            advice: "raise the penalty (rho_x, rho_y, or beta, gamma), use fewer dimensions, or give more memory (--max-memory)".into(),
+            advice: "raise the penalty (rho_x, rho_y, or beta, gamma), use fewer dimensions, or give more memory (`max_memory`)".into(),
         })
     }
 }

@@ -179,7 +179,7 @@ fn the_place_of_the_maps_follows_from_the_memory() {
     {
         let message = refused.unwrap_err().to_string();
         assert!(
-            message.contains("not enough memory") && message.contains("--max-memory"),
+            message.contains("not enough memory") && message.contains("`max_memory`"),
             "{message}"
         );
     }

@@ -193,7 +193,7 @@ impl<'a> Draws<'a> {
         if !missing.is_empty() {
             return Err(Error::Empty {
                 what: format!("negative = \"impressions\": the dataset has {missing}"),
-                advice: "import a log with columns for `clicked` and `rank` (liken import --events FILE), or take negative = \"uniform\"".into(),
+                advice: "import a log with columns for `clicked` and `rank` (`events = FILE`), or take `negative = uniform`".into(),
             });
         }
         let mut preferences = impressions.preferences(next);

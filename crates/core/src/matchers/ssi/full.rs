@@ -96,7 +96,7 @@ impl Full {
                 bytes >> 20,
                 self.most >> 20
             ),
-            advice: "set `frequent`, take form = \"low_rank\" or \"hash\", whose size is fixed, or allow more (--max-memory SIZE)".into(),
+            advice: "set `frequent`, take `form = low_rank` or `form = hash`, whose size is fixed, or allow more (`max_memory = SIZE`)".into(),
         })
     }
 }

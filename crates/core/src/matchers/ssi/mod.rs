@@ -482,7 +482,7 @@ impl Ssi {
         };
         Err(Error::Memory {
             what: format!("{what} take {} MiB, but only {} MiB are free", bytes >> 20, most >> 20),
-            advice: format!("{advice}, or allow more (--max-memory SIZE)"),
+            advice: format!("{advice}, or allow more (`max_memory = SIZE`)"),
         })
     }
 }

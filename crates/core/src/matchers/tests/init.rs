@@ -176,7 +176,7 @@ fn a_model_of_another_kind_is_refused_with_what_differs() {
     let said = message(small("pls"));
     assert!(said.contains("method is rmls") && said.contains("asked for is pls"), "{said}");
     let said = message(changed("dim", "4"));
-    assert!(said.contains("dim is 3") && said.contains("--dim 3"), "{said}");
+    assert!(said.contains("dim is 3") && said.contains("`dim = 3`"), "{said}");
     let said = message(changed("features.doc_clicks", "0.5"));
     assert!(said.contains("features are") && said.contains("\"doc_clicks\":0.5"), "{said}");
     let said = message(changed("penalty", "relative"));
@@ -185,7 +185,7 @@ fn a_model_of_another_kind_is_refused_with_what_differs() {
     for (prepared, word) in [
         (
             Preparation { fields: vec!["title".into()], ..Preparation::default() },
-            "--fields title,body",
+            "`fields = title,body`",
         ),
         (
             serde_json::from_str(r#"{"analyzer": {"language": "none"}}"#).unwrap(),

@@ -174,13 +174,15 @@ fn what_does_not_fit_is_refused_with_advice() {
     assert_eq!(plan.seconds, None);
     assert!(plan.check(plan.total).is_ok());
     let message = plan.check(1 << 20).unwrap_err().to_string();
-    for word in ["rmls would take", "may take 1.0 MiB", "--dim", "--max-memory", "start=random"] {
+    for word in
+        ["rmls would take", "may take 1.0 MiB", "`dim`", "`max_memory = SIZE`", "`start = random`"]
+    {
         assert!(message.contains(word), "{message}");
     }
     // Nothing is advised that would change nothing.
     for (params, word) in [
-        (params("rmls", &[("start", "random")]), "start=random"),
-        (params("ridge", &[]), "--dim"),
+        (params("rmls", &[("start", "random")]), "start = random"),
+        (params("ridge", &[]), "`dim`"),
         (params("pls", &[]), "query_clicks"),
         (params("lsi_dt", &[]), "clicks"),
     ] {

@@ -68,7 +68,7 @@ impl Grouping {
             None if self.class.is_some() => Err(Error::Unknown {
                 kind: "field of the documents",
                 name: wanted.to_owned(),
-                advice: "no document has it: name the field that holds the class (--set class=FIELD), or leave it out, and clusters are made".into(),
+                advice: "no document has it: name the field that holds the class (`class = FIELD`), or leave it out, and clusters are made".into(),
             }),
             None => self.clusters(counts, featurizer, run),
         }

@@ -62,7 +62,7 @@ impl Grouped {
         if corpus.nnz() == 0 {
             return Err(Error::Empty {
                 what: "no training document has a word, so there are no topics in them".into(),
-                advice: "check the fields and the language (`liken info` shows them)".into(),
+                advice: "check the fields and the language".into(),
             });
         }
         if corpus.is_on_disk() {
@@ -117,7 +117,7 @@ impl Grouped {
         let (n_classes, n_docs) = (groups.names.len(), order.len());
         if n_classes > 1 && 2 * n_classes > n_docs {
             report.warnings.push(format!(
-                "{n_classes} classes for {n_docs} documents: a class of one or two documents has no topics to speak of; name a field with fewer classes (--set class=FIELD)"
+                "{n_classes} classes for {n_docs} documents: a class of one or two documents has no topics to speak of; name a field with fewer classes (`class = FIELD`)"
             ));
         }
         let fitted = match stopping.into_best() {

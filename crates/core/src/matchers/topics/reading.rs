@@ -9,7 +9,7 @@ use crate::top_k::select_sorted;
 use crate::{Error, Result, Run};
 
 /// Who has topics, for those who asked in vain.
-const WHO_HAS_TOPICS: &str = "topic models do (rlsi, grlsi, crlsi, nmf, gnmf, cnmf, plsi, lda; `liken train lsi …` and bltm, too), and so do methods with maps where documents are made of words alone (--set features.doc_clicks=0)";
+const WHO_HAS_TOPICS: &str = "topic models do (rlsi, grlsi, crlsi, nmf, gnmf, cnmf, plsi, lda, lsi, bltm), and so do methods with maps where documents are made of words alone (`features.doc_clicks = 0`)";
 
 /// The part of `model` that has topics: the one called `name`, or the first that has any.
 pub(super) fn part_with_topics<'a>(

@@ -99,7 +99,7 @@ impl<'a> Trainer<'a> {
                     bytes >> 20,
                     most >> 20
                 ),
-                advice: "read one short field (--set field=title), leave out rare words (--min-df), or allow more (--max-memory SIZE)".into(),
+                advice: "read one short field (`field = title`), leave out rare words (`min_df`), or allow more (`max_memory = SIZE`)".into(),
             });
         }
         let even = 1.0 / words.len() as f64;

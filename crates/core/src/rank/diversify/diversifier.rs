@@ -133,7 +133,7 @@ impl Diversifier {
         let unusable = |error: String| Error::Unusable {
             path: path.to_owned(),
             problem: format!("not a way to diversify: {error}"),
-            advice: "`liken diversify train` writes one".into(),
+            advice: "train a way to diversify, which writes one".into(),
         };
         let value: serde_json::Value =
             serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?;

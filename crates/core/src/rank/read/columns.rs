@@ -94,7 +94,7 @@ impl Layout {
             path: grid.label().to_owned(),
             problem,
             advice: format!(
-                "there are {}; say which column is meant, as in --column query=qid",
+                "there are {}; say which column is meant, as in `column = query=qid`",
                 header.join(", ")
             ),
         };
@@ -136,7 +136,7 @@ impl Layout {
         let is_feature = |name: &&&str| features.iter().any(|&at| header[at] == **name);
         if let Some(name) = telling.find(is_feature) {
             return Err(unusable(format!(
-                "the column {name} would be a feature, and looks like a query, a document or a grade: leave it out with --ignore {name}"
+                "the column {name} would be a feature, and looks like a query, a document or a grade: leave it out with `ignore = {name}`"
             )));
         }
         Ok(Layout { query, doc, grade, weight, position, group, features })

@@ -116,7 +116,7 @@ pub(super) fn read(file: &TableFile, run: &Run<'_>) -> Result<FeatureTable> {
     Ok(builder.finish())
 }
 
-/// The names of the features, where a file says them: `--names`, or `FILE.names` beside the table.
+/// The names of the features, where a file says them: the one given, or `FILE.names` beside the table.
 fn said_names(file: &TableFile, run: &Run<'_>) -> Result<Option<(PathBuf, Vec<String>)>> {
     let beside = Some(side(&file.path, "names")).filter(|path| path.is_file());
     let Some(path) = file.names.clone().or(beside) else { return Ok(None) };

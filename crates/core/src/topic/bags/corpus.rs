@@ -31,7 +31,7 @@ impl<'a> Corpus<'a> {
                     all >> 20,
                     most >> 20
                 ),
-                advice: "take fewer topics (--dim), drop rare words (preparation.min_df), or allow more (--max-memory SIZE)".into(),
+                advice: "take fewer topics (`dim`), drop rare words (`min_df`), or allow more (`max_memory = SIZE`)".into(),
             });
         }
         let lengths: Vec<f64> =
@@ -61,7 +61,7 @@ fn check_counts(docs: &Csr) -> Result<()> {
     if docs.values().iter().all(|&n| n == 0.0) {
         return Err(Error::Empty {
             what: "no document has a word to learn topics from".into(),
-            advice: "check the fields and the language (`liken info` shows them)".into(),
+            advice: "check the fields and the language".into(),
         });
     }
     Ok(())

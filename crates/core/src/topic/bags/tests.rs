@@ -145,5 +145,5 @@ fn counts_below_zero_and_no_words_at_all_are_refused_and_memory_is_reckoned_with
     assert!(message.contains("no document has a word"), "{message}");
     let good = Csr::from_triplets(1, 1, vec![(0, 0, 1.0)]).unwrap();
     let message = Corpus::new(&good, 10 << 20, 1 << 20).err().unwrap().to_string();
-    assert!(message.contains("10 MiB") && message.contains("--dim"), "{message}");
+    assert!(message.contains("10 MiB") && message.contains("`dim`"), "{message}");
 }

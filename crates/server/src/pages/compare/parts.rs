@@ -217,8 +217,7 @@ pub fn no_dataset() -> Markup {
     empty(
         "This index has no dataset inside",
         html! { p {
-            "Make it again with " code { "liken index DATASET --model MODEL -o INDEX" }
-            ", or use the grades given on the " a href="/judge" { "Judge page" } ": "
+            "Build the index again from a dataset, or use the grades given on the " a href="/judge" { "Judge page" } ": "
             a href="/compare?on=judged" { "compare by those" } "."
         } },
     )
@@ -248,7 +247,7 @@ pub fn nothing_judged(by: JudgedBy) -> Markup {
         JudgedBy::HeldOut(_) => empty(
             "The dataset has no such queries",
             html! { p {
-                "Import it with judgments or with " code { "--split queries --test 0.1" }
+                "Import it with judgments or with " code { "split = queries, test = 0.1" }
                 ", or judge results on the " a href="/judge" { "Judge page" } "."
             } },
         ),

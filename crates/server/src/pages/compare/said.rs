@@ -19,7 +19,7 @@ pub fn how(choice: &Choice, questions: &Questions, comparison: &RunComparison) -
         p.quiet.small.how {
             (queries) " queries" (left_out) ". " strong { "Candidates: " } (candidates(choice, questions))
             ", and of every query the first " (layout::grouped(DEPTH)) " results. nDCG and ERR count a grade g as 2"
-            sup { "g" } " − 1, as " code { "liken eval --gain exp" } " does. Means with 95 % bootstrap intervals; * p < 0.05, ** p < 0.01 by a paired t-test against "
+            sup { "g" } " − 1 (exponential gain). Means with 95 % bootstrap intervals; * p < 0.05, ** p < 0.01 by a paired t-test against "
             strong { (comparison.baseline) } ", corrected by Holm."
         }
     }

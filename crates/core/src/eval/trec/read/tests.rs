@@ -74,7 +74,7 @@ fn bad_lines_are_refused_where_they_stand() {
     ] {
         let message = run(&format!("{good}# x\n\n{line}\n"));
         assert!(message.contains(":4: "), "{message}");
-        assert!(message.contains("--lenient"), "{message}");
+        assert!(message.contains("`lenient`"), "{message}");
         for word in words {
             assert!(message.contains(word), "{message}");
         }

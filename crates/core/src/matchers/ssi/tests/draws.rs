@@ -107,7 +107,10 @@ fn where_pages_do_not_tell_it_is_said_what_to_do() {
     let params = Ssi { negative: Negative::Impressions, ..small(Form::LowRank) };
     let refused = |counts: &Counts| fitted(&params, counts).err().unwrap().to_string();
     let message = refused(&counts);
-    assert!(message.contains("no pages of results") && message.contains("--events"), "{message}");
+    assert!(
+        message.contains("no pages of results") && message.contains("`events = FILE`"),
+        "{message}"
+    );
     counts.impressions =
         impressions(dir.path(), (6, 12), &[(0, 1, &[(1, 0, false), (0, 0, true)])]);
     let message = refused(&counts);
