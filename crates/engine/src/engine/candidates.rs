@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use liken::features::QueryTerms;
 use liken::index::DocSet;
+use liken::top_k::select;
 
 use super::Engine;
 use super::ask::Asked;
@@ -139,13 +140,9 @@ impl Engine {
                 if all.iter().all(|&(_, score)| score == 0.0) {
                     return Ok(Vec::new());
                 }
-                let better = |a: &(u32, f32), b: &(u32, f32)| {
+                select(&mut all, asked.depth, |a, b| {
                     b.1.total_cmp(&a.1).then_with(|| state.id(b.0).cmp(state.id(a.0)))
-                };
-                if all.len() > asked.depth {
-                    all.select_nth_unstable_by(asked.depth, better);
-                    all.truncate(asked.depth);
-                }
+                });
                 Ok(all.into_iter().map(|(no, _)| no).collect())
             }
         }

@@ -1,6 +1,8 @@
 //! How the scores of several models come together: over the candidates of a search, which do not
 //! depend on the page that is shown.
 
+use liken::standardise::Standard;
+
 use crate::types::{FusionMethod, FusionSpec};
 
 /// The constant of reciprocal rank fusion, if nobody says otherwise.
@@ -15,8 +17,8 @@ pub(crate) struct Column {
 enum How {
     /// The score itself: there is only one model.
     Plain,
-    /// (score − from) / by.
-    Scaled { name: &'static str, from: f64, by: f64 },
+    /// (score − shift) / scale.
+    Standardised { name: &'static str, standard: Standard },
     /// 1 / (constant + rank); the scores of all candidates that were found, best first.
     Ranked { constant: f64, sorted: Vec<f64>, zero_is_none: bool },
 }
@@ -35,18 +37,15 @@ impl Column {
             .map(|&score| f64::from(score))
             .filter(|score| score.is_finite())
             .collect();
-        let n = known.len().max(1) as f64;
         let how = match spec.method {
-            FusionMethod::ZScore => {
-                let mean = known.iter().sum::<f64>() / n;
-                let square = known.iter().map(|score| (score - mean).powi(2)).sum::<f64>() / n;
-                How::Scaled { name: "z-score", from: mean, by: square.sqrt() }
-            }
-            FusionMethod::MinMax => {
-                let least = known.iter().copied().fold(f64::INFINITY, f64::min);
-                let most = known.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                How::Scaled { name: "min-max", from: least, by: most - least }
-            }
+            FusionMethod::ZScore => How::Standardised {
+                name: "z-score",
+                standard: Standard::z_score(known.into_iter()),
+            },
+            FusionMethod::MinMax => How::Standardised {
+                name: "min-max",
+                standard: Standard::min_max(known.into_iter()),
+            },
             FusionMethod::Rrf => {
                 let mut sorted = known;
                 sorted.retain(|&score| !(zero_is_none && score == 0.0));
@@ -66,9 +65,10 @@ impl Column {
         }
         match &self.how {
             How::Plain => score,
-            // Where all are equal, nobody is better.
-            How::Scaled { by, .. } if *by < 1e-9 => 0.0,
-            How::Scaled { from, by, .. } => self.weight * (score - from) / by,
+            How::Standardised { standard, .. } if standard.is_constant() => 0.0,
+            How::Standardised { standard, .. } => {
+                self.weight * (score - standard.shift) / standard.scale
+            }
             How::Ranked { zero_is_none: true, .. } if score == 0.0 => 0.0,
             How::Ranked { constant, .. } => self.weight / (constant + self.rank(score) as f64),
         }
@@ -87,11 +87,11 @@ impl Column {
         let weight = self.weight;
         match &self.how {
             How::Plain => "the score as it is".into(),
-            How::Scaled { name, from, by } if *by < 1e-9 => {
-                format!("{name}: all candidates have {from:.4}, so it adds nothing")
+            How::Standardised { name, standard } if standard.is_constant() => {
+                format!("{name}: all candidates have {:.4}: no contribution", standard.shift)
             }
-            How::Scaled { name, from, by } => {
-                format!("{name}: {weight} × ({score:.4} − {from:.4}) / {by:.4}")
+            How::Standardised { name, standard: Standard { shift, scale } } => {
+                format!("{name}: {weight} × ({score:.4} − {shift:.4}) / {scale:.4}")
             }
             How::Ranked { zero_is_none: true, .. } if score == 0.0 => {
                 "rrf: it was not found by this model".into()

@@ -2,6 +2,7 @@
 
 use liken::data::Document;
 use liken::matchers::{Bilinear, Model, Neighbour, Neighbours, Newcomers};
+use liken::top_k::select_sorted;
 use serde_json::{Map, Value};
 
 use super::Engine;
@@ -98,11 +99,7 @@ impl Engine {
             }
         }
         let nearer = |a: &(u32, f64), b: &(u32, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
-        if best.len() > k {
-            best.select_nth_unstable_by(k, nearer);
-            best.truncate(k);
-        }
-        best.sort_by(nearer);
+        select_sorted(&mut best, k, nearer);
         let numbers: Vec<u32> = best.iter().map(|&(no, _)| no).collect();
         let titles =
             self.bodies(&numbers)?.into_iter().map(|fields| fields.and_then(|f| title(&f)));

@@ -9,6 +9,7 @@ use liken::features::QueryTerms;
 use liken::index::{DocSet, ImageIndex};
 use liken::matchers::{Bilinear, Explanation, Model, Newcomers, Place};
 use liken::ranking::Hit;
+use liken::top_k::select;
 
 use super::docs::Chunk;
 use super::served::{NOWHERE, Places, Served};
@@ -179,10 +180,7 @@ impl View {
             })
             .map(|(doc, score)| Hit { doc, score })
             .collect();
-        if scored.len() > depth {
-            scored.select_nth_unstable_by(depth, |a, b| b.score.total_cmp(&a.score));
-            scored.truncate(depth);
-        }
+        select(&mut scored, depth, |a, b| b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc)));
         numbers.extend(scored.iter().map(|hit| hit.doc));
         numbers
     }

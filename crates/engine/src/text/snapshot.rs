@@ -1,9 +1,11 @@
 //! The index as it was at a commit.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use liken::index::DocSet;
+use liken::top_k::TopK;
 use tantivy::index::SegmentId;
 use tantivy::query::Scorer;
 use tantivy::{DocSet as _, Searcher, SegmentReader, TantivyError};
@@ -78,7 +80,9 @@ impl Snapshot {
         else {
             return Ok(Vec::new());
         };
-        let mut best = Best::new(depth);
+        let mut best = TopK::new(depth, better);
+        // Only a higher score can still be among the best.
+        let mut floor = f32::MIN;
         for (at, part) in (0..).zip(self.searcher.segment_readers()) {
             let allowed = match filter {
                 Some(filter) => Some(self.remembered.allowed(filter, part)?),
@@ -87,13 +91,14 @@ impl Snapshot {
             let numbers = self.numbers_of(part)?;
             let alive = part.alive_bitset();
             let mut see = |doc: u32, score: f32| {
-                let passes = score > best.floor
+                let passes = score > floor
                     && alive.is_none_or(|alive| alive.is_alive(doc))
                     && allowed.as_ref().is_none_or(|allowed| allowed.contains(doc));
                 if passes && !dead.is_some_and(|dead| dead(numbers[doc as usize])) {
-                    best.push(Scored { score, part: at, doc });
+                    let scored = Scored { score, segment: at, doc };
+                    floor = best.push(scored).map_or(floor, |worst| worst.score);
                 }
-                best.floor
+                floor
             };
             match &allowed {
                 Some(allowed) if self.are_few(allowed, &plan.words, part)? => {
@@ -110,9 +115,10 @@ impl Snapshot {
             }
         }
         // Only the numbers of the best are looked up: they are spread over memory.
-        let mut found = Vec::with_capacity(best.gathered.len());
-        for scored in best.finish() {
-            let part = self.searcher.segment_reader(scored.part);
+        let best = best.into_unsorted();
+        let mut found = Vec::with_capacity(best.len());
+        for scored in best {
+            let part = self.searcher.segment_reader(scored.segment);
             found.push((self.numbers_of(part)?[scored.doc as usize], scored.score));
         }
         Ok(found)
@@ -226,48 +232,14 @@ fn look_up(
     Ok(())
 }
 
-/// The best documents so far, and some that were among them: twice as many as are asked for are
-/// gathered before the worse half goes, which costs less than keeping them in order.
-struct Best {
-    depth: usize,
-    gathered: Vec<Scored>,
-    /// Only what is better than this can still be among the best.
-    floor: f32,
-}
-
-/// A document of a part.
+/// A document of a segment.
 struct Scored {
     score: f32,
-    part: u32,
+    segment: u32,
     doc: u32,
 }
 
-impl Best {
-    fn new(depth: usize) -> Self {
-        Best { depth, gathered: Vec::with_capacity(2 * depth.min(1 << 16)), floor: f32::MIN }
-    }
-
-    fn push(&mut self, scored: Scored) {
-        self.gathered.push(scored);
-        if self.gathered.len() >= self.depth.saturating_mul(2) {
-            self.select();
-            self.floor = self.gathered.iter().fold(f32::MAX, |least, s| least.min(s.score));
-        }
-    }
-
-    /// Gives up all but the best.
-    fn select(&mut self) {
-        if self.gathered.len() > self.depth {
-            self.gathered.select_nth_unstable_by(self.depth - 1, |a, b| {
-                b.score.total_cmp(&a.score).then((a.part, a.doc).cmp(&(b.part, b.doc)))
-            });
-            self.gathered.truncate(self.depth);
-        }
-    }
-
-    /// The best, in no order.
-    fn finish(mut self) -> Vec<Scored> {
-        self.select();
-        self.gathered
-    }
+/// The better score first, equal ones in the order of the index.
+fn better(a: &Scored, b: &Scored) -> Ordering {
+    b.score.total_cmp(&a.score).then((a.segment, a.doc).cmp(&(b.segment, b.doc)))
 }
