@@ -79,7 +79,7 @@ mod oracle;
 /// What to type to get a liken that knows Parquet.
 pub(crate) const PARQUET_BUILD: &str = "build it with Parquet: cargo install --path crates/cli --features parquet (or cargo build --release --features parquet)";
 
-pub use liken_math::{Error, Progress, Result, Run};
+pub use liken_math::{Error, Progress, Result, Run, excerpt, quoted};
 pub use liken_math::{
     dense, early_stopping, file, index, linalg, memory, random, ranking, sparse, special,
     standardise, top_k,

@@ -134,6 +134,19 @@ pub enum Error {
     Cancelled,
 }
 
+/// The first characters of `text`, for a message that quotes a bad value.
+pub fn excerpt(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+/// The same in quotes.
+pub fn quoted(text: &str) -> String {
+    format!("{:?}", excerpt(text))
+}
+
 impl Error {
     /// An [`Error::Io`] for `path`, to be used as `map_err(Error::io("read", path))`.
     pub fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
