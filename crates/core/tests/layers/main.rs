@@ -239,7 +239,12 @@ const CORE: &[Order] = &[
 
 const PAGES: &[Order] = &[Order {
     folder: "",
-    layers: &[&["axis", "escape", "numbers"], &["panel"], &["bars", "bubbles", "chart"], &["page"]],
+    layers: &[
+        &["axis", "escape", "numbers", "shorten"],
+        &["panel"],
+        &["bars", "bubbles", "chart"],
+        &["page"],
+    ],
     exceptions: &[],
 }];
 

@@ -2,12 +2,12 @@
 //! up to the one above.
 
 use liken_engine::Engine;
-use liken_engine::titles::title_of;
 use maud::{Markup, html};
 
 use super::ask::{Ask, models_of};
 use super::heat::{digits, heat_map};
 use super::layout::{Tab, Tone, bar, count, fixed, notice, page, signed};
+use super::titles::title_of;
 use crate::api::types::{
     ExplainRequest, ExplainResponse, ModelExplanation, PartExplanation, RankerExplanation,
 };

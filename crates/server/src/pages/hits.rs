@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use liken_engine::titles::{shortened, text_of, title_of};
+use liken_engine::titles::text_of;
+use liken_pages::shorten;
 use maud::{Markup, html};
 use serde_json::Value;
 
@@ -12,6 +13,7 @@ use super::layout::{Tone, count, empty, fixed, grouped, notice};
 use super::moves::moves;
 use super::reason::Reason;
 use super::search::{ColumnView, SearchView, about_column};
+use super::titles::title_of;
 use crate::api::types::{Hit, Piece, SearchResponse};
 
 /// How much of a text without highlights is shown.
@@ -192,7 +194,7 @@ fn one_hit(view: &SearchView, at: usize, column: &ColumnView, hit: &Hit) -> Mark
 fn marked_title(title: &str, hit: &Hit) -> Markup {
     let pieces = hit.highlights.get("title").map_or(&[][..], Vec::as_slice);
     let whole: String = pieces.iter().map(|piece| piece.text.as_str()).collect();
-    html! { @if whole.trim() == title { (marked(pieces)) } @else { (title) } }
+    html! { @if whole.split_whitespace().eq(title.split_whitespace()) { (marked(pieces)) } @else { (title) } }
 }
 
 /// Pieces of text, with marks.
@@ -228,5 +230,5 @@ pub fn snippet(title: &str, hit: &Hit) -> Markup {
     let texts = hit.document.iter().filter(|(name, _)| !matches!(name.as_str(), "title" | "url"));
     let texts = texts.filter_map(|(_, value)| text_of(value)).filter(|text| text != title);
     let longest = texts.max_by_key(String::len);
-    html! { @if let Some(text) = longest { p.snippet { (shortened(&text, SNIPPET)) } } }
+    html! { @if let Some(text) = longest { p.snippet { (shorten(&text, SNIPPET)) } } }
 }

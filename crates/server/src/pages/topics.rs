@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use liken::data::Dataset;
 use liken::matchers::{Model, TextTopics, TopicSummary, TopicsLook, TopicsSummary};
-use liken_engine::titles::title;
 use liken_engine::{Engine, Served};
 use maud::{Markup, PreEscaped, html};
 
@@ -14,6 +13,7 @@ use super::asked::Asked;
 use super::layout::{self, Cell, Column, Tab, Tone, bar, empty, figure, fixed, notice};
 use super::model::{choose, drawn};
 use super::studies::{PATIENCE, Studies, plots as side_by_side, waiting};
+use super::titles::title;
 use crate::jobs::Found;
 use crate::problem::Problem;
 

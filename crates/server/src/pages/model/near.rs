@@ -3,12 +3,14 @@
 
 use liken::matchers::{Dictionary, Model};
 use liken_engine::Served;
+use liken_pages::shorten;
 use maud::{Markup, html};
 
 use super::space;
 use crate::api::types::{Near, SimilarRequest, SimilarResponse};
 use crate::pages::asked::Asked;
 use crate::pages::layout::{self, Cell, Column, Tone, bar, fixed, notice};
+use crate::pages::titles::LONGEST;
 use crate::problem::Problem;
 
 /// Neighbours shown.
@@ -108,7 +110,7 @@ fn near_table(asked: &Asked, heading: &str, list: &[Near]) -> Markup {
     }
     let rows = list.iter().map(|Near { name, title, cosine }| {
         let shown = html! {
-            a href=(link(name)) { (title.as_deref().unwrap_or(name)) }
+            a href=(link(name)) { (shorten(title.as_deref().unwrap_or(name), LONGEST)) }
             @if title.is_some() { " " span.id.quiet { (name) } }
         };
         vec![Cell::markup(shown), drawn(*cosine, &fixed(*cosine, 3), 1.0)]
