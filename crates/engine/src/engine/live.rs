@@ -134,7 +134,7 @@ impl Engine {
                 Ok(true) => {}
                 Ok(false) => return true,
                 Err(problem) => {
-                    self.troubled(&problem);
+                    self.report(&problem);
                     return false;
                 }
             }
@@ -192,7 +192,9 @@ impl Engine {
         changing.seen.retain(|seen| seen.strong_count() > 0);
         let oldest = changing.seen.iter().filter_map(|seen| Some(seen.upgrade()?.applied)).min();
         if let Err(error) = self.store.clear_gone(oldest.unwrap_or(last)) {
-            (self.settings.trouble)(&format!("the room of old texts waits: {error}"));
+            (self.settings.on_incident)(&format!(
+                "the space of deleted texts is not yet freed: {error}"
+            ));
         }
         Ok(true)
     }
@@ -227,9 +229,9 @@ impl Engine {
         merged(chunks, dead)
     }
 
-    /// Says that changes cannot be applied now. Reads go on, and it is tried again.
-    fn troubled(&self, error: &Error) {
-        (self.settings.trouble)(&format!("changes wait to be applied: {error}"));
+    /// Reports that changes cannot be applied now. Reads go on, and it is retried.
+    fn report(&self, error: &Error) {
+        (self.settings.on_incident)(&format!("changes wait to be applied: {error}"));
     }
 }
 

@@ -80,8 +80,9 @@ pub struct Settings {
     pub limits: Limits,
     /// Below this many free bytes on the disk nothing is written.
     pub reserve: u64,
-    /// Hears of what the service mends by itself, such as changes that wait for room on the disk.
-    pub trouble: Arc<dyn Fn(&str) + Send + Sync>,
+    /// Called for every incident: something failed and is retried, such as changes that wait for free
+    /// space on the disk.
+    pub on_incident: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 impl Default for Settings {
@@ -92,7 +93,7 @@ impl Default for Settings {
             candidate_depth: 200,
             limits: Limits::default(),
             reserve: 64 << 20,
-            trouble: Arc::new(|_| {}),
+            on_incident: Arc::new(|_| {}),
         }
     }
 }
@@ -133,7 +134,7 @@ impl Engine {
         let dataset = match Dataset::open(&layout.dataset()) {
             Ok(dataset) => Some(dataset),
             Err(error) => {
-                (settings.trouble)(&format!("pages have no dataset to show: {error}"));
+                (settings.on_incident)(&format!("pages cannot show the dataset: {error}"));
                 None
             }
         };

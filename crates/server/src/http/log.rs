@@ -38,7 +38,7 @@ pub struct Log {
 }
 
 /// A request as it is logged.
-pub(super) struct Entry<'a> {
+pub(super) struct LoggedRequest<'a> {
     pub id: &'a str,
     pub peer: Option<std::net::IpAddr>,
     pub method: &'a str,
@@ -94,18 +94,18 @@ impl Log {
         });
     }
 
-    pub(super) fn request(&self, entry: &Entry<'_>) {
+    pub(super) fn request(&self, entry: &LoggedRequest<'_>) {
         if self.lines.is_some() {
             self.line(self.written(entry, SystemTime::now()));
         }
     }
 
-    fn written(&self, entry: &Entry<'_>, now: SystemTime) -> String {
+    fn written(&self, entry: &LoggedRequest<'_>, now: SystemTime) -> String {
         let time = timestamp(now);
         let millis = (entry.took.as_secs_f64() * 1e6).round() / 1e3;
         let query = entry.query.filter(|_| self.queries);
         let peer = entry.peer.map(|peer| peer.to_string());
-        let Entry { id, method, path, status, .. } = entry;
+        let LoggedRequest { id, method, path, status, .. } = entry;
         match self.format {
             LogFormat::Json => {
                 let mut line = Map::new();
@@ -198,7 +198,7 @@ mod tests {
     fn logged(format: LogFormat, queries: bool) -> String {
         let sink = Sink::default();
         let log = Log::new(format, queries, sink.clone()).unwrap();
-        log.request(&Entry {
+        log.request(&LoggedRequest {
             id: "r1",
             peer: None,
             method: "POST",

@@ -120,8 +120,8 @@ fn questions(
             };
             let key = format!("{} {candidates} {identity}", choice.by.name());
             let path = dataset.folder.path.clone();
-            let found = studies.questions.get(&key, PATIENCE, move |teller| {
-                teller.tell("reading judgments", 0, None);
+            let found = studies.questions.get(&key, PATIENCE, move |reporter| {
+                reporter.report("reading judgments", 0, None);
                 Questions::held_out(&Dataset::open(&path)?, on, candidates, &served.model)
             })?;
             match found {
@@ -169,8 +169,8 @@ fn measured(
     let wanted = (choice.measures.clone(), choice.baseline, choice.complete);
     let study = format!("{key}\n{names:?}\n{wanted:?}");
     let (questions_there, (measures, baseline, complete)) = (Arc::clone(questions), wanted);
-    let found = studies.comparisons.get(&study, PATIENCE, move |teller| {
-        teller.tell("intervals and tests", 0, None);
+    let found = studies.comparisons.get(&study, PATIENCE, move |reporter| {
+        reporter.report("intervals and tests", 0, None);
         table(&questions_there, &ranked, &measures, baseline, complete)
     })?;
     Ok(match found {
@@ -191,16 +191,16 @@ fn ranking(
     let key = format!("{key}\n{}@{}", entrant.key(), entrant.version());
     let questions = Arc::clone(questions);
     match entrant.clone() {
-        Entrant::Model(served) => studies.rankings.get(&key, patience, move |teller| {
+        Entrant::Model(served) => studies.rankings.get(&key, patience, move |reporter| {
             let total = questions.queries.len() as u64;
             Ok(rank(&served.model, &questions, &|done| {
-                teller.tell("ranking queries", done as u64, Some(total));
+                reporter.report("ranking queries", done as u64, Some(total));
             }))
         }),
         Entrant::Uploaded(about) => {
             let runs = Arc::clone(&studies.runs);
-            studies.rankings.get(&key, patience, move |teller| {
-                teller.tell("reading the run", 0, None);
+            studies.rankings.get(&key, patience, move |reporter| {
+                reporter.report("reading the run", 0, None);
                 Ok(questions.fitted(runs.open(&about.name)?))
             })
         }

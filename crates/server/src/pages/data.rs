@@ -100,8 +100,8 @@ fn counted(
         about.dataset.identity == identity && about.evidence.is_none()
     };
     let served = active.iter().find(fits).cloned();
-    studies.figures.get(&identity, PATIENCE, move |teller| {
-        let figures = teller.run(|run| {
+    studies.figures.get(&identity, PATIENCE, move |reporter| {
+        let figures = reporter.run(|run| {
             let dataset = Dataset::open(&path)?;
             match served {
                 Some(served) => Figures::of(&dataset, &served.model.counts, run),

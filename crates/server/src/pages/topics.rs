@@ -63,10 +63,10 @@ pub fn body(
     let name = &served.about.model.name;
     let key = format!("{name}@{}", served.about.model.version);
     let theirs = Arc::clone(served);
-    let found = studies.topics.get(&key, PATIENCE, move |teller| {
+    let found = studies.topics.get(&key, PATIENCE, move |reporter| {
         let look =
             TopicsLook { words: WORDS, documents: DOCUMENTS, map: true, ..TopicsLook::default() };
-        Ok(teller.run(|run| TopicsSummary::of(&theirs.model, None, &look, run))?)
+        Ok(reporter.run(|run| TopicsSummary::of(&theirs.model, None, &look, run))?)
     })?;
     Ok(html! {
         h1 { "Topics of " (name) }

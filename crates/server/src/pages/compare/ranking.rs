@@ -11,9 +11,9 @@ use super::questions::{Question, Questions};
 /// Documents kept of each ranking: what TREC's runs have, and more than any usual measure sees.
 pub const DEPTH: usize = 1000;
 
-/// Ranks the documents that `model` was trained with for every question; `tell` hears how many
+/// Ranks the documents that `model` was trained with for every question; `report` is told how many
 /// are done. Scores and order are those of `liken compare`.
-pub fn rank(model: &Model, questions: &Questions, tell: &dyn Fn(usize)) -> TrecRun {
+pub fn rank(model: &Model, questions: &Questions, report: &dyn Fn(usize)) -> TrecRun {
     let n_own = model.about.counts.documents.min(model.counts.n_docs());
     let own = &model.counts.doc_ids[..n_own];
     let named: HashSet<&str> = questions
@@ -38,7 +38,7 @@ pub fn rank(model: &Model, questions: &Questions, tell: &dyn Fn(usize)) -> TrecR
     let ties = tie_rank(own);
     let mut scored: Vec<(&str, &str, f64)> = Vec::new();
     for (done, question) in questions.queries.iter().enumerate() {
-        tell(done);
+        report(done);
         let hits = if questions.judged_only {
             let docs = all(&question.judged);
             let scores = model.scores_of(&read(model, question), &docs);
