@@ -268,7 +268,7 @@ const ENGINE: &[Order] = &[
             &["error", "tokens"],
             &["query", "schema"],
             &["filter"],
-            &["columns"],
+            &["filter_eval"],
             &["mod", "snapshot"],
             &["writer"],
         ],

@@ -7,21 +7,21 @@ use liken::features::QueryTerms;
 
 use super::Engine;
 use super::query::{Typed, as_typed};
-use super::rankers::Named;
-use super::state::State;
+use super::rankers::ServedRanker;
+use super::snapshot::IndexState;
 use super::view::View;
 use crate::Error;
 use crate::limits::HITS;
 use crate::text::Filter;
 use crate::types::{FusionSpec, ModelRef, SearchRequest};
 
-/// A search of one generation of the index.
+/// A search of one snapshot of the index.
 pub(super) struct Asked<'a> {
     pub request: &'a SearchRequest,
     pub typed: Typed,
     pub views: Vec<&'a View>,
-    /// Who puts the candidates in order, if not the models alone.
-    pub ranker: Option<Arc<Named>>,
+    /// The ranker that re-ranks the candidates.
+    pub ranker: Option<Arc<ServedRanker>>,
     /// One a view: the query as the model reads it, if it can make anything of it.
     pub queries: Vec<Option<QueryTerms>>,
     pub fusion: FusionSpec,
@@ -30,7 +30,7 @@ pub(super) struct Asked<'a> {
     pub filter: Option<Filter>,
     pub excluded: Vec<u32>,
     pub unknown_words: Vec<String>,
-    /// Words that a model which counts words does not know from training, as the text index has
+    /// ExtractedFeatures that a model which counts words does not know from training, as the text index has
     /// them.
     pub unscored: Vec<String>,
     pub notes: Vec<String>,
@@ -40,7 +40,7 @@ impl Engine {
     /// Reads a search that was checked.
     pub(super) fn ask<'a>(
         &self,
-        state: &'a State,
+        state: &'a IndexState,
         request: &'a SearchRequest,
     ) -> Result<Asked<'a>, Error> {
         let settings = &self.settings;
@@ -111,7 +111,7 @@ impl Engine {
     /// The models of a search, by name; those that the service was told to use if none is named.
     pub(super) fn views<'a>(
         &self,
-        state: &'a State,
+        state: &'a IndexState,
         names: &[String],
     ) -> Result<Vec<&'a View>, Error> {
         let names = if names.is_empty() { &self.settings.models } else { names };
@@ -151,7 +151,7 @@ impl Asked<'_> {
     }
 
     /// Why nothing was found.
-    pub fn nothing(&self, state: &State) -> String {
+    pub fn nothing(&self, state: &IndexState) -> String {
         if state.alive == 0 {
             return "the index has no documents".into();
         }

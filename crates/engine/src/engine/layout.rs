@@ -108,7 +108,7 @@ impl Layout {
     }
 
     /// The images of documents under a version of a model.
-    pub fn images(&self, name: &str, version: &str) -> PathBuf {
+    pub fn embeddings(&self, name: &str, version: &str) -> PathBuf {
         self.root.join("images").join(name).join(version)
     }
 

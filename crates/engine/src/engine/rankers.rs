@@ -29,31 +29,31 @@ pub(crate) const NONE: &str = "none";
 /// The rankers of an index.
 #[derive(Default)]
 pub(crate) struct Rankers {
-    all: Vec<Arc<Named>>,
+    all: Vec<Arc<ServedRanker>>,
 }
 
 /// A ranker as it is served.
-pub(crate) struct Named {
+pub(crate) struct ServedRanker {
     pub name: String,
     pub ranker: Ranker,
     /// One a feature of the ranker.
-    pub columns: Vec<Column>,
+    pub sources: Vec<FeatureSource>,
     /// What makes those that are no scores of models, if there are any.
-    pub words: Option<Words>,
+    pub words: Option<ExtractedFeatures>,
 }
 
 /// Where a feature comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Column {
+pub(crate) enum FeatureSource {
     /// The score of the model of this name.
     Model(String),
-    /// The feature at this place of [`Words::extractor`].
-    Words(usize),
+    /// The feature at this place of [`ExtractedFeatures::extractor`].
+    Extracted(usize),
 }
 
 /// What makes features that are no scores of models.
 #[derive(Clone)]
-pub(crate) struct Words {
+pub(crate) struct ExtractedFeatures {
     /// Its counts are those of the index's dataset.
     pub model: Arc<Model>,
     pub extractor: Extractor,
@@ -82,12 +82,12 @@ impl Rankers {
                 })?;
                 let fixed = Fixed::of(dataset, &model.counts, &groups, run)?;
                 let extractor = Extractor::new(&fixed, &model.counts, Vec::new());
-                Some(Words { model, extractor })
+                Some(ExtractedFeatures { model, extractor })
             }
         };
         let mut all = Vec::with_capacity(found.len());
         for (name, ranker) in found {
-            all.push(Arc::new(Named::new(name, ranker, &models, words.as_ref())?));
+            all.push(Arc::new(ServedRanker::new(name, ranker, &models, words.as_ref())?));
         }
         Ok(Rankers { all })
     }
@@ -98,7 +98,7 @@ impl Rankers {
     }
 
     /// The ranker that a search asks for; nothing where it wants none.
-    pub fn find(&self, name: Option<&str>) -> Result<Option<Arc<Named>>, Error> {
+    pub fn find(&self, name: Option<&str>) -> Result<Option<Arc<ServedRanker>>, Error> {
         let Some(name) = name.filter(|&name| name != NONE) else { return Ok(None) };
         let found = self.all.iter().find(|named| named.name == name);
         found.map(|named| Some(Arc::clone(named))).ok_or_else(|| {
@@ -111,13 +111,13 @@ impl Rankers {
     }
 }
 
-impl Named {
+impl ServedRanker {
     /// A ranker with where its features come from, or what of them nobody can make.
     fn new(
         name: String,
         ranker: Ranker,
         models: &BTreeSet<&str>,
-        words: Option<&Words>,
+        words: Option<&ExtractedFeatures>,
     ) -> Result<Self, Error> {
         let features = &ranker.about.features;
         if features.is_empty() {
@@ -126,16 +126,16 @@ impl Named {
         if features.iter().enumerate().all(|(at, feature)| *feature == format!("Column_{at}")) {
             return Err(Error::invalid(format!(
                 "ranker {name}: its features have no names but Column_0, Column_1 …, so nobody \
-                 knows what they are; train it with the names of the table's columns"
+                 knows what they are; train it with the names of the table's sources"
             )));
         }
         let names = words.map(|words| words.extractor.names()).unwrap_or_default();
-        let (mut columns, mut chosen, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut sources, mut chosen, mut missing) = (Vec::new(), Vec::new(), Vec::new());
         for feature in features {
             if let Some(model) = model_of(feature).filter(|model| models.contains(model)) {
-                columns.push(Column::Model(model.to_owned()));
+                sources.push(FeatureSource::Model(model.to_owned()));
             } else if let Some(at) = names.iter().position(|name| name == feature) {
-                columns.push(Column::Words(chosen.len()));
+                sources.push(FeatureSource::Extracted(chosen.len()));
                 chosen.push(at);
             } else {
                 missing.push(feature.as_str());
@@ -144,11 +144,11 @@ impl Named {
         if !missing.is_empty() {
             return Err(lacking(&name, &missing, models, &names));
         }
-        let words = words.filter(|_| !chosen.is_empty()).map(|words| Words {
+        let words = words.filter(|_| !chosen.is_empty()).map(|words| ExtractedFeatures {
             model: Arc::clone(&words.model),
             extractor: words.extractor.only(&chosen),
         });
-        Ok(Named { name, ranker, columns, words })
+        Ok(ServedRanker { name, ranker, sources, words })
     }
 }
 

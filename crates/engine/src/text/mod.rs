@@ -5,12 +5,12 @@
 //! [`Tokens`]. A document is known by a number of 32 bits, one for each version of it, never used
 //! again; ids, fields and texts are kept elsewhere.
 //!
-//! One [`Writer`] changes the index; readers hold a [`Snapshot`], which stays as it is from the
+//! One [`Writer`] changes the index; readers hold a [`TextSnapshot`], which stays as it is from the
 //! beginning of a request to its end.
 
-mod columns;
 mod error;
 mod filter;
+mod filter_eval;
 mod query;
 mod schema;
 mod snapshot;
@@ -21,7 +21,7 @@ pub use error::TextError;
 pub use filter::Filter;
 pub use query::TextQuery;
 pub use schema::{LONGEST_NAME, LONGEST_VALUE};
-pub use snapshot::Snapshot;
+pub use snapshot::TextSnapshot;
 pub use tokens::Tokens;
 pub use writer::Writer;
 
@@ -31,7 +31,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tantivy::directory::MmapDirectory;
 use tantivy::{Index, IndexReader, IndexSettings, ReloadPolicy, TantivyError};
 
-use columns::Remembered;
+use filter_eval::FilterCache;
 use schema::Fields;
 
 /// An open text index; a copy is the same index.
@@ -45,7 +45,7 @@ struct Inner {
     index: Index,
     reader: IndexReader,
     fields: Fields,
-    current: RwLock<Snapshot>,
+    current: RwLock<TextSnapshot>,
 }
 
 impl TextIndex {
@@ -91,8 +91,9 @@ impl TextIndex {
             .doc_store_cache_num_blocks(1)
             .try_into()
             .map_err(broken)?;
-        let remembered = Arc::new(Remembered::default());
-        let current = Snapshot::of(reader.searcher(), fields, remembered, None).map_err(broken)?;
+        let filter_cache = Arc::new(FilterCache::default());
+        let current =
+            TextSnapshot::of(reader.searcher(), fields, filter_cache, None).map_err(broken)?;
         let folder = folder.into();
         let inner = Inner { folder, index, reader, fields, current: RwLock::new(current) };
         let index = TextIndex { inner: Arc::new(inner) };
@@ -111,7 +112,7 @@ impl TextIndex {
     }
 
     /// What the index holds now: the state of the last commit.
-    pub fn searcher(&self) -> Snapshot {
+    pub fn searcher(&self) -> TextSnapshot {
         self.inner.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

@@ -17,7 +17,7 @@ pub struct ExplainRequest {
     pub most: Option<usize>,
 }
 
-/// An explanation that adds up: fused score = Σ over models of `adds`; a model's score = Σ lines
+/// An explanation that adds up: fused score = Σ over models of `contribution`; a model's score = Σ lines
 /// + rest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainResponse {
@@ -45,8 +45,8 @@ pub struct ModelExplanation {
     /// Its own score.
     pub score: f64,
     /// What it adds to the fused score.
-    pub adds: f64,
-    /// How `adds` comes from `score`, in words.
+    pub contribution: f64,
+    /// How `contribution` comes from `score`, in words.
     pub how: String,
     /// Its parts: one a matcher.
     pub parts: Vec<PartExplanation>,
@@ -64,9 +64,9 @@ pub struct PartExplanation {
     /// Its own score: Σ lines + rest.
     pub score: f64,
     /// What it adds to the model's score.
-    pub adds: f64,
+    pub contribution: f64,
     /// Pairs of a word (or click) of the query and one of the document, largest first.
-    pub lines: Vec<Contribution>,
+    pub contributions: Vec<Contribution>,
     /// How many smaller ones there are.
     pub n_rest: usize,
     /// What those add up to.
@@ -105,5 +105,5 @@ pub struct FeatureContribution {
     /// Its value.
     pub value: Option<f32>,
     /// What it adds.
-    pub adds: f64,
+    pub contribution: f64,
 }

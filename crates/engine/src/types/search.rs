@@ -121,9 +121,9 @@ pub struct Hit {
     /// The document's fields.
     #[serde(skip_serializing_if = "Map::is_empty", default)]
     pub document: Map<String, Value>,
-    /// Pieces of its text with the words of the query marked, by field.
+    /// Fragments of its text with the words of the query marked, by field.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
-    pub highlights: BTreeMap<String, Vec<Piece>>,
+    pub highlights: BTreeMap<String, Vec<Fragment>>,
     /// Why it has its score.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub explanation: Option<ExplainResponse>,
@@ -134,7 +134,7 @@ pub struct Hit {
 
 /// A piece of text, marked or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Piece {
+pub struct Fragment {
     /// The text.
     pub text: String,
     /// Whether it is a word of the query.

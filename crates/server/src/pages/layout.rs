@@ -1,4 +1,4 @@
-//! The frame of all pages, and the pieces that they are built of.
+//! The frame of all pages, and the fragments that they are built of.
 
 use std::fmt::Write;
 use std::sync::LazyLock;

@@ -32,10 +32,10 @@ impl Reason {
         // What a line adds to the whole: parts are weighed in a model, models in the fusion.
         let mut lines: Vec<(f64, &Contribution)> = Vec::new();
         for model in &answer.models {
-            let by_model = scale(model.adds, model.score);
+            let by_model = scale(model.contribution, model.score);
             for part in &model.parts {
-                let by = by_model * scale(part.adds, part.score);
-                lines.extend(part.lines.iter().map(|line| (by * line.value, line)));
+                let by = by_model * scale(part.contribution, part.score);
+                lines.extend(part.contributions.iter().map(|line| (by * line.value, line)));
             }
         }
         lines.retain(|(value, _)| *value > 0.0);
@@ -62,11 +62,14 @@ impl Reason {
             // A word paired with itself without being shared would contradict the sentence.
             shared.clear();
         }
-        let strongest = answer.models.iter().max_by(|a, b| a.adds.total_cmp(&b.adds));
+        let strongest =
+            answer.models.iter().max_by(|a, b| a.contribution.total_cmp(&b.contribution));
         let most_from = strongest.filter(|_| answer.models.len() > 1);
         let feature = answer.ranker.as_ref().and_then(|ranker| {
-            let positive = ranker.features.iter().filter(|f| f.adds > 0.0);
-            positive.max_by(|a, b| a.adds.total_cmp(&b.adds)).map(|f| f.name.clone())
+            let positive = ranker.features.iter().filter(|f| f.contribution > 0.0);
+            positive
+                .max_by(|a, b| a.contribution.total_cmp(&b.contribution))
+                .map(|f| f.name.clone())
         });
         Reason {
             shared,

@@ -72,7 +72,7 @@ fn images_of_the_service_give_its_scores() {
 fn what_lies_near_is_what_the_model_says() {
     let engine = small();
     let model = Model::open(&made().join("pls")).unwrap();
-    let pairs = |near: Vec<Near>| -> Vec<(String, f64)> {
+    let pairs = |near: Vec<Neighbour>| -> Vec<(String, f64)> {
         near.into_iter().map(|near| (near.name, near.cosine)).collect()
     };
     let near = SimilarRequest { word: Some("car".into()), k: Some(3), ..Default::default() };

@@ -1,4 +1,4 @@
-//! The pieces of the Compare page: the form, the tables, and what stands where there are none.
+//! The fragments of the Compare page: the form, the tables, and what stands where there are none.
 
 use liken::eval::{Against, Candidates, Cell, RunComparison};
 use liken_engine::Changed;
@@ -84,18 +84,18 @@ pub fn form(asked: &Asked, choice: &Choice, all: &[Entrant]) -> Markup {
 /// Says so where the index has other documents than those that are ranked.
 pub fn changed(changed: Changed, by: JudgedBy) -> Markup {
     let mut said = Vec::new();
-    if changed.later > 0 {
-        let are = if changed.later == 1 { "is" } else { "are" };
-        said.push(format!("{} came later and {are} not ranked", count(changed.later, "document")));
+    if changed.added > 0 {
+        let are = if changed.added == 1 { "is" } else { "are" };
+        said.push(format!("{} came later and {are} not ranked", count(changed.added, "document")));
     }
-    if changed.gone > 0 {
-        let gone = count(changed.gone, "document");
+    if changed.removed > 0 {
+        let gone = count(changed.removed, "document");
         said.push(format!("{gone} deleted or replaced since are still ranked"));
     }
     html! { @if !said.is_empty() {
         (notice(Tone::Plain, html! {
             "Models rank the documents that they were trained with: " (said.join("; ")) "."
-            @if changed.later > 0 && by == JudgedBy::Page { " Grades of later documents count against every model." }
+            @if changed.added > 0 && by == JudgedBy::Page { " Grades of later documents count against every model." }
             " Train models with the documents of now and load them to compare with these."
         }))
     } }

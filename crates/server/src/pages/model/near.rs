@@ -7,7 +7,7 @@ use liken_pages::shorten;
 use maud::{Markup, html};
 
 use super::space;
-use crate::api::types::{Near, SimilarRequest, SimilarResponse};
+use crate::api::types::{Neighbour, SimilarRequest, SimilarResponse};
 use crate::pages::asked::Asked;
 use crate::pages::layout::{self, Cell, Column, Tone, bar, fixed, notice};
 use crate::pages::titles::LONGEST;
@@ -20,7 +20,7 @@ const NEAR: usize = 15;
 pub type Look<'a> = &'a dyn Fn(&SimilarRequest) -> Result<SimilarResponse, Problem>;
 
 /// Lists of what lies near something, each with a heading.
-type NearLists = Vec<(&'static str, Vec<Near>)>;
+type NearLists = Vec<(&'static str, Vec<Neighbour>)>;
 
 /// What lies near a word, a query or a document, whichever `asked` names.
 fn near(look: Look<'_>, model: &str, asked: &Asked) -> Option<Result<NearLists, Problem>> {
@@ -73,9 +73,9 @@ pub fn near_part(look: Look<'_>, served: &Served, asked: &Asked) -> Markup {
         h2 #near { "What lies near" }
         p.small.quiet { "Nearness is the cosine of the images in the latent space." }
         div.fields {
-            (form("word", "Near a word", "automobile"))
-            (form("query", "Near a query", "how far is the sun"))
-            (form("id", "Near a document, by its id", "doc7"))
+            (form("word", "Neighbour a word", "automobile"))
+            (form("query", "Neighbour a query", "how far is the sun"))
+            (form("id", "Neighbour a document, by its id", "doc7"))
         }
         @match near(look, &served.about.model.name, asked) {
             None => {}
@@ -93,7 +93,7 @@ pub fn drawn(value: f64, shown: &str, largest: f64) -> Cell {
     Cell { shown, key: Some(value) }
 }
 
-fn near_table(asked: &Asked, heading: &str, list: &[Near]) -> Markup {
+fn near_table(asked: &Asked, heading: &str, list: &[Neighbour]) -> Markup {
     let link = |name: &str| {
         let kind = match heading {
             "queries" => "query",
@@ -108,7 +108,7 @@ fn near_table(asked: &Asked, heading: &str, list: &[Near]) -> Markup {
     if list.is_empty() {
         return html! { p { "No " (heading) ": the model has learnt nothing about it." } };
     }
-    let rows = list.iter().map(|Near { name, title, cosine }| {
+    let rows = list.iter().map(|Neighbour { name, title, cosine }| {
         let shown = html! {
             a href=(link(name)) { (shorten(title.as_deref().unwrap_or(name), LONGEST)) }
             @if title.is_some() { " " span.id.quiet { (name) } }

@@ -57,14 +57,14 @@ pub struct SimilarResponse {
     /// The model.
     pub model: ModelRef,
     /// Queries, or words of queries.
-    pub queries: Vec<Near>,
+    pub queries: Vec<Neighbour>,
     /// Documents (by id), or words of documents.
-    pub documents: Vec<Near>,
+    pub documents: Vec<Neighbour>,
 }
 
 /// Something near.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Near {
+pub struct Neighbour {
     /// A query's text, a document's id or a word.
     pub name: String,
     /// A document's title.
