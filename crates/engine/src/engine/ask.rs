@@ -1,5 +1,5 @@
-//! A search as it was asked of this index: its models, its ranker and how they read the query. What
-//! holds whatever the index was checked before.
+//! A search resolved against a snapshot: its models, its ranker and how they read the query. What
+//! does not depend on the index was checked before.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(super) struct Asked<'a> {
     pub views: Vec<&'a View>,
     /// The ranker that re-ranks the candidates.
     pub ranker: Option<Arc<ServedRanker>>,
-    /// One a view: the query as the model reads it, if it can make anything of it.
+    /// One per view: the query as the model reads it; none if it knows no word of it.
     pub queries: Vec<Option<QueryTerms>>,
     pub fusion: FusionSpec,
     pub k: usize,
@@ -30,8 +30,7 @@ pub(super) struct Asked<'a> {
     pub filter: Option<Filter>,
     pub excluded: Vec<u32>,
     pub unknown_words: Vec<String>,
-    /// ExtractedFeatures that a model which counts words does not know from training, as the text index has
-    /// them.
+    /// Words that training did not see, as terms of the text index, if a lexical model is asked.
     pub unscored: Vec<String>,
     pub notes: Vec<String>,
 }
@@ -81,7 +80,7 @@ impl Engine {
             }
         }
         let mut unknown_words = unknown.unwrap_or_default();
-        // Fragments of words say nothing to people.
+        // Character n-grams say nothing to people.
         unknown_words.retain(|word| !word.starts_with('~') && !word.contains(' '));
         let counts_words = views.iter().any(|view| view.served.is_lexical());
         let unscored = match counts_words {
@@ -136,7 +135,7 @@ impl Engine {
 }
 
 impl Asked<'_> {
-    /// What every model says of the documents `numbers`.
+    /// The scores of the documents `numbers`, one list per model.
     pub fn scores(&self, numbers: &[u32]) -> Vec<Vec<f32>> {
         let of_model = |(view, query): (&&View, &Option<QueryTerms>)| match query {
             Some(query) => view.scores(query, numbers),
@@ -145,7 +144,7 @@ impl Asked<'_> {
         self.views.iter().zip(&self.queries).map(of_model).collect()
     }
 
-    /// The models that were asked.
+    /// The models of the search, with their versions.
     pub fn models(&self) -> Vec<ModelRef> {
         self.views.iter().map(|view| view.served.about.model.clone()).collect()
     }

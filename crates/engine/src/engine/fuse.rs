@@ -1,11 +1,11 @@
-//! Scaling the scores of several models come together: over the candidates of a search, which do not
-//! depend on the page that is shown.
+//! Fusion: how the score of a model becomes its contribution to the fused score. Statistics are taken
+//! over the candidates of a search, which do not depend on the page that is shown.
 
 use liken::standardise::Standard;
 
 use crate::types::{FusionMethod, FusionSpec};
 
-/// The constant of reciprocal rank fusion, if nobody says otherwise.
+/// The default constant of reciprocal rank fusion.
 const RANK_CONSTANT: f64 = 60.0;
 
 /// Turns the scores of one model into contributions to the fused score.
@@ -29,8 +29,8 @@ impl ScoreScale {
         ScoreScale { weight: 1.0, scaling: Scaling::Identity }
     }
 
-    /// Scaling `scores` over the candidates are added up; `zero_is_none` where a score of 0 means
-    /// that the model has not found the document.
+    /// The scale of a model with these `scores` of the candidates; `zero_is_none` where a score of 0
+    /// means that the model has not found the document.
     pub fn new(spec: &FusionSpec, weight: f64, scores: &[f32], zero_is_none: bool) -> Self {
         let known: Vec<f64> = scores
             .iter()

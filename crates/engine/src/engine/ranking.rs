@@ -75,9 +75,9 @@ fn rows(
             put(c, model_scores(state, asked, name, scores, numbers));
         }
     }
-    let Some(words) = &served.words else { return values };
-    let made = word_rows(asked, words, numbers);
-    let width = words.extractor.features().len();
+    let Some(extracted) = &served.extracted else { return values };
+    let made = extracted_rows(asked, extracted, numbers);
+    let width = extracted.extractor.features().len();
     for (c, column) in served.sources.iter().enumerate() {
         if let FeatureSource::Extracted(at) = column {
             put(c, made.iter().copied().skip(*at).step_by(width).collect());
@@ -108,18 +108,18 @@ fn model_scores(
 }
 
 /// The features that are no scores of models, row by row.
-fn word_rows(asked: &Asked<'_>, words: &ExtractedFeatures, numbers: &[u32]) -> Vec<f32> {
-    let counts = &words.model.counts;
+fn extracted_rows(asked: &Asked<'_>, extracted: &ExtractedFeatures, numbers: &[u32]) -> Vec<f32> {
+    let counts = &extracted.model.counts;
     let terms = counts.read_query(&asked.typed.plain);
     let question = Question { terms: &terms, id: "", text: &asked.typed.plain };
     let known = numbers.partition_point(|&no| (no as usize) < counts.n_docs());
-    let mut values = words.extractor.rows(counts, &question, &numbers[..known]);
+    let mut values = extracted.extractor.rows(counts, &question, &numbers[..known]);
     let length: f32 = terms.counts.iter().sum();
     let of_later = |about: &liken::rank::features::About| match about.name.as_str() {
         "query_length" => length,
         _ => f32::NAN,
     };
-    let later: Vec<f32> = words.extractor.features().iter().map(of_later).collect();
+    let later: Vec<f32> = extracted.extractor.features().iter().map(of_later).collect();
     numbers[known..].iter().for_each(|_| values.extend_from_slice(&later));
     values
 }

@@ -1,5 +1,5 @@
-//! Filters at work: every condition is looked up in a column, one segment of the index at a time.
-//! What a filter allows of a segment never changes, so the last answers are filter_cache.
+//! Evaluation of filters: every condition is looked up in a column, one segment at a time. What a
+//! filter allows in a segment never changes, so results are cached.
 
 use std::ops::{Bound, RangeInclusive};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -190,13 +190,13 @@ where
     });
 }
 
-/// The last answers, at most so many bytes of them.
+/// The most bytes of cached results.
 const MOST_BYTES: usize = 32 << 20;
 
-/// What filters allow of segments of the index, the last used at the end.
+/// The documents that filters allow, by segment; the most recently used last.
 #[derive(Default)]
 pub(super) struct FilterCache {
-    answers: Mutex<Vec<CachedFilter>>,
+    entries: Mutex<Vec<CachedFilter>>,
 }
 
 struct CachedFilter {
@@ -215,36 +215,36 @@ impl FilterCache {
     /// The documents of a segment that `filter` allows, deleted ones among them.
     pub fn allowed(&self, filter: &Filter, segment: &SegmentReader) -> Result<Arc<DocSet>> {
         let id = segment.segment_id();
-        let is_it = |answer: &CachedFilter| answer.segment == id && answer.filter == filter.written;
+        let is_it = |entry: &CachedFilter| entry.segment == id && entry.filter == filter.written;
         {
-            let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(at) = answers.iter().position(is_it) {
-                let answer = answers.remove(at);
-                let bits = answer.allowed.clone();
-                answers.push(answer);
+            let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(at) = entries.iter().position(is_it) {
+                let entry = entries.remove(at);
+                let bits = entry.allowed.clone();
+                entries.push(entry);
                 return Ok(bits);
             }
         }
         let bits = Arc::new(allowed(&filter.rule, segment)?);
-        let answer =
+        let entry =
             CachedFilter { segment: id, filter: filter.written.clone(), allowed: bits.clone() };
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        if !answers.iter().any(is_it) && answer.bytes() <= MOST_BYTES {
-            let mut bytes = answers.iter().map(CachedFilter::bytes).sum::<usize>() + answer.bytes();
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        if !entries.iter().any(is_it) && entry.bytes() <= MOST_BYTES {
+            let mut bytes = entries.iter().map(CachedFilter::bytes).sum::<usize>() + entry.bytes();
             let mut gone = 0;
             while bytes > MOST_BYTES {
-                bytes -= answers[gone].bytes();
+                bytes -= entries[gone].bytes();
                 gone += 1;
             }
-            answers.drain(..gone);
-            answers.push(answer);
+            entries.drain(..gone);
+            entries.push(entry);
         }
         Ok(bits)
     }
 
     /// Forgets segments that are no longer there.
     pub fn keep(&self, segments: impl Fn(SegmentId) -> bool) {
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        answers.retain(|answer| segments(answer.segment));
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.retain(|entry| segments(entry.segment));
     }
 }

@@ -1,7 +1,7 @@
 //! The text index: which documents hold the words of a query, and which a filter allows.
 //!
-//! It stands on tantivy and only proposes candidates: their order is tantivy's BM25, the scores
-//! that are shown come from the models. Words are those of liken's own analyser, handed in as
+//! It builds on tantivy and only retrieves candidates, by tantivy's BM25; the scores that are shown
+//! come from the models. Words are those of liken's own analyser, handed in as
 //! [`Tokens`]. A document is known by a number of 32 bits, one for each version of it, never used
 //! again; ids, fields and texts are kept elsewhere.
 //!
@@ -111,7 +111,7 @@ impl TextIndex {
         })
     }
 
-    /// What the index holds now: the state of the last commit.
+    /// The snapshot of the last commit.
     pub fn searcher(&self) -> TextSnapshot {
         self.inner.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -128,12 +128,12 @@ impl TextIndex {
         Ok(())
     }
 
-    /// The one that changes the index a little at a time; there can be only one writer.
+    /// A writer for small changes; there can be only one writer.
     pub fn writer(&self) -> Result<Writer, TextError> {
         Writer::live(self.clone())
     }
 
-    /// The one that fills the index, with about `memory` bytes for documents that are not yet on
+    /// A writer that fills the index, with about `memory` bytes for documents that are not yet on
     /// disk. Call [`Writer::finish`] at the end.
     pub fn batch_writer(&self, memory: usize) -> Result<Writer, TextError> {
         Writer::batch(self.clone(), memory)

@@ -1,4 +1,4 @@
-//! The index as it was at a commit.
+//! The text index as it was at a commit.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use super::filter_eval::FilterCache;
 use super::query::{Plan, TextQuery, Word};
 use super::schema::{Fields, NUMBER};
 
-/// Looking a document up in the list of a word costs about as much as reading this many on.
+/// A seek in a postings list costs about as much as reading this many entries.
 const SEEK: u64 = 4;
 
 /// The index as it was at a commit: later changes do not show. Copies are cheap.
@@ -57,7 +57,7 @@ impl TextSnapshot {
         self.searcher.num_docs() as usize
     }
 
-    /// Of how many segments the index is made; for those who watch it.
+    /// The number of segments, for monitoring.
     pub fn segments(&self) -> usize {
         self.searcher.segment_readers().len()
     }
@@ -107,7 +107,7 @@ impl TextSnapshot {
                 _ if plan.many => plan.weight.for_each(segment, &mut |doc, score| {
                     see(doc, score);
                 })?,
-                // Blocks of documents that cannot be among the best are passed over unread.
+                // Blocks that cannot hold one of the best documents are skipped unread.
                 _ => {
                     let floor = see(0, f32::MIN);
                     plan.weight.for_each_pruning(floor, segment, &mut see)?;

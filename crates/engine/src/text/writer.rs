@@ -1,4 +1,4 @@
-//! The one that changes the index.
+//! Changes of the text index.
 
 use serde_json::{Map, Value};
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, NoMergePolicy};

@@ -1,4 +1,4 @@
-//! How the service is, for people, balancers and Prometheus; and the description of the API.
+//! The status of the service, for people, load balancers and Prometheus; and the OpenAPI document.
 
 use std::time::Duration;
 

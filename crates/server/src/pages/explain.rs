@@ -93,9 +93,9 @@ fn fusion_line(answer: &ExplainResponse) -> Markup {
                 span.term { (fixed(if i > 0 { model.contribution.abs() } else { model.contribution }, d)) " " span.quiet { "(" (model.model.name) ")" } }
             }
         }
-        div.wide tabindex="0" role="region" aria-label="How the models come together" { table.parts.fusion {
-            caption { "How the models come together" }
-            thead { tr { th scope="col" { "model" } th.n scope="col" { "its score" } th scope="col" { "how it counts" } th.n scope="col" { "adds" } td {} } }
+        div.wide tabindex="0" role="region" aria-label="Fusion of the models" { table.parts.fusion {
+            caption { "Fusion of the models" }
+            thead { tr { th scope="col" { "model" } th.n scope="col" { "score" } th scope="col" { "computed as" } th.n scope="col" { "contribution" } td {} } }
             tbody { @for model in &answer.models { tr {
                 th scope="row" { (model.model.name) }
                 td.n { (fixed(model.score, digits(model.score.abs()))) }
@@ -115,7 +115,7 @@ fn model_part(model: &ModelExplanation, one_of_many: bool) -> Markup {
             h4 {
                 (model.model.name)
                 span.quiet { " · score " (fixed(model.score, d)) }
-                @if one_of_many { span.quiet { " · adds " (signed(model.contribution, digits(model.contribution.abs()))) } }
+                @if one_of_many { span.quiet { " · contribution " (signed(model.contribution, digits(model.contribution.abs()))) } }
             }
             @if !one_of_many && !model.how.is_empty() { p.quiet.small { (model.how) } }
             @if model.parts.len() > 1 { (mix_line(model, d)) }
@@ -124,7 +124,7 @@ fn model_part(model: &ModelExplanation, one_of_many: bool) -> Markup {
     }
 }
 
-/// A model of several matchers: what each adds.
+/// A model of several matchers: the contribution of each.
 fn mix_line(model: &ModelExplanation, d: usize) -> Markup {
     html! {
         p.sum-line {
@@ -143,12 +143,12 @@ fn matcher_part(part: &PartExplanation, one_of_many: bool) -> Markup {
         @if one_of_many {
             h5 { (part.method) span.quiet {
                 " · own score " (fixed(part.score, digits(part.score.abs())))
-                ", weight " (fixed(part.weight, 2)) ", adds " (signed(part.contribution, digits(part.contribution.abs())))
+                ", weight " (fixed(part.weight, 2)) ", contribution " (signed(part.contribution, digits(part.contribution.abs())))
             } }
         }
         @if part.contributions.is_empty() {
             p.quiet {
-                @if part.lexical { "It has no word of the query, so it scores 0 here." }
+                @if part.lexical { "The document has no word of the query: score 0." }
                 @else if part.n_rest > 0 { "No pair stands out: " (count(part.n_rest, "small pair")) " add up to " (fixed(part.rest, digits(part.rest.abs()))) "." }
                 @else { "Nothing in the query and the document is known to it." }
             }
@@ -160,12 +160,12 @@ fn matcher_part(part: &PartExplanation, one_of_many: bool) -> Markup {
     }
 }
 
-/// Whether every line pairs a word with itself, so that a heat map would only show a diagonal.
+/// Whether every contribution pairs a word with itself, so that a heat map would only show a diagonal.
 fn is_diagonal(part: &PartExplanation) -> bool {
     part.contributions.iter().all(|line| line.query == line.doc)
 }
 
-/// Word by word: what each adds, as a bar.
+/// The contribution of each word, as a bar.
 fn word_bars(part: &PartExplanation) -> Markup {
     let largest =
         part.contributions.iter().fold(part.rest.abs(), |most, line| most.max(line.value.abs()));
@@ -173,9 +173,9 @@ fn word_bars(part: &PartExplanation) -> Markup {
     let d = digits(largest.max(total.abs()));
     let both = part.rest < 0.0 || part.contributions.iter().any(|line| line.value < 0.0);
     html! {
-        div.wide tabindex="0" role="region" aria-label="What each word adds" { table.parts {
-            caption { "What each word adds" }
-            thead { tr { th scope="col" { "word" } th.n scope="col" { "adds" } td {} } }
+        div.wide tabindex="0" role="region" aria-label="Contribution of each word" { table.parts {
+            caption { "Contribution of each word" }
+            thead { tr { th scope="col" { "word" } th.n scope="col" { "contribution" } td {} } }
             tbody {
                 @for line in &part.contributions { tr {
                     th scope="row" { (line.query) @if line.doc != line.query { span.quiet { " ~ " } (line.doc) } }
@@ -193,28 +193,28 @@ fn word_bars(part: &PartExplanation) -> Markup {
     }
 }
 
-/// How many features of a ranker have a line of their own.
+/// How many features of a ranker are listed.
 const MOST_FEATURES: usize = 15;
 
-/// What each feature adds to the ranker's score.
+/// The contribution of each feature to the ranker's score.
 fn ranker_part(ranker: &RankerExplanation) -> Markup {
     let (shown, rest) = ranker.features.split_at(ranker.features.len().min(MOST_FEATURES));
-    let rest_adds: f64 = rest.iter().map(|f| f.contribution).sum();
+    let rest_sum: f64 = rest.iter().map(|f| f.contribution).sum();
     let total = ranker.base + ranker.features.iter().map(|f| f.contribution).sum::<f64>();
     let largest = shown
         .iter()
         .map(|f| f.contribution.abs())
-        .fold(ranker.base.abs().max(rest_adds.abs()), f64::max);
+        .fold(ranker.base.abs().max(rest_sum.abs()), f64::max);
     let d = digits(largest.max(total.abs()));
     html! {
         section.model-part {
             h4 { "Ranker " (ranker.ranker) span.quiet { " · score " (fixed(ranker.score, d)) } }
-            p.small.quiet { "The ranker puts the candidates in order by these features; what they add up to is the score that counts." }
-            div.wide tabindex="0" role="region" aria-label="What each feature adds" { table.parts {
-                caption { "What each feature adds" }
-                thead { tr { th scope="col" { "feature" } th.n scope="col" { "value" } th.n scope="col" { "adds" } td {} } }
+            p.small.quiet { "The ranker re-ranks the candidates: its score is the sum of these contributions." }
+            div.wide tabindex="0" role="region" aria-label="Contribution of each feature" { table.parts {
+                caption { "Contribution of each feature" }
+                thead { tr { th scope="col" { "feature" } th.n scope="col" { "value" } th.n scope="col" { "contribution" } td {} } }
                 tbody {
-                    tr { th scope="row" { "every document" } td.n {} td.n { (signed(ranker.base, d)) } td.bars { (bar(ranker.base, largest, true)) } }
+                    tr { th scope="row" { "base (every document)" } td.n {} td.n { (signed(ranker.base, d)) } td.bars { (bar(ranker.base, largest, true)) } }
                     @for feature in shown { tr {
                         th scope="row" { (feature.name) }
                         td.n { @match feature.value { Some(value) => { (fixed(f64::from(value), 3)) } None => { span.quiet { "missing" } } } }
@@ -224,8 +224,8 @@ fn ranker_part(ranker: &RankerExplanation) -> Markup {
                     @if !rest.is_empty() { tr {
                         th scope="row" { (count(rest.len(), "other feature")) }
                         td.n {}
-                        td.n { (signed(rest_adds, d)) }
-                        td.bars { (bar(rest_adds, largest, true)) }
+                        td.n { (signed(rest_sum, d)) }
+                        td.bars { (bar(rest_sum, largest, true)) }
                     } }
                 }
                 tfoot { tr { th scope="row" { "sum" } td {} td.n { (fixed(total, d)) } td {} } }

@@ -18,7 +18,7 @@ pub struct Grid {
     pub rows: Vec<(String, f64)>,
     /// The document's words, strongest first, each with its sum.
     pub columns: Vec<(String, f64)>,
-    /// What the pair of a row and a column adds, where the explanation has it.
+    /// The contribution of the pair of a row and a column, where the explanation has it.
     pub cells: Vec<Vec<Option<f64>>>,
     /// What words without a column of their own add, by row; `None` if every word has one.
     pub others: Option<Vec<f64>>,

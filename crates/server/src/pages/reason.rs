@@ -16,7 +16,7 @@ pub struct Reason {
     pub pairs: Vec<(String, String)>,
     /// The strongest feature of the ranker.
     pub feature: Option<String>,
-    /// The model that adds most, where several are fused.
+    /// The model with the largest contribution, where several are fused.
     pub most_from: Option<String>,
 }
 
@@ -29,7 +29,7 @@ const PAIRS: usize = 2;
 impl Reason {
     /// The reason of an explained hit.
     pub fn of(answer: &ExplainResponse) -> Self {
-        // What a line adds to the whole: parts are weighed in a model, models in the fusion.
+        // Contributions to the whole: matchers are weighted in a model, models in the fusion.
         let mut lines: Vec<(f64, &Contribution)> = Vec::new();
         for model in &answer.models {
             let by_model = scale(model.contribution, model.score);
@@ -99,10 +99,10 @@ impl Reason {
     }
 }
 
-/// What a unit of `score` became in `adds`; positive where the two have the same sign. A shift,
+/// What a unit of `score` became in `contribution`; positive where the two have the same sign. A shift,
 /// as standardising makes, is no one's merit, so only the sign and size of the ratio matter.
-fn scale(adds: f64, score: f64) -> f64 {
-    let ratio = (adds / score).abs();
+fn scale(contribution: f64, score: f64) -> f64 {
+    let ratio = (contribution / score).abs();
     if ratio.is_finite() && ratio > 0.0 { ratio } else { 1.0 }
 }
 

@@ -11,7 +11,7 @@ use liken::eval::trec::TrecRun;
 use liken::matchers::TopicsSummary;
 use maud::{Markup, html};
 
-use super::compare::Questions;
+use super::compare::JudgedQueries;
 use super::data::Figures;
 use super::layout::plot;
 use crate::jobs::{JobQueue, Jobs, Progress};
@@ -25,7 +25,7 @@ pub struct Studies {
     /// The runs that were uploaded.
     pub runs: Arc<Runs>,
     /// Judged queries of the dataset.
-    pub(super) questions: Jobs<Questions>,
+    pub(super) questions: Jobs<JudgedQueries>,
     /// Rankings of judged queries.
     pub(super) rankings: Jobs<TrecRun>,
     /// Tables of runs.

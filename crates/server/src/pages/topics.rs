@@ -10,7 +10,7 @@ use liken_engine::{Engine, Served};
 use maud::{Markup, PreEscaped, html};
 
 use super::asked::Asked;
-use super::layout::{self, Cell, Column, Tab, Tone, bar, empty, figure, fixed, notice};
+use super::layout::{self, Cell, Tab, TableColumn, Tone, bar, empty, figure, fixed, notice};
 use super::model::{choose, drawn};
 use super::studies::{PATIENCE, Studies, plots as side_by_side, waiting};
 use super::titles::title;
@@ -215,7 +215,7 @@ fn text_part(model: &Model, summary: &TopicsSummary, asked: &Asked) -> Markup {
                         drawn(topic.share, &plots::percent(topic.share), 1.0),
                         Cell::text(&topic.words.join(" ")),
                     ]);
-                    @let columns = [Column::number("topic"), Column::text("share"), Column::text("words")];
+                    @let columns = [TableColumn::number("topic"), TableColumn::text("share"), TableColumn::text("words")];
                     (layout::table("Topics of the text, the strongest first", &columns, rows.collect()))
                 }
             }
@@ -233,9 +233,9 @@ fn classes(summary: &TopicsSummary) -> Markup {
         ]
     });
     let columns = [
-        Column::text("class"),
-        Column::number("documents"),
-        Column::text("shared topics")
+        TableColumn::text("class"),
+        TableColumn::number("documents"),
+        TableColumn::text("shared topics")
             .about("how much of its documents is topics that all classes share"),
     ];
     html! {

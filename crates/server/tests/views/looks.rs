@@ -39,7 +39,7 @@ fn a_model_shows_what_it_is_and_what_it_learnt() {
         "Dimension 1<",
         "Dimension 20<",
         "Page 1 of 2",
-        "What lies near",
+        "Nearest neighbours",
         "Parameters",
         "latent dimensions",
     ] {
@@ -63,7 +63,7 @@ fn a_model_shows_what_it_is_and_what_it_learnt() {
         all[..3].iter().map(|&(_, term)| counts.vocabulary.term(term)).collect();
     assert_eq!(words, expected);
 
-    // Neighbour a word of a training query, a query and a document.
+    // Near a word of a training query, a query and a document.
     let query = (0..counts.n_queries()).find(|&i| !counts.clicks.row(i).is_empty()).unwrap();
     let text = counts.query_texts[query].clone();
     let id = counts.doc_ids[counts.clicks.row(query).indices[0] as usize].clone();

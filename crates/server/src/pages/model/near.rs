@@ -1,4 +1,4 @@
-//! What lies near what in a model: words, queries and documents by their images, and words by
+//! Nearest neighbours in a model: words, queries and documents by their embeddings, and words by
 //! their translations.
 
 use liken::matchers::{Dictionary, Model};
@@ -9,20 +9,20 @@ use maud::{Markup, html};
 use super::space;
 use crate::api::types::{Neighbour, SimilarRequest, SimilarResponse};
 use crate::pages::asked::Asked;
-use crate::pages::layout::{self, Cell, Column, Tone, bar, fixed, notice};
+use crate::pages::layout::{self, Cell, TableColumn, Tone, bar, fixed, notice};
 use crate::pages::titles::LONGEST;
 use crate::problem::Problem;
 
 /// Neighbours shown.
 const NEAR: usize = 15;
 
-/// Looks around in the latent spaces of the index.
+/// Asks the index for neighbours.
 pub type Look<'a> = &'a dyn Fn(&SimilarRequest) -> Result<SimilarResponse, Problem>;
 
-/// Lists of what lies near something, each with a heading.
+/// Lists of neighbours, each with a heading.
 type NearLists = Vec<(&'static str, Vec<Neighbour>)>;
 
-/// What lies near a word, a query or a document, whichever `asked` names.
+/// The neighbours of a word, a query or a document, whichever `asked` names.
 fn near(look: Look<'_>, model: &str, asked: &Asked) -> Option<Result<NearLists, Problem>> {
     let given = |name: &str| asked.one(name).map(str::to_owned);
     let (word, query, id) = (given("word"), given("query"), given("id"));
@@ -46,7 +46,7 @@ fn near(look: Look<'_>, model: &str, asked: &Asked) -> Option<Result<NearLists, 
     }))
 }
 
-/// Forms to look around, and what they found.
+/// Forms that ask for neighbours, and the neighbours found.
 pub fn near_part(look: Look<'_>, served: &Served, asked: &Asked) -> Markup {
     if space(&served.model).is_none() {
         return html! {};
@@ -70,12 +70,12 @@ pub fn near_part(look: Look<'_>, served: &Served, asked: &Asked) -> Markup {
         }
     };
     html! {
-        h2 #near { "What lies near" }
-        p.small.quiet { "Nearness is the cosine of the images in the latent space." }
+        h2 #near { "Nearest neighbours" }
+        p.small.quiet { "By the cosine of the embeddings." }
         div.fields {
-            (form("word", "Neighbour a word", "automobile"))
-            (form("query", "Neighbour a query", "how far is the sun"))
-            (form("id", "Neighbour a document, by its id", "doc7"))
+            (form("word", "Near a word", "automobile"))
+            (form("query", "Near a query", "how far is the sun"))
+            (form("id", "Near a document, by its id", "doc7"))
         }
         @match near(look, &served.about.model.name, asked) {
             None => {}
@@ -115,7 +115,7 @@ fn near_table(asked: &Asked, heading: &str, list: &[Neighbour]) -> Markup {
         };
         vec![Cell::markup(shown), drawn(*cosine, &fixed(*cosine, 3), 1.0)]
     });
-    let columns = [Column::text(heading), Column::text("cosine")];
+    let columns = [TableColumn::text(heading), TableColumn::text("cosine")];
     layout::table(&format!("Nearest {heading}"), &columns, rows.collect())
 }
 
@@ -152,7 +152,7 @@ pub fn dictionary_part(model: &Model, asked: &Asked) -> Markup {
                     });
                     (layout::table(
                         &format!("{}: {heading}", entry.term),
-                        &[Column::text("word"), Column::text("probability")],
+                        &[TableColumn::text("word"), TableColumn::text("probability")],
                         rows.collect(),
                     ))
                 }
