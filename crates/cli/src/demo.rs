@@ -16,11 +16,12 @@ use liken::synth::{Synthetic, SyntheticLog, import_of};
 use liken::training;
 use liken_engine::Error;
 use liken_engine::{Building, Built};
+use liken_pages::shorten;
 
 use crate::console::Console;
 use crate::index::hold;
 use crate::output::{Grid, TableFormat, grouped, typed};
-use crate::search::{Shelf, shorten};
+use crate::search::Shelf;
 use crate::serve::ServiceArgs;
 use crate::{compare, explain};
 

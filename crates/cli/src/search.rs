@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use liken::data::{Dataset, Document};
 use liken::matchers::Model;
+use liken_pages::shorten;
 use serde_json::Value;
 
 use crate::console::Console;
@@ -178,13 +179,4 @@ impl Shelf {
         let shown = text("title").or_else(|| text("body")).or_else(|| text("url"));
         shorten(&shown.unwrap_or_default(), 70)
     }
-}
-
-/// The first `most` characters of `text`, on one line.
-pub fn shorten(text: &str, most: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= most {
-        return line;
-    }
-    line.chars().take(most - 1).chain(['…']).collect()
 }

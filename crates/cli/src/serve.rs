@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use liken_engine::store::Store;
 use liken_engine::{Engine, Layout, Settings};
-use liken_server::http::{Limits, Log, LogFormat, ServeOptions, Trouble};
+use liken_server::http::{Incidents, Limits, Log, LogFormat, ServeOptions};
 
 use crate::console::{Console, Usage, stopped};
 use crate::index::index_at;
@@ -112,15 +112,15 @@ pub fn run(args: &ServeArgs, _: &Console) -> anyhow::Result<()> {
 impl ServiceArgs {
     /// Serves the index at `path` until Ctrl-C; `open` opens the pages in the browser.
     pub fn serve(&self, path: &Path, open: bool) -> anyhow::Result<()> {
-        let trouble = Trouble::default();
-        let heard = trouble.clone();
+        let incidents = Incidents::default();
+        let reported = incidents.clone();
         let settings = Settings {
             models: self.models.clone(),
             ranker: self.ranker.clone(),
             candidate_depth: self.candidate_depth,
             reserve: self.reserve,
-            trouble: Arc::new(move |message| {
-                heard.note(message);
+            on_incident: Arc::new(move |message| {
+                reported.report(message);
                 let _ = writeln!(io::stderr(), "{message}");
             }),
             ..Settings::default()
@@ -146,7 +146,7 @@ impl ServiceArgs {
             host_names: self.host_names.clone(),
             allow_open: self.allow_open,
             log,
-            trouble,
+            incidents,
             listening: Some(Box::new(move |addr| {
                 let url = format!("http://{addr}/");
                 let mut out = io::stdout();

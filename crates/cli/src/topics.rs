@@ -8,12 +8,13 @@ use clap::{Args, ValueEnum};
 use liken::export::written;
 use liken::file::NewFile;
 use liken::matchers::{Model, TextTopics, TopicFigures, TopicSummary, TopicsLook, TopicsSummary};
+use liken_pages::shorten;
 use serde::Serialize;
 
 use crate::console::{Console, Usage};
 use crate::output::{Grid, TableFormat, counted, grouped, json, remark};
 use crate::runs::check_output;
-use crate::search::{Shelf, shorten};
+use crate::search::Shelf;
 use crate::tables::NOTHING;
 use crate::topics_page::page;
 

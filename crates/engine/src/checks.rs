@@ -65,14 +65,14 @@ pub fn search(request: &SearchRequest, limits: &Limits) -> Checked {
     }
 }
 
-/// A question why a document has its score.
+/// A request to explain a score.
 pub fn explain(request: &ExplainRequest, limits: &Limits) -> Checked {
     question(&request.search, limits)?;
     id("id", &request.id)?;
     request.most.map_or(Ok(()), |most| number("most", most, limits.hits))
 }
 
-/// A request to put given documents in order.
+/// A request to re-rank given documents.
 pub fn rerank(request: &RerankRequest, limits: &Limits) -> Checked {
     query("query", &request.query, limits)?;
     models(&request.models, limits)?;
@@ -83,7 +83,7 @@ pub fn rerank(request: &RerankRequest, limits: &Limits) -> Checked {
     request.k.map_or(Ok(()), |k| number("k", k, limits.ids))
 }
 
-/// A request for where texts lie.
+/// A request for embeddings.
 pub fn embed(request: &EmbedRequest, limits: &Limits) -> Checked {
     for (at, text) in request.queries.iter().enumerate() {
         query(&format!("queries[{at}]"), text, limits)?;
@@ -94,7 +94,7 @@ pub fn embed(request: &EmbedRequest, limits: &Limits) -> Checked {
     together(n, "queries, documents and ids", limits)
 }
 
-/// A question what lies near.
+/// A request for nearest neighbours.
 pub fn similar(request: &SimilarRequest, limits: &Limits) -> Checked {
     let given = [&request.query, &request.id, &request.word];
     let n = given.iter().filter(|given| given.is_some()).count();

@@ -137,7 +137,7 @@ fn similar_is_to_one_thing() {
 }
 
 #[test]
-fn images_of_nothing_are_refused() {
+fn embeddings_of_nothing_are_refused() {
     let limits = limits();
     assert!(reason(embed(&EmbedRequest::default(), &limits)).contains("at least one"));
     let of = |text: &str| EmbedRequest { queries: vec![text.into()], ..EmbedRequest::default() };

@@ -1,5 +1,5 @@
 //! The search engine of liken: one index, its documents and models, and everything that can be
-//! asked of them: retrieve → match → fuse → rank → diversify. It knows nothing of HTTP; all
+//! asked of them: retrieve → match → fuse → re-rank → diversify. It knows nothing of HTTP; all
 //! functions block, and whoever calls them from asynchronous code hands them to a thread.
 //!
 //! Each module uses only those above it:
@@ -7,7 +7,7 @@
 //! ```text
 //! error     why something was not done        types    what is asked and answered
 //! system    what the operating system says
-//! titles    a document in one line            snippet  pieces of its text
+//! titles    a document in one line            snippet  fragments of its text
 //! store     what must survive: SQLite         text     the text index: tantivy
 //! limits    how much may be asked             checks   whether a request keeps to that
 //! engine    the open index: [`Engine`]
@@ -29,8 +29,8 @@ pub mod titles;
 pub mod types;
 
 pub use engine::{
-    Building, Built, BuiltModel, Changed, Engine, Generation, IndexAbout, Layout, Reading, Served,
-    Settings, bytes_of,
+    Building, Built, BuiltModel, Changed, Engine, IndexAbout, Layout, Reading, Served, Settings,
+    Snapshot, bytes_of,
 };
 pub use error::{Error, Result};
 pub use limits::Limits;

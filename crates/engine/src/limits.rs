@@ -20,9 +20,9 @@ pub struct Limits {
     pub explained: usize,
     /// The most neighbours of a query, a document or a word.
     pub near: usize,
-    /// The most candidates that each model of a search may propose.
+    /// The most candidates that each model of a search retrieves.
     pub candidate_depth: usize,
-    /// The most ids and documents that are put in order or embedded at once, and of ids that are
+    /// The most ids and documents that are re-ranked or embedded at once, and of ids that are
     /// left out of a search.
     pub ids: usize,
     /// The most models of a search.

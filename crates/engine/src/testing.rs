@@ -133,7 +133,7 @@ pub fn small() -> Arc<Engine> {
     small_with(Settings::default())
 }
 
-/// The same with settings.
+/// An open index with settings of its own.
 pub fn small_with(settings: Settings) -> Arc<Engine> {
     let (folder, path) = index(&["bm25", "pls"]);
     let engine = Engine::open(&path, settings).unwrap();

@@ -124,6 +124,19 @@ pub enum Error {
     Cancelled,
 }
 
+/// The first characters of `text`, for a message that quotes a bad value.
+pub fn excerpt(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+/// The same in quotes.
+pub fn quoted(text: &str) -> String {
+    format!("{:?}", excerpt(text))
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.problem())?;

@@ -77,8 +77,8 @@ impl Chart {
     }
 
     /// Every named series once, with its place: left, and which line.
-    fn legend(&self, width: f64) -> Vec<(Entry<'_>, f64, usize)> {
-        let mut placed: Vec<(Entry<'_>, f64, usize)> = Vec::new();
+    fn legend(&self, width: f64) -> Vec<(LegendEntry<'_>, f64, usize)> {
+        let mut placed: Vec<(LegendEntry<'_>, f64, usize)> = Vec::new();
         let (mut left, mut line) = (14.0, 0);
         for series in self.panels.iter().flat_map(|panel| &panel.series) {
             if series.name.is_empty() || placed.iter().any(|(e, ..)| e.name == series.name) {
@@ -88,7 +88,7 @@ impl Chart {
             if left + wide > width && left > 14.0 {
                 (left, line) = (14.0, line + 1);
             }
-            let entry = Entry {
+            let entry = LegendEntry {
                 name: &series.name,
                 mark: series.mark,
                 ink: series.ink(),
@@ -101,7 +101,7 @@ impl Chart {
     }
 }
 
-struct Entry<'a> {
+struct LegendEntry<'a> {
     name: &'a str,
     mark: Mark,
     ink: &'static str,

@@ -29,6 +29,7 @@ mod escape;
 mod numbers;
 mod page;
 mod panel;
+mod shorten;
 
 pub use axis::{Axis, Scale};
 pub use bars::{Bar, Card};
@@ -38,3 +39,4 @@ pub use escape::escape;
 pub use numbers::grouped;
 pub use page::{Page, Part};
 pub use panel::{COLOURS, Mark, Panel, Point, Series};
+pub use shorten::shorten;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::axis::{Axis, Layout, number};
-use crate::escape;
+use crate::{escape, shorten};
 
 /// Colours that stand out from white and from black alike, and from each other also for those
 /// who confuse red and green: blue, orange, violet, green, pink, grey.
@@ -189,7 +189,7 @@ impl Panel {
         for (value, text) in x.ticks.iter().step_by(every.unwrap_or(1)) {
             let at = inner.left + x.place(*value) * inner.width;
             rule(out, (at, bottom), (at, bottom + 4.0), 0.6);
-            small(out, at, bottom + 17.0, "middle", &shortened(text, 16));
+            small(out, at, bottom + 17.0, "middle", &shorten(text, 16));
         }
         rule(out, (inner.left, bottom), (right, bottom), 0.6);
         rule(out, (inner.left, inner.top), (inner.left, bottom), 0.6);
@@ -327,12 +327,4 @@ fn rule(out: &mut String, from: (f64, f64), to: (f64, f64), opacity: f64) {
         "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke=\"currentColor\" stroke-opacity=\"{opacity}\"/>",
         from.0, from.1, to.0, to.1
     );
-}
-
-/// The first signs of a text that is too long.
-fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    text.chars().take(most - 1).chain(['…']).collect()
 }

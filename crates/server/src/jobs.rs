@@ -1,19 +1,19 @@
-//! Work that takes longer than a request should: done once in the background, a few pieces at a
-//! time, with progress to show, and kept for the next who asks.
+//! Jobs: work that takes longer than a request should. Each runs once in the background, shows its
+//! progress, and its result is cached by key.
 
-mod turn;
+mod queue;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::problem::Problem;
-pub use turn::Turn;
+pub use queue::JobQueue;
 
-/// How far a piece of work has come.
+/// How far a job is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// What is being done, for people.
+    /// The current step, for people.
     pub stage: String,
     /// How much is done.
     pub done: u64,
@@ -21,47 +21,47 @@ pub struct Progress {
     pub total: Option<u64>,
 }
 
-/// What is there of a piece of work.
+/// A job that was asked for.
 pub enum Found<T> {
-    /// It is done.
+    /// Its result.
     Ready(Arc<T>),
-    /// It has come so far.
+    /// It waits or runs.
     Working(Progress),
 }
 
-/// Pieces of work of one kind, by key.
+/// Jobs of one kind, by key.
 pub struct Jobs<T> {
-    turn: Turn,
+    queue: JobQueue,
     most: usize,
     kept: Mutex<Vec<(String, Arc<Job<T>>)>>,
 }
 
 struct Job<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<JobState<T>>,
     changed: Condvar,
 }
 
-struct State<T> {
+struct JobState<T> {
     progress: Progress,
     outcome: Option<Result<Arc<T>, Problem>>,
 }
 
-/// Whom a piece of work tells how far it has come.
-pub struct Teller<'a>(&'a (dyn Fn(Progress) + Sync));
+/// Takes the progress of a job.
+pub struct Reporter<'a>(&'a (dyn Fn(Progress) + Sync));
 
-impl Teller<'_> {
-    /// Says how far it is.
-    pub fn tell(&self, stage: &str, done: u64, total: Option<u64>) {
+impl Reporter<'_> {
+    /// Reports progress.
+    pub fn report(&self, stage: &str, done: u64, total: Option<u64>) {
         (self.0)(Progress { stage: stage.to_owned(), done, total });
     }
 
-    /// Does `work` with a run of core whose progress is told.
+    /// Does `work` with a run whose progress is reported.
     pub fn run<R>(
         &self,
         work: impl FnOnce(&liken::Run<'_>) -> liken::Result<R>,
     ) -> liken::Result<R> {
-        let tell = |now: liken::Progress<'_>| self.tell(now.stage, now.done, now.total);
-        work(&liken::Run::new(&tell, &|| false))
+        let report = |now: liken::Progress<'_>| self.report(now.stage, now.done, now.total);
+        work(&liken::Run::new(&report, &|| false))
     }
 }
 
@@ -71,19 +71,19 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<T: Send + Sync + 'static> Jobs<T> {
-    /// Keeps the results of the `most` last pieces of work.
-    pub fn new(turn: Turn, most: usize) -> Self {
-        Jobs { turn, most: most.max(1), kept: Mutex::default() }
+    /// Jobs that run in `queue`; the results of the `most` last ones are kept.
+    pub fn new(queue: JobQueue, most: usize) -> Self {
+        Jobs { queue, most: most.max(1), kept: Mutex::default() }
     }
 
-    /// What `work` yields under `key`: at once if it was done before, within `patience` if it is
-    /// quick, else how far it has come. Work that fails says why, and is tried again by the next
-    /// who asks; where too much waits already, it is refused.
+    /// The result of the job `key`: at once if it was done before, within `patience` if it is quick,
+    /// else its progress. A job that fails says why, and runs again when it is asked for again; if
+    /// the queue is full, it is refused.
     pub fn get(
         &self,
         key: &str,
         patience: Duration,
-        work: impl FnOnce(&Teller<'_>) -> Result<T, Problem> + Send + 'static,
+        work: impl FnOnce(&Reporter<'_>) -> Result<T, Problem> + Send + 'static,
     ) -> Result<Found<T>, Problem> {
         let job = self.find_or_start(key, work)?;
         let until = Instant::now() + patience;
@@ -108,7 +108,7 @@ impl<T: Send + Sync + 'static> Jobs<T> {
     fn find_or_start(
         &self,
         key: &str,
-        work: impl FnOnce(&Teller<'_>) -> Result<T, Problem> + Send + 'static,
+        work: impl FnOnce(&Reporter<'_>) -> Result<T, Problem> + Send + 'static,
     ) -> Result<Arc<Job<T>>, Problem> {
         let mut kept = locked(&self.kept);
         if let Some(at) = kept.iter().position(|(known, _)| known == key) {
@@ -118,17 +118,17 @@ impl<T: Send + Sync + 'static> Jobs<T> {
             kept.push(found);
             return Ok(job);
         }
-        let waiting = Progress { stage: "waiting for its turn".into(), done: 0, total: None };
+        let queued = Progress { stage: "queued".into(), done: 0, total: None };
         let job = Arc::new(Job {
-            state: Mutex::new(State { progress: waiting, outcome: None }),
+            state: Mutex::new(JobState { progress: queued, outcome: None }),
             changed: Condvar::new(),
         });
         let ours = Arc::clone(&job);
-        self.turn.take(Box::new(move || {
-            let tell = |progress: Progress| locked(&ours.state).progress = progress;
-            let outcome = catch_unwind(AssertUnwindSafe(|| work(&Teller(&tell))));
+        self.queue.submit(Box::new(move || {
+            let report = |progress: Progress| locked(&ours.state).progress = progress;
+            let outcome = catch_unwind(AssertUnwindSafe(|| work(&Reporter(&report))));
             let outcome = outcome.unwrap_or_else(|_| {
-                Err(Problem::internal("the work in the background broke off; try it again"))
+                Err(Problem::internal("the job failed unexpectedly: try again"))
             });
             locked(&ours.state).outcome = Some(outcome.map(Arc::new));
             ours.changed.notify_all();
@@ -152,7 +152,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc;
 
-    use super::turn::{AT_ONCE, WAITING};
+    use super::queue::{AT_ONCE, WAITING};
     use super::*;
 
     const LONG: Duration = Duration::from_secs(60);
@@ -167,18 +167,18 @@ mod tests {
 
     #[test]
     fn work_is_done_once_and_shows_how_far_it_is() {
-        let jobs: Jobs<u32> = Jobs::new(Turn::default(), 4);
+        let jobs: Jobs<u32> = Jobs::new(JobQueue::default(), 4);
         let (go, wait) = mpsc::channel::<()>();
         let (told, heard) = mpsc::channel::<()>();
-        let found = jobs.get("a", Duration::ZERO, move |teller| {
-            teller.tell("half", 1, Some(2));
+        let found = jobs.get("a", Duration::ZERO, move |reporter| {
+            reporter.report("half", 1, Some(2));
             told.send(()).unwrap();
             wait.recv().unwrap();
             Ok(7)
         });
         assert!(matches!(found, Ok(Found::Working(_))));
         heard.recv().unwrap();
-        let never = |_: &Teller<'_>| -> Result<u32, Problem> { panic!("it is under way") };
+        let never = |_: &Reporter<'_>| -> Result<u32, Problem> { panic!("it is under way") };
         let Ok(Found::Working(progress)) = jobs.get("a", Duration::ZERO, never) else {
             panic!("it cannot be done")
         };
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn failures_and_panics_are_told_and_tried_again() {
-        let jobs: Jobs<u32> = Jobs::new(Turn::default(), 4);
+        let jobs: Jobs<u32> = Jobs::new(JobQueue::default(), 4);
         assert_eq!(
             jobs.get("a", LONG, |_| Err(Problem::bad("no"))).err(),
             Some(Problem::bad("no"))
@@ -202,12 +202,12 @@ mod tests {
 
     #[test]
     fn the_last_results_are_kept_and_only_so_many_are_worked_on_at_a_time() {
-        let turn = Turn::default();
-        let jobs: Jobs<usize> = Jobs::new(turn.clone(), 2);
-        let others: Jobs<usize> = Jobs::new(turn, 9);
+        let queue = JobQueue::default();
+        let jobs: Jobs<usize> = Jobs::new(queue.clone(), 2);
+        let others: Jobs<usize> = Jobs::new(queue, 9);
         static RUNS: AtomicUsize = AtomicUsize::new(0);
         static NOW: AtomicUsize = AtomicUsize::new(0);
-        let work = |_: &Teller<'_>| {
+        let work = |_: &Reporter<'_>| {
             assert!(NOW.fetch_add(1, Ordering::SeqCst) < AT_ONCE, "too many at a time");
             std::thread::yield_now();
             NOW.fetch_sub(1, Ordering::SeqCst);
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn who_comes_when_too_many_wait_is_told_to_come_back() {
-        let jobs: Jobs<usize> = Jobs::new(Turn::default(), 2 * WAITING);
+        let jobs: Jobs<usize> = Jobs::new(JobQueue::default(), 2 * WAITING);
         let (go, wait) = mpsc::channel::<()>();
         let wait = Arc::new(Mutex::new(wait));
         let start = |n: usize| {

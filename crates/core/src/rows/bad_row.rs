@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+pub(crate) use crate::excerpt;
+
 use crate::Error;
 
 /// A row that is not what was expected. Without `lenient` it ends the import, with it the
@@ -49,13 +51,5 @@ impl BadRow {
         };
         let BadRow { line, expected, found, .. } = self;
         Error::Line { path: path.to_owned(), line, expected, found, advice }
-    }
-}
-
-/// The beginning of `text`, for messages.
-pub(crate) fn excerpt(text: &str) -> String {
-    match text.char_indices().nth(60) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", &text[..end]),
     }
 }

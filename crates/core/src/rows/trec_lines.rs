@@ -16,7 +16,7 @@ use super::dropped::Dropped;
 use super::query_lines::{QueryLines, Span, Twice};
 use super::row::RowSource;
 use super::text::{WholeText, whole_text};
-use crate::{Error, Result, Run};
+use crate::{Error, Result, Run, quoted};
 
 /// About how many bytes one thread reads at a time.
 const BLOCK: usize = 1 << 20;
@@ -70,7 +70,7 @@ impl<F: TrecFormat> RowSource for Block<'_, F> {
                     Ok(self.line)
                 }
                 Err((at, Problem { why, expected })) => {
-                    Err(BadRow::new(why, self.line, *expected, shortened(at.of(self.text))))
+                    Err(BadRow::new(why, self.line, *expected, quoted(at.of(self.text))))
                 }
             }));
         }
@@ -105,8 +105,7 @@ pub(crate) fn read_trec<F: TrecFormat>(
     let about = TrecAbout { path: label, lenient, shape: F::SHAPE };
     let mut dropped = Vec::new();
     for (line, found) in not_utf8 {
-        let sample =
-            || BadRow::new("", line, "text in UTF-8", shortened(&found)).sample(&about.path);
+        let sample = || BadRow::new("", line, "text in UTF-8", quoted(&found)).sample(&about.path);
         Dropped::count(&mut dropped, "not UTF-8", Some(&sample));
     }
     let parts: Vec<Part<F::Value>> = blocks(&text)
@@ -190,8 +189,8 @@ impl TrecAbout {
             let bad = || {
                 let found = format!(
                     "{} again for query {}, as in line {}",
-                    shortened(again.of(text)),
-                    shortened(query.of(text)),
+                    quoted(again.of(text)),
+                    quoted(query.of(text)),
                     line_number(text, *first)
                 );
                 BadRow::new(problem.why, line_number(text, *again), problem.expected, found)
@@ -271,12 +270,4 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
 
 fn line_number(text: &str, at: Span) -> u64 {
     1 + text.as_bytes()[..at.start].iter().filter(|&&byte| byte == b'\n').count() as u64
-}
-
-/// Quoted, and cut where it is long.
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(60) {
-        Some((end, _)) => format!("{:?}…", &text[..end]),
-        None => format!("{text:?}"),
-    }
 }

@@ -241,7 +241,12 @@ const CORE: &[Order] = &[
 
 const PAGES: &[Order] = &[Order {
     folder: "",
-    layers: &[&["axis", "escape", "numbers"], &["panel"], &["bars", "bubbles", "chart"], &["page"]],
+    layers: &[
+        &["axis", "escape", "numbers", "shorten"],
+        &["panel"],
+        &["bars", "bubbles", "chart"],
+        &["page"],
+    ],
     exceptions: &[],
 }];
 
@@ -265,7 +270,7 @@ const ENGINE: &[Order] = &[
             &["error", "tokens"],
             &["query", "schema"],
             &["filter"],
-            &["columns"],
+            &["filter_eval"],
             &["mod", "snapshot"],
             &["writer"],
         ],

@@ -1,5 +1,5 @@
-//! A search as it was asked of this index: its models, its ranker and how they read the query. What
-//! holds whatever the index was checked before.
+//! A search resolved against a snapshot: its models, its ranker and how they read the query. What
+//! does not depend on the index was checked before.
 
 use std::sync::Arc;
 
@@ -7,22 +7,22 @@ use liken::features::QueryTerms;
 
 use super::Engine;
 use super::query::{Typed, as_typed};
-use super::rankers::Named;
-use super::state::State;
+use super::rankers::ServedRanker;
+use super::snapshot::IndexState;
 use super::view::View;
 use crate::Error;
 use crate::limits::HITS;
 use crate::text::Filter;
 use crate::types::{FusionSpec, ModelRef, SearchRequest};
 
-/// A search of one generation of the index.
+/// A search of one snapshot of the index.
 pub(super) struct Asked<'a> {
     pub request: &'a SearchRequest,
     pub typed: Typed,
     pub views: Vec<&'a View>,
-    /// Who puts the candidates in order, if not the models alone.
-    pub ranker: Option<Arc<Named>>,
-    /// One a view: the query as the model reads it, if it can make anything of it.
+    /// The ranker that re-ranks the candidates.
+    pub ranker: Option<Arc<ServedRanker>>,
+    /// One per view: the query as the model reads it; none if it knows no word of it.
     pub queries: Vec<Option<QueryTerms>>,
     pub fusion: FusionSpec,
     pub k: usize,
@@ -30,8 +30,7 @@ pub(super) struct Asked<'a> {
     pub filter: Option<Filter>,
     pub excluded: Vec<u32>,
     pub unknown_words: Vec<String>,
-    /// Words that a model which counts words does not know from training, as the text index has
-    /// them.
+    /// Words that training did not see, as terms of the text index, if a lexical model is asked.
     pub unscored: Vec<String>,
     pub notes: Vec<String>,
 }
@@ -40,7 +39,7 @@ impl Engine {
     /// Reads a search that was checked.
     pub(super) fn ask<'a>(
         &self,
-        state: &'a State,
+        state: &'a IndexState,
         request: &'a SearchRequest,
     ) -> Result<Asked<'a>, Error> {
         let settings = &self.settings;
@@ -81,7 +80,7 @@ impl Engine {
             }
         }
         let mut unknown_words = unknown.unwrap_or_default();
-        // Fragments of words say nothing to people.
+        // Character n-grams say nothing to people.
         unknown_words.retain(|word| !word.starts_with('~') && !word.contains(' '));
         let counts_words = views.iter().any(|view| view.served.is_lexical());
         let unscored = match counts_words {
@@ -111,7 +110,7 @@ impl Engine {
     /// The models of a search, by name; those that the service was told to use if none is named.
     pub(super) fn views<'a>(
         &self,
-        state: &'a State,
+        state: &'a IndexState,
         names: &[String],
     ) -> Result<Vec<&'a View>, Error> {
         let names = if names.is_empty() { &self.settings.models } else { names };
@@ -136,7 +135,7 @@ impl Engine {
 }
 
 impl Asked<'_> {
-    /// What every model says of the documents `numbers`.
+    /// The scores of the documents `numbers`, one list per model.
     pub fn scores(&self, numbers: &[u32]) -> Vec<Vec<f32>> {
         let of_model = |(view, query): (&&View, &Option<QueryTerms>)| match query {
             Some(query) => view.scores(query, numbers),
@@ -145,13 +144,13 @@ impl Asked<'_> {
         self.views.iter().zip(&self.queries).map(of_model).collect()
     }
 
-    /// The models that were asked.
+    /// The models of the search, with their versions.
     pub fn models(&self) -> Vec<ModelRef> {
         self.views.iter().map(|view| view.served.about.model.clone()).collect()
     }
 
     /// Why nothing was found.
-    pub fn nothing(&self, state: &State) -> String {
+    pub fn nothing(&self, state: &IndexState) -> String {
         if state.alive == 0 {
             return "the index has no documents".into();
         }

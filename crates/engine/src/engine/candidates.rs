@@ -1,15 +1,16 @@
-//! Which documents a search looks at, and what every model says of them.
+//! Retrieval: the candidates of a search and their scores under every model.
 
 use std::collections::HashMap;
 
 use liken::features::QueryTerms;
 use liken::index::DocSet;
+use liken::top_k::select;
 
 use super::Engine;
 use super::ask::Asked;
 use super::docs::alive;
-use super::served::Way;
-use super::state::State;
+use super::served::Retrieval;
+use super::snapshot::IndexState;
 use super::view::View;
 use crate::Error;
 use crate::text::TextQuery;
@@ -18,7 +19,7 @@ use crate::text::TextQuery;
 pub(super) struct Scores {
     /// The candidates, ascending.
     pub numbers: Vec<u32>,
-    /// One a model, in the order of the candidates.
+    /// One list per model, in the order of the candidates.
     pub of_models: Vec<Vec<f32>>,
 }
 
@@ -28,7 +29,7 @@ impl Scores {
         self.numbers.binary_search(&no).ok()
     }
 
-    /// What the models say of the candidate at `place`.
+    /// The scores of the candidate at `place`, one per model.
     pub fn at(&self, place: usize) -> impl Iterator<Item = f32> {
         self.of_models.iter().map(move |scores| scores[place])
     }
@@ -38,7 +39,7 @@ impl Engine {
     /// The documents that may be found: all that stand, if `None`.
     pub(super) fn allowed(
         &self,
-        state: &State,
+        state: &IndexState,
         asked: &Asked<'_>,
     ) -> Result<Option<DocSet>, Error> {
         let mut allowed: Option<DocSet> = None;
@@ -78,7 +79,7 @@ impl Engine {
     /// model has a score for them, so they follow in the order of the text index.
     pub(super) fn hold_unscored(
         &self,
-        state: &State,
+        state: &IndexState,
         asked: &Asked<'_>,
         allowed: Option<&DocSet>,
     ) -> Result<HashMap<u32, f32>, Error> {
@@ -93,7 +94,7 @@ impl Engine {
     /// The best allowed documents that hold `words`, by the text index.
     fn holding(
         &self,
-        state: &State,
+        state: &IndexState,
         asked: &Asked<'_>,
         words: &TextQuery,
         allowed: Option<&DocSet>,
@@ -108,26 +109,26 @@ impl Engine {
         })
     }
 
-    /// The best documents of one model.
-    pub(super) fn propose(
+    /// The best documents of one model: its candidates.
+    pub(super) fn retrieve(
         &self,
-        state: &State,
+        state: &IndexState,
         asked: &Asked<'_>,
         view: &View,
         query: &QueryTerms,
         allowed: Option<&DocSet>,
     ) -> Result<Vec<u32>, Error> {
         let few = state.alive <= self.about.exact_below;
-        let way = if few { Way::All } else { view.served.way() };
+        let way = if few { Retrieval::Exhaustive } else { view.served.retrieval() };
         match way {
-            Way::Words => {
+            Retrieval::TextIndex => {
                 let found = self.holding(state, asked, &asked.typed.words, allowed)?;
                 Ok(found.into_iter().map(|(no, _)| no).collect())
             }
-            Way::Neighbours(index, latent) => {
+            Retrieval::Neighbours(index, latent) => {
                 Ok(view.neighbours(index, latent, query, asked.depth, allowed))
             }
-            Way::All => {
+            Retrieval::Exhaustive => {
                 let zero_is_none = view.served.zero_is_none();
                 let mut all = view.all_scores(query);
                 all.retain(|&(no, score)| {
@@ -139,13 +140,9 @@ impl Engine {
                 if all.iter().all(|&(_, score)| score == 0.0) {
                     return Ok(Vec::new());
                 }
-                let better = |a: &(u32, f32), b: &(u32, f32)| {
+                select(&mut all, asked.depth, |a, b| {
                     b.1.total_cmp(&a.1).then_with(|| state.id(b.0).cmp(state.id(a.0)))
-                };
-                if all.len() > asked.depth {
-                    all.select_nth_unstable_by(asked.depth, better);
-                    all.truncate(asked.depth);
-                }
+                });
                 Ok(all.into_iter().map(|(no, _)| no).collect())
             }
         }

@@ -1,5 +1,5 @@
 //! Documents by number. Every version of a document has a number of its own: those of the dataset
-//! from 0, those that came later after them, in chunks.
+//! from 0, those written later after them, in chunks.
 
 use std::sync::Arc;
 
@@ -38,11 +38,10 @@ impl Ids {
     }
 }
 
-/// The most documents of a chunk: making one anew of two must not keep searches from seeing what
-/// is new.
+/// The most documents of a chunk: merging two must not delay changes.
 pub(crate) const CHUNK: usize = 4096;
 
-/// Documents that came later, by ascending number.
+/// Documents written after the index was built, by ascending number.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Chunk {
     pub numbers: Vec<u32>,

@@ -5,14 +5,14 @@ use liken::matchers::Explanation;
 use super::Engine;
 use super::ask::Asked;
 use super::search::Ranked;
-use super::state::State;
+use super::snapshot::IndexState;
 use crate::types::{
     Contribution, ExplainRequest, ExplainResponse, ModelExplanation, PartExplanation,
 };
 use crate::{Error, checks};
 
-/// Contributions shown of each part, if nobody says otherwise.
-const LINES: usize = 30;
+/// Contributions listed per matcher if the request does not say.
+const CONTRIBUTIONS: usize = 30;
 
 impl Engine {
     /// Why a document has its score.
@@ -30,8 +30,8 @@ impl Engine {
             );
         } else if ranked.scores.find(no).is_none() {
             explained.notes.push(format!(
-                "it is not among the {} candidates of this search; a larger candidate_depth looks \
-                 at more",
+                "it is not among the {} candidates of this search; a larger candidate_depth \
+                 retrieves more",
                 ranked.order.len()
             ));
         }
@@ -41,7 +41,7 @@ impl Engine {
     /// Why document `no` has its score in a search, whether it is among the candidates or not.
     pub(super) fn explain_hit(
         &self,
-        state: &State,
+        state: &IndexState,
         asked: &Asked<'_>,
         ranked: &Ranked,
         no: u32,
@@ -49,14 +49,14 @@ impl Engine {
     ) -> Result<ExplainResponse, Error> {
         let mut models = Vec::new();
         let mut shared_words: Vec<String> = Vec::new();
-        for ((view, query), column) in asked.views.iter().zip(&asked.queries).zip(&ranked.columns) {
+        for ((view, query), scale) in asked.views.iter().zip(&asked.queries).zip(&ranked.scales) {
             let score = match (query, ranked.scores.find(no)) {
                 (None, _) => f32::NAN,
                 (Some(_), Some(place)) => ranked.scores.of_models[models.len()][place],
                 (Some(query), None) => view.scores(query, &[no])[0],
             };
             let explained = match score.is_finite() {
-                true => view.explain(&asked.typed.plain, no, most.unwrap_or(LINES))?,
+                true => view.explain(&asked.typed.plain, no, most.unwrap_or(CONTRIBUTIONS))?,
                 false => None,
             };
             let parts = explained.map_or_else(Vec::new, |explained| {
@@ -70,10 +70,10 @@ impl Engine {
             models.push(ModelExplanation {
                 model: view.served.about.model.clone(),
                 score: if score.is_finite() { f64::from(score) } else { 0.0 },
-                adds: column.adds(score),
+                contribution: scale.contribution(score),
                 how: match query {
-                    Some(_) => column.how(score),
-                    None => "the model can make nothing of the query".into(),
+                    Some(_) => scale.formula(score),
+                    None => "the model knows no word of the query".into(),
                 },
                 parts,
             });
@@ -81,20 +81,20 @@ impl Engine {
         if !asked.unscored.is_empty() {
             shared_words.extend(self.held(&asked.unscored, no)?);
         }
-        let fused = models.iter().map(|model| model.adds).sum::<f64>() + 0.0;
+        let fused = models.iter().map(|model| model.contribution).sum::<f64>() + 0.0;
         let mut notes = Vec::new();
-        let ranker = ranked.seen.as_ref().and_then(|seen| seen.explain(no));
-        let score = match &ranked.seen {
-            // One that is no candidate stands nowhere in the ranker's order.
+        let ranker = ranked.reranked.as_ref().and_then(|reranked| reranked.explain(no));
+        let score = match &ranked.reranked {
+            // A document that is no candidate has no score by the ranker.
             Some(_) => ranked.order.iter().find(|(other, _)| *other == no).map(|hit| hit.1),
             None => None,
         };
-        if let (Some(seen), None, Some(moved)) = (&ranked.seen, &ranker, score) {
+        if let (Some(reranked), None, Some(moved)) = (&ranked.reranked, &ranker, score) {
             notes.push(format!(
-                "{} put only the first {} candidates in order, and this one stands below them: the \
-                 models' score of {fused:.4} was moved to {moved:.4}",
-                seen.ranker(),
-                seen.len()
+                "{} re-ranked only the first {} candidates, and this one ranks below them: the \
+                 fused score of {fused:.4} was moved to {moved:.4}",
+                reranked.ranker(),
+                reranked.len()
             ));
         }
         Ok(ExplainResponse {
@@ -133,8 +133,8 @@ fn parts_of(model: &liken::matchers::Model, explained: Explanation) -> Vec<PartE
             lexical,
             weight: part.weight,
             score: part.score,
-            adds: part.adds,
-            lines: part.lines.into_iter().map(line).collect(),
+            contribution: part.adds,
+            contributions: part.lines.into_iter().map(line).collect(),
             n_rest: part.n_rest,
             rest: part.rest,
         })

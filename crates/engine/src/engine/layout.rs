@@ -6,7 +6,7 @@
 //! text/                  the text index
 //! dataset/               the dataset that it was made of
 //! models/NAME/VERSION/   a model folder, as training wrote it
-//! images/NAME/VERSION/   the images of the documents under it, and lists of neighbours
+//! images/NAME/VERSION/   the embeddings of the documents, and the lists of the ANN index
 //! rankers/NAME           a ranker folder, or a model of LightGBM
 //! counts/                words and their places, where rankers need them and no model has them
 //! runs/                  runs of other engines, to compare with
@@ -44,7 +44,7 @@ pub struct IndexAbout {
     /// How the text index reads documents.
     pub reading: Reading,
     /// Up to this many documents every model scores every document, which is exact; beyond, it
-    /// asks the text index and the lists of neighbours which ones to score.
+    /// asks the text index or the ANN index which ones to score.
     #[serde(default = "exact_below")]
     pub exact_below: usize,
 }
@@ -72,7 +72,7 @@ impl From<&Preparation> for Reading {
 /// The folder of an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
-    /// Where it is.
+    /// Its path.
     pub root: PathBuf,
 }
 
@@ -107,8 +107,8 @@ impl Layout {
         self.root.join("models").join(name).join(version)
     }
 
-    /// The images of documents under a version of a model.
-    pub fn images(&self, name: &str, version: &str) -> PathBuf {
+    /// The embeddings of the documents under a version of a model.
+    pub fn embeddings(&self, name: &str, version: &str) -> PathBuf {
         self.root.join("images").join(name).join(version)
     }
 

@@ -1,5 +1,5 @@
-//! Changes that are on disk become the next generation: the text index takes them in, every model
-//! sees the new documents beside its own, and one pointer is exchanged. What a crash interrupted
+//! Changes that are on disk become the next snapshot: the text index takes them in, every model
+//! folds the new documents in, and one pointer is exchanged. What a crash interrupted
 //! is replayed from the database when the index is opened.
 
 use std::collections::HashMap;
@@ -15,11 +15,11 @@ use liken::text::Analyzer;
 use serde_json::{Map, Value};
 
 use super::docs::{CHUNK, Chunk, Ids, merged};
-use super::later::later;
+use super::fold_in::fold_in;
 use super::layout::{IndexAbout, Layout};
 use super::rankers::Rankers;
 use super::served::Served;
-use super::state::State;
+use super::snapshot::IndexState;
 use super::view::View;
 use super::{Engine, registry};
 use crate::Error;
@@ -35,24 +35,24 @@ const BATCH: usize = 20_000;
 /// The most text applied at once: a few times as much is held in memory meanwhile.
 const BATCH_BYTES: u64 = 32 << 20;
 
-/// What only the maker of the next generation touches.
+/// What only the maker of the next snapshot touches.
 pub(super) struct Changing {
     /// Opened anew after something went wrong: whatever it had not committed is then forgotten.
     pub writer: Option<Writer>,
     /// Models at hand, by name and version: the active ones and those before them.
     pub loaded: HashMap<(String, String), Arc<Served>>,
-    /// Generations that a request may still see.
-    pub seen: Vec<Weak<State>>,
+    /// Snapshots that a request may still see.
+    pub in_use: Vec<Weak<IndexState>>,
 }
 
-/// Opens the generation of the text index's last commit.
+/// Opens the snapshot of the text index's last commit.
 pub(super) fn begin(
     layout: &Layout,
     about: &IndexAbout,
     store: &Store,
     text: &TextIndex,
     dataset: Option<&Dataset>,
-) -> Result<(Changing, State), Error> {
+) -> Result<(Changing, IndexState), Error> {
     let applied = text.applied()?;
     let written = store.last_change()?;
     if applied > written {
@@ -85,12 +85,12 @@ pub(super) fn begin(
     for entry in store.active_models()? {
         let served = Arc::new(registry::open(layout, about, dataset, &entry)?);
         loaded.insert((entry.name.clone(), entry.version.clone()), Arc::clone(&served));
-        let later = later(&served, None, &chunks, store)?;
-        models.push(View { served, later });
+        let unseen = fold_in(&served, None, &chunks, store)?;
+        models.push(View { served, unseen });
     }
     let opened: Vec<Arc<Served>> = loaded.values().cloned().collect();
     let rankers = Rankers::open(layout, about, dataset, &store.models()?, &opened, &Run::silent())?;
-    let state = State {
+    let state = IndexState {
         base: Arc::new(base),
         chunks,
         dead: store.gone_at(applied)?.into_iter().collect(),
@@ -101,7 +101,7 @@ pub(super) fn begin(
         rankers: Arc::new(rankers),
         applied,
     };
-    Ok((Changing { writer: None, loaded, seen: Vec::new() }, state))
+    Ok((Changing { writer: None, loaded, in_use: Vec::new() }, state))
 }
 
 /// Applies changes as they come, until the engine ends; `failed` says that some are left.
@@ -134,7 +134,7 @@ impl Engine {
                 Ok(true) => {}
                 Ok(false) => return true,
                 Err(problem) => {
-                    self.troubled(&problem);
+                    self.report(&problem);
                     return false;
                 }
             }
@@ -171,10 +171,10 @@ impl Engine {
         for view in &state.models {
             models.push(View {
                 served: Arc::clone(&view.served),
-                later: later(&view.served, Some(&view.later), &chunks, &self.store)?,
+                unseen: fold_in(&view.served, Some(&view.unseen), &chunks, &self.store)?,
             });
         }
-        let next = State {
+        let next = IndexState {
             base: Arc::clone(&state.base),
             chunks,
             dead,
@@ -187,23 +187,25 @@ impl Engine {
         };
         self.publish(&mut changing, next);
         drop(state);
-        // Searches that began before may still ask for a text that is gone: only what no generation
+        // Searches that began before may still ask for a text that is gone: only what no snapshot
         // in use has is given up. It is no harm if there is no room for it now.
-        changing.seen.retain(|seen| seen.strong_count() > 0);
-        let oldest = changing.seen.iter().filter_map(|seen| Some(seen.upgrade()?.applied)).min();
+        changing.in_use.retain(|seen| seen.strong_count() > 0);
+        let oldest = changing.in_use.iter().filter_map(|seen| Some(seen.upgrade()?.applied)).min();
         if let Err(error) = self.store.clear_gone(oldest.unwrap_or(last)) {
-            (self.settings.trouble)(&format!("the room of old texts waits: {error}"));
+            (self.settings.on_incident)(&format!(
+                "the space of deleted texts is not yet freed: {error}"
+            ));
         }
         Ok(true)
     }
 
-    /// Lets requests see a new generation.
-    pub(super) fn publish(&self, changing: &mut Changing, state: State) {
+    /// Lets requests see a new snapshot.
+    pub(super) fn publish(&self, changing: &mut Changing, state: IndexState) {
         let applied = state.applied;
         let mut current = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let before = std::mem::replace(&mut *current, Arc::new(state));
         drop(current);
-        changing.seen.push(Arc::downgrade(&before));
+        changing.in_use.push(Arc::downgrade(&before));
         let (seen, changed) = &self.applied;
         *seen.lock().unwrap_or_else(PoisonError::into_inner) = applied;
         changed.notify_all();
@@ -212,7 +214,7 @@ impl Engine {
     /// The chunks of `state` and one more of the documents `added`, with the last ones merged.
     fn with_chunk(
         &self,
-        state: &State,
+        state: &IndexState,
         added: Vec<(u32, String)>,
         dead: &DocSet,
     ) -> Vec<Arc<Chunk>> {
@@ -227,9 +229,9 @@ impl Engine {
         merged(chunks, dead)
     }
 
-    /// Says that changes cannot be applied now. Reads go on, and it is tried again.
-    fn troubled(&self, error: &Error) {
-        (self.settings.trouble)(&format!("changes wait to be applied: {error}"));
+    /// Reports that changes cannot be applied now. Reads go on, and it is retried.
+    fn report(&self, error: &Error) {
+        (self.settings.on_incident)(&format!("changes wait to be applied: {error}"));
     }
 }
 

@@ -5,26 +5,26 @@
 //! ```text
 //! layout.rs     where things lie in the folder of an index
 //! build.rs      from a dataset and models to an index
-//! state.rs      one generation of everything, which a request sees from beginning to end
-//! live.rs       changes that are on disk become the next generation
+//! snapshot.rs   documents, text index and models of one moment, on which a request works
+//! live.rs       changes that are on disk become the next snapshot
 //! registry.rs   versions of models: load, activate, roll back
-//! served.rs     a model as it is served;  view.rs later.rs  beside documents that came later
-//! search.rs     retrieve → match → fuse → rank → diversify: ask.rs query.rs what is asked,
-//!               candidates.rs which documents are looked at, fuse.rs explain.rs docs.rs
-//! ranking.rs    what a trained ranker makes of the candidates;  rankers.rs opens them
-//! rerank.rs     given documents in order;  near.rs  images of texts, what lies near
+//! served.rs     a model as it is served;  view.rs fold_in.rs  with its unseen documents
+//! search.rs     retrieve → match → fuse → re-rank → diversify: ask.rs query.rs what is asked,
+//!               candidates.rs retrieval, fuse.rs explain.rs docs.rs
+//! ranking.rs    re-ranking of the candidates by a trained ranker;  rankers.rs opens rankers
+//! rerank.rs     re-ranking of given documents;  embeddings.rs  embeddings and nearest neighbours
 //! ```
 
 mod ask;
 mod build;
 mod candidates;
 mod docs;
+mod embeddings;
 mod explain;
+mod fold_in;
 mod fuse;
-mod later;
 mod layout;
 mod live;
-mod near;
 mod query;
 mod rankers;
 mod ranking;
@@ -32,7 +32,7 @@ mod registry;
 mod rerank;
 mod search;
 mod served;
-mod state;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -49,7 +49,7 @@ use serde_json::{Map, Value};
 pub use build::{Building, Built, BuiltModel};
 pub use layout::{IndexAbout, Layout, Reading, bytes_of};
 pub use served::Served;
-pub use state::{Changed, Generation};
+pub use snapshot::{Changed, Snapshot};
 
 use crate::limits::Limits;
 use crate::store::Store;
@@ -57,7 +57,7 @@ use crate::text::TextIndex;
 use crate::types::{Event, Judgment, Scope, Status, Written};
 use crate::{Error, checks};
 use live::Changing;
-use state::State;
+use snapshot::IndexState;
 
 /// How long an index without keys counts as such before the database is asked again: a first key
 /// is asked for no later.
@@ -80,8 +80,9 @@ pub struct Settings {
     pub limits: Limits,
     /// Below this many free bytes on the disk nothing is written.
     pub reserve: u64,
-    /// Hears of what the service mends by itself, such as changes that wait for room on the disk.
-    pub trouble: Arc<dyn Fn(&str) + Send + Sync>,
+    /// Called for every incident: something failed and is retried, such as changes that wait for free
+    /// space on the disk.
+    pub on_incident: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 impl Default for Settings {
@@ -92,7 +93,7 @@ impl Default for Settings {
             candidate_depth: 200,
             limits: Limits::default(),
             reserve: 64 << 20,
-            trouble: Arc::new(|_| {}),
+            on_incident: Arc::new(|_| {}),
         }
     }
 }
@@ -106,8 +107,8 @@ pub struct Engine {
     store: Store,
     text: TextIndex,
     dataset: Option<Dataset>,
-    state: RwLock<Arc<State>>,
-    /// Whoever makes the next generation holds this.
+    state: RwLock<Arc<IndexState>>,
+    /// Whoever makes the next snapshot holds this.
     changing: Mutex<Changing>,
     /// The last change that search sees, for those who wait for it.
     applied: (Mutex<u64>, Condvar),
@@ -133,7 +134,7 @@ impl Engine {
         let dataset = match Dataset::open(&layout.dataset()) {
             Ok(dataset) => Some(dataset),
             Err(error) => {
-                (settings.trouble)(&format!("pages have no dataset to show: {error}"));
+                (settings.on_incident)(&format!("pages cannot show the dataset: {error}"));
                 None
             }
         };
@@ -163,14 +164,14 @@ impl Engine {
         Ok(engine)
     }
 
-    /// The generation of now.
-    pub(crate) fn state(&self) -> Arc<State> {
+    /// The current snapshot.
+    pub(crate) fn state(&self) -> Arc<IndexState> {
         Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The same, for those who ask for several things that must fit together.
-    pub fn now(&self) -> Generation {
-        Generation(self.state())
+    /// The current snapshot, for callers that ask for several things which must fit together.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot(self.state())
     }
 
     /// The document called `id`.
@@ -185,18 +186,22 @@ impl Engine {
         Ok(self.store.bodies(numbers)?)
     }
 
-    /// The numbers of the documents called `ids`, as the generation of a request has them.
-    pub(crate) fn numbers(&self, state: &State, ids: &[String]) -> Result<Vec<Option<u32>>, Error> {
+    /// The numbers of the documents called `ids`, as the snapshot of a request has them.
+    pub(crate) fn numbers(
+        &self,
+        state: &IndexState,
+        ids: &[String],
+    ) -> Result<Vec<Option<u32>>, Error> {
         Ok(self.store.numbers_at(ids, state.applied, state.end)?)
     }
 
     /// Whether search finds any of the documents called `ids`.
-    pub fn has_any(&self, Generation(state): &Generation, ids: &[String]) -> Result<bool, Error> {
+    pub fn has_any(&self, Snapshot(state): &Snapshot, ids: &[String]) -> Result<bool, Error> {
         Ok(self.numbers(state, ids)?.iter().any(Option::is_some))
     }
 
-    /// The number of the document called `id`, if search sees it.
-    pub(crate) fn standing(&self, state: &State, id: &str) -> Result<u32, Error> {
+    /// The number of the document called `id`, if the snapshot has it.
+    pub(crate) fn standing(&self, state: &IndexState, id: &str) -> Result<u32, Error> {
         let number = self.numbers(state, &[id.to_owned()])?.pop().flatten();
         number.ok_or_else(|| Error::not_found(format!("no document is called {id:?}")))
     }
@@ -267,7 +272,7 @@ impl Engine {
         Ok(self.store.judgments(query)?)
     }
 
-    /// How it is.
+    /// Documents, changes and models, and whether search is up to date.
     pub fn status(&self) -> Status {
         let state = self.state();
         let written = self.store.last_change().unwrap_or(state.applied);

@@ -1,10 +1,10 @@
-//! The trained rankers of an index, each with where its features come from.
+//! The trained rankers of an index and the sources of their features.
 //!
-//! A feature is the score of a served model, or it is made of words, clicks and numbers of the
-//! documents by the code that makes the tables that rankers learn from ([`Extractor`]). The counts
-//! behind the second kind never change while the index lives: they are those of the first model
-//! that was trained on the index's own dataset, or, where rankers look at the places of words and
-//! that model does not know them, counts of their own. So whatever models are exchanged later, a
+//! A feature is the score of a served model, or it is extracted from words, clicks and numbers of the
+//! documents by the code that makes training tables ([`Extractor`]). The counts behind extracted
+//! features never change while the index lives: they are those of the first model that was trained on
+//! the index's own dataset, or, where rankers need the positions of words and that model has none,
+//! counts of their own. So whatever models are exchanged later, a
 //! feature means what it meant when the index was made; only `model(NAME)` is the new model's.
 
 use std::collections::BTreeSet;
@@ -23,37 +23,37 @@ use super::served::Served;
 use crate::Error;
 use crate::store::ModelEntry;
 
-/// What a search says that wants no ranker.
+/// The name by which a search asks for no ranker.
 pub(crate) const NONE: &str = "none";
 
 /// The rankers of an index.
 #[derive(Default)]
 pub(crate) struct Rankers {
-    all: Vec<Arc<Named>>,
+    all: Vec<Arc<ServedRanker>>,
 }
 
 /// A ranker as it is served.
-pub(crate) struct Named {
+pub(crate) struct ServedRanker {
     pub name: String,
     pub ranker: Ranker,
-    /// One a feature of the ranker.
-    pub columns: Vec<Column>,
-    /// What makes those that are no scores of models, if there are any.
-    pub words: Option<Words>,
+    /// One per feature of the ranker.
+    pub sources: Vec<FeatureSource>,
+    /// What extracts the features that are no scores of models, if there are any.
+    pub extracted: Option<ExtractedFeatures>,
 }
 
-/// Where a feature comes from.
+/// The source of a feature.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Column {
+pub(crate) enum FeatureSource {
     /// The score of the model of this name.
     Model(String),
-    /// The feature at this place of [`Words::extractor`].
-    Words(usize),
+    /// The feature at this position of [`ExtractedFeatures::extractor`].
+    Extracted(usize),
 }
 
-/// What makes features that are no scores of models.
+/// Features that are no scores of models, and the counts behind them.
 #[derive(Clone)]
-pub(crate) struct Words {
+pub(crate) struct ExtractedFeatures {
     /// Its counts are those of the index's dataset.
     pub model: Arc<Model>,
     pub extractor: Extractor,
@@ -73,7 +73,7 @@ impl Rankers {
         let found = read(layout)?;
         let models: BTreeSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
         let groups = groups_of(&found, &models);
-        let words = match groups.is_empty() {
+        let extracted = match groups.is_empty() {
             true => None,
             false => {
                 let model = counted(layout, about, entries, opened)?;
@@ -82,12 +82,12 @@ impl Rankers {
                 })?;
                 let fixed = Fixed::of(dataset, &model.counts, &groups, run)?;
                 let extractor = Extractor::new(&fixed, &model.counts, Vec::new());
-                Some(Words { model, extractor })
+                Some(ExtractedFeatures { model, extractor })
             }
         };
         let mut all = Vec::with_capacity(found.len());
         for (name, ranker) in found {
-            all.push(Arc::new(Named::new(name, ranker, &models, words.as_ref())?));
+            all.push(Arc::new(ServedRanker::new(name, ranker, &models, extracted.as_ref())?));
         }
         Ok(Rankers { all })
     }
@@ -98,7 +98,7 @@ impl Rankers {
     }
 
     /// The ranker that a search asks for; nothing where it wants none.
-    pub fn find(&self, name: Option<&str>) -> Result<Option<Arc<Named>>, Error> {
+    pub fn find(&self, name: Option<&str>) -> Result<Option<Arc<ServedRanker>>, Error> {
         let Some(name) = name.filter(|&name| name != NONE) else { return Ok(None) };
         let found = self.all.iter().find(|named| named.name == name);
         found.map(|named| Some(Arc::clone(named))).ok_or_else(|| {
@@ -111,31 +111,31 @@ impl Rankers {
     }
 }
 
-impl Named {
-    /// A ranker with where its features come from, or what of them nobody can make.
+impl ServedRanker {
+    /// Finds the source of every feature; an error names those without.
     fn new(
         name: String,
         ranker: Ranker,
         models: &BTreeSet<&str>,
-        words: Option<&Words>,
+        extracted: Option<&ExtractedFeatures>,
     ) -> Result<Self, Error> {
         let features = &ranker.about.features;
         if features.is_empty() {
-            return Err(Error::invalid(format!("ranker {name} looks at no feature")));
+            return Err(Error::invalid(format!("ranker {name} has no features")));
         }
         if features.iter().enumerate().all(|(at, feature)| *feature == format!("Column_{at}")) {
             return Err(Error::invalid(format!(
                 "ranker {name}: its features have no names but Column_0, Column_1 …, so nobody \
-                 knows what they are; train it with the names of the table's columns"
+                 knows what they are; train it with the names of the table's sources"
             )));
         }
-        let names = words.map(|words| words.extractor.names()).unwrap_or_default();
-        let (mut columns, mut chosen, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+        let names = extracted.map(|extracted| extracted.extractor.names()).unwrap_or_default();
+        let (mut sources, mut chosen, mut missing) = (Vec::new(), Vec::new(), Vec::new());
         for feature in features {
             if let Some(model) = model_of(feature).filter(|model| models.contains(model)) {
-                columns.push(Column::Model(model.to_owned()));
+                sources.push(FeatureSource::Model(model.to_owned()));
             } else if let Some(at) = names.iter().position(|name| name == feature) {
-                columns.push(Column::Words(chosen.len()));
+                sources.push(FeatureSource::Extracted(chosen.len()));
                 chosen.push(at);
             } else {
                 missing.push(feature.as_str());
@@ -144,11 +144,12 @@ impl Named {
         if !missing.is_empty() {
             return Err(lacking(&name, &missing, models, &names));
         }
-        let words = words.filter(|_| !chosen.is_empty()).map(|words| Words {
-            model: Arc::clone(&words.model),
-            extractor: words.extractor.only(&chosen),
-        });
-        Ok(Named { name, ranker, columns, words })
+        let extracted =
+            extracted.filter(|_| !chosen.is_empty()).map(|extracted| ExtractedFeatures {
+                model: Arc::clone(&extracted.model),
+                extractor: extracted.extractor.only(&chosen),
+            });
+        Ok(ServedRanker { name, ranker, sources, extracted })
     }
 }
 
@@ -273,8 +274,8 @@ fn counted(
             Ok(Arc::new(Model::open(&layout.model(&entry.name, &entry.version))?))
         }
         None => Err(Error::invalid(
-            "rankers look at words, but no model of the index was trained on its dataset: make \
-             the index anew",
+            "rankers need features of words, but no model of the index was trained on its dataset: \
+             build the index again",
         )),
     }
 }

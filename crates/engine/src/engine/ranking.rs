@@ -1,13 +1,12 @@
-//! What a trained ranker makes of the candidates of a search.
+//! Re-ranking: a trained ranker orders the candidates of a search.
 //!
-//! The first `candidate_depth` candidates in the order of the models are looked at together, in
-//! the order of their numbers, as in the tables that rankers learn from: each as the features
-//! that the ranker was trained with, by the same code. Candidates further down stay below these,
-//! in their order.
+//! The first `candidate_depth` candidates by fused score become rows of features, by the code that
+//! made the training table and in the order of their numbers. Candidates further down stay below
+//! these, in their order.
 //!
-//! A document that came after training has the features that models give it, which score it
-//! beside their own, and the length of the query. Its other features are missing: what words,
-//! clicks and numbers say of it is only counted when an index is made anew.
+//! An unseen document has the scores of the models, which fold it in, and the length of the query as
+//! features. Its other features are missing: text, clicks and numbers are only counted when an index
+//! is built.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,14 +15,14 @@ use liken::rank::features::Question;
 
 use super::ask::Asked;
 use super::candidates::Scores;
-use super::rankers::{Column, Named, Words};
+use super::rankers::{ExtractedFeatures, FeatureSource, ServedRanker};
 use super::search::Ranked;
-use super::state::State;
+use super::snapshot::IndexState;
 use crate::types::{FeatureContribution, RankerExplanation};
 
-/// What a ranker saw of the candidates.
-pub(super) struct Seen {
-    named: Arc<Named>,
+/// The candidates that a ranker re-ranked, with their features.
+pub(super) struct Reranked {
+    served: Arc<ServedRanker>,
     /// The candidates, ascending.
     numbers: Vec<u32>,
     /// Their features, row by row.
@@ -32,54 +31,55 @@ pub(super) struct Seen {
     scores: Vec<f64>,
 }
 
-/// Puts the first `depth` candidates in the order of a ranker.
+/// Re-ranks the first `depth` candidates.
 pub(super) fn rank(
-    state: &State,
+    state: &IndexState,
     asked: &Asked<'_>,
-    named: &Arc<Named>,
+    served: &Arc<ServedRanker>,
     ranked: &mut Ranked,
     depth: usize,
 ) {
     let depth = depth.min(ranked.order.len());
     let mut numbers: Vec<u32> = ranked.order[..depth].iter().map(|&(no, _)| no).collect();
     numbers.sort_unstable();
-    let values = rows(state, asked, named, &ranked.scores, &numbers);
+    let values = rows(state, asked, served, &ranked.scores, &numbers);
     // Adding zero turns −0 into 0.
-    let scores = named.ranker.score_rows(&mut values.clone()).into_iter().map(|score| score + 0.0);
-    let seen = Seen { named: Arc::clone(named), numbers, values, scores: scores.collect() };
+    let scores = served.ranker.score_rows(&mut values.clone()).into_iter().map(|score| score + 0.0);
+    let reranked =
+        Reranked { served: Arc::clone(served), numbers, values, scores: scores.collect() };
     let rest = ranked.order.split_off(depth);
-    ranked.order = seen.numbers.iter().copied().zip(seen.scores.iter().copied()).collect();
+    ranked.order = reranked.numbers.iter().copied().zip(reranked.scores.iter().copied()).collect();
     ranked.order.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| state.id(b.0).cmp(state.id(a.0))));
     // The others keep their distances, one below the last.
     let least = ranked.order.last().map_or(0.0, |last| last.1) - 1.0;
     let most = rest.first().map_or(0.0, |first| first.1);
     ranked.order.extend(rest.into_iter().map(|(no, score)| (no, least + (score - most))));
-    ranked.seen = Some(seen);
+    ranked.reranked = Some(reranked);
 }
 
 /// The features of the documents `numbers`, row by row.
 fn rows(
-    state: &State,
+    state: &IndexState,
     asked: &Asked<'_>,
-    named: &Named,
+    served: &ServedRanker,
     scores: &Scores,
     numbers: &[u32],
 ) -> Vec<f32> {
-    let n = named.columns.len();
+    let n = served.sources.len();
     let mut values = vec![f32::NAN; numbers.len() * n];
     let mut put = |column: usize, of_column: Vec<f32>| {
         values.iter_mut().skip(column).step_by(n).zip(of_column).for_each(|(to, from)| *to = from);
     };
-    for (c, column) in named.columns.iter().enumerate() {
-        if let Column::Model(name) = column {
+    for (c, column) in served.sources.iter().enumerate() {
+        if let FeatureSource::Model(name) = column {
             put(c, model_scores(state, asked, name, scores, numbers));
         }
     }
-    let Some(words) = &named.words else { return values };
-    let made = word_rows(asked, words, numbers);
-    let width = words.extractor.features().len();
-    for (c, column) in named.columns.iter().enumerate() {
-        if let Column::Words(at) = column {
+    let Some(extracted) = &served.extracted else { return values };
+    let made = extracted_rows(asked, extracted, numbers);
+    let width = extracted.extractor.features().len();
+    for (c, column) in served.sources.iter().enumerate() {
+        if let FeatureSource::Extracted(at) = column {
             put(c, made.iter().copied().skip(*at).step_by(width).collect());
         }
     }
@@ -88,7 +88,7 @@ fn rows(
 
 /// The scores of a model, as they are or asked for now.
 fn model_scores(
-    state: &State,
+    state: &IndexState,
     asked: &Asked<'_>,
     name: &str,
     scores: &Scores,
@@ -101,36 +101,36 @@ fn model_scores(
     }
     let view = state.models.iter().find(|view| view.served.about.model.name == name);
     match view {
-        // A query that says nothing to the model has scores all the same, as in training.
+        // A query without a known word has scores all the same, as in training.
         Some(view) => view.scores(&view.model().counts.read_query(&asked.typed.plain), numbers),
         None => vec![f32::NAN; numbers.len()],
     }
 }
 
 /// The features that are no scores of models, row by row.
-fn word_rows(asked: &Asked<'_>, words: &Words, numbers: &[u32]) -> Vec<f32> {
-    let counts = &words.model.counts;
+fn extracted_rows(asked: &Asked<'_>, extracted: &ExtractedFeatures, numbers: &[u32]) -> Vec<f32> {
+    let counts = &extracted.model.counts;
     let terms = counts.read_query(&asked.typed.plain);
     let question = Question { terms: &terms, id: "", text: &asked.typed.plain };
     let known = numbers.partition_point(|&no| (no as usize) < counts.n_docs());
-    let mut values = words.extractor.rows(counts, &question, &numbers[..known]);
+    let mut values = extracted.extractor.rows(counts, &question, &numbers[..known]);
     let length: f32 = terms.counts.iter().sum();
     let of_later = |about: &liken::rank::features::About| match about.name.as_str() {
         "query_length" => length,
         _ => f32::NAN,
     };
-    let later: Vec<f32> = words.extractor.features().iter().map(of_later).collect();
+    let later: Vec<f32> = extracted.extractor.features().iter().map(of_later).collect();
     numbers[known..].iter().for_each(|_| values.extend_from_slice(&later));
     values
 }
 
-impl Seen {
-    /// The ranker.
+impl Reranked {
+    /// The name of the ranker.
     pub fn ranker(&self) -> &str {
-        &self.named.name
+        &self.served.name
     }
 
-    /// How many candidates it put in order.
+    /// How many candidates were re-ranked.
     pub fn len(&self) -> usize {
         self.numbers.len()
     }
@@ -141,37 +141,37 @@ impl Seen {
         self.names().cloned().zip(row.iter().map(|&value| given(value))).collect()
     }
 
-    /// What every feature adds to the score of document `no`, if the ranker saw it.
+    /// The contribution of every feature to the score of document `no`, if it was re-ranked.
     pub fn explain(&self, no: u32) -> Option<RankerExplanation> {
         let at = self.numbers.binary_search(&no).ok()?;
         let row = self.row(no)?;
-        let adds = self.named.ranker.contributions(&mut self.values.clone(), at);
+        let contributions = self.served.ranker.contributions(&mut self.values.clone(), at);
         let mut features: Vec<FeatureContribution> = self
             .names()
             .zip(row)
-            .zip(&adds)
-            .map(|((name, &value), &adds)| FeatureContribution {
+            .zip(&contributions)
+            .map(|((name, &value), &contribution)| FeatureContribution {
                 name: name.clone(),
                 value: given(value),
-                adds: adds + 0.0,
+                contribution: contribution + 0.0,
             })
             .collect();
-        features.sort_by(|a, b| b.adds.abs().total_cmp(&a.adds.abs()));
+        features.sort_by(|a, b| b.contribution.abs().total_cmp(&a.contribution.abs()));
         Some(RankerExplanation {
-            ranker: self.named.name.clone(),
+            ranker: self.served.name.clone(),
             score: self.scores[at],
-            base: adds.last().copied().unwrap_or(0.0),
+            base: contributions.last().copied().unwrap_or(0.0),
             features,
         })
     }
 
     fn names(&self) -> impl Iterator<Item = &String> {
-        self.named.ranker.about.features.iter()
+        self.served.ranker.about.features.iter()
     }
 
     fn row(&self, no: u32) -> Option<&[f32]> {
         let at = self.numbers.binary_search(&no).ok()?;
-        self.values.chunks_exact(self.named.columns.len()).nth(at)
+        self.values.chunks_exact(self.served.sources.len()).nth(at)
     }
 }
 

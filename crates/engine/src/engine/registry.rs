@@ -14,10 +14,10 @@ use liken::matchers::{Bilinear, Model, ModelAbout as Trained};
 
 use super::Engine;
 use super::docs::Chunk;
-use super::later::later;
+use super::fold_in::fold_in;
 use super::layout::{IndexAbout, Layout, Reading, check_name, link_folder};
-use super::served::{NOWHERE, Places, Served};
-use super::state::State;
+use super::served::{DocMapping, Served, UNMAPPED};
+use super::snapshot::IndexState;
 use super::view::View;
 use crate::Error;
 use crate::store::ModelEntry;
@@ -107,17 +107,17 @@ impl Engine {
                 Some(served) => served,
                 None => Arc::new(open(&self.layout, &self.about, self.dataset.as_ref(), &entry)?),
             };
-            let seen = later(&served, None, &self.state().chunks, &self.store)?;
+            let seen = fold_in(&served, None, &self.state().chunks, &self.store)?;
             let changing = lock();
             // Somebody else may have exchanged it meanwhile.
             let now = which(self)?;
             if (&now.name, &now.version) == (&key.0, &key.1) {
-                break (changing, key, View { served, later: seen });
+                break (changing, key, View { served, unseen: seen });
             }
         };
         let state = self.state();
         let view = View {
-            later: later(&prepared.served, Some(&prepared.later), &state.chunks, &self.store)?,
+            unseen: fold_in(&prepared.served, Some(&prepared.unseen), &state.chunks, &self.store)?,
             ..prepared
         };
         let entry = note(self)?;
@@ -140,7 +140,7 @@ impl Engine {
                 || models.iter().any(|view| Arc::ptr_eq(&view.served, served))
                 || before.iter().any(|old| Arc::ptr_eq(old, served))
         });
-        let next = State {
+        let next = IndexState {
             base: Arc::clone(&state.base),
             chunks: state.chunks.clone(),
             dead: state.dead.clone(),
@@ -156,7 +156,7 @@ impl Engine {
     }
 }
 
-/// Copies a model folder into the index and makes the images of its documents.
+/// Copies a model folder into the index and computes the embeddings of its documents.
 pub(super) fn take(
     layout: &Layout,
     about: &IndexAbout,
@@ -172,9 +172,9 @@ pub(super) fn take(
         link_folder(path, &target).map_err(liken::Error::io("copy", path))?;
     }
     let opened = Model::open(&target).map_err(refused).and_then(|model| {
-        let folder = layout.images(name, &version);
-        let images = |latent| images(&folder, about, &model, latent, run);
-        let neighbours = latent_of(&model).map(images).transpose()?;
+        let folder = layout.embeddings(name, &version);
+        let embeddings = |latent| embeddings(&folder, about, &model, latent, run);
+        let neighbours = latent_of(&model).map(embeddings).transpose()?;
         Ok(ModelEntry {
             name: name.to_owned(),
             version,
@@ -208,9 +208,9 @@ fn latent_of(model: &Model) -> Option<&Bilinear> {
     }
 }
 
-/// Writes the images of the documents into `folder`, with lists where there are many; says how
-/// neighbours are found.
-fn images(
+/// Writes the embeddings of the documents into `folder`, with inverted lists where there are many;
+/// says how neighbours are found.
+fn embeddings(
     folder: &Path,
     about: &IndexAbout,
     model: &Model,
@@ -247,7 +247,7 @@ fn said(index: &ImageIndex) -> String {
     match index.report() {
         None => "exact".into(),
         Some(report) => format!(
-            "{} of {} lists, recall@10 {:.3}, recall@100 {:.3}",
+            "{} of {} lists probed, recall@10 {:.3}, recall@100 {:.3}",
             report.probes, report.lists, report.recall_at_10, report.recall_at_100
         ),
     }
@@ -264,30 +264,34 @@ pub(super) fn open(
     let model = Model::open(&folder)?;
     let neighbours = match latent_of(&model) {
         Some(latent) => {
-            let index = ImageIndex::open(&layout.images(&entry.name, &entry.version))?;
-            let images = layout.images(&entry.name, &entry.version).join(IMAGES_FILE);
-            latent.read_images(Images::open(&images)?)?;
+            let index = ImageIndex::open(&layout.embeddings(&entry.name, &entry.version))?;
+            let file = layout.embeddings(&entry.name, &entry.version).join(IMAGES_FILE);
+            latent.read_images(Images::open(&file)?)?;
             Some(index)
         }
         None => None,
     };
-    let places = places(&model, about, dataset)?;
+    let mapping = doc_mapping(&model, about, dataset)?;
     let reads_alike = Reading::from(&model.counts.preparation) == about.reading;
     let about = about_of(entry);
-    Ok(Served { about, folder, model: Arc::new(model), neighbours, places, reads_alike })
+    Ok(Served { about, folder, model: Arc::new(model), neighbours, mapping, reads_alike })
 }
 
-/// Where the documents of the index stand in a model. One that was trained on another dataset
-/// knows those that have the same id and the same words.
-fn places(model: &Model, about: &IndexAbout, dataset: Option<&Dataset>) -> Result<Places, Error> {
+/// Which document of the index is which of a model. A model of another dataset has seen those with
+/// the same id and the same words.
+fn doc_mapping(
+    model: &Model,
+    about: &IndexAbout,
+    dataset: Option<&Dataset>,
+) -> Result<DocMapping, Error> {
     if model.about.dataset.identity == about.dataset {
-        return Ok(Places::Same);
+        return Ok(DocMapping::Same);
     }
     let counts = &model.counts;
     let known: HashMap<&str, u32> = counts.doc_ids.iter().map(String::as_str).zip(0..).collect();
-    let mut own = vec![NOWHERE; about.documents as usize];
-    let mut back = vec![NOWHERE; counts.n_docs()];
-    let (mut strangers, mut documents) = (Chunk::default(), Vec::new());
+    let mut own = vec![UNMAPPED; about.documents as usize];
+    let mut back = vec![UNMAPPED; counts.n_docs()];
+    let (mut unseen, mut documents) = (Chunk::default(), Vec::new());
     let n = dataset.map_or(0, |dataset| dataset.documents.len());
     for first in (0..n).step_by(BLOCK) {
         let Some(dataset) = dataset else { break };
@@ -303,14 +307,14 @@ fn places(model: &Model, about: &IndexAbout, dataset: Option<&Dataset>) -> Resul
                     back[at as usize] = no;
                 }
                 _ => {
-                    strangers.numbers.push(no);
-                    strangers.ids.push(document.id.clone());
+                    unseen.numbers.push(no);
+                    unseen.ids.push(document.id.clone());
                     documents.push(document);
                 }
             }
         }
     }
-    Ok(Places::Mapped { own, back, strangers: Arc::new(strangers), documents })
+    Ok(DocMapping::Mapped { own, back, unseen: Arc::new(unseen), documents })
 }
 
 /// What is said of a version.

@@ -1,4 +1,4 @@
-//! Given documents in order: some of the index, by id, or texts that it does not have.
+//! Re-ranking of given documents: of the index, by id, or texts that come with the request.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -7,7 +7,7 @@ use liken::data::Document;
 use liken::features::QueryTerms;
 
 use super::candidates::Scores;
-use super::near::{documents, newcomers};
+use super::embeddings::{documents, fold_in};
 use super::rankers::NONE;
 use super::search::Ranked;
 use super::view::View;
@@ -16,7 +16,7 @@ use crate::types::{Hit, RerankRequest, RerankResponse, SearchRequest};
 use crate::{Error, checks};
 
 impl Engine {
-    /// Given documents in the order of their scores.
+    /// Scores and orders given documents.
     pub fn rerank(&self, request: &RerankRequest) -> Result<RerankResponse, Error> {
         let started = Instant::now();
         checks::rerank(request, &self.settings.limits)?;
@@ -77,7 +77,7 @@ impl Engine {
         let most = request.k.unwrap_or(usize::MAX);
         Ok(RerankResponse {
             models: asked.models(),
-            ranker: ranked.seen.as_ref().map(|seen| seen.ranker().to_owned()),
+            ranker: ranked.reranked.as_ref().map(|reranked| reranked.ranker().to_owned()),
             hits: (1..).zip(ranked.order.iter().take(most)).map(hit).collect(),
             unknown_ids,
             took_ms: milliseconds(started),
@@ -85,13 +85,13 @@ impl Engine {
     }
 }
 
-/// The ranker that is asked for. Of a text that is not in the index it would know too little.
+/// The ranker that is asked for. A text that is not in the index lacks most features.
 fn ranker_of(request: &RerankRequest) -> Result<Option<String>, Error> {
     match &request.ranker {
         Some(name) if name != NONE && !request.documents.is_empty() => {
             Err(Error::invalid(format!(
-                "ranker: {name} orders documents of the index; give their ids, or ask without a ranker \
-             for the order of the models"
+                "ranker: {name} re-ranks documents of the index; give their ids, or leave the ranker out \
+             for the order of the fused scores"
             )))
         }
         Some(name) => Ok(Some(name.clone())),
@@ -104,7 +104,7 @@ fn scores_of(view: &View, query: &QueryTerms, given: &[Document]) -> Result<Vec<
     if given.is_empty() {
         return Ok(Vec::new());
     }
-    Ok(match newcomers(view, given)? {
+    Ok(match fold_in(view, given)? {
         Ok(new) => view.served.model.scores_beside(query, Some(&[]), &[&new]).1,
         Err(model) => {
             let first = view.served.model.counts.n_docs() as u32;

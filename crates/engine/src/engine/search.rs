@@ -1,9 +1,10 @@
-//! Retrieve → match → fuse → rank → diversify.
+//! Retrieve → match → fuse → re-rank → diversify.
 //!
-//! Every model that is asked proposes its best `candidate_depth` documents: all documents scored
-//! where there are few of them, else by the text index or the neighbours in the latent space. All
-//! models then score all candidates, and the candidates have one order, by a trained ranker if one
-//! is asked for. A page is a part of that order, so scores and order are the same on every page.
+//! Retrieval: every model contributes its best `candidate_depth` documents. It scores all documents
+//! where there are few of them; else the text index or the nearest-neighbour index finds them. All
+//! models then score all candidates, and the scores are fused. Re-ranking: a trained ranker orders
+//! the candidates if one is asked for. There is one order; a page is a slice of it, so scores and
+//! ranks are the same on every page.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -12,15 +13,15 @@ use liken::rank::diversify::Mmr;
 
 use super::ask::Asked;
 use super::candidates::Scores;
-use super::fuse::Column;
+use super::fuse::ScoreScale;
 use super::query::as_typed;
-use super::ranking::{self, Seen};
-use super::state::{Generation, State};
+use super::ranking::{self, Reranked};
+use super::snapshot::{IndexState, Snapshot};
 use super::view::View;
 use super::{Engine, milliseconds};
 use crate::Error;
 use crate::limits::HITS;
-use crate::types::{Hit, Piece, SearchRequest, SearchResponse};
+use crate::types::{Fragment, Hit, SearchRequest, SearchResponse};
 use crate::{checks, snippet};
 
 /// The most candidates among which different ones are chosen: each is compared with all chosen.
@@ -32,25 +33,25 @@ const SHOWN: usize = 240;
 pub(super) struct Ranked {
     /// Numbers of documents with their scores; in order as far as they are asked for.
     pub order: Vec<(u32, f64)>,
-    /// What the models say of them.
+    /// Their scores under every model.
     pub scores: Scores,
-    /// How each model's score counts.
-    pub columns: Vec<Column>,
-    /// What the ranker saw, if there is one.
-    pub seen: Option<Seen>,
+    /// How each model's score becomes its contribution.
+    pub scales: Vec<ScoreScale>,
+    /// The re-ranking, if there is a ranker.
+    pub reranked: Option<Reranked>,
 }
 
 impl Engine {
     /// The best documents for a query.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchResponse, Error> {
-        Ok(self.search_in(&self.now(), request, 0)?.0)
+        Ok(self.search_in(&self.snapshot(), request, 0)?.0)
     }
 
-    /// The same in a generation that several searches share, and the ids of the first `look`
-    /// documents in their order, whatever page is asked for.
+    /// The same in a snapshot that several searches share, and the ids of the first `look`
+    /// documents, whatever page is asked for.
     pub fn search_in(
         &self,
-        Generation(state): &Generation,
+        Snapshot(state): &Snapshot,
         request: &SearchRequest,
         look: usize,
     ) -> Result<(SearchResponse, Vec<String>), Error> {
@@ -72,8 +73,8 @@ impl Engine {
                     true => Some(self.explain_hit(state, &asked, &ranked, no, None)?),
                     false => None,
                 },
-                features: match &ranked.seen {
-                    Some(seen) if request.log_features => seen.features(no),
+                features: match &ranked.reranked {
+                    Some(reranked) if request.log_features => reranked.features(no),
                     _ => Default::default(),
                 },
             });
@@ -84,18 +85,18 @@ impl Engine {
         let mut notes = asked.notes.clone();
         if !asked.unscored.is_empty() && !ranked.order.is_empty() {
             notes.push(format!(
-                "the models know nothing of {}: documents that hold it are found, but it adds \
-                 nothing to their scores until a model is trained with them",
+                "no model was trained with {}: documents that contain it are found by the text index, \
+                 but it contributes nothing to their scores",
                 as_typed(&asked.typed.plain, &asked.unscored, &self.analyzer).join(", ")
             ));
         }
-        notes.extend(ranked.unseen(request.offset + asked.k));
+        notes.extend(ranked.partly_reranked(request.offset + asked.k));
         if ranked.order.is_empty() {
             notes.push(asked.nothing(state));
         } else if request.offset + asked.k > ranked.order.len() && ranked.order.len() >= asked.depth
         {
             notes.push(format!(
-                "only the best {} candidates were put in order; a larger candidate_depth finds more",
+                "only the best {} candidates were ranked; a larger candidate_depth finds more",
                 ranked.order.len()
             ));
         }
@@ -105,7 +106,7 @@ impl Engine {
             query: request.query.clone(),
             unknown_words: asked.unknown_words.clone(),
             models: asked.models(),
-            ranker: ranked.seen.as_ref().map(|seen| seen.ranker().to_owned()),
+            ranker: ranked.reranked.as_ref().map(|reranked| reranked.ranker().to_owned()),
             fusion: (asked.views.len() > 1).then(|| asked.fusion.clone()),
             candidate_depth: asked.depth,
             candidates: ranked.order.len(),
@@ -117,10 +118,10 @@ impl Engine {
         Ok((answer, first))
     }
 
-    /// Finds the candidates, scores them and puts them in order, at least the first `look`.
+    /// Retrieves, scores and ranks the candidates, at least the first `look`.
     pub(super) fn rank(
         &self,
-        state: &State,
+        state: &IndexState,
         asked: &Asked<'_>,
         look: usize,
     ) -> Result<Ranked, Error> {
@@ -128,7 +129,7 @@ impl Engine {
         let mut candidates: Vec<u32> = Vec::new();
         for (view, query) in asked.views.iter().zip(&asked.queries) {
             if let Some(query) = query {
-                candidates.extend(self.propose(state, asked, view, query, allowed.as_ref())?);
+                candidates.extend(self.retrieve(state, asked, view, query, allowed.as_ref())?);
             }
         }
         let unscored = self.hold_unscored(state, asked, allowed.as_ref())?;
@@ -138,7 +139,7 @@ impl Engine {
         let of_models = asked.scores(&candidates);
         let scores = Scores { numbers: candidates, of_models };
         let text = |no: u32| unscored.get(&no).copied().unwrap_or(0.0);
-        // A ranker and a search for variety look at all of them in their order.
+        // Re-ranking and diversification need the whole order.
         let last = match (&asked.ranker, &asked.request.diversify) {
             (None, None) => (asked.request.offset + asked.k).max(look),
             _ => usize::MAX,
@@ -169,7 +170,8 @@ impl Engine {
                     let Some(text) = fields.get(name).and_then(|value| value.as_str()) else {
                         continue;
                     };
-                    let pieces: Vec<Piece> = snippet::pieces(text, &marked, &self.analyzer, SHOWN);
+                    let pieces: Vec<Fragment> =
+                        snippet::fragments(text, &marked, &self.analyzer, SHOWN);
                     hit.highlights.insert(name.clone(), pieces);
                 }
             }
@@ -194,19 +196,20 @@ impl Ranked {
         last: usize,
         after: impl Fn(u32) -> (f32, &'a str),
     ) -> Self {
-        let column = |(view, of_model): (&&View, &Vec<f32>)| match &asked.views[..] {
-            [_] => Column::plain(),
+        let scale = |(view, of_model): (&&View, &Vec<f32>)| match &asked.views[..] {
+            [_] => ScoreScale::identity(),
             _ => {
                 let weight = asked.fusion.weights.get(&view.served.about.model.name);
                 let weight = weight.copied().unwrap_or(1.0);
-                Column::new(&asked.fusion, weight, of_model, view.served.zero_is_none())
+                ScoreScale::new(&asked.fusion, weight, of_model, view.served.zero_is_none())
             }
         };
-        let columns: Vec<Column> = asked.views.iter().zip(&scores.of_models).map(column).collect();
+        let scales: Vec<ScoreScale> =
+            asked.views.iter().zip(&scores.of_models).map(scale).collect();
         let fused = |place: usize| {
-            let scores = columns.iter().zip(scores.at(place));
+            let scores = scales.iter().zip(scores.at(place));
             // Adding zero turns −0 into 0.
-            scores.map(|(column, score)| column.adds(score)).sum::<f64>() + 0.0
+            scores.map(|(scale, score)| scale.contribution(score)).sum::<f64>() + 0.0
         };
         let places = scores.numbers.iter().enumerate();
         let mut order: Vec<(u32, f64)> = places.map(|(place, &no)| (no, fused(place))).collect();
@@ -221,18 +224,18 @@ impl Ranked {
         }
         let last = last.min(order.len());
         order[..last].sort_unstable_by(better);
-        Ranked { order, scores, columns, seen: None }
+        Ranked { order, scores, scales, reranked: None }
     }
 
-    /// Says so where the ranker did not see all candidates up to rank `last`.
-    fn unseen(&self, last: usize) -> Option<String> {
+    /// Says so if the ranker did not re-rank all candidates up to rank `last`.
+    fn partly_reranked(&self, last: usize) -> Option<String> {
         let last = last.min(self.order.len());
-        let seen = self.seen.as_ref().filter(|seen| seen.len() < last)?;
+        let reranked = self.reranked.as_ref().filter(|reranked| reranked.len() < last)?;
         Some(format!(
-            "{} put the first {} of {} candidates in order; the others follow in the order of the \
-             models, with scores below",
-            seen.ranker(),
-            seen.len(),
+            "{} re-ranked the first {} of {} candidates; the others follow in the order of the \
+             fused scores",
+            reranked.ranker(),
+            reranked.len(),
             self.order.len()
         ))
     }
@@ -246,24 +249,24 @@ impl Ranked {
     }
 }
 
-/// Puts different documents first, up to rank `last`: they are chosen one by one, so that what
-/// stands at a rank does not depend on how many are asked for. Two documents are as similar as
-/// the angle between their images is small; without a latent space, nothing is done. Candidates
+/// Diversifies by maximal marginal relevance, up to rank `last`: documents are chosen one by one, so
+/// that the document at a rank does not depend on how many are asked for. The similarity is the
+/// cosine of the embeddings; without a latent space, nothing is done. Candidates
 /// behind the first [`DIVERSE`] stay where they are.
 fn diversify(
     order: &mut Vec<(u32, f64)>,
-    state: &State,
+    state: &IndexState,
     asked: &Asked<'_>,
     lambda: f64,
     last: usize,
 ) {
-    let has_images =
+    let has_embeddings =
         |view: &&View| view.model().parts.iter().any(|part| part.matcher.bilinear().is_some());
-    let view = asked.views.iter().copied().find(has_images);
-    let Some(view) = view.or_else(|| state.models.iter().find(has_images)) else { return };
+    let view = asked.views.iter().copied().find(has_embeddings);
+    let Some(view) = view.or_else(|| state.models.iter().find(has_embeddings)) else { return };
     let rest = order.split_off(order.len().min(DIVERSE));
-    let images: Vec<_> = order.iter().map(|&(no, _)| view.image(no)).collect();
-    let similarity = |a: usize, b: usize| match (&images[a], &images[b]) {
+    let embeddings: Vec<_> = order.iter().map(|&(no, _)| view.embedding(no)).collect();
+    let similarity = |a: usize, b: usize| match (&embeddings[a], &embeddings[b]) {
         (Some(a), Some(b)) => liken::linalg::cosine(a, b),
         _ => 0.0,
     };

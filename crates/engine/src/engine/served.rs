@@ -1,5 +1,5 @@
-//! A model as it is served: the artefact of training, the images of the documents under it, and
-//! the documents that it does not know from training.
+//! A model as it is served: the artefact of training, the embeddings of the documents, and the
+//! documents of the index that training did not see.
 //!
 //! Every score comes from the model itself, by the code that training and `liken search` use.
 
@@ -15,48 +15,49 @@ use crate::types::ModelAbout;
 
 /// A model as it is served.
 pub struct Served {
-    /// Its name and version.
+    /// Name, version and how neighbours are found.
     pub about: ModelAbout,
     /// The model folder inside the index.
     pub folder: PathBuf,
-    /// The model.
+    /// The artefact of training.
     pub model: Arc<Model>,
-    /// What finds neighbours in its latent space, if it is one.
+    /// The nearest-neighbour index, if the model has a latent space.
     pub(crate) neighbours: Option<ImageIndex>,
-    /// Where the documents of the index stand in the model.
-    pub(crate) places: Places,
+    /// Which document of the index is which of the model.
+    pub(crate) mapping: DocMapping,
     /// Whether its words are those of the text index.
     pub(crate) reads_alike: bool,
 }
 
-/// Where the documents of the index stand in a model.
-pub(crate) enum Places {
+/// Which document of the index is which of a model.
+pub(crate) enum DocMapping {
     /// The model was trained on the index's own dataset: the numbers are the same.
     Same,
-    /// By number of the index the number in the model.
+    /// The model was trained on another dataset: `own` has the number in the model by number of the
+    /// index.
     Mapped {
         own: Vec<u32>,
-        /// By number of the model the number of the index, or [`NOWHERE`].
+        /// By number of the model the number of the index, or [`UNMAPPED`].
         back: Vec<u32>,
-        /// Documents of the dataset that training did not know, or knew with other words.
-        strangers: Arc<Chunk>,
+        /// Documents of the dataset that training did not see, or saw with other words.
+        unseen: Arc<Chunk>,
         /// Their texts.
         documents: Vec<Document>,
     },
 }
 
-/// In the place of a number that does not exist.
-pub(crate) const NOWHERE: u32 = u32::MAX;
+/// Marks a document without counterpart.
+pub(crate) const UNMAPPED: u32 = u32::MAX;
 
 impl Served {
     /// A model over the documents that it was trained on, which scores all of them.
     pub fn alone(about: ModelAbout, folder: PathBuf, model: Model) -> Self {
-        let (neighbours, places) = (None, Places::Same);
+        let (neighbours, mapping) = (None, DocMapping::Same);
         let model = Arc::new(model);
-        Served { about, folder, model, neighbours, places, reads_alike: true }
+        Served { about, folder, model, neighbours, mapping, reads_alike: true }
     }
 
-    /// Whether all it does is count words.
+    /// Whether it is lexical: it only counts words.
     pub fn is_lexical(&self) -> bool {
         self.model.is_lexical()
     }
@@ -74,29 +75,29 @@ impl Served {
         self.only().is_some_and(Matcher::zero_is_none)
     }
 
-    /// How it finds candidates in an index of more than a few documents.
-    pub(crate) fn way(&self) -> Way<'_> {
+    /// How candidates are retrieved in a large index.
+    pub(crate) fn retrieval(&self) -> Retrieval<'_> {
         match self.only() {
-            // The text index holds words as one model reads them, and no parts of words.
+            // The text index holds whole words, as one analyser makes them.
             Some(only) if only.is_lexical() => {
                 match self.model.counts.preparation.analyzer.char_ngrams {
-                    None if self.reads_alike => Way::Words,
-                    _ => Way::All,
+                    None if self.reads_alike => Retrieval::TextIndex,
+                    _ => Retrieval::Exhaustive,
                 }
             }
             Some(only) => match (&self.neighbours, only.bilinear()) {
-                (Some(neighbours), Some(latent)) => Way::Neighbours(neighbours, latent),
-                _ => Way::All,
+                (Some(neighbours), Some(latent)) => Retrieval::Neighbours(neighbours, latent),
+                _ => Retrieval::Exhaustive,
             },
-            None => Way::All,
+            None => Retrieval::Exhaustive,
         }
     }
 
-    /// The documents that the model does not know from training.
-    pub(crate) fn strangers(&self) -> Option<(&Arc<Chunk>, &[Document])> {
-        match &self.places {
-            Places::Mapped { strangers, documents, .. } if strangers.len() > 0 => {
-                Some((strangers, documents))
+    /// The documents of the dataset that training did not see.
+    pub(crate) fn unseen(&self) -> Option<(&Arc<Chunk>, &[Document])> {
+        match &self.mapping {
+            DocMapping::Mapped { unseen, documents, .. } if unseen.len() > 0 => {
+                Some((unseen, documents))
             }
             _ => None,
         }
@@ -104,31 +105,31 @@ impl Served {
 
     /// The number in the model of document `no` of the index.
     pub(super) fn own(&self, no: u32) -> Option<u32> {
-        match &self.places {
-            Places::Same => ((no as usize) < self.model.counts.n_docs()).then_some(no),
-            Places::Mapped { own, .. } => {
-                own.get(no as usize).copied().filter(|&own| own != NOWHERE)
+        match &self.mapping {
+            DocMapping::Same => ((no as usize) < self.model.counts.n_docs()).then_some(no),
+            DocMapping::Mapped { own, .. } => {
+                own.get(no as usize).copied().filter(|&own| own != UNMAPPED)
             }
         }
     }
 
     /// The number in the index of document `own` of the model.
     pub(super) fn number(&self, own: u32) -> Option<u32> {
-        match &self.places {
-            Places::Same => Some(own),
-            Places::Mapped { back, .. } => {
-                back.get(own as usize).copied().filter(|&no| no != NOWHERE)
+        match &self.mapping {
+            DocMapping::Same => Some(own),
+            DocMapping::Mapped { back, .. } => {
+                back.get(own as usize).copied().filter(|&no| no != UNMAPPED)
             }
         }
     }
 }
 
-/// How candidates are found.
-pub(crate) enum Way<'a> {
+/// How candidates are retrieved.
+pub(crate) enum Retrieval<'a> {
     /// By the text index.
-    Words,
+    TextIndex,
     /// In the latent space.
     Neighbours(&'a ImageIndex, &'a liken::matchers::Bilinear),
     /// By scoring every document.
-    All,
+    Exhaustive,
 }

@@ -1,4 +1,4 @@
-//! Pieces of text with the words of a query marked: the passage that says most about the query,
+//! Fragments of text with the words of a query marked: the passage that says most about the query,
 //! or a whole short text such as a title. The text itself is never altered; whoever shows it on a
 //! page escapes it.
 
@@ -6,7 +6,7 @@ mod words;
 
 use liken::text::Analyzer;
 
-use crate::types::Piece;
+use crate::types::Fragment;
 use words::{Mark, Marks};
 
 /// What lies behind this many bytes of a text is not looked at.
@@ -19,14 +19,14 @@ const LONG_WORD: usize = 64;
 const LEFT_OUT: &str = "…";
 
 /// The passage of at most `most_chars` characters that holds the most different words of the query,
-/// in pieces; put together again they are the passage as it is written, with … where it was cut.
+/// in fragments; put together again they are the passage as it is written, with … where it was cut.
 /// Without any word of the query it is the beginning of the text.
-pub fn pieces(
+pub fn fragments(
     text: &str,
     is_query_term: &dyn Fn(&str) -> bool,
     analyzer: &Analyzer,
     most_chars: usize,
-) -> Vec<Piece> {
+) -> Vec<Fragment> {
     if most_chars == 0 {
         return Vec::new();
     }
@@ -37,28 +37,28 @@ pub fn pieces(
     let (before, passage, after) = (&text[..start], &text[start..end], &text[end..]);
     let start = start + passage.len() - passage.trim_start().len();
     let passage = passage.trim();
-    let mut pieces = Pieces::default();
+    let mut fragments = Fragments::default();
     if !before.trim().is_empty() {
-        pieces.push(LEFT_OUT, false);
+        fragments.push(LEFT_OUT, false);
     }
-    pieces.marked(passage, start, &marks);
+    fragments.marked(passage, start, &marks);
     if !after.trim().is_empty() {
-        pieces.push(LEFT_OUT, false);
+        fragments.push(LEFT_OUT, false);
     }
-    pieces.0
+    fragments.0
 }
 
 #[derive(Default)]
-struct Pieces(Vec<Piece>);
+struct Fragments(Vec<Fragment>);
 
-impl Pieces {
+impl Fragments {
     fn push(&mut self, text: &str, marked: bool) {
         if text.is_empty() {
             return;
         }
         match self.0.last_mut() {
             Some(last) if !last.marked && !marked => last.text.push_str(text),
-            _ => self.0.push(Piece { text: text.into(), marked }),
+            _ => self.0.push(Fragment { text: text.into(), marked }),
         }
     }
 

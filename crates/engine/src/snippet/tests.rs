@@ -14,12 +14,12 @@ fn terms(analyzer: &Analyzer, query: &str) -> HashSet<String> {
 }
 
 /// Marked words between brackets.
-fn shown(pieces: &[Piece]) -> String {
-    let show = |piece: &Piece| match piece.marked {
-        true => format!("[{}]", piece.text),
-        false => piece.text.clone(),
+fn shown(fragments: &[Fragment]) -> String {
+    let show = |fragment: &Fragment| match fragment.marked {
+        true => format!("[{}]", fragment.text),
+        false => fragment.text.clone(),
     };
-    pieces.iter().map(show).collect()
+    fragments.iter().map(show).collect()
 }
 
 fn marked(analyzer: &Analyzer, query: &str, text: &str) -> String {
@@ -30,16 +30,20 @@ fn marked(analyzer: &Analyzer, query: &str, text: &str) -> String {
 fn cut(query: &str, text: &str, most_chars: usize) -> String {
     let analyzer = analyzer();
     let terms = terms(&analyzer, query);
-    shown(&pieces(text, &|term| terms.contains(term), &analyzer, most_chars))
+    shown(&fragments(text, &|term| terms.contains(term), &analyzer, most_chars))
 }
 
-/// The whole text in pieces, the words of the query marked.
-fn highlight(text: &str, is_query_term: &dyn Fn(&str) -> bool, analyzer: &Analyzer) -> Vec<Piece> {
+/// The whole text in fragments, the words of the query marked.
+fn highlight(
+    text: &str,
+    is_query_term: &dyn Fn(&str) -> bool,
+    analyzer: &Analyzer,
+) -> Vec<Fragment> {
     let looked_at = &text[..text.floor_char_boundary(LONGEST)];
     let marks = Marks::new(analyzer, is_query_term).of(looked_at);
-    let mut pieces = Pieces::default();
-    pieces.marked(text, 0, &marks);
-    pieces.0
+    let mut fragments = Fragments::default();
+    fragments.marked(text, 0, &marks);
+    fragments.0
 }
 
 #[test]
@@ -112,16 +116,16 @@ proptest! {
         let terms = terms(&analyzer, &query);
         let is_term = |term: &str| terms.contains(term);
         let whole = highlight(&text, &is_term, &analyzer);
-        let joined: String = whole.iter().map(|piece| piece.text.as_str()).collect();
+        let joined: String = whole.iter().map(|fragment| fragment.text.as_str()).collect();
         prop_assert_eq!(&joined, &text);
-        prop_assert!(whole.iter().all(|piece| !piece.text.is_empty()));
+        prop_assert!(whole.iter().all(|fragment| !fragment.text.is_empty()));
         // Something is marked if and only if a word of the query is there.
         let mut any = false;
         analyzer.words(&text, &mut |_, term| any |= is_term(term));
-        prop_assert_eq!(any, whole.iter().any(|piece| piece.marked), "{}", shown(&whole));
+        prop_assert_eq!(any, whole.iter().any(|fragment| fragment.marked), "{}", shown(&whole));
 
-        let pieces = pieces(&text, &is_term, &analyzer, most);
-        let joined: String = pieces.iter().map(|piece| piece.text.as_str()).collect();
+        let fragments = fragments(&text, &is_term, &analyzer, most);
+        let joined: String = fragments.iter().map(|fragment| fragment.text.as_str()).collect();
         prop_assert!(joined.chars().count() <= most + 2);
         if text.chars().count() <= most {
             prop_assert_eq!(joined, text.trim());
@@ -131,7 +135,7 @@ proptest! {
             prop_assert!(text.contains(inner) || text.contains(&joined), "{}", joined);
         }
         if any && most >= 20 {
-            prop_assert!(pieces.iter().any(|piece| piece.marked), "{}", shown(&pieces));
+            prop_assert!(fragments.iter().any(|fragment| fragment.marked), "{}", shown(&fragments));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Everything of an index that must survive: documents, the order of their changes, events,
 //! judgments, keys and the registry of models, in one SQLite database.
 //!
-//! **The database is the truth.** The text index and the images of documents are made from it,
+//! **The database is the truth.** The text index and the embeddings of documents are made from it,
 //! and whatever they miss after a crash is replayed from [`Store::changes_after`].
 //!
 //! # Documents and changes
@@ -136,7 +136,7 @@ impl Store {
         Store::open_with(path, Options::default())
     }
 
-    /// The same with options.
+    /// Like [`Store::open`], with options.
     pub fn open_with(path: &Path, options: Options) -> Result<Self> {
         schema::must_exist(path)?;
         let lock = Lock::take(path)?;

@@ -8,6 +8,7 @@
 
 use std::ops::Bound;
 
+use liken::{excerpt, quoted};
 use serde_json::{Map, Value};
 
 use super::schema::{self, LONGEST_NAME, LONGEST_VALUE};
@@ -85,7 +86,7 @@ impl Reader {
         }
         let mut rules = Vec::new();
         for (name, value) in conditions {
-            let place = format!("{place}.{}", shortened(name));
+            let place = format!("{place}.{}", excerpt(name));
             self.conditions += 1;
             if self.conditions > MOST_CONDITIONS {
                 return Err(format!("{place}: a filter may have {MOST_CONDITIONS} conditions"));
@@ -135,7 +136,7 @@ impl Reader {
         let mut rules = Vec::new();
         let mut range = Range::default();
         for (operator, value) in operators {
-            let place = format!("{place}.{}", shortened(operator));
+            let place = format!("{place}.{}", excerpt(operator));
             let test = match operator.as_str() {
                 "gt" | "gte" | "lt" | "lte" => {
                     range.narrow(operator, value, &place)?;
@@ -287,15 +288,8 @@ fn shown(value: &Value) -> String {
     match value {
         Value::Null => "null".into(),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
-        Value::String(text) => format!("{:?}", shortened(text)),
+        Value::String(text) => quoted(text),
         Value::Array(_) => "a list".into(),
         Value::Object(_) => "an object".into(),
-    }
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(40) {
-        None => text.into(),
-        Some((end, _)) => format!("{}…", &text[..end]),
     }
 }

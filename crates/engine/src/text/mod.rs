@@ -1,16 +1,16 @@
 //! The text index: which documents hold the words of a query, and which a filter allows.
 //!
-//! It stands on tantivy and only proposes candidates: their order is tantivy's BM25, the scores
-//! that are shown come from the models. Words are those of liken's own analyser, handed in as
+//! It builds on tantivy and only retrieves candidates, by tantivy's BM25; the scores that are shown
+//! come from the models. Words are those of liken's own analyser, handed in as
 //! [`Tokens`]. A document is known by a number of 32 bits, one for each version of it, never used
 //! again; ids, fields and texts are kept elsewhere.
 //!
-//! One [`Writer`] changes the index; readers hold a [`Snapshot`], which stays as it is from the
+//! One [`Writer`] changes the index; readers hold a [`TextSnapshot`], which stays as it is from the
 //! beginning of a request to its end.
 
-mod columns;
 mod error;
 mod filter;
+mod filter_eval;
 mod query;
 mod schema;
 mod snapshot;
@@ -21,7 +21,7 @@ pub use error::TextError;
 pub use filter::Filter;
 pub use query::TextQuery;
 pub use schema::{LONGEST_NAME, LONGEST_VALUE};
-pub use snapshot::Snapshot;
+pub use snapshot::TextSnapshot;
 pub use tokens::Tokens;
 pub use writer::Writer;
 
@@ -31,7 +31,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tantivy::directory::MmapDirectory;
 use tantivy::{Index, IndexReader, IndexSettings, ReloadPolicy, TantivyError};
 
-use columns::Remembered;
+use filter_eval::FilterCache;
 use schema::Fields;
 
 /// An open text index; a copy is the same index.
@@ -45,7 +45,7 @@ struct Inner {
     index: Index,
     reader: IndexReader,
     fields: Fields,
-    current: RwLock<Snapshot>,
+    current: RwLock<TextSnapshot>,
 }
 
 impl TextIndex {
@@ -91,8 +91,9 @@ impl TextIndex {
             .doc_store_cache_num_blocks(1)
             .try_into()
             .map_err(broken)?;
-        let remembered = Arc::new(Remembered::default());
-        let current = Snapshot::of(reader.searcher(), fields, remembered, None).map_err(broken)?;
+        let filter_cache = Arc::new(FilterCache::default());
+        let current =
+            TextSnapshot::of(reader.searcher(), fields, filter_cache, None).map_err(broken)?;
         let folder = folder.into();
         let inner = Inner { folder, index, reader, fields, current: RwLock::new(current) };
         let index = TextIndex { inner: Arc::new(inner) };
@@ -110,8 +111,8 @@ impl TextIndex {
         })
     }
 
-    /// What the index holds now: the state of the last commit.
-    pub fn searcher(&self) -> Snapshot {
+    /// The snapshot of the last commit.
+    pub fn searcher(&self) -> TextSnapshot {
         self.inner.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -127,12 +128,12 @@ impl TextIndex {
         Ok(())
     }
 
-    /// The one that changes the index a little at a time; there can be only one writer.
+    /// A writer for small changes; there can be only one writer.
     pub fn writer(&self) -> Result<Writer, TextError> {
         Writer::live(self.clone())
     }
 
-    /// The one that fills the index, with about `memory` bytes for documents that are not yet on
+    /// A writer that fills the index, with about `memory` bytes for documents that are not yet on
     /// disk. Call [`Writer::finish`] at the end.
     pub fn batch_writer(&self, memory: usize) -> Result<Writer, TextError> {
         Writer::batch(self.clone(), memory)

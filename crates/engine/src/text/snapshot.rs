@@ -1,53 +1,55 @@
-//! The index as it was at a commit.
+//! The text index as it was at a commit.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use liken::index::DocSet;
+use liken::top_k::TopK;
 use tantivy::index::SegmentId;
 use tantivy::query::Scorer;
 use tantivy::{DocSet as _, Searcher, SegmentReader, TantivyError};
 
 use super::TextError;
-use super::columns::Remembered;
 use super::filter::Filter;
+use super::filter_eval::FilterCache;
 use super::query::{Plan, TextQuery, Word};
 use super::schema::{Fields, NUMBER};
 
-/// Looking a document up in the list of a word costs about as much as reading this many on.
+/// A seek in a postings list costs about as much as reading this many entries.
 const SEEK: u64 = 4;
 
 /// The index as it was at a commit: later changes do not show. Copies are cheap.
 #[derive(Clone)]
-pub struct Snapshot {
+pub struct TextSnapshot {
     searcher: Searcher,
     fields: Fields,
-    /// The numbers of the documents of each part, in tantivy's order.
+    /// The numbers of the documents of each segment, in tantivy's order.
     numbers: Arc<HashMap<SegmentId, Arc<[u32]>>>,
-    remembered: Arc<Remembered>,
+    filter_cache: Arc<FilterCache>,
 }
 
-impl Snapshot {
+impl TextSnapshot {
     pub(super) fn of(
         searcher: Searcher,
         fields: Fields,
-        remembered: Arc<Remembered>,
-        before: Option<&Snapshot>,
+        filter_cache: Arc<FilterCache>,
+        before: Option<&TextSnapshot>,
     ) -> Result<Self, TantivyError> {
         let mut numbers = HashMap::new();
-        for part in searcher.segment_readers() {
-            let id = part.segment_id();
+        for segment in searcher.segment_readers() {
+            let id = segment.segment_id();
             let known = before.and_then(|before| before.numbers.get(&id).cloned());
-            let of_part = known.map_or_else(|| read_numbers(part), Ok)?;
-            numbers.insert(id, of_part);
+            let of_segment = known.map_or_else(|| read_numbers(segment), Ok)?;
+            numbers.insert(id, of_segment);
         }
-        remembered.keep(|id| numbers.contains_key(&id));
-        Ok(Snapshot { searcher, fields, numbers: Arc::new(numbers), remembered })
+        filter_cache.keep(|id| numbers.contains_key(&id));
+        Ok(TextSnapshot { searcher, fields, numbers: Arc::new(numbers), filter_cache })
     }
 
     /// The snapshot that follows this one.
     pub(super) fn next(&self, searcher: Searcher) -> Result<Self, TantivyError> {
-        Self::of(searcher, self.fields, self.remembered.clone(), Some(self))
+        Self::of(searcher, self.fields, self.filter_cache.clone(), Some(self))
     }
 
     /// How many documents there are.
@@ -55,8 +57,8 @@ impl Snapshot {
         self.searcher.num_docs() as usize
     }
 
-    /// Of how many parts the index is made; for those who watch it.
-    pub fn parts(&self) -> usize {
+    /// The number of segments, for monitoring.
+    pub fn segments(&self) -> usize {
         self.searcher.segment_readers().len()
     }
 
@@ -78,42 +80,46 @@ impl Snapshot {
         else {
             return Ok(Vec::new());
         };
-        let mut best = Best::new(depth);
-        for (at, part) in (0..).zip(self.searcher.segment_readers()) {
+        let mut best = TopK::new(depth, better);
+        // Only a higher score can still be among the best.
+        let mut floor = f32::MIN;
+        for (at, segment) in (0..).zip(self.searcher.segment_readers()) {
             let allowed = match filter {
-                Some(filter) => Some(self.remembered.allowed(filter, part)?),
+                Some(filter) => Some(self.filter_cache.allowed(filter, segment)?),
                 None => None,
             };
-            let numbers = self.numbers_of(part)?;
-            let alive = part.alive_bitset();
+            let numbers = self.numbers_of(segment)?;
+            let alive = segment.alive_bitset();
             let mut see = |doc: u32, score: f32| {
-                let passes = score > best.floor
+                let passes = score > floor
                     && alive.is_none_or(|alive| alive.is_alive(doc))
                     && allowed.as_ref().is_none_or(|allowed| allowed.contains(doc));
                 if passes && !dead.is_some_and(|dead| dead(numbers[doc as usize])) {
-                    best.push(Scored { score, part: at, doc });
+                    let scored = Scored { score, segment: at, doc };
+                    floor = best.push(scored).map_or(floor, |worst| worst.score);
                 }
-                best.floor
+                floor
             };
             match &allowed {
-                Some(allowed) if self.are_few(allowed, &plan.words, part)? => {
-                    look_up(allowed, &plan.words, part, &mut see)?;
+                Some(allowed) if self.are_few(allowed, &plan.words, segment)? => {
+                    look_up(allowed, &plan.words, segment, &mut see)?;
                 }
-                _ if plan.many => plan.weight.for_each(part, &mut |doc, score| {
+                _ if plan.many => plan.weight.for_each(segment, &mut |doc, score| {
                     see(doc, score);
                 })?,
-                // Blocks of documents that cannot be among the best are passed over unread.
+                // Blocks that cannot hold one of the best documents are skipped unread.
                 _ => {
                     let floor = see(0, f32::MIN);
-                    plan.weight.for_each_pruning(floor, part, &mut see)?;
+                    plan.weight.for_each_pruning(floor, segment, &mut see)?;
                 }
             }
         }
         // Only the numbers of the best are looked up: they are spread over memory.
-        let mut found = Vec::with_capacity(best.gathered.len());
-        for scored in best.finish() {
-            let part = self.searcher.segment_reader(scored.part);
-            found.push((self.numbers_of(part)?[scored.doc as usize], scored.score));
+        let best = best.into_unsorted();
+        let mut found = Vec::with_capacity(best.len());
+        for scored in best {
+            let segment = self.searcher.segment_reader(scored.segment);
+            found.push((self.numbers_of(segment)?[scored.doc as usize], scored.score));
         }
         Ok(found)
     }
@@ -121,10 +127,10 @@ impl Snapshot {
     /// The numbers of all documents that `filter` allows, ascending.
     pub fn matching(&self, filter: &Filter) -> Result<Vec<u32>, TextError> {
         let mut found = Vec::new();
-        for part in self.searcher.segment_readers() {
-            let numbers = self.numbers_of(part)?;
-            let allowed = self.remembered.allowed(filter, part)?;
-            match part.alive_bitset() {
+        for segment in self.searcher.segment_readers() {
+            let numbers = self.numbers_of(segment)?;
+            let allowed = self.filter_cache.allowed(filter, segment)?;
+            match segment.alive_bitset() {
                 None => found.extend(allowed.iter().map(|doc| numbers[doc as usize])),
                 Some(alive) => {
                     let docs = allowed.iter().filter(|&doc| alive.is_alive(doc));
@@ -132,7 +138,7 @@ impl Snapshot {
                 }
             }
         }
-        // Parts hold long ascending runs, which this kind of sort makes use of.
+        // Segments hold long ascending runs, which this kind of sort makes use of.
         found.sort();
         Ok(found)
     }
@@ -145,9 +151,9 @@ impl Snapshot {
     /// How many documents `filter` allows.
     pub fn count(&self, filter: &Filter) -> Result<usize, TextError> {
         let mut count = 0;
-        for part in self.searcher.segment_readers() {
-            let allowed = self.remembered.allowed(filter, part)?;
-            count += match part.alive_bitset() {
+        for segment in self.searcher.segment_readers() {
+            let allowed = self.filter_cache.allowed(filter, segment)?;
+            count += match segment.alive_bitset() {
                 None => allowed.len(),
                 Some(alive) => allowed.iter().filter(|&doc| alive.is_alive(doc)).count(),
             };
@@ -155,9 +161,10 @@ impl Snapshot {
         Ok(count)
     }
 
-    fn numbers_of(&self, part: &SegmentReader) -> Result<&[u32], TextError> {
-        let numbers = self.numbers.get(&part.segment_id());
-        let numbers = numbers.ok_or_else(|| TextError::Failed("a part without numbers".into()))?;
+    fn numbers_of(&self, segment: &SegmentReader) -> Result<&[u32], TextError> {
+        let numbers = self.numbers.get(&segment.segment_id());
+        let numbers =
+            numbers.ok_or_else(|| TextError::Failed("a segment without numbers".into()))?;
         Ok(numbers)
     }
 
@@ -167,12 +174,12 @@ impl Snapshot {
         &self,
         allowed: &DocSet,
         words: &[Word],
-        part: &SegmentReader,
+        segment: &SegmentReader,
     ) -> Result<bool, TextError> {
         if words.is_empty() {
             return Ok(false);
         }
-        let lists = part.inverted_index(self.fields.text)?;
+        let lists = segment.inverted_index(self.fields.text)?;
         let mut entries = 0;
         for word in words {
             entries += u64::from(lists.doc_freq(&word.term).map_err(TantivyError::from)?);
@@ -181,19 +188,19 @@ impl Snapshot {
     }
 }
 
-impl std::fmt::Debug for Snapshot {
+impl std::fmt::Debug for TextSnapshot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Snapshot").field("documents", &self.documents()).finish_non_exhaustive()
+        f.debug_struct("TextSnapshot").field("documents", &self.documents()).finish_non_exhaustive()
     }
 }
 
-/// The numbers of the documents of a part.
-fn read_numbers(part: &SegmentReader) -> Result<Arc<[u32]>, TantivyError> {
-    let column = part.fast_fields().u64(NUMBER)?;
-    let mut numbers = vec![0; part.max_doc() as usize];
-    if column.values.num_vals() != part.max_doc() {
+/// The numbers of the documents of a segment.
+fn read_numbers(segment: &SegmentReader) -> Result<Arc<[u32]>, TantivyError> {
+    let column = segment.fast_fields().u64(NUMBER)?;
+    let mut numbers = vec![0; segment.max_doc() as usize];
+    if column.values.num_vals() != segment.max_doc() {
         let found = column.values.num_vals();
-        let problem = format!("{found} numbers of {} documents", part.max_doc());
+        let problem = format!("{found} numbers of {} documents", segment.max_doc());
         return Err(TantivyError::InternalError(problem));
     }
     column.values.get_range(0, &mut numbers);
@@ -204,12 +211,12 @@ fn read_numbers(part: &SegmentReader) -> Result<Arc<[u32]>, TantivyError> {
 fn look_up(
     allowed: &DocSet,
     words: &[Word],
-    part: &SegmentReader,
+    segment: &SegmentReader,
     see: &mut dyn FnMut(u32, f32) -> f32,
 ) -> Result<(), TantivyError> {
     let mut lists: Vec<Box<dyn Scorer>> = Vec::new();
     for word in words {
-        lists.push(word.weight.scorer(part, word.times)?);
+        lists.push(word.weight.scorer(segment, word.times)?);
     }
     for doc in allowed.iter() {
         let mut score = None;
@@ -226,48 +233,14 @@ fn look_up(
     Ok(())
 }
 
-/// The best documents so far, and some that were among them: twice as many as are asked for are
-/// gathered before the worse half goes, which costs less than keeping them in order.
-struct Best {
-    depth: usize,
-    gathered: Vec<Scored>,
-    /// Only what is better than this can still be among the best.
-    floor: f32,
-}
-
-/// A document of a part.
+/// A document of a segment.
 struct Scored {
     score: f32,
-    part: u32,
+    segment: u32,
     doc: u32,
 }
 
-impl Best {
-    fn new(depth: usize) -> Self {
-        Best { depth, gathered: Vec::with_capacity(2 * depth.min(1 << 16)), floor: f32::MIN }
-    }
-
-    fn push(&mut self, scored: Scored) {
-        self.gathered.push(scored);
-        if self.gathered.len() >= self.depth.saturating_mul(2) {
-            self.select();
-            self.floor = self.gathered.iter().fold(f32::MAX, |least, s| least.min(s.score));
-        }
-    }
-
-    /// Gives up all but the best.
-    fn select(&mut self) {
-        if self.gathered.len() > self.depth {
-            self.gathered.select_nth_unstable_by(self.depth - 1, |a, b| {
-                b.score.total_cmp(&a.score).then((a.part, a.doc).cmp(&(b.part, b.doc)))
-            });
-            self.gathered.truncate(self.depth);
-        }
-    }
-
-    /// The best, in no order.
-    fn finish(mut self) -> Vec<Scored> {
-        self.select();
-        self.gathered
-    }
+/// The better score first, equal ones in the order of the index.
+fn better(a: &Scored, b: &Scored) -> Ordering {
+    b.score.total_cmp(&a.score).then((a.segment, a.doc).cmp(&(b.segment, b.doc)))
 }

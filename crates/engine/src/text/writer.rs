@@ -1,4 +1,4 @@
-//! The one that changes the index.
+//! Changes of the text index.
 
 use serde_json::{Map, Value};
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, NoMergePolicy};
@@ -10,7 +10,7 @@ use super::{TextError, TextIndex, Tokens};
 const LIVE_MEMORY: usize = 32 << 20;
 /// The least that tantivy works with, for each thread.
 const LEAST_MEMORY: usize = 16 << 20;
-/// More threads than this make many small parts of an index that have to be merged again.
+/// More threads than this make many small segments of an index that have to be merged again.
 const MOST_THREADS: usize = 4;
 
 /// Changes a text index; there can be only one at a time. Changes are seen, and survive, from the
@@ -23,8 +23,8 @@ pub struct Writer {
 impl Writer {
     pub(super) fn live(index: TextIndex) -> Result<Self, TextError> {
         let writer = Self::with(index, 1, LIVE_MEMORY)?;
-        // A commit each second makes a small part each second: a few of them become one, in the
-        // background. A part that has lost a third of its documents is written again without them.
+        // A commit each second makes a small segment each second: a few of them become one, in the
+        // background. A segment that has lost a third of its documents is written again without them.
         let mut policy = LogMergePolicy::default();
         policy.set_min_num_segments(6);
         policy.set_min_layer_size(5_000);
@@ -99,13 +99,13 @@ impl Writer {
         self.clear()
     }
 
-    /// Commits, and makes the index one part, which is searched fastest.
+    /// Commits, and makes the index one segment, which is searched fastest.
     pub fn finish(mut self, sequence: u64) -> Result<(), TextError> {
         self.commit(sequence)?;
         let merge = |writer: &mut IndexWriter| -> Result<(), TantivyError> {
-            let parts = writer.index().searchable_segment_ids()?;
-            if parts.len() > 1 {
-                writer.merge(&parts).wait()?;
+            let segments = writer.index().searchable_segment_ids()?;
+            if segments.len() > 1 {
+                writer.merge(&segments).wait()?;
             }
             Ok(())
         };

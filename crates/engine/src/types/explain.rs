@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ModelRef, SearchRequest};
 
-/// A question why a document has its score.
+/// A request to explain the score of a document.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExplainRequest {
@@ -17,17 +17,17 @@ pub struct ExplainRequest {
     pub most: Option<usize>,
 }
 
-/// An explanation that adds up: fused score = Σ over models of `adds`; a model's score = Σ lines
-/// + rest.
+/// An explanation that adds up: fused score = Σ over models of `contribution`; a matcher's score =
+/// Σ contributions + rest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainResponse {
     /// The document's id.
     pub id: String,
     /// Its score in the search.
     pub score: f64,
-    /// What every model adds.
+    /// The contribution of every model.
     pub models: Vec<ModelExplanation>,
-    /// What every feature adds to the ranker's score, if one put the candidates in order.
+    /// The contribution of every feature to the ranker's score, if a ranker re-ranked the candidates.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ranker: Option<RankerExplanation>,
     /// Words (after analysis) that query and document share.
@@ -37,22 +37,22 @@ pub struct ExplainResponse {
     pub notes: Vec<String>,
 }
 
-/// What a model adds to a score.
+/// The contribution of a model to the fused score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelExplanation {
-    /// The model.
+    /// The model, with its version.
     pub model: ModelRef,
-    /// Its own score.
+    /// The model's own score, before fusion.
     pub score: f64,
-    /// What it adds to the fused score.
-    pub adds: f64,
-    /// How `adds` comes from `score`, in words.
+    /// Its contribution to the fused score.
+    pub contribution: f64,
+    /// How `contribution` is computed from `score`.
     pub how: String,
-    /// Its parts: one a matcher.
+    /// One per matcher of the model.
     pub parts: Vec<PartExplanation>,
 }
 
-/// What one matcher of a model adds to the model's score.
+/// The contribution of one matcher to the score of its model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PartExplanation {
     /// The method.
@@ -61,49 +61,49 @@ pub struct PartExplanation {
     pub lexical: bool,
     /// Its weight in the model.
     pub weight: f64,
-    /// Its own score: Σ lines + rest.
+    /// Its own score: Σ contributions + rest.
     pub score: f64,
-    /// What it adds to the model's score.
-    pub adds: f64,
+    /// Its contribution to the model's score.
+    pub contribution: f64,
     /// Pairs of a word (or click) of the query and one of the document, largest first.
-    pub lines: Vec<Contribution>,
-    /// How many smaller ones there are.
+    pub contributions: Vec<Contribution>,
+    /// How many smaller contributions are not listed.
     pub n_rest: usize,
-    /// What those add up to.
+    /// The sum of those.
     pub rest: f64,
 }
 
-/// What a pair of query feature and document feature adds.
+/// The contribution of a pair of query feature and document feature.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Contribution {
-    /// The query's side.
+    /// The word (or click) of the query.
     pub query: String,
-    /// The document's side.
+    /// The word (or click) of the document.
     pub doc: String,
-    /// What the pair adds.
+    /// The contribution.
     pub value: f64,
 }
 
-/// What features add to a ranker's score: score = base + Σ values.
+/// Feature attribution of a ranker's score: score = base + Σ contributions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RankerExplanation {
-    /// The ranker.
+    /// The ranker's name.
     pub ranker: String,
-    /// Its score.
+    /// The ranker's score.
     pub score: f64,
-    /// What it says without any feature.
+    /// The score without any feature.
     pub base: f64,
-    /// Every feature with its value (null if missing) and what it adds, largest first.
+    /// Every feature with its value (null if missing) and its contribution, largest first.
     pub features: Vec<FeatureContribution>,
 }
 
-/// What a feature adds.
+/// The contribution of a feature.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FeatureContribution {
-    /// Its name.
+    /// The feature's name.
     pub name: String,
-    /// Its value.
+    /// The feature's value.
     pub value: Option<f32>,
-    /// What it adds.
-    pub adds: f64,
+    /// Its contribution to the ranker's score.
+    pub contribution: f64,
 }

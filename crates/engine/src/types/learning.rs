@@ -14,7 +14,7 @@ pub struct Written {
     pub sequence: u64,
 }
 
-/// A click on a result, or a page of results that was shown.
+/// A click on a result, or an impression: a result page that was shown.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Event {
@@ -46,7 +46,7 @@ pub struct Judgment {
     #[serde(deserialize_with = "given")]
     #[schemars(required, with = "Option<u8>", range(max = 100))]
     pub grade: Option<u8>,
-    /// Who judged.
+    /// The name of the person who judged.
     #[serde(default)]
     pub judge: Option<String>,
 }

@@ -2,22 +2,22 @@
 //! line and other languages. Unknown fields are refused, so that a misspelt option never passes
 //! silently.
 
+mod embeddings;
 mod explain;
 mod learning;
 mod models;
-mod near;
 mod scope;
 mod search;
 
+pub use embeddings::{EmbedRequest, EmbedResponse, Neighbour, SimilarRequest, SimilarResponse};
 pub use explain::{
     Contribution, ExplainRequest, ExplainResponse, FeatureContribution, ModelExplanation,
     PartExplanation, RankerExplanation,
 };
 pub use learning::{Event, Judgment, Written};
 pub use models::{LoadRequest, ModelAbout, ModelRef, Status};
-pub use near::{EmbedRequest, EmbedResponse, Near, SimilarRequest, SimilarResponse};
 pub use scope::Scope;
 pub use search::{
-    DiversifySpec, FusionMethod, FusionSpec, Hit, Piece, RerankRequest, RerankResponse,
+    DiversifySpec, Fragment, FusionMethod, FusionSpec, Hit, RerankRequest, RerankResponse,
     SearchRequest, SearchResponse,
 };

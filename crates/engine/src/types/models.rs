@@ -1,4 +1,4 @@
-//! Models, and how an index is.
+//! Models, and the status of an index.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// A model and the version of it that answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelRef {
-    /// Its name.
+    /// The model's name in the index.
     pub name: String,
     /// Its version: the beginning of its folder's checksum.
     pub version: String,
@@ -26,7 +26,7 @@ pub struct ModelAbout {
     pub dim: Option<usize>,
     /// When it was loaded, in seconds since 1970.
     pub loaded: f64,
-    /// How neighbours are found: `exact`, or `lists` with the recall that was measured.
+    /// How neighbours are found: `exact`, or how many lists are probed, with the measured recall.
     pub neighbours: Option<String>,
 }
 
@@ -43,7 +43,7 @@ pub struct LoadRequest {
     pub activate: bool,
 }
 
-/// How an index that is served is.
+/// The status of an index that is served.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Status {
     /// `ok`, `catching up`, `read only` or `starting`.

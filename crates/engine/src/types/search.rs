@@ -1,4 +1,4 @@
-//! Searching, and putting given documents in order.
+//! Searching, and re-ranking of given documents.
 
 use std::collections::BTreeMap;
 
@@ -20,43 +20,42 @@ pub struct SearchRequest {
     pub offset: usize,
     /// The models that score, by name; more than one are fused. The service's own choice if empty.
     pub models: Vec<String>,
-    /// How the scores of several models come together.
+    /// How the scores of several models are fused.
     pub fusion: Option<FusionSpec>,
-    /// A trained ranker of the index that puts the candidates in order, by name; "none" for none.
+    /// A trained ranker of the index that re-ranks the candidates, by name; "none" for none.
     pub ranker: Option<String>,
-    /// Put different documents first (maximal marginal relevance).
+    /// Diversify the results (maximal marginal relevance).
     pub diversify: Option<DiversifySpec>,
-    /// How many candidates each model proposes. It does not depend on `k` and `offset`, so that
-    /// scores and order stay the same from page to page. A ranker puts the first so many of all in
-    /// order.
+    /// How many candidates each model retrieves, and how many of all a ranker re-ranks. It does not
+    /// depend on `k` and `offset`, so that scores and order stay the same from page to page.
     pub candidate_depth: Option<usize>,
-    /// Only documents that this holds of, e.g. {"year": {"gte": 2000}}.
+    /// Only documents that pass this filter, e.g. {"year": {"gte": 2000}}.
     pub filter: Option<Value>,
     /// Documents that are left out.
     pub exclude_ids: Vec<String>,
     /// The fields of documents to return; all if not said, none if empty.
     pub fields: Option<Vec<String>>,
-    /// Mark the words of the query in pieces of the text.
+    /// Return fragments of the text with the words of the query marked.
     pub highlight: bool,
     /// Say for every hit why it has its score.
     pub explain: bool,
-    /// Return the features that the ranker saw, as it was given them: what a ranker learns from.
+    /// Return the features that the ranker used, to train rankers on.
     pub log_features: bool,
 }
 
-/// How the scores of several models come together.
+/// How the scores of several models are fused.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FusionSpec {
-    /// What is added up.
+    /// What is summed over models.
     pub method: FusionMethod,
-    /// One weight a model, by name; 1 for those that are not named.
+    /// One weight per model, by name; 1 for those that are not named.
     pub weights: BTreeMap<String, f64>,
     /// The constant of `rrf`; 60 if not said.
     pub rank_constant: Option<f64>,
 }
 
-/// What is added up over models.
+/// What is summed over models.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FusionMethod {
@@ -69,7 +68,7 @@ pub enum FusionMethod {
     Rrf,
 }
 
-/// How results are made different from each other.
+/// How results are diversified.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DiversifySpec {
@@ -77,22 +76,22 @@ pub struct DiversifySpec {
     pub lambda: f64,
 }
 
-/// What a search found.
+/// The results of a search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchResponse {
     /// The query as given.
     pub query: String,
-    /// Words of it that no model that was asked knows, as they were typed.
+    /// Words of the query that no model of the search knows, as they were typed.
     pub unknown_words: Vec<String>,
     /// The models that scored, with their versions.
     pub models: Vec<ModelRef>,
-    /// The ranker that put the candidates in order, if one did.
+    /// The ranker that re-ranked the candidates, if one did.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ranker: Option<String>,
     /// How the models' scores were fused, if there were several.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub fusion: Option<FusionSpec>,
-    /// How many candidates each model proposed.
+    /// How many candidates each model retrieved.
     pub candidate_depth: usize,
     /// How many candidates there were in all; hits can be paged through to the last of them.
     pub candidates: usize,
@@ -121,27 +120,27 @@ pub struct Hit {
     /// The document's fields.
     #[serde(skip_serializing_if = "Map::is_empty", default)]
     pub document: Map<String, Value>,
-    /// Pieces of its text with the words of the query marked, by field.
+    /// Fragments of its text with the words of the query marked, by field.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
-    pub highlights: BTreeMap<String, Vec<Piece>>,
+    pub highlights: BTreeMap<String, Vec<Fragment>>,
     /// Why it has its score.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub explanation: Option<ExplainResponse>,
-    /// What the ranker saw, by feature; null where a value is missing.
+    /// The features that the ranker used, by name; null where a value is missing.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub features: BTreeMap<String, Option<f32>>,
 }
 
-/// A piece of text, marked or not.
+/// A fragment of a text, marked or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Piece {
+pub struct Fragment {
     /// The text.
     pub text: String,
     /// Whether it is a word of the query.
     pub marked: bool,
 }
 
-/// A request to put documents in the order of a model's scores.
+/// A request to re-rank given documents.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RerankRequest {
@@ -149,10 +148,10 @@ pub struct RerankRequest {
     pub query: String,
     /// The models that score; the service's own choice if empty.
     pub models: Vec<String>,
-    /// How several models' scores come together.
+    /// How the scores of several models are fused.
     pub fusion: Option<FusionSpec>,
-    /// A trained ranker that puts documents of the index in order; the service's own choice if not
-    /// said, `none` for none. Documents that are not in the index have the order of the models.
+    /// A trained ranker that re-ranks documents of the index; the service's default if not said,
+    /// `none` for none. With documents that are not in the index, the fused scores decide.
     pub ranker: Option<String>,
     /// Ids of documents of the index.
     pub ids: Vec<String>,
@@ -162,18 +161,18 @@ pub struct RerankRequest {
     pub k: Option<usize>,
 }
 
-/// Given documents in order.
+/// Given documents, re-ranked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RerankResponse {
     /// The models that scored, with their versions.
     pub models: Vec<ModelRef>,
-    /// The ranker that put them in order, if one did.
+    /// The ranker that re-ranked them, if one did.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ranker: Option<String>,
     /// Documents, best first.
     pub hits: Vec<Hit>,
     /// Ids that the index does not know.
     pub unknown_ids: Vec<String>,
-    /// Milliseconds.
+    /// Milliseconds from reading the request to having the answer.
     pub took_ms: f64,
 }

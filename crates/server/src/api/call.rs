@@ -19,7 +19,7 @@ use super::parse;
 use super::route::{Kind, Route};
 use super::routes::routes;
 use crate::http::{
-    AppState, Lane, Limits, SearchedFor, content, decoded, hear_out, pairs, refuse, to_json,
+    AppState, Limits, SearchedFor, WorkerPool, content, decoded, hear_out, pairs, refuse, to_json,
 };
 use crate::problem::Problem;
 
@@ -69,15 +69,15 @@ impl Call {
         parse::object(self.bytes().0)
     }
 
-    /// Answers on a thread of `lane`, where the body is read and the answer written, too.
+    /// Answers on a thread of `pool`, where the body is read and the answer written, too.
     pub(super) async fn ask<T: Serialize>(
         self,
-        lane: Lane,
+        pool: WorkerPool,
         work: impl FnOnce(&Call, &Engine) -> Result<T, Problem> + Send + 'static,
     ) -> Result<Response, Problem> {
         let (state, deadline) = (self.state.clone(), self.deadline);
         let work = move |engine: &Engine| to_json(&work(&self, engine)?);
-        let bytes = state.run_until(lane, deadline, work).await?;
+        let bytes = state.run_until(pool, deadline, work).await?;
         Ok(content("application/json", bytes))
     }
 
@@ -91,7 +91,7 @@ impl Call {
             let (answer, query) = work(&self, engine)?;
             Ok((to_json(&answer)?, query))
         };
-        let (bytes, query) = state.run_until(Lane::Search, deadline, work).await?;
+        let (bytes, query) = state.run_until(WorkerPool::Search, deadline, work).await?;
         let mut response = content("application/json", bytes);
         response.extensions_mut().insert(SearchedFor(query));
         Ok(response)

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::call::Call;
 use super::items::{Items, items};
 use super::types::Written;
-use crate::http::{Lane, Limits, content, to_json};
+use crate::http::{Limits, WorkerPool, content, to_json};
 use crate::problem::Problem;
 
 /// A document: an id and fields. A field is text, or a bag of counts (an object of numbers), or
@@ -60,7 +60,7 @@ pub struct DeleteRequest {
 }
 
 pub(super) async fn get(call: Call) -> Result<Response, Problem> {
-    call.ask(Lane::Store, |call, engine| Ok(engine.document(call.name())?)).await
+    call.ask(WorkerPool::Store, |call, engine| Ok(engine.document(call.name())?)).await
 }
 
 pub(super) async fn put(call: Call) -> Result<Response, Problem> {
@@ -119,13 +119,13 @@ async fn write(
 ) -> Result<Response, Problem> {
     let (state, deadline, wait) = (call.state.clone(), call.deadline, call.flag("wait"));
     let write = move |engine: &Engine| work(&call, engine);
-    let written = state.run_until(Lane::Store, deadline, write).await?;
+    let written = state.run_until(WorkerPool::Store, deadline, write).await?;
     let mut status = StatusCode::OK;
     if wait {
         let sequence = written.written.sequence;
         let patience = deadline.saturating_duration_since(Instant::now());
         let patience = patience.min(state.limits().request());
-        let seen = state.work().run(Lane::Wait, Instant::now() + patience, {
+        let seen = state.workers().run(WorkerPool::Wait, Instant::now() + patience, {
             let engine = state.engine().clone();
             move || Ok(engine.wait_for(sequence, patience))
         });

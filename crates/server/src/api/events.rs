@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::call::Call;
 use super::items::{items, typed};
 use super::types::Event;
-use crate::http::{Lane, content};
+use crate::http::{WorkerPool, content};
 use crate::problem::Problem;
 
 /// A line of `GET /events`.
@@ -22,7 +22,7 @@ pub struct NumberedEvent {
 }
 
 pub(super) async fn record(call: Call) -> Result<Response, Problem> {
-    call.ask(Lane::Store, |call, engine| {
+    call.ask(WorkerPool::Store, |call, engine| {
         let read = items(call, "event", false, |value, _| {
             let event: Event = typed(value)?;
             checks::event(&event, engine.limits()).map_err(|error| error.to_string())?;
@@ -49,6 +49,6 @@ pub(super) async fn export(call: Call) -> Result<Response, Problem> {
         }
         Ok(lines)
     };
-    let lines = call.state.run_until(Lane::Store, call.deadline, write).await?;
+    let lines = call.state.run_until(WorkerPool::Store, call.deadline, write).await?;
     Ok(content("application/x-ndjson", lines))
 }

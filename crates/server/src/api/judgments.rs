@@ -6,11 +6,11 @@ use liken_engine::checks;
 use super::call::Call;
 use super::items::{items, typed};
 use super::types::Judgment;
-use crate::http::{Lane, content};
+use crate::http::{WorkerPool, content};
 use crate::problem::Problem;
 
 pub(super) async fn judge(call: Call) -> Result<Response, Problem> {
-    call.ask(Lane::Store, |call, engine| {
+    call.ask(WorkerPool::Store, |call, engine| {
         let read = items(call, "judgment", false, |value, _| {
             let judgment: Judgment = typed(value)?;
             checks::judgment(&judgment, engine.limits()).map_err(|error| error.to_string())?;
@@ -22,7 +22,7 @@ pub(super) async fn judge(call: Call) -> Result<Response, Problem> {
 }
 
 pub(super) async fn list(call: Call) -> Result<Response, Problem> {
-    call.ask(Lane::Store, |call, engine| Ok(engine.judgments(call.text("query"))?)).await
+    call.ask(WorkerPool::Store, |call, engine| Ok(engine.judgments(call.text("query"))?)).await
 }
 
 pub(super) async fn qrels(call: Call) -> Result<Response, Problem> {
@@ -40,5 +40,5 @@ async fn exported(call: Call) -> Result<(Vec<u8>, Vec<u8>), Problem> {
         engine.store().export_qrels(&mut qrels, &mut queries)?;
         Ok((qrels, queries))
     };
-    call.state.run_until(Lane::Store, call.deadline, write).await
+    call.state.run_until(WorkerPool::Store, call.deadline, write).await
 }

@@ -1,7 +1,9 @@
 //! Reading JSON, and saying where it is wrong: the line, the column and the field.
 
+use liken::excerpt;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_path_to_error::Path;
 
 use super::twice::Once;
 use super::words::plain;
@@ -45,13 +47,26 @@ fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, (String, String)> {
         let place = format!("line {line}, column {column}");
         return Err((format!("it is not UTF-8: found the byte 0x{byte:02x}"), place));
     }
-    serde_json::from_slice(bytes)
-        .and_then(|read| serde_json::from_slice::<Once>(bytes).map(|Once| read))
-        .map_err(|error| wrong(bytes, &error))
+    let read = whole(bytes)?;
+    whole::<Once>(bytes)?;
+    Ok(read)
 }
 
-/// What is wrong with `bytes` in plain words, and where.
-fn wrong(bytes: &[u8], error: &serde_json::Error) -> (String, String) {
+/// A value that takes all of `bytes`. Only what cannot be read is read with its path: following it
+/// costs time.
+fn whole<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, (String, String)> {
+    if let Ok(read) = serde_json::from_slice(bytes) {
+        return Ok(read);
+    }
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let read = serde_path_to_error::deserialize(&mut reader)
+        .map_err(|error| wrong(&field(error.path()), error.inner()))?;
+    reader.end().map_err(|error| wrong("", &error))?;
+    Ok(read)
+}
+
+/// What is wrong in plain words, and where.
+fn wrong(field: &str, error: &serde_json::Error) -> (String, String) {
     let (line, column) = (error.line(), error.column());
     let mut reason = error.to_string();
     // serde_json ends with the place, which we say in our own way.
@@ -67,97 +82,29 @@ fn wrong(bytes: &[u8], error: &serde_json::Error) -> (String, String) {
         reason = format!("it is not JSON: {reason}");
     }
     let mut place = format!("line {line}, column {column}");
-    let field = field_at(bytes, offset(bytes, line, column));
     if !field.is_empty() {
         place.push_str(&format!(", field {field}"));
     }
     (reason, place)
 }
 
+/// The way to a value, such as `fusion.weights.rmls` or `documents[2].id`; empty for the whole.
+fn field(path: &Path) -> String {
+    match path.iter().next() {
+        Some(_) => excerpt(&path.to_string()),
+        None => String::new(),
+    }
+}
+
 /// A value read as a `T`, or what is wrong with it and in which field.
 pub(super) fn value<T: DeserializeOwned>(value: Value) -> Result<T, String> {
-    // Values do not know where they stand: what is wrong is found by reading it once more.
-    T::deserialize(&value).or_else(|_| {
-        let text = value.to_string();
-        read(text.as_bytes()).map_err(|(reason, place)| match place.split_once(", field ") {
-            Some((_, field)) => format!("{reason} (field {field})"),
-            None => reason,
-        })
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let reason = plain(&error.inner().to_string());
+        match field(error.path()).as_str() {
+            "" => reason,
+            field => format!("{reason} (field {field})"),
+        }
     })
-}
-
-/// The byte at `line` and `column`, both counted from one.
-fn offset(bytes: &[u8], line: usize, column: usize) -> usize {
-    let mut starts = std::iter::once(0)
-        .chain(bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1));
-    let start = starts.nth(line.saturating_sub(1)).unwrap_or(bytes.len());
-    (start + column).min(bytes.len())
-}
-
-/// Where in a value we are: in an object under a key, or in an array.
-enum Inside {
-    Object(String),
-    Array(usize),
-}
-
-/// The way to the value that is being read at byte `end`, such as `fusion.weights.rmls` or
-/// `documents[2].id`.
-fn field_at(bytes: &[u8], end: usize) -> String {
-    // Deeper than serde_json reads, a name would help nobody.
-    const DEEPEST: usize = 16;
-    let mut way: Vec<Inside> = Vec::new();
-    let mut at = 0;
-    let mut key = false;
-    while at < end {
-        match bytes[at] {
-            b'{' => {
-                way.push(Inside::Object(String::new()));
-                key = true;
-            }
-            b'[' => {
-                way.push(Inside::Array(0));
-                key = false;
-            }
-            // The value that just ended may be the one that did not fit.
-            b'}' | b']' if at + 1 < end => {
-                way.pop();
-                key = false;
-            }
-            b',' => match way.last_mut() {
-                Some(Inside::Array(n)) => *n += 1,
-                Some(Inside::Object(_)) => key = true,
-                None => {}
-            },
-            b'"' => {
-                let start = at;
-                at += 1;
-                while at < end && bytes[at] != b'"' {
-                    at += if bytes[at] == b'\\' { 2 } else { 1 };
-                }
-                if key && let Some(Inside::Object(name)) = way.last_mut() {
-                    let text = bytes.get(start..=at).unwrap_or_default();
-                    *name = serde_json::from_slice(text).unwrap_or_default();
-                    key = false;
-                }
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    let mut field = String::new();
-    for inside in way.iter().take(DEEPEST) {
-        match inside {
-            Inside::Object(name) if name.is_empty() => {}
-            Inside::Object(name) => {
-                if !field.is_empty() {
-                    field.push('.');
-                }
-                field.extend(name.chars().take(64));
-            }
-            Inside::Array(n) => field.push_str(&format!("[{n}]")),
-        }
-    }
-    field
 }
 
 #[cfg(test)]
@@ -225,9 +172,6 @@ mod tests {
         fn nothing_panics_on_what_looks_like_json(text in r#"[\[\]{}",:\\a1 \n]{0,60}"#) {
             let _ = json::<SearchRequest>(text.as_bytes());
             let _ = json::<Value>(text.as_bytes());
-            for end in 0..=text.len() {
-                let _ = field_at(text.as_bytes(), end);
-            }
         }
     }
 }

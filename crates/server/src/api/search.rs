@@ -4,7 +4,7 @@ use axum::response::Response;
 
 use super::call::Call;
 use super::types::{EmbedRequest, ExplainRequest, RerankRequest, SearchRequest, SimilarRequest};
-use crate::http::Lane;
+use crate::http::WorkerPool;
 use crate::problem::Problem;
 
 pub(super) async fn search(call: Call) -> Result<Response, Problem> {
@@ -32,7 +32,7 @@ pub(super) async fn explain(call: Call) -> Result<Response, Problem> {
 }
 
 pub(super) async fn embed(call: Call) -> Result<Response, Problem> {
-    call.ask(Lane::Search, |call, engine| {
+    call.ask(WorkerPool::Search, |call, engine| {
         let request: EmbedRequest = call.json()?;
         Ok(engine.embed(&request)?)
     })
@@ -40,7 +40,7 @@ pub(super) async fn embed(call: Call) -> Result<Response, Problem> {
 }
 
 pub(super) async fn similar(call: Call) -> Result<Response, Problem> {
-    call.ask(Lane::Search, |call, engine| {
+    call.ask(WorkerPool::Search, |call, engine| {
         let request: SimilarRequest = call.json()?;
         Ok(engine.similar(&request)?)
     })

@@ -1,4 +1,4 @@
-//! How the service is, for people, balancers and Prometheus; and the description of the API.
+//! The status of the service, for people, load balancers and Prometheus; and the OpenAPI document.
 
 use std::time::Duration;
 
@@ -10,17 +10,17 @@ use serde::{Deserialize, Serialize};
 use super::call::Call;
 use super::openapi;
 use super::types::Status;
-use crate::http::{Lane, content, json};
+use crate::http::{WorkerPool, content, json};
 use crate::problem::Problem;
 
 pub(super) async fn health(call: Call) -> Result<Response, Problem> {
-    call.ask(Lane::Light, |_, engine| Ok(engine.status())).await
+    call.ask(WorkerPool::Light, |_, engine| Ok(engine.status())).await
 }
 
 /// The answer to `GET /ready`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ready {
-    /// How it is.
+    /// Documents, changes and models.
     #[serde(flatten)]
     pub status: Status,
     /// Why it is not ready, if it is not.
@@ -32,20 +32,20 @@ pub struct Ready {
 /// hindrance.
 pub(super) async fn ready(call: Call) -> Result<Response, Problem> {
     let state = call.state;
-    let status = state.run(Lane::Light, |engine| Ok(engine.status())).await?;
-    let trouble = state.trouble().lately();
-    // Where trouble is told of, there is less to wait for.
-    let patience = if trouble.is_some() { 6.0 } else { 1.0 };
-    let most = Duration::from_secs_f64(state.limits().stuck_seconds / patience);
+    let status = state.run(WorkerPool::Light, |engine| Ok(engine.status())).await?;
+    let incident = state.incidents().recent();
+    // With a known incident, there is less to wait for.
+    let haste = if incident.is_some() { 6.0 } else { 1.0 };
+    let most = Duration::from_secs_f64(state.limits().stuck_seconds / haste);
     let stuck = state.stuck(&status).filter(|stuck| *stuck > most);
     let reason = if let Some(stuck) = stuck {
         Some(format!(
-            "search has stayed at change {} for {} seconds; {} later ones wait, and are tried \
-             again and again: {}",
+            "degraded: search has stayed at change {} for {} seconds; {} later ones wait and are \
+             retried: {}",
             status.applied,
             stuck.as_secs(),
             status.written.saturating_sub(status.applied),
-            trouble.as_deref().unwrap_or("the log of the service may say why")
+            incident.as_deref().unwrap_or("see the log of the service")
         ))
     } else {
         None
@@ -60,8 +60,8 @@ pub(super) async fn ready(call: Call) -> Result<Response, Problem> {
 
 pub(super) async fn metrics(call: Call) -> Result<Response, Problem> {
     let state = call.state;
-    let status = state.run(Lane::Light, |engine| Ok(engine.status())).await?;
-    let text = state.metrics().text(&status, state.work().waiting(), state.log().lost());
+    let status = state.run(WorkerPool::Light, |engine| Ok(engine.status())).await?;
+    let text = state.metrics().text(&status, state.workers().waiting(), state.log().lost());
     Ok(content("text/plain; version=0.0.4; charset=utf-8", text.into_bytes()))
 }
 

@@ -1,59 +1,40 @@
 //! Percent signs in paths, queries and forms.
 
+use std::borrow::Cow;
+
+use liken::quoted;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
 use crate::problem::Problem;
 
 /// The most names and values of a query or a form.
 const MOST_PAIRS: usize = 1000;
 
-/// `text` with %xx decoded; `plus` says whether + is a blank, as in queries and forms.
+/// Everything but letters, digits and `-._~` (RFC 3986, unreserved).
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// `text` with %xx decoded; `plus` says whether + is a blank, as in queries and forms. The crates
+/// for it let a wrong %xx or wrong UTF-8 pass; here both are errors of the client.
 pub(crate) fn decoded(text: &str, plus: bool) -> Result<String, Problem> {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let digits = bytes.get(at + 1..at + 3).and_then(|two| Some((hex(two[0])?, hex(two[1])?)));
-        match (byte, digits) {
-            (b'%', Some((high, low))) => {
-                out.push(high << 4 | low);
-                at += 2;
-            }
-            (b'%', None) => {
-                return Err(Problem::bad(format!(
-                    "a % in the address is not followed by two hexadecimal digits: {:?}; \
-                     a percent sign itself is written %25",
-                    beginning(text)
-                )));
-            }
-            (b'+', _) if plus => out.push(b' '),
-            _ => out.push(byte),
-        }
-        at += 1;
+    let is_byte = |rest: &str| {
+        rest.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    if !text.split('%').skip(1).all(is_byte) {
+        return Err(Problem::bad(format!(
+            "a % in the address is not followed by two hexadecimal digits: {}; \
+             a percent sign itself is written %25",
+            quoted(text)
+        )));
     }
-    String::from_utf8(out)
-        .map_err(|_| Problem::bad(format!("not UTF-8 once %xx is decoded: {:?}", beginning(text))))
-}
-
-/// As much of a text as a message can hold: a form may be long.
-fn beginning(text: &str) -> &str {
-    &text[..text.floor_char_boundary(200)]
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).map(|value| value as u8)
+    let blanks = if plus { Cow::Owned(text.replace('+', " ")) } else { Cow::Borrowed(text) };
+    let bytes = percent_decode_str(&blanks);
+    let decoded = bytes.decode_utf8().map(Cow::into_owned);
+    decoded.map_err(|_| Problem::bad(format!("not UTF-8 once %xx is decoded: {}", quoted(text))))
 }
 
 /// `text` with everything but letters, digits and `-._~` as %xx.
 pub(crate) fn encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                out.push(char::from(byte));
-            }
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
+    utf8_percent_encode(text, RESERVED).to_string()
 }
 
 /// The names and values of a query or a form.

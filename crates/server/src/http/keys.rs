@@ -7,7 +7,7 @@ use liken_engine::types::Scope;
 
 use super::encoding::decoded;
 use super::state::AppState;
-use super::work::Lane;
+use super::worker_pools::WorkerPool;
 use crate::problem::Problem;
 
 /// The cookie of people who use the pages.
@@ -76,7 +76,7 @@ impl Keys {
             }
             Err(unauthorized("this key is not known, or no longer valid".into()))
         };
-        state.work().run(Lane::Light, state.deadline(), look_up).await
+        state.workers().run(WorkerPool::Light, state.deadline(), look_up).await
     }
 }
 

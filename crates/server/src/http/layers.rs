@@ -15,13 +15,13 @@ use liken_engine::types::Scope;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::encoding::encoded;
-use super::log::Entry;
+use super::log::LoggedRequest;
 use super::origin::Callers;
 use super::receive::{gather, hear_out};
 use super::request_id::{HEADER, RequestId};
 use super::respond::{refuse, secure, write_out};
 use super::state::AppState;
-use super::work::Lane;
+use super::worker_pools::WorkerPool;
 use crate::problem::Problem;
 use crate::runs::LARGEST;
 
@@ -62,7 +62,7 @@ impl Record {
         self.state.metrics().answered(&self.route, method, status, took);
         let peer = self.peer.map(|peer| peer.ip());
         let (id, path) = (&self.id.0, &self.path);
-        let entry = Entry { id, peer, method, path, status, took, bytes, problem, query };
+        let entry = LoggedRequest { id, peer, method, path, status, took, bytes, problem, query };
         self.state.log().request(&entry);
     }
 }
@@ -148,7 +148,7 @@ pub(super) async fn page(State(state): State<AppState>, request: Request, next: 
         Ok(received) => received,
         Err(problem) => return refuse(problem),
     };
-    let place = match state.work().place(Lane::Pages, state.deadline()).await {
+    let place = match state.workers().acquire(WorkerPool::Pages, state.deadline()).await {
         Ok(place) => place,
         Err(problem) => return refuse(problem),
     };

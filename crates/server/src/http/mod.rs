@@ -2,16 +2,18 @@
 //! accepts connections. It knows nothing of what can be asked: [`Routes`] are given to it.
 //!
 //! ```text
-//! connection   limits on number, heads, slow clients          serve.rs, places.rs, patient.rs
+//! connection   limits on number, heads, slow clients          serve.rs, connections.rs, write_timeout.rs
 //! around       request id, problems, headers, log, counts     layers.rs, respond.rs
 //! callers      Host and Origin                                origin.rs
 //! CORS         only where origins are listed
 //! keys         before a body is read                          keys.rs, login.rs
 //! body         size, time                                     receive.rs
-//! work         on blocking threads, so many at a time         work.rs
+//! work         in worker pools, with one bounded queue        worker_pools.rs
 //! ```
 
+mod connections;
 mod encoding;
+mod incidents;
 mod keys;
 mod layers;
 mod limits;
@@ -19,21 +21,20 @@ mod log;
 mod login;
 mod metrics;
 mod origin;
-mod patient;
-mod places;
 mod receive;
 mod request_id;
 mod respond;
 mod router;
 mod serve;
 mod state;
-mod trouble;
-mod work;
+mod worker_pools;
+mod write_timeout;
 
 #[cfg(test)]
 pub(crate) mod tests;
 
 pub(crate) use encoding::{decoded, encoded, pairs};
+pub use incidents::Incidents;
 pub use layers::SearchedFor;
 pub use limits::Limits;
 pub use log::{Log, LogFormat};
@@ -45,5 +46,4 @@ pub use respond::{ProblemBody, json, refuse};
 pub use router::Routes;
 pub use serve::{ServeOptions, serve};
 pub use state::AppState;
-pub use trouble::Trouble;
-pub use work::{Lane, Work};
+pub use worker_pools::{WorkerPool, WorkerPools};

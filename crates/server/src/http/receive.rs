@@ -40,7 +40,7 @@ pub(crate) async fn gather(
     let mut room: Option<OwnedSemaphorePermit> = None;
     let started = Instant::now();
     loop {
-        let patience = deadline.min(Instant::now() + state.next_piece());
+        let patience = deadline.min(Instant::now() + state.next_chunk());
         let piece = match timeout_at(patience, next(body)).await {
             Ok(None) => return Ok((bytes, room)),
             Ok(Some(Ok(piece))) => piece,

@@ -20,15 +20,15 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tower::ServiceExt;
 
+use super::connections::{MAX_REJECTING, most_connections, reject};
+use super::incidents::Incidents;
 use super::layers::Peer;
 use super::limits::Limits;
 use super::log::Log;
 use super::origin::{Callers, Hosts};
-use super::patient::Patient;
-use super::places::{DOORSTEP, most_connections, turn_away};
 use super::router::{Routes, build, cors};
 use super::state::AppState;
-use super::trouble::Trouble;
+use super::write_timeout::WriteTimeout;
 
 /// How the service is offered.
 pub struct ServeOptions {
@@ -49,7 +49,7 @@ pub struct ServeOptions {
     /// Where requests are logged.
     pub log: Log,
     /// Hears of what goes wrong behind requests, for `/ready`.
-    pub trouble: Trouble,
+    pub incidents: Incidents,
     /// What is served; [`crate::run`] adds the API and the pages.
     pub routes: Routes,
     /// Told the address once connections are accepted.
@@ -65,7 +65,7 @@ impl Default for ServeOptions {
             host_names: Vec::new(),
             allow_open: false,
             log: Log::none(),
-            trouble: Trouble::default(),
+            incidents: Incidents::default(),
             routes: Routes::default(),
             listening: None,
         }
@@ -89,8 +89,8 @@ pub(super) async fn serve_state(
     options: ServeOptions,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let ServeOptions { addr, limits, cors_origins, host_names, trouble, .. } = options;
-    let state = state.with_trouble(trouble);
+    let ServeOptions { addr, limits, cors_origins, host_names, incidents, .. } = options;
+    let state = state.with_incidents(incidents);
     let wrong = |reason: String| io::Error::new(io::ErrorKind::InvalidInput, reason);
     limits.check().map_err(wrong)?;
     let cors = cors(&cors_origins).map_err(wrong)?;
@@ -161,9 +161,9 @@ async fn accept(
     shutdown: impl Future<Output = ()>,
 ) {
     let limits = state.limits();
-    let places = Arc::new(Semaphore::new(most_connections(limits.connections, open_files())));
-    // Those who hear that there is no place take a little, too; beyond these, all wait outside.
-    let doorstep = Arc::new(Semaphore::new(DOORSTEP));
+    let free = Arc::new(Semaphore::new(most_connections(limits.connections, open_files())));
+    // Answering a client beyond the limit takes a connection, too; further clients wait in the backlog.
+    let rejecting = Arc::new(Semaphore::new(MAX_REJECTING));
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
@@ -183,18 +183,18 @@ async fn accept(
                 continue;
             }
         };
-        let place = match places.clone().try_acquire_owned() {
-            Ok(place) => place,
-            // It is told so, unless too many are being told: then it waits for either place.
+        let permit = match free.clone().try_acquire_owned() {
+            Ok(permit) => permit,
+            // It is rejected, unless too many are being rejected: then it waits for either.
             Err(_) => tokio::select! {
                 biased;
                 () = &mut shutdown => break,
-                Ok(place) = places.clone().acquire_owned() => place,
-                Ok(door) = doorstep.clone().acquire_owned() => {
+                Ok(permit) = free.clone().acquire_owned() => permit,
+                Ok(rejection) = rejecting.clone().acquire_owned() => {
                     state.metrics().connection_refused();
                     connections.spawn(async move {
-                        turn_away(stream).await;
-                        drop(door);
+                        reject(stream).await;
+                        drop(rejection);
                     });
                     continue;
                 }
@@ -204,7 +204,7 @@ async fn accept(
         let serving = connection(stream, peer, state.clone(), router.clone(), graceful.watcher());
         connections.spawn(async move {
             serving.await;
-            drop(place);
+            drop(permit);
         });
     }
     drop(listener);
@@ -227,11 +227,11 @@ async fn connection(
     router: Router,
     watcher: Watcher,
 ) {
-    // Answers are written in one piece: waiting for more only costs time.
+    // Answers are written at once: waiting for more only costs time.
     let _ = stream.set_nodelay(true);
     let limits = state.limits();
     let _counted = state.metrics().connection();
-    let stream = Patient::new(stream, Duration::from_secs_f64(limits.write_seconds));
+    let stream = WriteTimeout::new(stream, Duration::from_secs_f64(limits.write_seconds));
     let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
         request.extensions_mut().insert(Peer(peer));
         router.clone().oneshot(request.map(Body::new))

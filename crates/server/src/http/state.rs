@@ -1,4 +1,4 @@
-//! What every handler, of the API and of the pages, has at hand.
+//! The state that all handlers share, those of the API and those of the pages.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,25 +10,25 @@ use liken_engine::types::{Scope, Status};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
+use super::incidents::Incidents;
 use super::keys::{Allows, Keys};
 use super::limits::Limits;
 use super::log::Log;
 use super::metrics::Metrics;
-use super::trouble::Trouble;
-use super::work::{Lane, Work};
+use super::worker_pools::{WorkerPool, WorkerPools};
 use crate::problem::Problem;
 
-/// What handlers have at hand; copies share it.
+/// The state of the service; copies share it.
 #[derive(Clone)]
 pub struct AppState {
     shared: Arc<Shared>,
-    trouble: Trouble,
+    incidents: Incidents,
 }
 
 struct Shared {
     engine: Arc<Engine>,
     limits: Limits,
-    work: Work,
+    workers: WorkerPools,
     metrics: Metrics,
     log: Log,
     keys: Keys,
@@ -59,23 +59,23 @@ impl AppState {
         log: Log,
         allows: Box<Allows>,
     ) -> Self {
-        let work = Work::new(&limits);
+        let workers = WorkerPools::new(&limits);
         let most = (limits.bodies_bytes >> 10).min(Semaphore::MAX_PERMITS);
         let bodies = Arc::new(Semaphore::new(most));
         let (metrics, keys) = (Metrics::default(), Keys::new(allows));
         let behind = Mutex::new(None);
-        let shared = Shared { engine, limits, work, metrics, log, keys, bodies, behind };
-        AppState { shared: Arc::new(shared), trouble: Trouble::default() }
+        let shared = Shared { engine, limits, workers, metrics, log, keys, bodies, behind };
+        AppState { shared: Arc::new(shared), incidents: Incidents::default() }
     }
 
-    /// The same, hearing of `trouble`.
-    pub(super) fn with_trouble(self, trouble: Trouble) -> Self {
-        AppState { trouble, ..self }
+    /// With the `incidents` that readiness takes account of.
+    pub(super) fn with_incidents(self, incidents: Incidents) -> Self {
+        AppState { incidents, ..self }
     }
 
-    /// What could not be done lately.
-    pub(crate) fn trouble(&self) -> &Trouble {
-        &self.trouble
+    /// What failed lately and is retried.
+    pub(crate) fn incidents(&self) -> &Incidents {
+        &self.incidents
     }
 
     /// The index. Its functions block: call them through [`AppState::run`].
@@ -98,33 +98,33 @@ impl AppState {
         &self.shared.log
     }
 
-    /// The lanes of blocking work.
-    pub fn work(&self) -> &Work {
-        &self.shared.work
+    /// Where blocking work runs.
+    pub fn workers(&self) -> &WorkerPools {
+        &self.shared.workers
     }
 
     pub(crate) fn bodies(&self) -> &Arc<Semaphore> {
         &self.shared.bodies
     }
 
-    /// Asks the engine on a thread of `lane`, and waits as long as a request may take.
+    /// Asks the engine on a thread of `pool`, and waits as long as a request may take.
     pub async fn run<T: Send + 'static>(
         &self,
-        lane: Lane,
+        pool: WorkerPool,
         work: impl FnOnce(&Engine) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        self.run_until(lane, self.deadline(), work).await
+        self.run_until(pool, self.deadline(), work).await
     }
 
-    /// The same until `deadline`.
+    /// Like [`AppState::run`], but waits until `deadline`.
     pub async fn run_until<T: Send + 'static>(
         &self,
-        lane: Lane,
+        pool: WorkerPool,
         deadline: Instant,
         work: impl FnOnce(&Engine) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let engine = self.engine().clone();
-        self.work().run(lane, deadline, move || work(&engine)).await
+        self.workers().run(pool, deadline, move || work(&engine)).await
     }
 
     /// When a request that begins now is to be answered.
@@ -148,8 +148,8 @@ impl AppState {
         }
     }
 
-    /// The deadline of the body's next piece.
-    pub(crate) fn next_piece(&self) -> Duration {
+    /// How long the next chunk of a body may take.
+    pub(crate) fn next_chunk(&self) -> Duration {
         self.limits().request()
     }
 

@@ -35,7 +35,7 @@ pub struct Ask {
     pub ranker: String,
     /// `id`: a document, for explanations.
     pub id: String,
-    /// `fragment`: only the piece of the page that the script asked for.
+    /// `fragment`: only the fragment of the page that the script asked for.
     pub fragment: bool,
 }
 

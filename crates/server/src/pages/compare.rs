@@ -2,15 +2,15 @@
 //! intervals, tests, and every query's wins and losses.
 
 mod by_query;
+mod caveats;
 mod choice;
 mod fitting;
+mod judged_queries;
 mod material;
-mod parts;
 mod plots;
 mod queries;
-mod questions;
 mod ranking;
-mod said;
+mod sections;
 mod uploads;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use liken::data::Dataset;
 use liken::eval::trec::TrecRun;
-use liken::eval::trec_eval::{Column, EvalParams, columns_as};
+use liken::eval::trec_eval::{Column as MeasureColumn, EvalParams, columns_as};
 use liken::eval::{RunComparison, Variant, compare_runs};
 use liken_engine::{Engine, Served};
 use maud::{Markup, html};
@@ -30,11 +30,11 @@ use super::studies::{PATIENCE, Studies, waiting};
 use crate::jobs::{Found, Progress};
 use crate::problem::Problem;
 use crate::runs::RunAbout;
-pub use choice::{Choice, Entrant, JudgedBy};
+pub use choice::{Choice, JudgedBy, System};
+pub use judged_queries::{JudgedQueries, JudgedQuery};
 use material::with_material;
 pub use material::{Material, delete, keep, upload};
 pub use queries::{Histogram, Outcome, QueryRow, Sort};
-pub use questions::{Question, Questions};
 pub use ranking::rank;
 
 /// Seed of the bootstrap and the randomisation test, so that a page looked at again says the same.
@@ -54,7 +54,7 @@ pub fn page(
 /// What is below the navigation.
 pub fn body(material: &Material<'_>, studies: &Studies, asked: &Asked) -> Result<Markup, Problem> {
     let runs = studies.runs.list();
-    let all = entrants(&material.models, &runs);
+    let all = systems(&material.models, &runs);
     let choice = Choice::of(asked, &all)?;
     columns(&choice.measures)?;
     let results = match questions(material, studies, &choice)? {
@@ -67,21 +67,21 @@ pub fn body(material: &Material<'_>, studies: &Studies, asked: &Asked) -> Result
     };
     Ok(html! {
         h1 { "Compare" }
-        (parts::form(asked, &choice, &all))
-        (parts::changed(material.changed, choice.by))
+        (sections::form(asked, &choice, &all))
+        (sections::changed(material.changed, choice.by))
         (results)
         (uploads::uploads(&runs))
     })
 }
 
-fn entrants(models: &[Arc<Served>], runs: &[RunAbout]) -> Vec<Entrant> {
-    let models = models.iter().cloned().map(Entrant::Model);
-    models.chain(runs.iter().cloned().map(Entrant::Uploaded)).collect()
+fn systems(models: &[Arc<Served>], runs: &[RunAbout]) -> Vec<System> {
+    let models = models.iter().cloned().map(System::Model);
+    models.chain(runs.iter().cloned().map(System::Uploaded)).collect()
 }
 
-/// The questions that are asked, with a key that says which they are.
+/// The judged queries that are measured, with a key that identifies them.
 enum Asking {
-    These(String, Arc<Questions>),
+    These(String, Arc<JudgedQueries>),
     Later(Progress),
     Nothing(Markup),
 }
@@ -100,7 +100,8 @@ fn questions(
                 counts.query_ids.get(counts.find_query("", text)? as usize).cloned()
             };
             let named = (material.named)()?;
-            let questions = Questions { named, ..Questions::judged(&judgments, candidates, known) };
+            let questions =
+                JudgedQueries { named, ..JudgedQueries::judged(&judgments, candidates, known) };
             // New grades make a new comparison.
             let mut hasher = DefaultHasher::new();
             for query in questions.qrels.queries() {
@@ -111,18 +112,18 @@ fn questions(
         }
         JudgedBy::HeldOut(on) => {
             let Some(dataset) = material.dataset else {
-                return Ok(Asking::Nothing(parts::no_dataset()));
+                return Ok(Asking::Nothing(sections::no_dataset()));
             };
             let identity = dataset.folder.identity();
             let fits = |served: &&Arc<Served>| served.model.about.dataset.identity == identity;
             let Some(served) = models.iter().find(fits).cloned() else {
-                return Ok(Asking::Nothing(parts::no_model_of_the_dataset()));
+                return Ok(Asking::Nothing(sections::no_model_of_the_dataset()));
             };
             let key = format!("{} {candidates} {identity}", choice.by.name());
             let path = dataset.folder.path.clone();
-            let found = studies.questions.get(&key, PATIENCE, move |teller| {
-                teller.tell("reading judgments", 0, None);
-                Questions::held_out(&Dataset::open(&path)?, on, candidates, &served.model)
+            let found = studies.questions.get(&key, PATIENCE, move |reporter| {
+                reporter.report("reading judgments", 0, None);
+                JudgedQueries::held_out(&Dataset::open(&path)?, on, candidates, &served.model)
             })?;
             match found {
                 Found::Ready(questions) => (key, questions),
@@ -131,7 +132,7 @@ fn questions(
         }
     };
     if questions.queries.is_empty() {
-        return Ok(Asking::Nothing(parts::nothing_judged(choice.by)));
+        return Ok(Asking::Nothing(sections::nothing_judged(choice.by)));
     }
     Ok(Asking::These(key, questions))
 }
@@ -142,9 +143,9 @@ fn measured(
     asked: &Asked,
     choice: &Choice,
     key: &str,
-    questions: &Arc<Questions>,
+    questions: &Arc<JudgedQueries>,
 ) -> Result<Markup, Problem> {
-    if choice.entrants.is_empty() {
+    if choice.systems.is_empty() {
         return Ok(empty(
             "Nothing to compare yet",
             html! { p { "This index has no active model. Upload runs of any engine below." } },
@@ -152,12 +153,12 @@ fn measured(
     }
     let mut ranked: Vec<(String, Arc<TrecRun>)> = Vec::new();
     let mut working = Vec::new();
-    for entrant in &choice.entrants {
+    for system in &choice.systems {
         // Where one is not done, there is nothing to wait for with the others.
         let patience = if working.is_empty() { PATIENCE } else { Duration::ZERO };
-        match ranking(studies, entrant, key, questions, patience)? {
-            Found::Ready(run) => ranked.push((entrant.name(), run)),
-            Found::Working(progress) => working.push((entrant.name(), progress)),
+        match ranking(studies, system, key, questions, patience)? {
+            Found::Ready(run) => ranked.push((system.name(), run)),
+            Found::Working(progress) => working.push((system.name(), progress)),
         }
     }
     let again = asked.address("/compare", &[]);
@@ -165,16 +166,16 @@ fn measured(
         return Ok(waiting("Models rank the judged queries.", &working, &again));
     }
     let names: Vec<String> =
-        choice.entrants.iter().map(|e| format!("{}@{}", e.key(), e.version())).collect();
+        choice.systems.iter().map(|e| format!("{}@{}", e.key(), e.version())).collect();
     let wanted = (choice.measures.clone(), choice.baseline, choice.complete);
     let study = format!("{key}\n{names:?}\n{wanted:?}");
     let (questions_there, (measures, baseline, complete)) = (Arc::clone(questions), wanted);
-    let found = studies.comparisons.get(&study, PATIENCE, move |teller| {
-        teller.tell("intervals and tests", 0, None);
+    let found = studies.comparisons.get(&study, PATIENCE, move |reporter| {
+        reporter.report("intervals and tests", 0, None);
         table(&questions_there, &ranked, &measures, baseline, complete)
     })?;
     Ok(match found {
-        Found::Ready(comparison) => parts::results(asked, choice, questions, &comparison),
+        Found::Ready(comparison) => sections::results(asked, choice, questions, &comparison),
         Found::Working(progress) => {
             waiting("The table is worked out.", &[("comparison".into(), progress)], &again)
         }
@@ -183,24 +184,24 @@ fn measured(
 
 fn ranking(
     studies: &Studies,
-    entrant: &Entrant,
+    system: &System,
     key: &str,
-    questions: &Arc<Questions>,
+    questions: &Arc<JudgedQueries>,
     patience: Duration,
 ) -> Result<Found<TrecRun>, Problem> {
-    let key = format!("{key}\n{}@{}", entrant.key(), entrant.version());
+    let key = format!("{key}\n{}@{}", system.key(), system.version());
     let questions = Arc::clone(questions);
-    match entrant.clone() {
-        Entrant::Model(served) => studies.rankings.get(&key, patience, move |teller| {
+    match system.clone() {
+        System::Model(served) => studies.rankings.get(&key, patience, move |reporter| {
             let total = questions.queries.len() as u64;
             Ok(rank(&served.model, &questions, &|done| {
-                teller.tell("ranking queries", done as u64, Some(total));
+                reporter.report("ranking queries", done as u64, Some(total));
             }))
         }),
-        Entrant::Uploaded(about) => {
+        System::Uploaded(about) => {
             let runs = Arc::clone(&studies.runs);
-            studies.rankings.get(&key, patience, move |teller| {
-                teller.tell("reading the run", 0, None);
+            studies.rankings.get(&key, patience, move |reporter| {
+                reporter.report("reading the run", 0, None);
                 Ok(questions.fitted(runs.open(&about.name)?))
             })
         }
@@ -208,7 +209,7 @@ fn ranking(
 }
 
 /// The measures as `liken compare` has them.
-fn columns(measures: &str) -> Result<Vec<Column>, Problem> {
+fn columns(measures: &str) -> Result<Vec<MeasureColumn>, Problem> {
     let columns = columns_as(&[measures], &Variant::default());
     // A measure that nobody knows is a word mistyped, not a page that is missing.
     columns.map_err(|error| Problem::bad(error.to_string()))
@@ -216,7 +217,7 @@ fn columns(measures: &str) -> Result<Vec<Column>, Problem> {
 
 /// Measures the runs as `liken compare` measures models.
 pub fn table(
-    questions: &Questions,
+    questions: &JudgedQueries,
     runs: &[(String, Arc<TrecRun>)],
     measures: &str,
     baseline: usize,

@@ -12,7 +12,7 @@ use liken_engine::{Engine, Served};
 use maud::{Markup, html};
 
 use super::asked::Asked;
-use super::layout::{self, Cell, Column, Tab, empty, grouped};
+use super::layout::{self, Cell, Tab, TableColumn, empty, grouped};
 use super::studies::{PATIENCE, Studies, waiting};
 use crate::jobs::Found;
 use crate::problem::Problem;
@@ -100,8 +100,8 @@ fn counted(
         about.dataset.identity == identity && about.evidence.is_none()
     };
     let served = active.iter().find(fits).cloned();
-    studies.figures.get(&identity, PATIENCE, move |teller| {
-        let figures = teller.run(|run| {
+    studies.figures.get(&identity, PATIENCE, move |reporter| {
+        let figures = reporter.run(|run| {
             let dataset = Dataset::open(&path)?;
             match served {
                 Some(served) => Figures::of(&dataset, &served.model.counts, run),
@@ -162,7 +162,7 @@ fn sizes(dataset: &Dataset) -> Markup {
             " (seed " (about.split.seed) "), judged by " (judged) "."
             @if let Some(least) = about.min_clicks { " Training pairs with fewer than " (least) " clicks were dropped." }
         }
-        (layout::table("Parts of the dataset", &[Column::text("part"), Column::number("queries"), Column::number("pairs")], rows.collect()))
+        (layout::table("Parts of the dataset", &[TableColumn::text("part"), TableColumn::number("queries"), TableColumn::number("pairs")], rows.collect()))
     }
 }
 

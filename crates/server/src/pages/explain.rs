@@ -2,12 +2,12 @@
 //! up to the one above.
 
 use liken_engine::Engine;
-use liken_engine::titles::title_of;
 use maud::{Markup, html};
 
 use super::ask::{Ask, models_of};
 use super::heat::{digits, heat_map};
 use super::layout::{Tab, Tone, bar, count, fixed, notice, page, signed};
+use super::titles::title_of;
 use crate::api::types::{
     ExplainRequest, ExplainResponse, ModelExplanation, PartExplanation, RankerExplanation,
 };
@@ -80,28 +80,28 @@ pub fn words(list: &[String]) -> Markup {
 
 /// The arithmetic of fusion in one line, then each model's share in words.
 fn fusion_line(answer: &ExplainResponse) -> Markup {
-    let largest = answer.models.iter().fold(0.0, |most: f64, m| most.max(m.adds.abs()));
-    let total: f64 = answer.models.iter().map(|m| m.adds).sum();
+    let largest = answer.models.iter().fold(0.0, |most: f64, m| most.max(m.contribution.abs()));
+    let total: f64 = answer.models.iter().map(|m| m.contribution).sum();
     let d = digits(largest.max(total.abs()));
-    let both = answer.models.iter().any(|m| m.adds < 0.0);
+    let both = answer.models.iter().any(|m| m.contribution < 0.0);
     html! {
         p.sum-line {
             @if answer.ranker.is_some() { "fused score " } @else { "score " }
             strong { (fixed(total, d)) } " = "
             @for (i, model) in answer.models.iter().enumerate() {
-                @if i > 0 { @if model.adds < 0.0 { " − " } @else { " + " } }
-                span.term { (fixed(if i > 0 { model.adds.abs() } else { model.adds }, d)) " " span.quiet { "(" (model.model.name) ")" } }
+                @if i > 0 { @if model.contribution < 0.0 { " − " } @else { " + " } }
+                span.term { (fixed(if i > 0 { model.contribution.abs() } else { model.contribution }, d)) " " span.quiet { "(" (model.model.name) ")" } }
             }
         }
-        div.wide tabindex="0" role="region" aria-label="How the models come together" { table.parts.fusion {
-            caption { "How the models come together" }
-            thead { tr { th scope="col" { "model" } th.n scope="col" { "its score" } th scope="col" { "how it counts" } th.n scope="col" { "adds" } td {} } }
+        div.wide tabindex="0" role="region" aria-label="Fusion of the models" { table.parts.fusion {
+            caption { "Fusion of the models" }
+            thead { tr { th scope="col" { "model" } th.n scope="col" { "score" } th scope="col" { "computed as" } th.n scope="col" { "contribution" } td {} } }
             tbody { @for model in &answer.models { tr {
                 th scope="row" { (model.model.name) }
                 td.n { (fixed(model.score, digits(model.score.abs()))) }
                 td { (model.how) }
-                td.n { (signed(model.adds, d)) }
-                td.bars { (bar(model.adds, largest, both)) }
+                td.n { (signed(model.contribution, d)) }
+                td.bars { (bar(model.contribution, largest, both)) }
             } } }
         } }
     }
@@ -115,7 +115,7 @@ fn model_part(model: &ModelExplanation, one_of_many: bool) -> Markup {
             h4 {
                 (model.model.name)
                 span.quiet { " · score " (fixed(model.score, d)) }
-                @if one_of_many { span.quiet { " · adds " (signed(model.adds, digits(model.adds.abs()))) } }
+                @if one_of_many { span.quiet { " · contribution " (signed(model.contribution, digits(model.contribution.abs()))) } }
             }
             @if !one_of_many && !model.how.is_empty() { p.quiet.small { (model.how) } }
             @if model.parts.len() > 1 { (mix_line(model, d)) }
@@ -124,14 +124,14 @@ fn model_part(model: &ModelExplanation, one_of_many: bool) -> Markup {
     }
 }
 
-/// A model of several matchers: what each adds.
+/// A model of several matchers: the contribution of each.
 fn mix_line(model: &ModelExplanation, d: usize) -> Markup {
     html! {
         p.sum-line {
             strong { (fixed(model.score, d)) } " = "
             @for (i, part) in model.parts.iter().enumerate() {
-                @if i > 0 { @if part.adds < 0.0 { " − " } @else { " + " } }
-                span.term { (fixed(if i > 0 { part.adds.abs() } else { part.adds }, d)) " " span.quiet { "(" (part.method) ")" } }
+                @if i > 0 { @if part.contribution < 0.0 { " − " } @else { " + " } }
+                span.term { (fixed(if i > 0 { part.contribution.abs() } else { part.contribution }, d)) " " span.quiet { "(" (part.method) ")" } }
             }
         }
     }
@@ -143,12 +143,12 @@ fn matcher_part(part: &PartExplanation, one_of_many: bool) -> Markup {
         @if one_of_many {
             h5 { (part.method) span.quiet {
                 " · own score " (fixed(part.score, digits(part.score.abs())))
-                ", weight " (fixed(part.weight, 2)) ", adds " (signed(part.adds, digits(part.adds.abs())))
+                ", weight " (fixed(part.weight, 2)) ", contribution " (signed(part.contribution, digits(part.contribution.abs())))
             } }
         }
-        @if part.lines.is_empty() {
+        @if part.contributions.is_empty() {
             p.quiet {
-                @if part.lexical { "It has no word of the query, so it scores 0 here." }
+                @if part.lexical { "The document has no word of the query: score 0." }
                 @else if part.n_rest > 0 { "No pair stands out: " (count(part.n_rest, "small pair")) " add up to " (fixed(part.rest, digits(part.rest.abs()))) "." }
                 @else { "Nothing in the query and the document is known to it." }
             }
@@ -160,23 +160,24 @@ fn matcher_part(part: &PartExplanation, one_of_many: bool) -> Markup {
     }
 }
 
-/// Whether every line pairs a word with itself, so that a heat map would only show a diagonal.
+/// Whether every contribution pairs a word with itself, so that a heat map would only show a diagonal.
 fn is_diagonal(part: &PartExplanation) -> bool {
-    part.lines.iter().all(|line| line.query == line.doc)
+    part.contributions.iter().all(|line| line.query == line.doc)
 }
 
-/// Word by word: what each adds, as a bar.
+/// The contribution of each word, as a bar.
 fn word_bars(part: &PartExplanation) -> Markup {
-    let largest = part.lines.iter().fold(part.rest.abs(), |most, line| most.max(line.value.abs()));
-    let total = part.lines.iter().map(|line| line.value).sum::<f64>() + part.rest;
+    let largest =
+        part.contributions.iter().fold(part.rest.abs(), |most, line| most.max(line.value.abs()));
+    let total = part.contributions.iter().map(|line| line.value).sum::<f64>() + part.rest;
     let d = digits(largest.max(total.abs()));
-    let both = part.rest < 0.0 || part.lines.iter().any(|line| line.value < 0.0);
+    let both = part.rest < 0.0 || part.contributions.iter().any(|line| line.value < 0.0);
     html! {
-        div.wide tabindex="0" role="region" aria-label="What each word adds" { table.parts {
-            caption { "What each word adds" }
-            thead { tr { th scope="col" { "word" } th.n scope="col" { "adds" } td {} } }
+        div.wide tabindex="0" role="region" aria-label="Contribution of each word" { table.parts {
+            caption { "Contribution of each word" }
+            thead { tr { th scope="col" { "word" } th.n scope="col" { "contribution" } td {} } }
             tbody {
-                @for line in &part.lines { tr {
+                @for line in &part.contributions { tr {
                     th scope="row" { (line.query) @if line.doc != line.query { span.quiet { " ~ " } (line.doc) } }
                     td.n title=(fixed(line.value, d + 2)) { (fixed(line.value, d)) }
                     td.bars { (bar(line.value, largest, both)) }
@@ -192,37 +193,39 @@ fn word_bars(part: &PartExplanation) -> Markup {
     }
 }
 
-/// How many features of a ranker have a line of their own.
+/// How many features of a ranker are listed.
 const MOST_FEATURES: usize = 15;
 
-/// What each feature adds to the ranker's score.
+/// The contribution of each feature to the ranker's score.
 fn ranker_part(ranker: &RankerExplanation) -> Markup {
     let (shown, rest) = ranker.features.split_at(ranker.features.len().min(MOST_FEATURES));
-    let rest_adds: f64 = rest.iter().map(|f| f.adds).sum();
-    let total = ranker.base + ranker.features.iter().map(|f| f.adds).sum::<f64>();
-    let largest =
-        shown.iter().map(|f| f.adds.abs()).fold(ranker.base.abs().max(rest_adds.abs()), f64::max);
+    let rest_sum: f64 = rest.iter().map(|f| f.contribution).sum();
+    let total = ranker.base + ranker.features.iter().map(|f| f.contribution).sum::<f64>();
+    let largest = shown
+        .iter()
+        .map(|f| f.contribution.abs())
+        .fold(ranker.base.abs().max(rest_sum.abs()), f64::max);
     let d = digits(largest.max(total.abs()));
     html! {
         section.model-part {
             h4 { "Ranker " (ranker.ranker) span.quiet { " · score " (fixed(ranker.score, d)) } }
-            p.small.quiet { "The ranker puts the candidates in order by these features; what they add up to is the score that counts." }
-            div.wide tabindex="0" role="region" aria-label="What each feature adds" { table.parts {
-                caption { "What each feature adds" }
-                thead { tr { th scope="col" { "feature" } th.n scope="col" { "value" } th.n scope="col" { "adds" } td {} } }
+            p.small.quiet { "The ranker re-ranks the candidates: its score is the sum of these contributions." }
+            div.wide tabindex="0" role="region" aria-label="Contribution of each feature" { table.parts {
+                caption { "Contribution of each feature" }
+                thead { tr { th scope="col" { "feature" } th.n scope="col" { "value" } th.n scope="col" { "contribution" } td {} } }
                 tbody {
-                    tr { th scope="row" { "every document" } td.n {} td.n { (signed(ranker.base, d)) } td.bars { (bar(ranker.base, largest, true)) } }
+                    tr { th scope="row" { "base (every document)" } td.n {} td.n { (signed(ranker.base, d)) } td.bars { (bar(ranker.base, largest, true)) } }
                     @for feature in shown { tr {
                         th scope="row" { (feature.name) }
                         td.n { @match feature.value { Some(value) => { (fixed(f64::from(value), 3)) } None => { span.quiet { "missing" } } } }
-                        td.n { (signed(feature.adds, d)) }
-                        td.bars { (bar(feature.adds, largest, true)) }
+                        td.n { (signed(feature.contribution, d)) }
+                        td.bars { (bar(feature.contribution, largest, true)) }
                     } }
                     @if !rest.is_empty() { tr {
                         th scope="row" { (count(rest.len(), "other feature")) }
                         td.n {}
-                        td.n { (signed(rest_adds, d)) }
-                        td.bars { (bar(rest_adds, largest, true)) }
+                        td.n { (signed(rest_sum, d)) }
+                        td.bars { (bar(rest_sum, largest, true)) }
                     } }
                 }
                 tfoot { tr { th scope="row" { "sum" } td {} td.n { (fixed(total, d)) } td {} } }

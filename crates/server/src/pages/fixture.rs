@@ -21,15 +21,15 @@ pub fn model(name: &str) -> ModelRef {
     ModelRef { name: name.into(), version: "3f9a1c2e".into() }
 }
 
-/// Pieces of a text with words marked.
-pub fn pieces(text: &str, marked: &[&str]) -> Vec<Piece> {
-    let mut out: Vec<Piece> = Vec::new();
+/// Fragments of a text with words marked.
+pub fn fragments(text: &str, marked: &[&str]) -> Vec<Fragment> {
+    let mut out: Vec<Fragment> = Vec::new();
     for word in text.split_inclusive(' ') {
         let bare = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
         let is = marked.contains(&bare.as_str());
         match out.last_mut().filter(|last| last.marked == is && !is) {
             Some(last) => last.text.push_str(word),
-            None => out.push(Piece { text: word.into(), marked: is }),
+            None => out.push(Fragment { text: word.into(), marked: is }),
         }
     }
     out
@@ -39,7 +39,7 @@ fn hit(rank: usize, n: usize, explanation: ExplainResponse) -> Hit {
     let (id, document) = document(n);
     let body = document["body"].as_str().unwrap_or_default();
     let mut highlights = BTreeMap::new();
-    highlights.insert("body".to_owned(), pieces(body, &["heart", "attack", "aspirin"]));
+    highlights.insert("body".to_owned(), fragments(body, &["heart", "attack", "aspirin"]));
     let scores = explanation.models.iter().map(|m| (m.model.name.clone(), m.score)).collect();
     Hit {
         rank,
@@ -153,7 +153,7 @@ pub fn hostile() -> SearchView {
                     *value = HOSTILE.into();
                 }
                 hit.highlights
-                    .insert("body".into(), vec![Piece { text: HOSTILE.into(), marked: true }]);
+                    .insert("body".into(), vec![Fragment { text: HOSTILE.into(), marked: true }]);
                 if let Some(explanation) = &mut hit.explanation {
                     poison(explanation);
                 }

@@ -18,7 +18,7 @@ pub struct Grid {
     pub rows: Vec<(String, f64)>,
     /// The document's words, strongest first, each with its sum.
     pub columns: Vec<(String, f64)>,
-    /// What the pair of a row and a column adds, where the explanation has it.
+    /// The contribution of the pair of a row and a column, where the explanation has it.
     pub cells: Vec<Vec<Option<f64>>>,
     /// What words without a column of their own add, by row; `None` if every word has one.
     pub others: Option<Vec<f64>>,
@@ -31,8 +31,10 @@ pub struct Grid {
 impl Grid {
     /// The grid of a part.
     pub fn of(part: &PartExplanation) -> Self {
-        let rows = strongest(part.lines.iter().map(|line| (line.query.as_str(), line.value)));
-        let mut columns = strongest(part.lines.iter().map(|line| (line.doc.as_str(), line.value)));
+        let rows =
+            strongest(part.contributions.iter().map(|line| (line.query.as_str(), line.value)));
+        let mut columns =
+            strongest(part.contributions.iter().map(|line| (line.doc.as_str(), line.value)));
         let more = columns.len() > MOST_COLUMNS;
         if more {
             // One fewer, for the column that the others share.
@@ -44,7 +46,7 @@ impl Grid {
         let (row_of, column_of) = (place(&rows), place(&columns));
         let mut cells = vec![vec![None; columns.len()]; rows.len()];
         let mut others = vec![0.0; rows.len()];
-        for line in &part.lines {
+        for line in &part.contributions {
             let row = row_of[&line.query];
             match column_of.get(&line.doc) {
                 Some(&column) => *cells[row][column].get_or_insert(0.0) += line.value,
@@ -172,8 +174,8 @@ mod tests {
             lexical: false,
             weight: 1.0,
             score,
-            adds: score,
-            lines,
+            contribution: score,
+            contributions: lines,
             n_rest: 7,
             rest,
         }
@@ -208,7 +210,7 @@ mod tests {
     #[test]
     fn the_table_says_its_numbers_and_escapes_words() {
         let mut part = part(&[(0, 0, 1.5), (0, 1, -0.25)], 0.125);
-        part.lines[0].doc = "<script>".into();
+        part.contributions[0].doc = "<script>".into();
         let html = heat_map(&part).into_string();
         for text in [
             "<th class=\"word\" scope=\"col\">&lt;script&gt;</th>",

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use liken_engine::titles::{shortened, text_of, title_of};
+use liken_engine::titles::text_of;
+use liken_pages::shorten;
 use maud::{Markup, html};
 use serde_json::Value;
 
@@ -12,7 +13,8 @@ use super::layout::{Tone, count, empty, fixed, grouped, notice};
 use super::moves::moves;
 use super::reason::Reason;
 use super::search::{ColumnView, SearchView, about_column};
-use crate::api::types::{Hit, Piece, SearchResponse};
+use super::titles::title_of;
+use crate::api::types::{Fragment, Hit, SearchResponse};
 
 /// How much of a text without highlights is shown.
 const SNIPPET: usize = 240;
@@ -190,15 +192,15 @@ fn one_hit(view: &SearchView, at: usize, column: &ColumnView, hit: &Hit) -> Mark
 
 /// The title with the query's words marked, where the marks are of the whole title.
 fn marked_title(title: &str, hit: &Hit) -> Markup {
-    let pieces = hit.highlights.get("title").map_or(&[][..], Vec::as_slice);
-    let whole: String = pieces.iter().map(|piece| piece.text.as_str()).collect();
-    html! { @if whole.trim() == title { (marked(pieces)) } @else { (title) } }
+    let fragments = hit.highlights.get("title").map_or(&[][..], Vec::as_slice);
+    let whole: String = fragments.iter().map(|fragment| fragment.text.as_str()).collect();
+    html! { @if whole.split_whitespace().eq(title.split_whitespace()) { (marked(fragments)) } @else { (title) } }
 }
 
-/// Pieces of text, with marks.
-fn marked(pieces: &[Piece]) -> Markup {
-    html! { @for piece in pieces {
-        @if piece.marked { mark { (piece.text) } } @else { (piece.text) }
+/// Fragments of text, with marks.
+fn marked(fragments: &[Fragment]) -> Markup {
+    html! { @for fragment in fragments {
+        @if fragment.marked { mark { (fragment.text) } } @else { (fragment.text) }
     } }
 }
 
@@ -212,21 +214,21 @@ fn titled(title: Markup, hit: &Hit) -> Markup {
     }
 }
 
-/// Pieces with the query's words marked, or the beginning of the text.
+/// Fragments with the query's words marked, or the beginning of the text.
 pub fn snippet(title: &str, hit: &Hit) -> Markup {
-    let in_text = hit.highlights.iter().filter(|(field, pieces)| {
-        field.as_str() != "title" && pieces.iter().any(|piece| piece.marked)
+    let in_text = hit.highlights.iter().filter(|(field, fragments)| {
+        field.as_str() != "title" && fragments.iter().any(|fragment| fragment.marked)
     });
-    let pieces: Vec<_> = in_text.take(2).collect();
-    if !pieces.is_empty() {
+    let fragments: Vec<_> = in_text.take(2).collect();
+    if !fragments.is_empty() {
         return html! {
-            @for (_, pieces) in pieces {
-                p.snippet { (marked(pieces)) }
+            @for (_, fragments) in fragments {
+                p.snippet { (marked(fragments)) }
             }
         };
     }
     let texts = hit.document.iter().filter(|(name, _)| !matches!(name.as_str(), "title" | "url"));
     let texts = texts.filter_map(|(_, value)| text_of(value)).filter(|text| text != title);
     let longest = texts.max_by_key(String::len);
-    html! { @if let Some(text) = longest { p.snippet { (shortened(&text, SNIPPET)) } } }
+    html! { @if let Some(text) = longest { p.snippet { (shorten(&text, SNIPPET)) } } }
 }

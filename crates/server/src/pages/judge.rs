@@ -4,13 +4,15 @@
 use std::collections::{HashMap, HashSet};
 
 use liken_engine::Engine;
-use liken_engine::titles::{shortened, text_of, title_of};
+use liken_engine::titles::text_of;
+use liken_pages::shorten;
 use maud::{Markup, html};
 
 use super::examples;
 use super::hits::snippet;
 use super::layout::{Tab, Tone, count, empty, notice, page};
 use super::pool::{JudgeAsk, Pooled, pooled};
+use super::titles::title_of;
 use crate::api::types::{Hit, Judgment, SearchRequest};
 use crate::problem::Problem;
 
@@ -257,7 +259,7 @@ fn whole_text(hit: &Hit) -> Markup {
         @if !texts.is_empty() {
             details.text {
                 summary { "Whole text" }
-                dl { @for (name, text) in texts { dt { (name) } dd { (shortened(&text, READABLE)) } } }
+                dl { @for (name, text) in texts { dt { (name) } dd { (shorten(&text, READABLE)) } } }
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The frame of all pages, and the pieces that they are built of.
+//! The frame of all pages, and the fragments that they are built of.
 
 use std::fmt::Write;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::problem::Problem;
 
-pub use super::tables::{Cell, Column, Order, bar, shade, table};
+pub use super::tables::{Cell, Order, TableColumn, bar, shade, table};
 pub use super::wording::{address, count, fixed, grouped, signed, some};
 
 /// The style sheet of all pages: what all need, then what single pages need.

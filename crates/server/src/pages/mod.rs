@@ -28,6 +28,7 @@ pub mod studies;
 pub mod tables;
 #[cfg(test)]
 mod tests;
+pub mod titles;
 pub mod topics;
 pub mod views;
 pub mod wording;

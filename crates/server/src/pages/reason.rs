@@ -16,7 +16,7 @@ pub struct Reason {
     pub pairs: Vec<(String, String)>,
     /// The strongest feature of the ranker.
     pub feature: Option<String>,
-    /// The model that adds most, where several are fused.
+    /// The model with the largest contribution, where several are fused.
     pub most_from: Option<String>,
 }
 
@@ -29,13 +29,13 @@ const PAIRS: usize = 2;
 impl Reason {
     /// The reason of an explained hit.
     pub fn of(answer: &ExplainResponse) -> Self {
-        // What a line adds to the whole: parts are weighed in a model, models in the fusion.
+        // Contributions to the whole: matchers are weighted in a model, models in the fusion.
         let mut lines: Vec<(f64, &Contribution)> = Vec::new();
         for model in &answer.models {
-            let by_model = scale(model.adds, model.score);
+            let by_model = scale(model.contribution, model.score);
             for part in &model.parts {
-                let by = by_model * scale(part.adds, part.score);
-                lines.extend(part.lines.iter().map(|line| (by * line.value, line)));
+                let by = by_model * scale(part.contribution, part.score);
+                lines.extend(part.contributions.iter().map(|line| (by * line.value, line)));
             }
         }
         lines.retain(|(value, _)| *value > 0.0);
@@ -62,11 +62,14 @@ impl Reason {
             // A word paired with itself without being shared would contradict the sentence.
             shared.clear();
         }
-        let strongest = answer.models.iter().max_by(|a, b| a.adds.total_cmp(&b.adds));
+        let strongest =
+            answer.models.iter().max_by(|a, b| a.contribution.total_cmp(&b.contribution));
         let most_from = strongest.filter(|_| answer.models.len() > 1);
         let feature = answer.ranker.as_ref().and_then(|ranker| {
-            let positive = ranker.features.iter().filter(|f| f.adds > 0.0);
-            positive.max_by(|a, b| a.adds.total_cmp(&b.adds)).map(|f| f.name.clone())
+            let positive = ranker.features.iter().filter(|f| f.contribution > 0.0);
+            positive
+                .max_by(|a, b| a.contribution.total_cmp(&b.contribution))
+                .map(|f| f.name.clone())
         });
         Reason {
             shared,
@@ -96,10 +99,10 @@ impl Reason {
     }
 }
 
-/// What a unit of `score` became in `adds`; positive where the two have the same sign. A shift,
+/// What a unit of `score` became in `contribution`; positive where the two have the same sign. A shift,
 /// as standardising makes, is no one's merit, so only the sign and size of the ratio matter.
-fn scale(adds: f64, score: f64) -> f64 {
-    let ratio = (adds / score).abs();
+fn scale(contribution: f64, score: f64) -> f64 {
+    let ratio = (contribution / score).abs();
     if ratio.is_finite() && ratio > 0.0 { ratio } else { 1.0 }
 }
 

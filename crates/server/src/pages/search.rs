@@ -2,7 +2,7 @@
 
 mod form;
 
-use liken_engine::{Engine, Generation, Served};
+use liken_engine::{Engine, Served, Snapshot};
 use maud::{Markup, html};
 
 use super::ask::{Ask, FUSIONS, fusion_name, models_of};
@@ -88,7 +88,7 @@ pub struct SearchView {
 /// `GET /`.
 pub fn search(engine: &Engine, ask: &Ask) -> Result<Markup, Problem> {
     // All columns see the same documents and the same versions of models.
-    let now = engine.now();
+    let now = engine.snapshot();
     let models: Vec<ModelInfo> = now.models().map(ModelInfo::of).collect();
     let names: Vec<String> = models.iter().map(|model| model.name.clone()).collect();
     let mut ask = ask.clone();
@@ -112,7 +112,7 @@ pub fn search(engine: &Engine, ask: &Ask) -> Result<Markup, Problem> {
 /// One column: the hits of the page, and the order of the first few without their text.
 fn column(
     engine: &Engine,
-    now: &Generation,
+    now: &Snapshot,
     ask: &Ask,
     name: &str,
     models: Vec<String>,

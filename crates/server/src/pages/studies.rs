@@ -11,10 +11,10 @@ use liken::eval::trec::TrecRun;
 use liken::matchers::TopicsSummary;
 use maud::{Markup, html};
 
-use super::compare::Questions;
+use super::compare::JudgedQueries;
 use super::data::Figures;
 use super::layout::plot;
-use crate::jobs::{Jobs, Progress, Turn};
+use crate::jobs::{JobQueue, Jobs, Progress};
 use crate::runs::Runs;
 
 /// How long a request waits for quick work.
@@ -25,7 +25,7 @@ pub struct Studies {
     /// The runs that were uploaded.
     pub runs: Arc<Runs>,
     /// Judged queries of the dataset.
-    pub(super) questions: Jobs<Questions>,
+    pub(super) questions: Jobs<JudgedQueries>,
     /// Rankings of judged queries.
     pub(super) rankings: Jobs<TrecRun>,
     /// Tables of runs.
@@ -39,14 +39,14 @@ pub struct Studies {
 impl Studies {
     /// None yet; uploaded runs lie in `folder`.
     pub fn new(folder: &Path) -> Self {
-        let turn = Turn::default();
+        let queue = JobQueue::default();
         Studies {
             runs: Arc::new(Runs::new(folder.join("runs"))),
-            questions: Jobs::new(turn.clone(), 6),
-            rankings: Jobs::new(turn.clone(), 32),
-            comparisons: Jobs::new(turn.clone(), 32),
-            figures: Jobs::new(turn.clone(), 2),
-            topics: Jobs::new(turn, 8),
+            questions: Jobs::new(queue.clone(), 6),
+            rankings: Jobs::new(queue.clone(), 32),
+            comparisons: Jobs::new(queue.clone(), 32),
+            figures: Jobs::new(queue.clone(), 2),
+            topics: Jobs::new(queue, 8),
         }
     }
 }

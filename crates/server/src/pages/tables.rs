@@ -6,7 +6,7 @@ use super::wording::{fixed, some};
 
 /// A column of a [`table`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
+pub struct TableColumn {
     /// Its heading.
     pub name: String,
     /// What it means, as a tooltip of the heading.
@@ -26,25 +26,25 @@ pub enum Order {
     Descending,
 }
 
-impl Column {
+impl TableColumn {
     /// A column of text.
     pub fn text(name: impl Into<String>) -> Self {
-        Column { name: name.into(), about: String::new(), number: false, sorted: None }
+        TableColumn { name: name.into(), about: String::new(), number: false, sorted: None }
     }
 
     /// A column of numbers.
     pub fn number(name: impl Into<String>) -> Self {
-        Column { number: true, ..Column::text(name) }
+        TableColumn { number: true, ..TableColumn::text(name) }
     }
 
     /// With an explanation.
     pub fn about(self, about: impl Into<String>) -> Self {
-        Column { about: about.into(), ..self }
+        TableColumn { about: about.into(), ..self }
     }
 
     /// The column by which the rows come ordered.
     pub fn sorted(self, order: Order) -> Self {
-        Column { sorted: Some(order), ..self }
+        TableColumn { sorted: Some(order), ..self }
     }
 }
 
@@ -75,7 +75,7 @@ impl Cell {
 
 /// A table that the script lets readers order by a click (or Enter) on a heading, and that
 /// scrolls inside its frame where the page is narrow. The first cell of each row is its heading.
-pub fn table(caption: &str, columns: &[Column], rows: Vec<Vec<Cell>>) -> Markup {
+pub fn table(caption: &str, columns: &[TableColumn], rows: Vec<Vec<Cell>>) -> Markup {
     let class = |c: usize| columns.get(c).filter(|column| column.number).map(|_| "n");
     html! {
         div.wide tabindex="0" role="region" aria-label=(caption) {
@@ -142,7 +142,8 @@ mod tests {
 
     #[test]
     fn tables_name_their_columns_rows_and_order() {
-        let columns = [Column::text("query"), Column::number("nDCG@10").sorted(Order::Descending)];
+        let columns =
+            [TableColumn::text("query"), TableColumn::number("nDCG@10").sorted(Order::Descending)];
         let rows = vec![vec![Cell::text("<a>"), Cell::number(0.25, 2)]];
         let html = table("Per query", &columns, rows).into_string();
         for text in [

@@ -211,10 +211,10 @@ fn nothing_that_is_judged_becomes_markup() {
 /// The headings with their levels, in order.
 fn outline(html: &str) -> Vec<(u8, String)> {
     let mut out = Vec::new();
-    for piece in html.split("<h").skip(1) {
-        let level = piece.bytes().next().filter(u8::is_ascii_digit);
+    for fragment in html.split("<h").skip(1) {
+        let level = fragment.bytes().next().filter(u8::is_ascii_digit);
         let Some(level) = level.map(|digit| digit - b'0') else { continue };
-        let inner = piece.split_once('>').unwrap().1;
+        let inner = fragment.split_once('>').unwrap().1;
         let inner = inner.split_once(&format!("</h{level}>")).unwrap().0;
         let text = inner.split('<').map(|p| p.split_once('>').map_or(p, |(_, text)| text));
         out.push((level, text.collect()));

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use liken::data::Dataset;
 use liken::matchers::{Model, TextTopics, TopicSummary, TopicsLook, TopicsSummary};
-use liken_engine::titles::title;
 use liken_engine::{Engine, Served};
 use maud::{Markup, PreEscaped, html};
 
 use super::asked::Asked;
-use super::layout::{self, Cell, Column, Tab, Tone, bar, empty, figure, fixed, notice};
+use super::layout::{self, Cell, Tab, TableColumn, Tone, bar, empty, figure, fixed, notice};
 use super::model::{choose, drawn};
 use super::studies::{PATIENCE, Studies, plots as side_by_side, waiting};
+use super::titles::title;
 use crate::jobs::Found;
 use crate::problem::Problem;
 
@@ -63,10 +63,10 @@ pub fn body(
     let name = &served.about.model.name;
     let key = format!("{name}@{}", served.about.model.version);
     let theirs = Arc::clone(served);
-    let found = studies.topics.get(&key, PATIENCE, move |teller| {
+    let found = studies.topics.get(&key, PATIENCE, move |reporter| {
         let look =
             TopicsLook { words: WORDS, documents: DOCUMENTS, map: true, ..TopicsLook::default() };
-        Ok(teller.run(|run| TopicsSummary::of(&theirs.model, None, &look, run))?)
+        Ok(reporter.run(|run| TopicsSummary::of(&theirs.model, None, &look, run))?)
     })?;
     Ok(html! {
         h1 { "Topics of " (name) }
@@ -214,7 +214,7 @@ fn text_part(model: &Model, summary: &TopicsSummary, asked: &Asked) -> Markup {
                         drawn(topic.share, &plots::percent(topic.share), 1.0),
                         Cell::text(&topic.words.join(" ")),
                     ]);
-                    @let columns = [Column::number("topic"), Column::text("share"), Column::text("words")];
+                    @let columns = [TableColumn::number("topic"), TableColumn::text("share"), TableColumn::text("words")];
                     (layout::table("Topics of the text, the strongest first", &columns, rows.collect()))
                 }
             }
@@ -232,9 +232,9 @@ fn classes(summary: &TopicsSummary) -> Markup {
         ]
     });
     let columns = [
-        Column::text("class"),
-        Column::number("documents"),
-        Column::text("shared topics")
+        TableColumn::text("class"),
+        TableColumn::number("documents"),
+        TableColumn::text("shared topics")
             .about("how much of its documents is topics that all classes share"),
     ];
     html! {

@@ -256,11 +256,11 @@ fn refusals_are_described_problems() {
 
 #[test]
 fn what_is_not_described_is_noticed() {
-    let document = json!({ "components": { "schemas": { "Near": {
+    let document = json!({ "components": { "schemas": { "Neighbour": {
         "type": "object", "required": ["name"],
         "properties": { "name": { "type": "string" }, "cosine": { "type": ["number", "null"] } },
     } } } });
-    let schema = json!({ "type": "array", "items": { "$ref": "#/components/schemas/Near" } });
+    let schema = json!({ "type": "array", "items": { "$ref": "#/components/schemas/Neighbour" } });
     let check = |value: Value| fits(&document, &schema, &value).is_ok();
     assert!(check(json!([{ "name": "a", "cosine": 0.5 }, { "name": "b", "cosine": null }])));
     assert!(!check(json!([{ "cosine": 0.5 }])), "a field is missing");

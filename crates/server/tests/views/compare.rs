@@ -73,9 +73,9 @@ fn documents_that_are_not_ranked_are_told() {
         done(|| compare::body(material, &studies, &asked(&pairs)))
     };
     assert!(!look(&material, "test").contains("trained with"));
-    material.changed = Changed { later: 1234, gone: 1 };
+    material.changed = Changed { added: 1234, removed: 1 };
     let html = look(&material, "test");
-    assert!(html.contains("1,234 documents came later and are not ranked"), "{html}");
-    assert!(html.contains("1 document deleted or replaced since are still ranked"), "{html}");
+    assert!(html.contains("1,234 documents written after training are not ranked"), "{html}");
+    assert!(html.contains("1 document deleted or replaced since is still ranked"), "{html}");
     assert!(!html.contains("count against") && look(&material, "judged").contains("count against"));
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use liken::Run;
 use liken_engine::Served;
-use liken_server::api::types::{Near, SimilarRequest, SimilarResponse};
+use liken_server::api::types::{Neighbour, SimilarRequest, SimilarResponse};
 use liken_server::pages::studies::Studies;
 use liken_server::pages::{data, model, topics};
 use liken_server::problem::Problem;
@@ -19,7 +19,7 @@ fn a_model_shows_what_it_is_and_what_it_learnt() {
         if request.word.is_some() {
             return Err(Problem::bad("nothing is known of <img src=x>"));
         }
-        let near = Near { name: "one".into(), title: Some("The <first>".into()), cosine: 0.9 };
+        let near = Neighbour { name: "one".into(), title: Some("The <first>".into()), cosine: 0.9 };
         let model = served("rmls").about.model.clone();
         let (queries, documents) = match request.query {
             Some(_) => (vec![near], Vec::new()),
@@ -39,7 +39,7 @@ fn a_model_shows_what_it_is_and_what_it_learnt() {
         "Dimension 1<",
         "Dimension 20<",
         "Page 1 of 2",
-        "What lies near",
+        "Nearest neighbours",
         "Parameters",
         "latent dimensions",
     ] {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use liken::Run;
 use liken::eval::{Candidates, CompareParams, Contender, HeldOut, Measure, Variant, compare};
 use liken::matchers::Mixture;
-use liken_server::pages::compare::{Questions, rank, table};
+use liken_server::pages::compare::{JudgedQueries, rank, table};
 
 use crate::world::{served, world};
 
@@ -40,7 +40,7 @@ fn models_are_measured_as_liken_compare_measures_them() {
             let expected =
                 compare(&world.dataset, counts, &contenders, &params, &Run::silent()).unwrap();
             let model = &served("bm25").model;
-            let questions = Questions::held_out(&world.dataset, on, candidates, model).unwrap();
+            let questions = JudgedQueries::held_out(&world.dataset, on, candidates, model).unwrap();
             let runs: Vec<_> = names
                 .iter()
                 .map(|name| {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use liken::eval::{Candidates, HeldOut};
-use liken_server::pages::compare::{self, Material, Questions, rank};
+use liken_server::pages::compare::{self, JudgedQueries, Material, rank};
 use liken_server::pages::studies::Studies;
 
 use crate::world::{asked, done, is_clean, material, no_judgments, served, world};
@@ -16,7 +16,8 @@ fn models_and_runs_are_compared_query_by_query() {
     let world = world();
     let bm25 = served("bm25");
     let questions =
-        Questions::held_out(&world.dataset, HeldOut::Test, Candidates::All, &bm25.model).unwrap();
+        JudgedQueries::held_out(&world.dataset, HeldOut::Test, Candidates::All, &bm25.model)
+            .unwrap();
     let ranking = rank(&bm25.model, &questions, &|_| {});
     let mut csv = String::from("query,doc,score\n");
     for query in ranking.queries() {
@@ -144,7 +145,7 @@ fn judged_documents_alone_beside_a_run_are_doubted() {
     let folder = tempfile::tempdir().unwrap();
     let studies = Studies::new(folder.path());
     let material = material(&no_judgments);
-    let questions = Questions::held_out(
+    let questions = JudgedQueries::held_out(
         &world().dataset,
         HeldOut::Test,
         Candidates::All,

@@ -328,8 +328,7 @@ impl Method for Rmls {
         let mut ways = usual_savings(Some(self.dim), Some(self.features.clone()));
         if self.start == Start::Spectral {
             ways.push(
-                "start from random rows instead of singular vectors (`start = random`)"
-                    .to_owned(),
+                "start from random rows instead of singular vectors (`start = random`)".to_owned(),
             );
         }
         ways

@@ -39,12 +39,12 @@ fn pages_are_parts_of_one_order_and_explanations_add_up() {
         for hit in &whole.hits {
             let why = hit.explanation.as_ref().unwrap();
             assert!((why.score - hit.score).abs() < 1e-12, "{why:?}");
-            let adds: f64 = why.models.iter().map(|model| model.adds).sum();
+            let adds: f64 = why.models.iter().map(|model| model.contribution).sum();
             assert!((adds - hit.score).abs() < 1e-12);
             for model in &why.models {
                 assert_eq!(hit.scores[&model.model.name], model.score);
                 for part in &model.parts {
-                    let lines: f64 = part.lines.iter().map(|line| line.value).sum();
+                    let lines: f64 = part.contributions.iter().map(|line| line.value).sum();
                     assert!((lines + part.rest - part.score).abs() < 1e-9);
                 }
             }

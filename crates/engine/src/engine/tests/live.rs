@@ -112,7 +112,7 @@ fn a_request_sees_its_own_generation_to_the_end() {
     let ranked = engine.rank(&state, &asked, 0).unwrap();
     let found: Vec<&str> = ranked.order.iter().map(|&(no, _)| state.id(no)).collect();
     assert_eq!(found, ["home"]);
-    // When nobody sees that generation any more, its texts go.
+    // When nobody sees that snapshot any more, its texts go.
     let old = engine.standing(&state, "cars").unwrap();
     drop(asked);
     drop(state);

@@ -52,7 +52,7 @@ fn given_documents_are_put_in_order_as_those_of_the_index() {
 }
 
 #[test]
-fn images_of_the_service_give_its_scores() {
+fn embeddings_of_the_service_give_its_scores() {
     let engine = small();
     let request = EmbedRequest {
         queries: vec!["car insurance".into()],
@@ -60,9 +60,9 @@ fn images_of_the_service_give_its_scores() {
         documents: vec![document("x", "Influenza in winter").fields],
         ..EmbedRequest::default()
     };
-    let images = engine.embed(&request).unwrap();
-    assert_eq!((images.model.name.as_str(), images.dim), ("pls", 6));
-    let score = liken::linalg::dot(&images.queries[0], &images.ids[0]);
+    let embeddings = engine.embed(&request).unwrap();
+    assert_eq!((embeddings.model.name.as_str(), embeddings.dim), ("pls", 6));
+    let score = liken::linalg::dot(&embeddings.queries[0], &embeddings.ids[0]);
     let found = engine.search(&ask("car insurance", &["pls"])).unwrap();
     let cars = found.hits.iter().find(|hit| hit.id == "cars").unwrap();
     assert_eq!(cars.score, f64::from(score));
@@ -72,7 +72,7 @@ fn images_of_the_service_give_its_scores() {
 fn what_lies_near_is_what_the_model_says() {
     let engine = small();
     let model = Model::open(&made().join("pls")).unwrap();
-    let pairs = |near: Vec<Near>| -> Vec<(String, f64)> {
+    let pairs = |near: Vec<Neighbour>| -> Vec<(String, f64)> {
         near.into_iter().map(|near| (near.name, near.cosine)).collect()
     };
     let near = SimilarRequest { word: Some("car".into()), k: Some(3), ..Default::default() };

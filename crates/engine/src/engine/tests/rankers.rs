@@ -149,10 +149,12 @@ fn what_features_add_adds_up_and_pages_are_parts_of_one_order() {
                 let why = hit.explanation.as_ref().unwrap();
                 let part = why.ranker.as_ref().unwrap();
                 assert_eq!((why.score, part.score, &part.ranker[..]), (hit.score, hit.score, name));
-                let sum = part.base + part.features.iter().map(|f| f.adds).sum::<f64>();
+                let sum = part.base + part.features.iter().map(|f| f.contribution).sum::<f64>();
                 assert!((sum - hit.score).abs() < 1e-9 * (1.0 + hit.score.abs()), "{part:?}");
                 assert!(part.features.iter().all(|f| f.value == hit.features[&f.name]));
-                let large = |two: &[FeatureContribution]| two[0].adds.abs() >= two[1].adds.abs();
+                let large = |two: &[FeatureContribution]| {
+                    two[0].contribution.abs() >= two[1].contribution.abs()
+                };
                 assert!(part.features.windows(2).all(large));
                 let search = SearchRequest { explain: false, ..request.clone() };
                 let asked = ExplainRequest { search, id: hit.id.clone(), most: None };
@@ -294,7 +296,7 @@ fn documents_that_came_later_are_ranked_by_what_models_say() {
                 assert_eq!(hit.features[missing], None, "{missing}");
             }
             let part = hit.explanation.as_ref().unwrap().ranker.as_ref().unwrap();
-            let sum = part.base + part.features.iter().map(|f| f.adds).sum::<f64>();
+            let sum = part.base + part.features.iter().map(|f| f.contribution).sum::<f64>();
             assert!((sum - hit.score).abs() < 1e-9 * (1.0 + hit.score.abs()));
         }
     }

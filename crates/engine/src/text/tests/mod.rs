@@ -44,7 +44,7 @@ fn best_first(mut found: Vec<(u32, f32)>) -> Vec<(u32, f32)> {
     found
 }
 
-fn found(snapshot: &Snapshot, query: &TextQuery) -> Vec<u32> {
+fn found(snapshot: &TextSnapshot, query: &TextQuery) -> Vec<u32> {
     let mut numbers: Vec<_> =
         snapshot.candidates(query, 100, None, None).unwrap().into_iter().map(|c| c.0).collect();
     numbers.sort();
@@ -122,7 +122,7 @@ fn many_small_commits_leave_few_parts_and_no_number_is_lost() {
     let index = TextIndex::open(dir.path()).unwrap();
     index.writer().unwrap().finish(index.applied().unwrap()).unwrap();
     assert_eq!(index.applied().unwrap(), 99);
-    assert_eq!(index.searcher().parts(), 1);
+    assert_eq!(index.searcher().segments(), 1);
     assert_eq!(index.searcher().matching(&filter(json!({}))).unwrap(), alive);
     assert_eq!(found(&index.searcher(), &words(&["sun"])), alive);
 }
@@ -137,7 +137,7 @@ fn a_batch_becomes_one_part() {
     }
     writer.finish(5000).unwrap();
     let snapshot = index.searcher();
-    assert_eq!((snapshot.parts(), snapshot.documents()), (1, 5000));
+    assert_eq!((snapshot.segments(), snapshot.documents()), (1, 5000));
     let matching = snapshot.matching(&filter(json!({"n": {"lt": 4999}}))).unwrap();
     assert_eq!(matching, (0..4999).collect::<Vec<_>>());
     assert_eq!(index.applied().unwrap(), 5000);

@@ -123,7 +123,7 @@ proptest! {
         for (&(no, score), &place) in got.iter().zip(&expected) {
             prop_assert!(allowed(no as usize), "{} is not allowed", no);
             prop_assert!(seen.insert(no, ()).is_none(), "{} twice", no);
-            // The same score as the one that belongs here, whichever of equal ones it is. A part
+            // The same score as the one that belongs here, whichever of equal ones it is. A segment
             // that only held removed documents may be gone with its share in the statistics.
             if removed.is_empty() {
                 prop_assert!((f64::from(score) - scores[place]).abs() < 1e-4);

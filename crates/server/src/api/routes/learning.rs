@@ -1,11 +1,11 @@
-//! What people did and said: events and judgments.
+//! Feedback: events and judgments.
 
 use super::*;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route {
-            summary: "Keep clicks and impressions",
+            summary: "Record clicks and impressions",
             description: "One event, a list of them, or NDJSON. They are on disk when the answer \
                 comes.",
             long: true,
@@ -21,7 +21,7 @@ pub(super) fn routes() -> Vec<Route> {
             )
         },
         Route {
-            summary: "All events, one a line",
+            summary: "All events, one per line",
             description: "Lines carry numbers; to go on, ask for those after the last.",
             parameters: &[
                 Parameter {
@@ -45,7 +45,7 @@ pub(super) fn routes() -> Vec<Route> {
             )
         },
         Route {
-            summary: "Keep grades",
+            summary: "Record judgments",
             description: "One judgment, a list of them, or NDJSON. A later grade of the same \
                 judge takes the place of an earlier one; null takes it back. Grades are whole \
                 numbers from 0 to 100; ids with white space cannot be judged, since TREC's qrels \
@@ -60,7 +60,7 @@ pub(super) fn routes() -> Vec<Route> {
             )
         },
         Route {
-            summary: "The grades that stand",
+            summary: "The current judgments",
             parameters: &[QUERY],
             handler: |call| Box::pin(judgments::list(call)),
             ..get(
@@ -72,8 +72,8 @@ pub(super) fn routes() -> Vec<Route> {
             )
         },
         Route {
-            summary: "The grades that stand, as TREC's qrels",
-            description: "`query 0 document grade` a line. Queries are called q1, q2 … in the \
+            summary: "The current judgments as TREC qrels",
+            description: "`query 0 document grade` per line. Queries are called q1, q2 … in the \
                 order in which they were first judged; /judgments.queries has their texts. Where \
                 several people judged, it is the median of their grades, rounded up.",
             handler: |call| Box::pin(judgments::qrels(call)),

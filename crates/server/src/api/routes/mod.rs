@@ -25,7 +25,7 @@ const WAIT: Parameter = Parameter {
 const LENIENT: Parameter = Parameter {
     name: "lenient",
     kind: Kind::Bool,
-    description: "Write the good ones, and count and sample the bad ones.",
+    description: "Write the valid ones; count and sample the invalid ones.",
 };
 const QUERY: Parameter =
     Parameter { name: "query", kind: Kind::Text, description: "Only those of this query." };
@@ -67,7 +67,7 @@ fn larger<T: schemars::JsonSchema + serde::de::DeserializeOwned>(example: &'stat
     BodyOf { size: Size::Some, ..body::<T>(example) }
 }
 
-/// One, a list, or one a line.
+/// One, a list, or one per line.
 fn bodies<T: schemars::JsonSchema + serde::de::DeserializeOwned>(example: &'static str) -> BodyOf {
     BodyOf { of: TypeOf::new::<OneOrMany<T>>(), example, size: Size::Many }
 }

@@ -7,9 +7,9 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route {
             summary: "The best documents for a query",
-            description: "Retrieves candidates by words and by latent neighbours, scores them \
-                with the models, fuses or ranks, and diversifies if asked to. Scores and order do \
-                not depend on `k` and `offset`.",
+            description: "Retrieves candidates by words and by nearest neighbours, scores them \
+                with the models, fuses the scores, and re-ranks and diversifies if asked to. Scores \
+                and order do not depend on `k` and `offset`.",
             handler: |call| Box::pin(search::search(call)),
             ..post(
                 "/search",
@@ -27,8 +27,9 @@ pub(super) fn routes() -> Vec<Route> {
             )
         },
         Route {
-            summary: "Given documents in the order of their scores",
-            description: "Documents are named by id, or given with their fields.",
+            summary: "Re-rank given documents",
+            description: "Documents are named by id, or given with their fields; the answer is \
+                ordered by score.",
             handler: |call| Box::pin(search::rerank(call)),
             ..post(
                 "/rerank",
@@ -45,8 +46,8 @@ pub(super) fn routes() -> Vec<Route> {
             )
         },
         Route {
-            summary: "Images of texts and documents in a model's latent space",
-            description: "Dot products of a query's and a document's image are scores.",
+            summary: "Embeddings of texts and documents",
+            description: "The dot product of a query's and a document's embedding is the score.",
             handler: |call| Box::pin(search::embed(call)),
             ..post(
                 "/embed",
@@ -59,7 +60,7 @@ pub(super) fn routes() -> Vec<Route> {
             )
         },
         Route {
-            summary: "What lies near a query, a document or a word",
+            summary: "Nearest neighbours of a query, a document or a word",
             handler: |call| Box::pin(search::similar(call)),
             ..post(
                 "/similar",
@@ -82,7 +83,7 @@ pub(super) fn routes() -> Vec<Route> {
                 json::<ExplainResponse>(
                     r#"{"id": "MED-10", "score": 7.25, "shared_words": ["heart"], "models":
                     [{"model": {"name": "rmls", "version": "1f6c0d2a"}, "score": 7.25,
-                    "adds": 7.25, "how": "the score itself", "parts": []}]}"#,
+                    "contribution": 7.25, "how": "the score itself", "parts": []}]}"#,
                 ),
             )
         },

@@ -1,4 +1,4 @@
-//! Models, and how the service is.
+//! Models, and the status of the service.
 
 use super::*;
 
@@ -18,9 +18,9 @@ pub(super) fn routes() -> Vec<Route> {
             )
         },
         Route {
-            summary: "Take a model folder of the server's disk into the index",
-            description: "Takes as long as computing the images of all documents; searches go \
-                on meanwhile.",
+            summary: "Load a model folder from the server's disk into the index",
+            description: "Computes the embeddings of all documents, which may take minutes; searches \
+                go on meanwhile.",
             long: true,
             handler: |call| Box::pin(models::load(call)),
             ..post(
@@ -33,7 +33,7 @@ pub(super) fn routes() -> Vec<Route> {
             )
         },
         Route {
-            summary: "Search with a loaded version of a model",
+            summary: "Activate a loaded version of a model",
             long: true,
             handler: |call| Box::pin(models::activate(call)),
             ..post(
@@ -45,7 +45,7 @@ pub(super) fn routes() -> Vec<Route> {
         },
         Route {
             method: Method::POST,
-            summary: "Search with the version of a model that was active before",
+            summary: "Roll back to the version of a model that was active before",
             long: true,
             handler: |call| Box::pin(models::roll_back(call)),
             ..get("/models/{name}/rollback", Some(admin), json::<ModelAbout>(MODEL))
@@ -57,21 +57,24 @@ pub(super) fn routes() -> Vec<Route> {
         },
         Route {
             summary: "Whether it can search",
-            description: "Shows the last change on disk and the last that search sees. Where \
-                search makes no progress with what is written for half a minute, it says so with \
-                503.",
+            description: "Shows the last change on disk and the last that search sees. If search \
+                makes no progress with pending changes for half a minute, the service is degraded: \
+                the status is 503, with a reason.",
             handler: |call| Box::pin(status::ready(call)),
             ..get(
                 "/ready",
                 None,
                 AnswerOf {
-                    also: &[(503, "It cannot search, or search does not see what is written.")],
+                    also: &[(
+                        503,
+                        "Degraded: it cannot search, or search does not see new changes.",
+                    )],
                     ..json::<Ready>(STATUS)
                 },
             )
         },
         Route {
-            summary: "Counts and times for Prometheus",
+            summary: "Metrics for Prometheus",
             handler: |call| Box::pin(status::metrics(call)),
             ..get(
                 "/metrics",

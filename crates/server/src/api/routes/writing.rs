@@ -1,4 +1,4 @@
-//! Documents: looked at, put in, taken out.
+//! Documents: read, written, deleted.
 
 use super::*;
 
@@ -6,11 +6,11 @@ pub(super) fn routes() -> Vec<Route> {
     let written = || AnswerOf { also: NOT_YET, ..json::<BulkWritten>(WRITTEN) };
     let one = r#"{"id": "a1", "title": "Heart attack", "year": 2001}"#;
     let put_description = "One document, a list of them, or NDJSON (`application/x-ndjson`), one \
-        document a line, each with an `id`. A document takes the place of an earlier one with its \
+        document per line, each with an `id`. A document takes the place of an earlier one with its \
         id. They are on disk when the answer comes, and searchable soon after. If one is bad, all \
         are refused, and the answer names the lines; unless `lenient` is asked for.";
     let put = || Route {
-        summary: "Put documents in",
+        summary: "Add or replace documents",
         description: put_description,
         parameters: &[WAIT, LENIENT],
         long: true,
@@ -28,7 +28,7 @@ pub(super) fn routes() -> Vec<Route> {
         },
         Route {
             method: Method::PUT,
-            summary: "Put a document in",
+            summary: "Add or replace a document",
             description: "The id may be left out of the body.",
             parameters: &[WAIT],
             handler: |call| Box::pin(documents::put_one(call)),
@@ -41,14 +41,14 @@ pub(super) fn routes() -> Vec<Route> {
         },
         Route {
             method: Method::DELETE,
-            summary: "Take a document out",
+            summary: "Delete a document",
             description: "`written` is 0 if it was not there.",
             parameters: &[WAIT],
             handler: |call| Box::pin(documents::delete_one(call)),
             ..get("/documents/{*id}", Some(Scope::Write), written())
         },
         Route {
-            summary: "Take documents out",
+            summary: "Delete documents",
             description: "`written` says how many of them were there.",
             parameters: &[WAIT],
             handler: |call| Box::pin(documents::delete_many(call)),

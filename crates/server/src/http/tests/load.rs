@@ -15,7 +15,7 @@ pub(super) async fn blocks(state: axum::extract::State<AppState>) -> Result<&'st
         let _open = OPENED.wait_while(open, |open| !*open).unwrap();
         Ok("done")
     };
-    state.run(Lane::Search, wait).await
+    state.run(WorkerPool::Search, wait).await
 }
 
 #[test]

@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use super::keys::Allows;
 use super::serve::serve_state;
-use super::{AppState, Lane, Limits, Log, Routes, ServeOptions};
+use super::{AppState, Limits, Log, Routes, ServeOptions, WorkerPool};
 use crate::problem::Problem;
 
 /// Waits until `there` says so; nothing depends on how long that takes.
@@ -58,7 +58,7 @@ fn pages() -> Router<AppState> {
         panic!("by intent: the secret is 42")
     }
     async fn panics_on_a_thread(state: axum::extract::State<AppState>) -> Result<(), Problem> {
-        state.run(Lane::Search, |_| panic!("by intent")).await
+        state.run(WorkerPool::Search, |_| panic!("by intent")).await
     }
     async fn never() -> &'static str {
         std::future::pending().await
@@ -75,7 +75,7 @@ fn pages() -> Router<AppState> {
         let write = |engine: &Engine| {
             Ok(engine.store().upsert(vec![("sneaked".into(), serde_json::Map::new())])?)
         };
-        state.run(Lane::Store, write).await.map(drop)
+        state.run(WorkerPool::Store, write).await.map(drop)
     }
     Router::new()
         .route("/", get(|| async { "a page" }).post(|| async { "changed" }))

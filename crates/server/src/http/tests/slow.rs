@@ -136,7 +136,7 @@ fn what_is_sent_to_pages_counts_among_all_bodies() {
 fn who_makes_no_progress_is_not_ready() {
     let limits = Limits { stuck_seconds: 0.05, ..Limits::default() };
     let options = ServeOptions { limits, ..ServeOptions::default() };
-    let trouble = options.trouble.clone();
+    let incidents = options.incidents.clone();
     let server = Server::with(options, Box::new(|_, _| Ok(true)));
     assert_eq!(server.get("/ready").status, 200);
     // What is written behind the engine's back, nobody applies.
@@ -153,7 +153,7 @@ fn who_makes_no_progress_is_not_ready() {
     let reason = answer.json()["reason"].as_str().unwrap().to_owned();
     assert!(reason.contains("1 later ones wait"), "{reason}");
     server.lives();
-    trouble.note("the dog ate it");
+    incidents.report("the dog ate it");
     let answer = server.get("/ready");
     assert_eq!(answer.status, 503);
     let reason = answer.json()["reason"].as_str().unwrap().to_owned();

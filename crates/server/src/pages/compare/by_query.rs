@@ -4,9 +4,9 @@ use liken::eval::RunComparison;
 use maud::{Markup, html};
 
 use super::choice::Choice;
+use super::judged_queries::JudgedQueries;
 use super::plots;
 use super::queries::{Histogram, Outcome, PER_PAGE, QueryRow, Sort, rows, select};
-use super::questions::Questions;
 use crate::pages::asked::Asked;
 use crate::pages::layout::{self, Order, address, figure, fixed, grouped, plot, signed};
 
@@ -31,7 +31,7 @@ impl<'a> View<'a> {
         let base = comparison.baseline_row;
         // A run that was just uploaded is what people want to see.
         let of = asked.one("of").or(asked.one("add"));
-        let of = choice.entrants.iter().position(|e| Some(e.key().as_str()) == of);
+        let of = choice.systems.iter().position(|e| Some(e.key().as_str()) == of);
         let other = usize::from(base == 0);
         let measure =
             comparison.measures.iter().position(|m| Some(m.as_str()) == asked.one("measure"));
@@ -58,7 +58,7 @@ impl<'a> View<'a> {
 pub fn by_query(
     asked: &Asked,
     choice: &Choice,
-    questions: &Questions,
+    questions: &JudgedQueries,
     comparison: &RunComparison,
 ) -> Markup {
     let view = View::of(asked, choice, comparison);
@@ -102,10 +102,10 @@ fn view_form(
         form method="get" action="/compare#queries" {
             div.fields {
                 div.field {
-                    label for="of" { "Run looked at" }
+                    label for="of" { "System" }
                     select #of name="of" {
-                        @for (r, entrant) in choice.entrants.iter().enumerate().filter(|&(r, _)| r != comparison.baseline_row) {
-                            option value=(entrant.key()) selected[r == view.of] { (entrant.name()) }
+                        @for (r, system) in choice.systems.iter().enumerate().filter(|&(r, _)| r != comparison.baseline_row) {
+                            option value=(system.key()) selected[r == view.of] { (system.name()) }
                         }
                     }
                 }
@@ -168,7 +168,7 @@ fn query_table(
     let clicks = shown.iter().any(|row| row.clicks > 0.0);
     let search = |row: &QueryRow| {
         let runs = [view.of, comparison.baseline_row];
-        let models = runs.iter().filter_map(|&run| choice.entrants.get(run)?.model());
+        let models = runs.iter().filter_map(|&run| choice.systems.get(run)?.model());
         let mut pairs = vec![("q", row.text.as_str())];
         pairs.extend(models.map(|name| ("m", name)));
         address("/", &pairs)

@@ -1,4 +1,4 @@
-//! Who is compared, by what and how: the parameters of the Compare page.
+//! The parameters of the Compare page: systems, judgments and measures.
 
 use std::sync::Arc;
 
@@ -9,52 +9,52 @@ use crate::pages::asked::Asked;
 use crate::problem::Problem;
 use crate::runs::RunAbout;
 
-/// Most runs in a table.
+/// The most systems in a table.
 pub const MOST_RUNS: usize = 12;
 /// The measures where none are named.
 pub const MEASURES: &str = "nDCG@10, nDCG@1, AP, RR";
 /// What the names of uploaded runs begin with in an address.
 pub const UPLOADED: &str = "run:";
 
-/// One that takes part.
+/// A system of the comparison: a row of the table.
 #[derive(Clone)]
-pub enum Entrant {
+pub enum System {
     /// An active model.
     Model(Arc<Served>),
     /// A run that was uploaded.
     Uploaded(RunAbout),
 }
 
-impl Entrant {
+impl System {
     /// Its name in an address.
     pub fn key(&self) -> String {
         match self {
-            Entrant::Model(served) => served.about.model.name.clone(),
-            Entrant::Uploaded(run) => format!("{UPLOADED}{}", run.name),
+            System::Model(served) => served.about.model.name.clone(),
+            System::Uploaded(run) => format!("{UPLOADED}{}", run.name),
         }
     }
 
     /// Its name in a table.
     pub fn name(&self) -> String {
         match self {
-            Entrant::Model(served) => served.about.model.name.clone(),
-            Entrant::Uploaded(run) => run.name.clone(),
+            System::Model(served) => served.about.model.name.clone(),
+            System::Uploaded(run) => run.name.clone(),
         }
     }
 
-    /// Which it is exactly.
+    /// Its version: it changes with the content.
     pub fn version(&self) -> &str {
         match self {
-            Entrant::Model(served) => &served.about.model.version,
-            Entrant::Uploaded(run) => &run.version,
+            System::Model(served) => &served.about.model.version,
+            System::Uploaded(run) => &run.version,
         }
     }
 
     /// The model's name, if it is a model.
     pub fn model(&self) -> Option<&str> {
         match self {
-            Entrant::Model(served) => Some(&served.about.model.name),
-            Entrant::Uploaded(_) => None,
+            System::Model(served) => Some(&served.about.model.name),
+            System::Uploaded(_) => None,
         }
     }
 }
@@ -84,8 +84,8 @@ impl JudgedBy {
 
 /// What the address of the page asks for.
 pub struct Choice {
-    /// Who takes part.
-    pub entrants: Vec<Entrant>,
+    /// The rows of the table.
+    pub systems: Vec<System>,
     /// Which of them the others are tested against.
     pub baseline: usize,
     /// The measures, as written.
@@ -101,55 +101,55 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Whether a run of another engine takes part.
+    /// Whether a run of another engine is compared.
     pub fn with_run(&self) -> bool {
-        self.entrants.iter().any(|entrant| entrant.model().is_none())
+        self.systems.iter().any(|system| system.model().is_none())
     }
 
     /// Reads it; without a choice all models take part, as many as there is room for.
-    pub fn of(asked: &Asked, all: &[Entrant]) -> Result<Self, Problem> {
-        let mut entrants: Vec<Entrant> = Vec::new();
+    pub fn of(asked: &Asked, all: &[System]) -> Result<Self, Problem> {
+        let mut systems: Vec<System> = Vec::new();
         for key in asked.each("runs") {
-            let found = all.iter().find(|entrant| entrant.key() == key);
+            let found = all.iter().find(|system| system.key() == key);
             // Names have no commas as a rule, so that a list of them may be typed.
-            let found: Vec<Option<&Entrant>> = match found {
+            let found: Vec<Option<&System>> = match found {
                 Some(_) => vec![found],
                 None => key
                     .split(',')
-                    .map(|part| all.iter().find(|entrant| entrant.key() == part.trim()))
+                    .map(|part| all.iter().find(|system| system.key() == part.trim()))
                     .collect(),
             };
-            for entrant in found {
-                let entrant = entrant.ok_or_else(|| {
-                    let names: Vec<String> = all.iter().map(Entrant::key).collect();
+            for system in found {
+                let system = system.ok_or_else(|| {
+                    let names: Vec<String> = all.iter().map(System::key).collect();
                     let key: String = key.chars().take(100).collect();
                     Problem::missing(format!(
                         "no model or run is called {key:?}; there are: {}",
                         names.join(", ")
                     ))
                 })?;
-                if entrants.iter().all(|known| known.key() != entrant.key()) {
-                    entrants.push(entrant.clone());
+                if systems.iter().all(|known| known.key() != system.key()) {
+                    systems.push(system.clone());
                 }
             }
         }
-        if entrants.is_empty() {
-            let models = all.iter().filter(|entrant| entrant.model().is_some());
-            entrants = models.take(MOST_RUNS).cloned().collect();
+        if systems.is_empty() {
+            let models = all.iter().filter(|system| system.model().is_some());
+            systems = models.take(MOST_RUNS).cloned().collect();
         }
         // A run that was just uploaded comes to whatever is compared.
         for key in asked.each("add") {
-            let new = all.iter().find(|entrant| entrant.key() == key);
-            entrants.extend(new.filter(|_| entrants.iter().all(|e| e.key() != key)).cloned());
+            let new = all.iter().find(|system| system.key() == key);
+            systems.extend(new.filter(|_| systems.iter().all(|e| e.key() != key)).cloned());
         }
-        if entrants.len() > MOST_RUNS {
+        if systems.len() > MOST_RUNS {
             return Err(Problem::bad(format!(
-                "at most {MOST_RUNS} runs fit into a table, {} were asked for",
-                entrants.len()
+                "at most {MOST_RUNS} systems fit into a table, {} were asked for",
+                systems.len()
             )));
         }
         let baseline = asked.one("baseline");
-        let baseline = entrants.iter().position(|entrant| Some(entrant.key().as_str()) == baseline);
+        let baseline = systems.iter().position(|system| Some(system.key().as_str()) == baseline);
         let by = match (asked.one("qrels"), asked.one("on")) {
             (Some("judged"), _) => JudgedBy::Page,
             (_, None) => JudgedBy::HeldOut(HeldOut::Test),
@@ -168,7 +168,7 @@ impl Choice {
         // A run has the documents that its engine found, not the judged ones: models that rank the
         // judged ones alone would be better by nothing but that.
         let mut choice = Choice {
-            entrants,
+            systems,
             baseline: baseline.unwrap_or(0),
             measures: asked.one("measures").unwrap_or(MEASURES).to_owned(),
             by,
@@ -187,8 +187,8 @@ impl Choice {
 mod tests {
     use super::*;
 
-    fn run(name: &str) -> Entrant {
-        Entrant::Uploaded(RunAbout { name: name.into(), bytes: 1, version: "1".into() })
+    fn run(name: &str) -> System {
+        System::Uploaded(RunAbout { name: name.into(), bytes: 1, version: "1".into() })
     }
 
     fn asked(pairs: &[(&str, &str)]) -> Asked {
@@ -200,7 +200,7 @@ mod tests {
         let all = [run("a"), run("b, or not"), run("c")];
         let chosen = |pairs: &[(&str, &str)]| {
             Choice::of(&asked(pairs), &all).map(|choice| {
-                let names: Vec<String> = choice.entrants.iter().map(Entrant::name).collect();
+                let names: Vec<String> = choice.systems.iter().map(System::name).collect();
                 (names.join("|"), choice.baseline)
             })
         };
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn all_documents_are_ranked_beside_a_run_unless_somebody_chooses() {
+    fn all_documents_are_ranked_with_a_run_unless_somebody_chooses() {
         let all = [run("a")];
         let ranked = |pairs: &[(&str, &str)]| {
             let choice = Choice::of(&asked(pairs), &all).unwrap();

@@ -3,7 +3,7 @@
 
 use liken::data::Dataset;
 use liken::eval::trec::TrecRun;
-use liken_engine::titles::shortened;
+use liken_pages::shorten;
 
 use super::Material;
 use crate::pages::layout::grouped;
@@ -33,9 +33,9 @@ pub fn check(run: &TrecRun, material: &Material<'_>) -> Result<(), Problem> {
             "none of the run's queries ({}) is judged: expected ids or texts of judged queries, such as {:?} \
              or {:?}, found {:?} and the like; nothing was kept of the run",
             grouped(run.len()),
-            shortened(&id, SHOWN),
-            shortened(&text, SHOWN),
-            shortened(found, SHOWN),
+            shorten(&id, SHOWN),
+            shorten(&text, SHOWN),
+            shorten(found, SHOWN),
         )));
     }
     let documents = run.queries().flat_map(|query| query.hits().map(|hit| hit.doc.to_owned()));
@@ -46,7 +46,7 @@ pub fn check(run: &TrecRun, material: &Material<'_>) -> Result<(), Problem> {
     Err(Problem::bad(format!(
         "none of the run's documents is in this index: expected the ids that search shows, found \
          {:?} and the like; nothing was kept of the run",
-        shortened(documents.first().map_or("", String::as_str), SHOWN),
+        shorten(documents.first().map_or("", String::as_str), SHOWN),
     )))
 }
 

@@ -38,7 +38,7 @@ pub(super) fn with_material<T>(
 ) -> Result<T, Problem> {
     let judged = || Ok(engine.judgments(None)?);
     let named = || Ok(engine.store().judged_queries()?);
-    let now = engine.now();
+    let now = engine.snapshot();
     let has_any = |ids: &[String]| Ok(engine.has_any(&now, ids)?);
     work(&Material {
         models: engine.active(),
@@ -120,13 +120,13 @@ mod tests {
     #[test]
     fn later_and_gone_documents_are_counted() {
         let engine = small();
-        assert_eq!(engine.now().changed(), Changed::default());
+        assert_eq!(engine.snapshot().changed(), Changed::default());
         for id in ["new", "new", "sun"] {
             let document = Document { id: id.into(), fields: Default::default() };
             engine.upsert(vec![document]).unwrap();
         }
         let last = engine.delete(&["moon".into()]).unwrap().sequence;
         assert!(engine.wait_for(last, Duration::from_secs(60)));
-        assert_eq!(engine.now().changed(), Changed { later: 2, gone: 2 });
+        assert_eq!(engine.snapshot().changed(), Changed { added: 2, removed: 2 });
     }
 }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use liken::eval::{Measure, RunComparison};
 
-use super::questions::Questions;
+use super::judged_queries::JudgedQueries;
 use crate::pages::layout::Order;
 
 /// Queries on a page.
@@ -96,7 +96,7 @@ impl Outcome {
 /// over the baseline. Where less is better, a smaller value is a gain.
 pub fn rows(
     comparison: &RunComparison,
-    questions: &Questions,
+    questions: &JudgedQueries,
     measure: usize,
     of: usize,
 ) -> Vec<QueryRow> {

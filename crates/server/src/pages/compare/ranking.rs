@@ -6,14 +6,14 @@ use liken::eval::trec::TrecRun;
 use liken::matchers::Model;
 use liken::ranking::{tie_rank, top_k};
 
-use super::questions::{Question, Questions};
+use super::judged_queries::{JudgedQueries, JudgedQuery};
 
 /// Documents kept of each ranking: what TREC's runs have, and more than any usual measure sees.
 pub const DEPTH: usize = 1000;
 
-/// Ranks the documents that `model` was trained with for every question; `tell` hears how many
+/// Ranks the documents that `model` was trained with for every question; `report` is told how many
 /// are done. Scores and order are those of `liken compare`.
-pub fn rank(model: &Model, questions: &Questions, tell: &dyn Fn(usize)) -> TrecRun {
+pub fn rank(model: &Model, questions: &JudgedQueries, report: &dyn Fn(usize)) -> TrecRun {
     let n_own = model.about.counts.documents.min(model.counts.n_docs());
     let own = &model.counts.doc_ids[..n_own];
     let named: HashSet<&str> = questions
@@ -38,7 +38,7 @@ pub fn rank(model: &Model, questions: &Questions, tell: &dyn Fn(usize)) -> TrecR
     let ties = tie_rank(own);
     let mut scored: Vec<(&str, &str, f64)> = Vec::new();
     for (done, question) in questions.queries.iter().enumerate() {
-        tell(done);
+        report(done);
         let hits = if questions.judged_only {
             let docs = all(&question.judged);
             let scores = model.scores_of(&read(model, question), &docs);
@@ -57,6 +57,6 @@ pub fn rank(model: &Model, questions: &Questions, tell: &dyn Fn(usize)) -> TrecR
 }
 
 /// The question as the model reads it, in training or new.
-fn read(model: &Model, question: &Question) -> liken::features::QueryTerms {
+fn read(model: &Model, question: &JudgedQuery) -> liken::features::QueryTerms {
     model.counts.read_query_of(&question.id, &question.text)
 }

@@ -1,11 +1,13 @@
 //! Some queries and documents of a dataset, to see what is in it.
 
 use liken::data::{Dataset, Document};
-use liken_engine::titles::{shortened, text_of, title};
+use liken_engine::titles::text_of;
+use liken_pages::shorten;
 use maud::{Markup, html};
 use serde_json::Value;
 
 use crate::pages::layout::{address, grouped};
+use crate::pages::titles::title;
 
 /// Examples shown of queries and of documents.
 const EXAMPLES: usize = 6;
@@ -40,7 +42,7 @@ pub fn examples(dataset: &Dataset, from: usize) -> Markup {
                 h3 { "Queries" }
                 ul { @for (query, best) in queries {
                     li {
-                        a href=(address("/", &[("q", &query.text)])) { (shortened(&query.text, 120)) }
+                        a href=(address("/", &[("q", &query.text)])) { (shorten(&query.text, 120)) }
                         " " span.quiet { (grouped(query.clicks.max(0.0).round() as usize)) " clicks"
                             @if let Some(best) = &best { ", most on “" (best) "”" } }
                     }
@@ -61,10 +63,10 @@ fn document_line(document: &Document) -> Markup {
             Value::String(_) | Value::Array(_) => text_of(value)?,
             other => other.to_string(),
         };
-        Some((name, shortened(&text, 160)))
+        Some((name, shorten(&text, 160)))
     });
     html! {
-        span.id { (shortened(&document.id, 80)) }
+        span.id { (shorten(&document.id, 80)) }
         @for (name, text) in fields.take(4) { br; span.quiet { (name) ": " } (text) }
     }
 }

@@ -5,7 +5,7 @@ use liken_pages::{Axis, Chart, Mark, Panel, Point, Series};
 use maud::{Markup, html};
 
 use super::figures::{Bins, Figures};
-use crate::pages::layout::{self, Cell, Column, figure, fixed, grouped};
+use crate::pages::layout::{self, Cell, TableColumn, figure, fixed, grouped};
 use crate::pages::studies::plots;
 
 /// Table 1 and the plots.
@@ -100,7 +100,11 @@ fn table_one(table: &TableOne) -> Markup {
         };
         vec![Cell::text(name), value, Cell::text(meaning)]
     });
-    let columns = [Column::text("statistic"), Column::number("value"), Column::text("meaning")];
+    let columns = [
+        TableColumn::text("statistic"),
+        TableColumn::number("value"),
+        TableColumn::text("meaning"),
+    ];
     layout::table(
         "Table 1: how large and how sparse the data are",
         &columns,

@@ -1,26 +1,28 @@
-//! What lies near what in a model: words, queries and documents by their images, and words by
+//! Nearest neighbours in a model: words, queries and documents by their embeddings, and words by
 //! their translations.
 
 use liken::matchers::{Dictionary, Model};
 use liken_engine::Served;
+use liken_pages::shorten;
 use maud::{Markup, html};
 
 use super::space;
-use crate::api::types::{Near, SimilarRequest, SimilarResponse};
+use crate::api::types::{Neighbour, SimilarRequest, SimilarResponse};
 use crate::pages::asked::Asked;
-use crate::pages::layout::{self, Cell, Column, Tone, bar, fixed, notice};
+use crate::pages::layout::{self, Cell, TableColumn, Tone, bar, fixed, notice};
+use crate::pages::titles::LONGEST;
 use crate::problem::Problem;
 
 /// Neighbours shown.
 const NEAR: usize = 15;
 
-/// Looks around in the latent spaces of the index.
+/// Asks the index for neighbours.
 pub type Look<'a> = &'a dyn Fn(&SimilarRequest) -> Result<SimilarResponse, Problem>;
 
-/// Lists of what lies near something, each with a heading.
-type NearLists = Vec<(&'static str, Vec<Near>)>;
+/// Lists of neighbours, each with a heading.
+type NearLists = Vec<(&'static str, Vec<Neighbour>)>;
 
-/// What lies near a word, a query or a document, whichever `asked` names.
+/// The neighbours of a word, a query or a document, whichever `asked` names.
 fn near(look: Look<'_>, model: &str, asked: &Asked) -> Option<Result<NearLists, Problem>> {
     let given = |name: &str| asked.one(name).map(str::to_owned);
     let (word, query, id) = (given("word"), given("query"), given("id"));
@@ -44,7 +46,7 @@ fn near(look: Look<'_>, model: &str, asked: &Asked) -> Option<Result<NearLists, 
     }))
 }
 
-/// Forms to look around, and what they found.
+/// Forms that ask for neighbours, and the neighbours found.
 pub fn near_part(look: Look<'_>, served: &Served, asked: &Asked) -> Markup {
     if space(&served.model).is_none() {
         return html! {};
@@ -68,8 +70,8 @@ pub fn near_part(look: Look<'_>, served: &Served, asked: &Asked) -> Markup {
         }
     };
     html! {
-        h2 #near { "What lies near" }
-        p.small.quiet { "Nearness is the cosine of the images in the latent space." }
+        h2 #near { "Nearest neighbours" }
+        p.small.quiet { "By the cosine of the embeddings." }
         div.fields {
             (form("word", "Near a word", "automobile"))
             (form("query", "Near a query", "how far is the sun"))
@@ -91,7 +93,7 @@ pub fn drawn(value: f64, shown: &str, largest: f64) -> Cell {
     Cell { shown, key: Some(value) }
 }
 
-fn near_table(asked: &Asked, heading: &str, list: &[Near]) -> Markup {
+fn near_table(asked: &Asked, heading: &str, list: &[Neighbour]) -> Markup {
     let link = |name: &str| {
         let kind = match heading {
             "queries" => "query",
@@ -106,14 +108,14 @@ fn near_table(asked: &Asked, heading: &str, list: &[Near]) -> Markup {
     if list.is_empty() {
         return html! { p { "No " (heading) ": the model has learnt nothing about it." } };
     }
-    let rows = list.iter().map(|Near { name, title, cosine }| {
+    let rows = list.iter().map(|Neighbour { name, title, cosine }| {
         let shown = html! {
-            a href=(link(name)) { (title.as_deref().unwrap_or(name)) }
+            a href=(link(name)) { (shorten(title.as_deref().unwrap_or(name), LONGEST)) }
             @if title.is_some() { " " span.id.quiet { (name) } }
         };
         vec![Cell::markup(shown), drawn(*cosine, &fixed(*cosine, 3), 1.0)]
     });
-    let columns = [Column::text(heading), Column::text("cosine")];
+    let columns = [TableColumn::text(heading), TableColumn::text("cosine")];
     layout::table(&format!("Nearest {heading}"), &columns, rows.collect())
 }
 
@@ -150,7 +152,7 @@ pub fn dictionary_part(model: &Model, asked: &Asked) -> Markup {
                     });
                     (layout::table(
                         &format!("{}: {heading}", entry.term),
-                        &[Column::text("word"), Column::text("probability")],
+                        &[TableColumn::text("word"), TableColumn::text("probability")],
                         rows.collect(),
                     ))
                 }

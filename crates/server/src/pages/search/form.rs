@@ -23,7 +23,7 @@ pub fn form(view: &SearchView) -> Markup {
                     @for i in 0..MOST_COLUMNS {
                         @let chosen = ask.columns.get(i).map_or("", String::as_str);
                         div.field {
-                            label for={ "m" (i) } { "Column " (i + 1) }
+                            label for={ "m" (i) } { "TableColumn " (i + 1) }
                             select id={ "m" (i) } name="m" {
                                 option value="" selected[chosen.is_empty()] { "none" }
                                 @for choice in &choices {

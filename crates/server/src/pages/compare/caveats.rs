@@ -1,15 +1,15 @@
-//! What is said beside the table: what was measured how, and what should make one doubt it.
+//! The notes at the table: how it was measured, and what casts doubt on a row.
 
 use liken::eval::{Candidates, RunComparison};
 use maud::{Markup, html};
 
 use super::choice::Choice;
-use super::questions::Questions;
+use super::judged_queries::JudgedQueries;
 use super::ranking::DEPTH;
 use crate::pages::layout::{self, Tone, notice};
 
 /// A line that says what was measured how.
-pub fn how(choice: &Choice, questions: &Questions, comparison: &RunComparison) -> Markup {
+pub fn how(choice: &Choice, questions: &JudgedQueries, comparison: &RunComparison) -> Markup {
     let queries = layout::grouped(comparison.queries.len());
     let left_out = match comparison.judged_queries - comparison.queries.len() {
         0 => String::new(),
@@ -26,24 +26,24 @@ pub fn how(choice: &Choice, questions: &Questions, comparison: &RunComparison) -
 }
 
 /// Which documents were ranked, and why those.
-fn candidates(choice: &Choice, questions: &Questions) -> String {
+fn candidates(choice: &Choice, questions: &JudgedQueries) -> String {
     let mut said = String::from(match (questions.judged_only, choice.with_run()) {
         (true, _) => "the judged documents of each query alone",
-        (false, false) => "all documents; those that nobody judged count as bad",
+        (false, false) => "all documents; unjudged ones count as not relevant",
         (false, true) if choice.wanted == Candidates::Auto => {
-            "all documents, because a run takes part, which has what its engine found rather than \
-             what was judged; documents that nobody judged count as bad"
+            "all documents, because a run has what its engine retrieved rather than what was \
+             judged; unjudged documents count as not relevant"
         }
-        (false, true) => "all documents; those that nobody judged count as bad",
+        (false, true) => "all documents; unjudged ones count as not relevant",
     });
     if questions.queries.iter().any(|query| !query.excluded.is_empty()) {
-        said.push_str("; those that training knew for a query are left out for it");
+        said.push_str("; documents clicked for a query in training are left out for it");
     }
     said
 }
 
-/// Warns of what should make one doubt a row.
-pub fn doubts(choice: &Choice, questions: &Questions, comparison: &RunComparison) -> Markup {
+/// Warns of what casts doubt on a row.
+pub fn doubts(choice: &Choice, questions: &JudgedQueries, comparison: &RunComparison) -> Markup {
     let complete = choice.complete;
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     let mut said: Vec<String> = Vec::new();

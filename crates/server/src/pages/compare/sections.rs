@@ -1,27 +1,31 @@
-//! The pieces of the Compare page: the form, the tables, and what stands where there are none.
+//! The sections of the Compare page: the form, the tables, and what is shown where there are none.
 
 use liken::eval::{Against, Candidates, Cell, RunComparison};
 use liken_engine::Changed;
 use maud::{Markup, html};
 
-use super::choice::{Choice, Entrant, JudgedBy};
+use super::caveats;
+use super::choice::{Choice, JudgedBy, System};
+use super::judged_queries::JudgedQueries;
 use super::plots;
-use super::questions::Questions;
-use super::said;
 use crate::pages::asked::Asked;
 use crate::pages::layout::{
-    self, Column, Tone, count, empty, figure, fixed, notice, signed, table,
+    self, TableColumn, Tone, count, empty, figure, fixed, notice, signed, table,
 };
 use crate::pages::studies::plots as side_by_side;
 
 /// What to compare, and how.
-pub fn form(asked: &Asked, choice: &Choice, all: &[Entrant]) -> Markup {
-    let chosen = |entrant: &Entrant| choice.entrants.iter().any(|e| e.key() == entrant.key());
-    let is_baseline = |entrant: &Entrant| {
-        choice.entrants.get(choice.baseline).is_some_and(|e| e.key() == entrant.key())
+pub fn form(asked: &Asked, choice: &Choice, all: &[System]) -> Markup {
+    let chosen = |system: &System| choice.systems.iter().any(|e| e.key() == system.key());
+    let is_baseline = |system: &System| {
+        choice.systems.get(choice.baseline).is_some_and(|e| e.key() == system.key())
     };
     let candidates = [
-        (Candidates::Auto, "auto", "all beside runs; else judged ones if bad ones are judged"),
+        (
+            Candidates::Auto,
+            "auto",
+            "auto: all with runs; else judged ones, if some are judged not relevant",
+        ),
         (Candidates::All, "all", "all documents"),
         (Candidates::Judged, "judged", "judged documents only"),
     ];
@@ -29,10 +33,10 @@ pub fn form(asked: &Asked, choice: &Choice, all: &[Entrant]) -> Markup {
         form method="get" action="/compare" {
             fieldset.fields {
                 legend { "Models and runs" }
-                @for entrant in all {
+                @for system in all {
                     label.check {
-                        input type="checkbox" name="runs" value=(entrant.key()) checked[chosen(entrant)];
-                        span { (entrant.name()) @if entrant.model().is_none() { " " span.quiet { "(run)" } } }
+                        input type="checkbox" name="runs" value=(system.key()) checked[chosen(system)];
+                        span { (system.name()) @if system.model().is_none() { " " span.quiet { "(run)" } } }
                     }
                 }
             }
@@ -40,8 +44,8 @@ pub fn form(asked: &Asked, choice: &Choice, all: &[Entrant]) -> Markup {
                 div.field {
                     label for="baseline" { "Test against" }
                     select #baseline name="baseline" {
-                        @for entrant in all {
-                            option value=(entrant.key()) selected[is_baseline(entrant)] { (entrant.name()) }
+                        @for system in all {
+                            option value=(system.key()) selected[is_baseline(system)] { (system.name()) }
                         }
                     }
                 }
@@ -84,19 +88,23 @@ pub fn form(asked: &Asked, choice: &Choice, all: &[Entrant]) -> Markup {
 /// Says so where the index has other documents than those that are ranked.
 pub fn changed(changed: Changed, by: JudgedBy) -> Markup {
     let mut said = Vec::new();
-    if changed.later > 0 {
-        let are = if changed.later == 1 { "is" } else { "are" };
-        said.push(format!("{} came later and {are} not ranked", count(changed.later, "document")));
+    if changed.added > 0 {
+        let are = if changed.added == 1 { "is" } else { "are" };
+        said.push(format!(
+            "{} written after training {are} not ranked",
+            count(changed.added, "document")
+        ));
     }
-    if changed.gone > 0 {
-        let gone = count(changed.gone, "document");
-        said.push(format!("{gone} deleted or replaced since are still ranked"));
+    if changed.removed > 0 {
+        let are = if changed.removed == 1 { "is" } else { "are" };
+        let gone = count(changed.removed, "document");
+        said.push(format!("{gone} deleted or replaced since {are} still ranked"));
     }
     html! { @if !said.is_empty() {
         (notice(Tone::Plain, html! {
             "Models rank the documents that they were trained with: " (said.join("; ")) "."
-            @if changed.later > 0 && by == JudgedBy::Page { " Grades of later documents count against every model." }
-            " Train models with the documents of now and load them to compare with these."
+            @if changed.added > 0 && by == JudgedBy::Page { " Grades of unseen documents count against every model." }
+            " To compare with the current documents, train models on them and load these."
         }))
     } }
 }
@@ -105,16 +113,16 @@ pub fn changed(changed: Changed, by: JudgedBy) -> Markup {
 pub fn results(
     asked: &Asked,
     choice: &Choice,
-    questions: &Questions,
+    questions: &JudgedQueries,
     comparison: &RunComparison,
 ) -> Markup {
     html! {
         h2 { "Means" }
-        (said::doubts(choice, questions, comparison))
+        (caveats::doubts(choice, questions, comparison))
         (means(comparison))
-        (said::how(choice, questions, comparison))
+        (caveats::how(choice, questions, comparison))
         (figure(
-            "The mean of each run and the interval in which it lies with a confidence of 95 %; the diamond is the baseline.",
+            "The mean of each system with its 95 % confidence interval; the diamond is the baseline.",
             side_by_side(&plots::intervals(comparison)),
         ))
         @if comparison.rows.len() > 1 {
@@ -147,8 +155,8 @@ fn means(comparison: &RunComparison) -> Markup {
         });
         std::iter::once(name).chain(row.cells.iter().map(cell)).collect()
     });
-    let mut columns = vec![Column::text("run")];
-    columns.extend(comparison.measures.iter().map(Column::number));
+    let mut columns = vec![TableColumn::text("system")];
+    columns.extend(comparison.measures.iter().map(TableColumn::number));
     table("Means over the queries", &columns, rows.collect())
 }
 
@@ -192,19 +200,19 @@ fn tests(comparison: &RunComparison) -> Markup {
             ]);
         }
     }
-    let number = |name: &str, about: &str| Column::number(name).about(about);
+    let number = |name: &str, about: &str| TableColumn::number(name).about(about);
     let columns = [
-        Column::text("run"),
-        Column::text("measure"),
+        TableColumn::text("system"),
+        TableColumn::text("measure"),
         number("difference", "mean difference to the baseline"),
         number("Cohen’s d", "the difference in units of its standard deviation over queries"),
         number("p: t", "paired t-test"),
-        number("t (Holm)", "the same, corrected for several runs by Holm"),
+        number("t (Holm)", "the same, corrected for multiple comparisons by Holm"),
         number("t (B–H)", "the same, corrected by Benjamini and Hochberg"),
         number("sign", "sign test"),
         number("randomisation", "Fisher’s randomisation test"),
         number("bootstrap", "bootstrap test"),
-        number("wins", "queries for which the run is better"),
+        number("wins", "queries for which the system is better"),
         number("ties", "queries without a difference"),
         number("losses", "queries for which the baseline is better"),
     ];
@@ -212,7 +220,7 @@ fn tests(comparison: &RunComparison) -> Markup {
     table(&caption, &columns, lines)
 }
 
-/// What stands where the index has no dataset.
+/// Shown where the index has no dataset.
 pub fn no_dataset() -> Markup {
     empty(
         "This index has no dataset inside",
@@ -223,7 +231,7 @@ pub fn no_dataset() -> Markup {
     )
 }
 
-/// What stands where no model knows the documents of the dataset.
+/// Shown where no model was trained on the dataset.
 pub fn no_model_of_the_dataset() -> Markup {
     empty(
         "None of the active models was trained on the dataset of this index",
@@ -234,7 +242,7 @@ pub fn no_model_of_the_dataset() -> Markup {
     )
 }
 
-/// What stands where there is nothing to measure by.
+/// Shown where there are no judgments.
 pub fn nothing_judged(by: JudgedBy) -> Markup {
     match by {
         JudgedBy::Page => empty(

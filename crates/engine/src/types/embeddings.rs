@@ -1,4 +1,4 @@
-//! Images, and what lies near.
+//! Embeddings and nearest neighbours.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::ModelRef;
 
-/// A request for where texts lie in a model's latent space.
+/// A request for embeddings: vectors of texts and documents under a model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EmbedRequest {
@@ -20,28 +20,28 @@ pub struct EmbedRequest {
     pub ids: Vec<String>,
 }
 
-/// Where texts lie: dot products of a query's and a document's image are scores.
+/// Embeddings: the dot product of a query's and a document's embedding is the score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EmbedResponse {
-    /// The model.
+    /// The model that was used, with its version.
     pub model: ModelRef,
     /// The number of dimensions.
     pub dim: usize,
-    /// One image a query.
+    /// One embedding per query.
     pub queries: Vec<Vec<f32>>,
-    /// One image a document given.
+    /// One embedding per document given.
     pub documents: Vec<Vec<f32>>,
-    /// One image an id.
+    /// One embedding per id.
     pub ids: Vec<Vec<f32>>,
 }
 
-/// A question what lies near a query, a document or a word.
+/// A request for the nearest neighbours of a query, a document or a word.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SimilarRequest {
     /// The model; the first that has a latent space if not said.
     pub model: Option<String>,
-    /// Queries near this one, or
+    /// Find queries near this one, or
     pub query: Option<String>,
     /// documents near the one of this id, or
     pub id: Option<String>,
@@ -51,25 +51,25 @@ pub struct SimilarRequest {
     pub k: Option<usize>,
 }
 
-/// What lies near.
+/// The nearest neighbours, nearest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimilarResponse {
-    /// The model.
+    /// The model that was used, with its version.
     pub model: ModelRef,
     /// Queries, or words of queries.
-    pub queries: Vec<Near>,
+    pub queries: Vec<Neighbour>,
     /// Documents (by id), or words of documents.
-    pub documents: Vec<Near>,
+    pub documents: Vec<Neighbour>,
 }
 
-/// Something near.
+/// A neighbour in the latent space.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Near {
+pub struct Neighbour {
     /// A query's text, a document's id or a word.
     pub name: String,
     /// A document's title.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub title: Option<String>,
-    /// The cosine of the images.
+    /// The cosine of the embeddings.
     pub cosine: f64,
 }

@@ -1,4 +1,4 @@
-//! A connection that gives up on a client which does not read what it asked for.
+//! A write time-out: a client that does not read its answer must not hold a connection for ever.
 
 use std::io;
 use std::pin::Pin;
@@ -8,40 +8,40 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A stream whose writes fail if nothing goes out for so long.
-pub(super) struct Patient<S> {
+/// A stream whose writes fail if nothing goes out within `timeout`.
+pub(super) struct WriteTimeout<S> {
     stream: S,
-    patience: Duration,
-    /// Runs while a write is held up.
-    clock: Pin<Box<Sleep>>,
-    held_up: bool,
+    timeout: Duration,
+    /// Runs while a write is blocked.
+    timer: Pin<Box<Sleep>>,
+    blocked: bool,
 }
 
-impl<S> Patient<S> {
-    pub(super) fn new(stream: S, patience: Duration) -> Self {
-        Patient { stream, patience, clock: Box::pin(sleep(patience)), held_up: false }
+impl<S> WriteTimeout<S> {
+    pub(super) fn new(stream: S, timeout: Duration) -> Self {
+        WriteTimeout { stream, timeout, timer: Box::pin(sleep(timeout)), blocked: false }
     }
 
-    /// Lets a write that is held up wait no longer than the patience lasts.
+    /// Lets a blocked write wait no longer than the time-out.
     fn watch<T>(
         &mut self,
         written: Poll<io::Result<T>>,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.held_up = false;
+            self.blocked = false;
             return written;
         }
-        if !self.held_up {
-            self.held_up = true;
-            self.clock.as_mut().reset(Instant::now() + self.patience);
+        if !self.blocked {
+            self.blocked = true;
+            self.timer.as_mut().reset(Instant::now() + self.timeout);
         }
-        ready!(self.clock.as_mut().poll(context));
+        ready!(self.timer.as_mut().poll(context));
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")))
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -51,7 +51,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

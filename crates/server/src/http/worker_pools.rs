@@ -1,5 +1,5 @@
-//! Work that blocks, on threads of its own: a few lanes, each with so many at a time, first come
-//! first served, and a queue that is not allowed to grow without end.
+//! Blocking work runs in worker pools: each has a fixed number of threads and serves in the order of
+//! arrival. One bounded queue for all of them; a request beyond it is refused.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,9 +11,9 @@ use super::layers::FAILED;
 use super::limits::Limits;
 use crate::problem::Problem;
 
-/// What kind of work it is. Searches do not stand behind writes, nor keys behind searches.
+/// The pool by kind of work: searches do not queue behind writes, nor key lookups behind searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lane {
+pub enum WorkerPool {
     /// A lookup: keys, status.
     Light,
     /// What takes a core: searching, scoring, explaining, drawing a page.
@@ -24,32 +24,32 @@ pub enum Lane {
     Wait,
     /// Loading models.
     Models,
-    /// Pages, which have threads of their own making.
+    /// Pages. Their long work runs in the job queue.
     Pages,
 }
 
-/// All lanes.
-pub struct Work {
-    lanes: [Arc<Semaphore>; 6],
+/// The free threads of every pool, and the length of the queue.
+pub struct WorkerPools {
+    free: [Arc<Semaphore>; 6],
     waiting: Arc<AtomicUsize>,
     most_waiting: usize,
 }
 
-/// One that waits for a thread.
-struct Waiting(Arc<AtomicUsize>);
+/// A request in the queue.
+struct Queued(Arc<AtomicUsize>);
 
-impl Drop for Waiting {
+impl Drop for Queued {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-impl Work {
+impl WorkerPools {
     pub(super) fn new(limits: &Limits) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = if limits.threads == 0 { cores } else { limits.threads };
-        let lanes = [16, threads, 4, 64, 1, 2 * threads].map(|n| Arc::new(Semaphore::new(n)));
-        Work { lanes, waiting: Arc::default(), most_waiting: limits.waiting }
+        let free = [16, threads, 4, 64, 1, 2 * threads].map(|n| Arc::new(Semaphore::new(n)));
+        WorkerPools { free, waiting: Arc::default(), most_waiting: limits.waiting }
     }
 
     /// Requests that wait for a thread.
@@ -57,19 +57,19 @@ impl Work {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// A place in `lane`, as soon as there is one and before half of the time to `deadline` is
+    /// A thread of `pool`, as soon as one is free and before half of the time to `deadline` is
     /// over: work that begins late ends too late, and takes the time of others.
-    pub(super) async fn place(
+    pub(super) async fn acquire(
         &self,
-        lane: Lane,
+        pool: WorkerPool,
         deadline: Instant,
     ) -> Result<OwnedSemaphorePermit, Problem> {
-        let semaphore = self.lanes[lane as usize].clone();
+        let semaphore = self.free[pool as usize].clone();
         if let Ok(permit) = semaphore.clone().try_acquire_owned() {
             return Ok(permit);
         }
         let before = self.waiting.fetch_add(1, Ordering::Relaxed);
-        let _waiting = Waiting(self.waiting.clone());
+        let _queued = Queued(self.waiting.clone());
         if before >= self.most_waiting {
             return Err(Problem::unavailable(format!(
                 "{before} requests wait for a thread, and no more may: try again later"
@@ -86,15 +86,15 @@ impl Work {
         }
     }
 
-    /// Runs `work` on a thread of `lane` and waits for it until `deadline`. Work that has begun
-    /// goes on to its end whether or not anybody still waits, and keeps its place in the lane.
+    /// Runs `work` on a thread of `pool` and waits for it until `deadline`. Work that has begun
+    /// runs to its end whether or not anybody still waits, and occupies its thread until then.
     pub async fn run<T: Send + 'static>(
         &self,
-        lane: Lane,
+        pool: WorkerPool,
         deadline: Instant,
         work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        let permit = self.place(lane, deadline).await?;
+        let permit = self.acquire(pool, deadline).await?;
         let task = tokio::task::spawn_blocking(move || {
             let result = work();
             drop(permit);
@@ -122,9 +122,9 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn as_many_at_a_time_as_allowed_and_the_rest_is_turned_away() {
+    async fn as_many_at_a_time_as_allowed_and_the_rest_is_refused() {
         let limits = Limits { threads: 2, waiting: 3, ..Limits::default() };
-        let work = Arc::new(Work::new(&limits));
+        let work = Arc::new(WorkerPools::new(&limits));
         let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let (open, gate) = mpsc::channel::<()>();
         let gate = Arc::new(std::sync::Mutex::new(gate));
@@ -133,7 +133,7 @@ mod tests {
                 let (work, running, most) = (work.clone(), running.clone(), most.clone());
                 let gate = gate.clone();
                 tokio::spawn(async move {
-                    work.run(Lane::Search, later(), move || {
+                    work.run(WorkerPool::Search, later(), move || {
                         most.fetch_max(
                             running.fetch_add(1, Ordering::SeqCst) + 1,
                             Ordering::SeqCst,
@@ -149,10 +149,10 @@ mod tests {
         while work.waiting() < 3 {
             tokio::task::yield_now().await;
         }
-        let refused = work.run(Lane::Search, later(), || Ok(())).await.unwrap_err();
+        let refused = work.run(WorkerPool::Search, later(), || Ok(())).await.unwrap_err();
         assert_eq!(refused.status, 503);
-        // Another lane is not held up.
-        assert_eq!(work.run(Lane::Light, later(), || Ok(7)).await, Ok(7));
+        // Another pool is not held up.
+        assert_eq!(work.run(WorkerPool::Light, later(), || Ok(7)).await, Ok(7));
         for _ in 0..5 {
             open.send(()).unwrap();
         }
@@ -164,25 +164,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_is_a_problem_and_frees_its_place() {
-        let work = Work::new(&Limits { threads: 1, ..Limits::default() });
+    async fn a_panic_is_a_problem_and_frees_its_thread() {
+        let work = WorkerPools::new(&Limits { threads: 1, ..Limits::default() });
         for _ in 0..3 {
-            let failed = work.run::<()>(Lane::Search, later(), || panic!("by intent")).await;
+            let failed = work.run::<()>(WorkerPool::Search, later(), || panic!("by intent")).await;
             assert_eq!(failed.unwrap_err().status, 500);
         }
-        assert_eq!(work.run(Lane::Search, later(), || Ok(1)).await, Ok(1));
+        assert_eq!(work.run(WorkerPool::Search, later(), || Ok(1)).await, Ok(1));
     }
 
     #[tokio::test]
-    async fn work_that_takes_too_long_keeps_its_place_until_it_ends() {
-        let work = Work::new(&Limits { threads: 1, ..Limits::default() });
+    async fn work_that_takes_too_long_keeps_its_thread_until_it_ends() {
+        let work = WorkerPools::new(&Limits { threads: 1, ..Limits::default() });
         let (open, gate) = mpsc::channel::<()>();
         let soon = Instant::now() + Duration::from_millis(20);
         let blocked = move || gate.recv().map_err(|_| Problem::internal("no gate"));
-        assert_eq!(work.run(Lane::Search, soon, blocked).await.unwrap_err().status, 503);
+        assert_eq!(work.run(WorkerPool::Search, soon, blocked).await.unwrap_err().status, 503);
         let soon = Instant::now() + Duration::from_millis(20);
-        assert_eq!(work.run(Lane::Search, soon, || Ok(())).await.unwrap_err().status, 503);
+        assert_eq!(work.run(WorkerPool::Search, soon, || Ok(())).await.unwrap_err().status, 503);
         open.send(()).unwrap();
-        assert_eq!(work.run(Lane::Search, later(), || Ok(2)).await, Ok(2));
+        assert_eq!(work.run(WorkerPool::Search, later(), || Ok(2)).await, Ok(2));
     }
 }

@@ -1,19 +1,20 @@
-//! Images of texts, and what lies near.
+//! Embeddings of texts and documents, and nearest neighbours.
 
 use liken::data::Document;
-use liken::matchers::{Bilinear, Model, Neighbour, Neighbours, Newcomers};
+use liken::matchers::{Bilinear, Model, Neighbours, Newcomers};
+use liken::top_k::select_sorted;
 use serde_json::{Map, Value};
 
 use super::Engine;
-use super::state::State;
+use super::snapshot::IndexState;
 use super::view::View;
 use crate::limits::HITS;
 use crate::titles::title;
-use crate::types::{EmbedRequest, EmbedResponse, Near, SimilarRequest, SimilarResponse};
+use crate::types::{EmbedRequest, EmbedResponse, Neighbour, SimilarRequest, SimilarResponse};
 use crate::{Error, checks};
 
 impl Engine {
-    /// Images of texts and documents.
+    /// The embeddings of texts and documents.
     pub fn embed(&self, request: &EmbedRequest) -> Result<EmbedResponse, Error> {
         checks::embed(request, &self.settings.limits)?;
         let state = self.state();
@@ -25,37 +26,38 @@ impl Engine {
             queries.push(latent.query_image(&view.model().counts, &query));
         }
         let given = documents(&request.documents)?;
-        let documents = match newcomers(view, &given)? {
+        let documents = match fold_in(view, &given)? {
             Ok(new) => {
                 let latent = new.part(part).bilinear();
-                let image = |doc| latent.map(|latent| latent.doc_image(doc).into_owned());
-                (0..given.len() as u32).filter_map(image).collect()
+                let embedding = |doc| latent.map(|latent| latent.doc_image(doc).into_owned());
+                (0..given.len() as u32).filter_map(embedding).collect()
             }
             Err(model) => {
                 let first = view.served.model.counts.n_docs() as u32;
                 let latent = model.parts[part].matcher.bilinear();
-                let image = |doc| latent.map(|latent| latent.doc_image(first + doc).into_owned());
-                (0..given.len() as u32).filter_map(image).collect()
+                let embedding =
+                    |doc| latent.map(|latent| latent.doc_image(first + doc).into_owned());
+                (0..given.len() as u32).filter_map(embedding).collect()
             }
         };
         let mut ids = Vec::with_capacity(request.ids.len());
         for id in &request.ids {
             let no = self.standing(&state, id)?;
-            ids.push(view.image(no).unwrap_or_default().into_owned());
+            ids.push(view.embedding(no).unwrap_or_default().into_owned());
         }
         let model = view.served.about.model.clone();
         Ok(EmbedResponse { model, dim: latent.dim(), queries, documents, ids })
     }
 
-    /// What lies near.
+    /// The nearest neighbours of a query, a document or a word.
     pub fn similar(&self, request: &SimilarRequest) -> Result<SimilarResponse, Error> {
         checks::similar(request, &self.settings.limits)?;
         let state = self.state();
         let view = self.latent_view(&state, request.model.as_deref())?;
         let k = request.k.unwrap_or(HITS);
         let neighbours = Neighbours::of(view.model())?;
-        let named = |list: Vec<Neighbour>| {
-            list.into_iter().map(|(name, cosine)| Near { name, title: None, cosine }).collect()
+        let named = |list: Vec<(String, f64)>| {
+            list.into_iter().map(|(name, cosine)| Neighbour { name, title: None, cosine }).collect()
         };
         let (mut queries, mut near) = (Vec::new(), Vec::new());
         match (&request.query, &request.id, &request.word) {
@@ -80,33 +82,29 @@ impl Engine {
         Ok(SimilarResponse { model, queries, documents: near })
     }
 
-    /// The documents whose images have the largest cosine with that of `no`.
+    /// The documents whose embeddings have the largest cosine with that of `no`.
     fn near_documents(
         &self,
-        state: &State,
+        state: &IndexState,
         view: &View,
         no: u32,
         k: usize,
-    ) -> Result<Vec<Near>, Error> {
-        let Some(image) = view.image(no) else { return Ok(Vec::new()) };
+    ) -> Result<Vec<Neighbour>, Error> {
+        let Some(embedding) = view.embedding(no) else { return Ok(Vec::new()) };
         let mut best: Vec<(u32, f64)> = Vec::new();
         for other in (0..state.end).filter(|&other| other != no && !state.dead.contains(other)) {
-            let Some(theirs) = view.image(other) else { continue };
-            let cosine = liken::linalg::cosine(&image, &theirs);
+            let Some(theirs) = view.embedding(other) else { continue };
+            let cosine = liken::linalg::cosine(&embedding, &theirs);
             if cosine > 0.0 {
                 best.push((other, cosine));
             }
         }
         let nearer = |a: &(u32, f64), b: &(u32, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
-        if best.len() > k {
-            best.select_nth_unstable_by(k, nearer);
-            best.truncate(k);
-        }
-        best.sort_by(nearer);
+        select_sorted(&mut best, k, nearer);
         let numbers: Vec<u32> = best.iter().map(|&(no, _)| no).collect();
         let titles =
             self.bodies(&numbers)?.into_iter().map(|fields| fields.and_then(|f| title(&f)));
-        let near = |((no, cosine), title): ((u32, f64), Option<String>)| Near {
+        let near = |((no, cosine), title): ((u32, f64), Option<String>)| Neighbour {
             name: state.id(no).to_owned(),
             title,
             cosine,
@@ -115,7 +113,11 @@ impl Engine {
     }
 
     /// The model called `name`, or the first that has a latent space.
-    fn latent_view<'a>(&self, state: &'a State, name: Option<&str>) -> Result<&'a View, Error> {
+    fn latent_view<'a>(
+        &self,
+        state: &'a IndexState,
+        name: Option<&str>,
+    ) -> Result<&'a View, Error> {
         if let Some(name) = name {
             return Ok(self.views(state, &[name.to_owned()])?[0]);
         }
@@ -156,11 +158,8 @@ pub(super) fn documents(given: &[Map<String, Value>]) -> Result<Vec<Document>, E
     given.iter().enumerate().map(document).collect()
 }
 
-/// Documents beside a model, or the model made anew with them.
-pub(super) fn newcomers(
-    view: &View,
-    given: &[Document],
-) -> Result<Result<Newcomers, Model>, Error> {
+/// Documents folded into a model, or, if its method cannot, the model opened again with them.
+pub(super) fn fold_in(view: &View, given: &[Document]) -> Result<Result<Newcomers, Model>, Error> {
     if let Some(new) = view.served.model.newcomers(given)? {
         return Ok(Ok(new));
     }

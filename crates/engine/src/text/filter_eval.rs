@@ -1,5 +1,5 @@
-//! Filters at work: every condition is looked up in a column, one part of the index at a time.
-//! What a filter allows of a part never changes, so the last answers are remembered.
+//! Evaluation of filters: every condition is looked up in a column, one segment at a time. What a
+//! filter allows in a segment never changes, so results are cached.
 
 use std::ops::{Bound, RangeInclusive};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,36 +18,36 @@ type Result<T> = std::result::Result<T, tantivy::TantivyError>;
 /// Up to this many values, one look at the column for each is faster than one at all values.
 const FEW: usize = 3;
 
-/// The documents of a part that `rule` holds of, deleted ones among them.
-fn allowed(rule: &Rule, part: &SegmentReader) -> Result<DocSet> {
-    let end = part.max_doc();
+/// The documents of a segment that `rule` holds of, deleted ones among them.
+fn allowed(rule: &Rule, segment: &SegmentReader) -> Result<DocSet> {
+    let end = segment.max_doc();
     match rule {
         Rule::All(rules) => {
             let mut bits = DocSet::all(end);
             for rule in rules {
-                bits.intersect(&allowed(rule, part)?);
+                bits.intersect(&allowed(rule, segment)?);
             }
             Ok(bits)
         }
         Rule::Any(rules) => {
             let mut bits = DocSet::new();
             for rule in rules {
-                bits.unite(&allowed(rule, part)?);
+                bits.unite(&allowed(rule, segment)?);
             }
             Ok(bits)
         }
         Rule::Not(rule) => {
             let mut bits = DocSet::all(end);
-            bits.subtract(&allowed(rule, part)?);
+            bits.subtract(&allowed(rule, segment)?);
             Ok(bits)
         }
-        Rule::Field(column, test) => passing(column, test, part),
+        Rule::Field(column, test) => passing(column, test, segment),
     }
 }
 
-fn passing(column: &str, test: &Test, part: &SegmentReader) -> Result<DocSet> {
+fn passing(column: &str, test: &Test, segment: &SegmentReader) -> Result<DocSet> {
     let mut bits = DocSet::new();
-    let columns = part.fast_fields();
+    let columns = segment.fast_fields();
     let name = format!("{VALUES}.{column}");
     match test {
         Test::OneOf(OneOf { numbers, strings, truths }) => {
@@ -84,7 +84,7 @@ fn passing(column: &str, test: &Test, part: &SegmentReader) -> Result<DocSet> {
             }
         }
         Test::Strings(low, high) => {
-            strings_between(&name, part, as_bytes(low), as_bytes(high), &mut bits)?;
+            strings_between(&name, segment, as_bytes(low), as_bytes(high), &mut bits)?;
         }
         Test::Prefix(prefix) => {
             let mut after = prefix.clone().into_bytes();
@@ -96,12 +96,12 @@ fn passing(column: &str, test: &Test, part: &SegmentReader) -> Result<DocSet> {
                 }
                 None => Bound::Unbounded,
             };
-            strings_between(&name, part, Bound::Included(prefix.as_bytes()), high, &mut bits)?;
+            strings_between(&name, segment, Bound::Included(prefix.as_bytes()), high, &mut bits)?;
         }
         Test::Exists => {
-            let says = part.schema().get_field(SAYS)?;
+            let says = segment.schema().get_field(SAYS)?;
             let name = Term::from_field_text(says, column);
-            let lists = part.inverted_index(says)?;
+            let lists = segment.inverted_index(says)?;
             if let Some(mut list) = lists.read_postings(&name, IndexRecordOption::Basic)? {
                 while list.doc() != TERMINATED {
                     bits.insert(list.doc());
@@ -120,12 +120,12 @@ fn as_bytes(bound: &Bound<String>) -> Bound<&[u8]> {
 /// Adds the documents with a string between the bounds.
 fn strings_between(
     column: &str,
-    part: &SegmentReader,
+    segment: &SegmentReader,
     low: Bound<&[u8]>,
     high: Bound<&[u8]>,
     bits: &mut DocSet,
 ) -> Result<()> {
-    let Some(values) = part.fast_fields().str(column)? else { return Ok(()) };
+    let Some(values) = segment.fast_fields().str(column)? else { return Ok(()) };
     let (low, high) = values.dictionary().term_bounds_to_ord(low, high)?;
     let first = match low {
         Bound::Included(first) => first,
@@ -190,60 +190,61 @@ where
     });
 }
 
-/// The last answers, at most so many bytes of them.
+/// The most bytes of cached results.
 const MOST_BYTES: usize = 32 << 20;
 
-/// What filters allow of parts of the index, the last used at the end.
+/// The documents that filters allow, by segment; the most recently used last.
 #[derive(Default)]
-pub(super) struct Remembered {
-    answers: Mutex<Vec<Answer>>,
+pub(super) struct FilterCache {
+    entries: Mutex<Vec<CachedFilter>>,
 }
 
-struct Answer {
-    part: SegmentId,
+struct CachedFilter {
+    segment: SegmentId,
     filter: String,
     allowed: Arc<DocSet>,
 }
 
-impl Answer {
+impl CachedFilter {
     fn bytes(&self) -> usize {
-        self.allowed.bytes() + self.filter.len() + size_of::<Answer>()
+        self.allowed.bytes() + self.filter.len() + size_of::<CachedFilter>()
     }
 }
 
-impl Remembered {
-    /// The documents of a part that `filter` allows, deleted ones among them.
-    pub fn allowed(&self, filter: &Filter, part: &SegmentReader) -> Result<Arc<DocSet>> {
-        let id = part.segment_id();
-        let is_it = |answer: &Answer| answer.part == id && answer.filter == filter.written;
+impl FilterCache {
+    /// The documents of a segment that `filter` allows, deleted ones among them.
+    pub fn allowed(&self, filter: &Filter, segment: &SegmentReader) -> Result<Arc<DocSet>> {
+        let id = segment.segment_id();
+        let is_it = |entry: &CachedFilter| entry.segment == id && entry.filter == filter.written;
         {
-            let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(at) = answers.iter().position(is_it) {
-                let answer = answers.remove(at);
-                let bits = answer.allowed.clone();
-                answers.push(answer);
+            let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(at) = entries.iter().position(is_it) {
+                let entry = entries.remove(at);
+                let bits = entry.allowed.clone();
+                entries.push(entry);
                 return Ok(bits);
             }
         }
-        let bits = Arc::new(allowed(&filter.rule, part)?);
-        let answer = Answer { part: id, filter: filter.written.clone(), allowed: bits.clone() };
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        if !answers.iter().any(is_it) && answer.bytes() <= MOST_BYTES {
-            let mut bytes = answers.iter().map(Answer::bytes).sum::<usize>() + answer.bytes();
+        let bits = Arc::new(allowed(&filter.rule, segment)?);
+        let entry =
+            CachedFilter { segment: id, filter: filter.written.clone(), allowed: bits.clone() };
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        if !entries.iter().any(is_it) && entry.bytes() <= MOST_BYTES {
+            let mut bytes = entries.iter().map(CachedFilter::bytes).sum::<usize>() + entry.bytes();
             let mut gone = 0;
             while bytes > MOST_BYTES {
-                bytes -= answers[gone].bytes();
+                bytes -= entries[gone].bytes();
                 gone += 1;
             }
-            answers.drain(..gone);
-            answers.push(answer);
+            entries.drain(..gone);
+            entries.push(entry);
         }
         Ok(bits)
     }
 
-    /// Forgets parts that are no longer there.
-    pub fn keep(&self, parts: impl Fn(SegmentId) -> bool) {
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        answers.retain(|answer| parts(answer.part));
+    /// Forgets segments that are no longer there.
+    pub fn keep(&self, segments: impl Fn(SegmentId) -> bool) {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.retain(|entry| segments(entry.segment));
     }
 }

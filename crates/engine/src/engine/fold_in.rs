@@ -1,4 +1,4 @@
-//! How a model comes to see documents that came after training.
+//! Folding in: a model scores documents that training did not see.
 
 use std::sync::Arc;
 
@@ -8,66 +8,66 @@ use serde_json::{Map, Value};
 
 use super::docs::Chunk;
 use super::served::Served;
-use super::view::Later;
+use super::view::Unseen;
 use crate::Error;
 use crate::store::Store;
 
-/// How a model sees the documents of `chunks`, whose texts are in `store`: what it saw of them
-/// before is used again.
-pub(super) fn later(
+/// Folds the documents of `chunks`, whose texts are in `store`, into a model; what was folded in
+/// before (`old`) is used again.
+pub(super) fn fold_in(
     served: &Served,
-    old: Option<&Later>,
+    old: Option<&Unseen>,
     chunks: &[Arc<Chunk>],
     store: &Store,
-) -> Result<Later, Error> {
-    if let Some(Later::Within(model, all)) = old
+) -> Result<Unseen, Error> {
+    if let Some(Unseen::Reopened(model, all)) = old
         && all.numbers.iter().eq(numbers_of(served, chunks))
     {
-        return Ok(Later::Within(Arc::clone(model), Arc::clone(all)));
+        return Ok(Unseen::Reopened(Arc::clone(model), Arc::clone(all)));
     }
     let known = match old {
-        Some(Later::Beside(groups)) => &groups[..],
+        Some(Unseen::FoldedIn(groups)) => &groups[..],
         _ => &[],
     };
-    let seen = |chunk: &Arc<Chunk>| {
+    let folded = |chunk: &Arc<Chunk>| {
         known.iter().find(|(other, _)| Arc::ptr_eq(other, chunk)).map(|(_, new)| Arc::clone(new))
     };
     let mut groups: Vec<(Arc<Chunk>, Arc<Newcomers>)> = Vec::new();
-    if let Some((strangers, documents)) = served.strangers() {
-        let new = match seen(strangers) {
+    if let Some((unseen, documents)) = served.unseen() {
+        let new = match folded(unseen) {
             Some(new) => new,
             None => match served.model.newcomers(documents)? {
                 Some(new) => Arc::new(new),
-                None => return within(served, chunks, store),
+                None => return reopened(served, chunks, store),
             },
         };
-        groups.push((Arc::clone(strangers), new));
+        groups.push((Arc::clone(unseen), new));
     }
     for chunk in chunks {
-        let new = match seen(chunk) {
+        let new = match folded(chunk) {
             Some(new) => new,
             None => match served.model.newcomers(&documents_of(store, chunk)?)? {
                 Some(new) => Arc::new(new),
-                None => return within(served, chunks, store),
+                None => return reopened(served, chunks, store),
             },
         };
         groups.push((Arc::clone(chunk), new));
     }
-    Ok(Later::Beside(groups))
+    Ok(Unseen::FoldedIn(groups))
 }
 
-/// The numbers of all documents that a model does not know from training.
+/// The numbers of all unseen documents of a model.
 fn numbers_of<'a>(served: &'a Served, chunks: &'a [Arc<Chunk>]) -> impl Iterator<Item = &'a u32> {
-    let strangers = served.strangers().into_iter().flat_map(|(chunk, _)| &chunk.numbers);
-    strangers.chain(chunks.iter().flat_map(|chunk| &chunk.numbers))
+    let unseen = served.unseen().into_iter().flat_map(|(chunk, _)| &chunk.numbers);
+    unseen.chain(chunks.iter().flat_map(|chunk| &chunk.numbers))
 }
 
-/// The model made anew with all later documents.
-fn within(served: &Served, chunks: &[Arc<Chunk>], store: &Store) -> Result<Later, Error> {
+/// The model opened again with all unseen documents.
+fn reopened(served: &Served, chunks: &[Arc<Chunk>], store: &Store) -> Result<Unseen, Error> {
     let (mut all, mut documents) = (Chunk::default(), Vec::new());
-    if let Some((strangers, texts)) = served.strangers() {
-        all.numbers.extend(&strangers.numbers);
-        all.ids.extend_from_slice(&strangers.ids);
+    if let Some((unseen, texts)) = served.unseen() {
+        all.numbers.extend(&unseen.numbers);
+        all.ids.extend_from_slice(&unseen.ids);
         documents.extend_from_slice(texts);
     }
     for chunk in chunks {
@@ -75,12 +75,12 @@ fn within(served: &Served, chunks: &[Arc<Chunk>], store: &Store) -> Result<Later
         all.ids.extend_from_slice(&chunk.ids);
         documents.extend(documents_of(store, chunk)?);
     }
-    // A new version of a document is a new document: no name of training may hide it.
+    // A new version of a document is a new document: no id of training may hide it.
     for (document, no) in documents.iter_mut().zip(&all.numbers) {
         document.id = format!("\u{1}{no}");
     }
     let model = Model::open(&served.folder)?.with_documents(&documents)?;
-    Ok(Later::Within(Arc::new(model), Arc::new(all)))
+    Ok(Unseen::Reopened(Arc::new(model), Arc::new(all)))
 }
 
 /// The documents of a chunk; empty ones for those that are gone for good.

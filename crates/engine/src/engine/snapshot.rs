@@ -1,5 +1,5 @@
-//! What a request sees from beginning to end: one generation of documents, text index and models.
-//! Changes make a new one; requests that run keep theirs, so no answer mixes two.
+//! A snapshot: documents, text index and models of one moment. A request works on one snapshot from
+//! beginning to end; changes make a new one, so no answer mixes two moments.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use super::docs::{Chunk, Ids};
 use super::rankers::Rankers;
 use super::served::Served;
 use super::view::View;
-use crate::text::Snapshot;
+use crate::text::TextSnapshot;
 
-/// What was there at one moment, for those who ask for several things that must fit together.
-pub struct Generation(pub(super) Arc<State>);
+/// A snapshot of the index, for callers that ask for several things which must fit together.
+pub struct Snapshot(pub(super) Arc<IndexState>);
 
-impl Generation {
+impl Snapshot {
     /// The active models, in the order of the index.
     pub fn models(&self) -> impl Iterator<Item = &Served> {
         self.0.models.iter().map(|view| &*view.served)
@@ -28,9 +28,9 @@ impl Generation {
     /// How its documents differ from those of the dataset.
     pub fn changed(&self) -> Changed {
         let state = &self.0;
-        let later = state.chunks.iter().flat_map(|chunk| &chunk.numbers);
-        let later = later.filter(|&&no| !state.dead.contains(no)).count();
-        Changed { later, gone: (state.base.len() + later).saturating_sub(state.alive) }
+        let added = state.chunks.iter().flat_map(|chunk| &chunk.numbers);
+        let added = added.filter(|&&no| !state.dead.contains(no)).count();
+        Changed { added, removed: (state.base.len() + added).saturating_sub(state.alive) }
     }
 
     /// The names of the rankers.
@@ -42,34 +42,34 @@ impl Generation {
 /// How the documents of an index differ from those of its dataset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Changed {
-    /// Documents that came later, new or in the place of others.
-    pub later: usize,
+    /// Documents written after the index was built, new or in the place of others.
+    pub added: usize,
     /// Documents of the dataset that were deleted or replaced.
-    pub gone: usize,
+    pub removed: usize,
 }
 
-/// One generation of everything.
-pub(crate) struct State {
+/// The contents of a snapshot.
+pub(crate) struct IndexState {
     /// The ids of the dataset's documents.
     pub base: Arc<Ids>,
-    /// Documents that came later.
+    /// Documents that were written after the index was built.
     pub chunks: Vec<Arc<Chunk>>,
-    /// Numbers that no longer stand.
+    /// Numbers of deleted or replaced documents.
     pub dead: DocSet,
     /// How many documents can be found.
     pub alive: usize,
     /// All numbers are below this one.
     pub end: u32,
-    pub text: Snapshot,
+    pub text: TextSnapshot,
     /// The active models, in the order of the index.
     pub models: Vec<View>,
-    /// They score with the models of this generation.
+    /// They score with the models of this snapshot.
     pub rankers: Arc<Rankers>,
-    /// The last change that this generation sees.
+    /// The last change that this snapshot includes.
     pub applied: u64,
 }
 
-impl State {
+impl IndexState {
     /// The id of document `no`; empty if there is none.
     pub fn id(&self, no: u32) -> &str {
         self.base.get(no).unwrap_or_else(|| {

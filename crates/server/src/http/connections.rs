@@ -1,4 +1,4 @@
-//! How many connections there may be, and what those hear who come when all are taken.
+//! The limit on open connections, and the answer to a client beyond it.
 
 use std::io;
 use std::time::Duration;
@@ -7,26 +7,26 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
-/// What a client hears that comes when all connections are taken.
+/// The answer when all connections are taken.
 const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
     content-type: application/problem+json\r\nretry-after: 1\r\nconnection: close\r\n\
     content-length: 160\r\n\r\n\
     {\"type\":\"urn:liken:problem:not-available-now\",\"title\":\"Not available now\",\
     \"status\":503,\"detail\":\"too many connections are open: try again later\",\"instance\":\"-\"}";
 
-/// Connections at a time that are told that there is no place.
-pub(super) const DOORSTEP: usize = 16;
+/// Connections beyond the limit that are answered at a time; further ones are closed.
+pub(super) const MAX_REJECTING: usize = 16;
 
 /// The most connections, where `wanted` are wanted and the process may have `files` open: half of
 /// these are for the index, the database and the log, so that a search never lacks one.
 pub(super) fn most_connections(wanted: usize, files: Option<usize>) -> usize {
-    let fit = files.map_or(usize::MAX, |files| (files / 2).saturating_sub(DOORSTEP).max(1));
+    let fit = files.map_or(usize::MAX, |files| (files / 2).saturating_sub(MAX_REJECTING).max(1));
     wanted.min(fit).min(Semaphore::MAX_PERMITS)
 }
 
-/// Says that there is no place, and hears the client out for a moment: a connection that is
-/// closed on unread bytes is reset, and the client would not see why.
-pub(super) async fn turn_away(mut stream: TcpStream) {
+/// Answers 503, and reads on for a moment: a connection that is closed on unread bytes is reset, and
+/// the client would not see why.
+pub(super) async fn reject(mut stream: TcpStream) {
     let answer = async {
         stream.write_all(BUSY).await?;
         stream.shutdown().await?;
@@ -58,7 +58,7 @@ mod tests {
         for files in 1..5000 {
             let most = most_connections(1024, Some(files));
             assert!((1..=1024).contains(&most));
-            assert!(most == 1 || most + DOORSTEP <= files / 2, "{most} of {files}");
+            assert!(most == 1 || most + MAX_REJECTING <= files / 2, "{most} of {files}");
         }
         assert_eq!(most_connections(1024, Some(1024)), 496);
     }

@@ -13,11 +13,11 @@ use crate::api::types::Judgment;
 use crate::problem::Problem;
 
 /// Judged queries.
-pub struct Questions {
+pub struct JudgedQueries {
     /// The grades, by the queries' ids.
     pub qrels: Qrels,
     /// The queries, in the order of their ids.
-    pub queries: Vec<Question>,
+    pub queries: Vec<JudgedQuery>,
     /// Whether only judged documents are ranked.
     pub judged_only: bool,
     /// The texts of queries by other ids that runs may know them by.
@@ -26,7 +26,7 @@ pub struct Questions {
 
 /// A judged query.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Question {
+pub struct JudgedQuery {
     /// Its id in runs.
     pub id: String,
     /// What was asked.
@@ -39,7 +39,7 @@ pub struct Question {
     pub excluded: Vec<String>,
 }
 
-impl Questions {
+impl JudgedQueries {
     /// A held-out part of `dataset`. `model` is any that was trained on it: it has the documents'
     /// ids at hand.
     pub fn held_out(
@@ -57,7 +57,7 @@ impl Questions {
             let query = dataset.queries.get(number as usize)?;
             let judged = task.grades(place);
             grades.insert(query.id.clone(), judged.values.to_vec());
-            queries.push(Question {
+            queries.push(JudgedQuery {
                 id: query.id,
                 text: query.text,
                 clicks: query.clicks,
@@ -73,7 +73,7 @@ impl Questions {
         });
         let qrels = Qrels::new(judged);
         let judged_only = task.candidates() == Candidates::Judged;
-        Ok(Questions { qrels, queries, judged_only, named: HashMap::new() })
+        Ok(JudgedQueries { qrels, queries, judged_only, named: HashMap::new() })
     }
 
     /// The grades that people gave on the pages: of several judges the median, as qrels are
@@ -101,7 +101,7 @@ impl Questions {
                 (id.as_str(), doc, i32::from(median(&grades)))
             })
         }));
-        let queries = graded.into_iter().map(|(id, (text, documents))| Question {
+        let queries = graded.into_iter().map(|(id, (text, documents))| JudgedQuery {
             id,
             text: text.to_owned(),
             clicks: 0.0,
@@ -112,11 +112,11 @@ impl Questions {
         // A pool of what models found tells nothing of what it lacks, so all documents are ranked
         // unless somebody asks for the judged ones.
         let judged_only = candidates == Candidates::Judged;
-        Questions { qrels, queries, judged_only, named: HashMap::new() }
+        JudgedQueries { qrels, queries, judged_only, named: HashMap::new() }
     }
 
     /// The question with the id `id`.
-    pub fn find(&self, id: &str) -> Option<&Question> {
+    pub fn find(&self, id: &str) -> Option<&JudgedQuery> {
         let at = self.queries.binary_search_by(|query| query.id.as_str().cmp(id)).ok()?;
         self.queries.get(at)
     }
@@ -167,7 +167,7 @@ mod tests {
             judgment("How far is the sun", "sun", Some(0)),
         ];
         let known = |text: &str| text.ends_with("far is the sun").then(|| "q9".to_owned());
-        let found = Questions::judged(&judgments, Candidates::Auto, known);
+        let found = JudgedQueries::judged(&judgments, Candidates::Auto, known);
         assert!(!found.judged_only);
         let ids: Vec<&str> = found.queries.iter().map(|query| query.id.as_str()).collect();
         assert_eq!(ids, ["new one", "q9"]);
@@ -184,7 +184,7 @@ mod tests {
     fn runs_that_know_queries_by_text_meet_their_ids() {
         let judgments = [judgment("far sun", "sun", Some(1)), judgment("b", "x", Some(1))];
         let known = |text: &str| (text == "far sun").then(|| "q9".to_owned());
-        let found = Questions::judged(&judgments, Candidates::Auto, known);
+        let found = JudgedQueries::judged(&judgments, Candidates::Auto, known);
         let by_text = TrecRun::new("t", [("far sun", "sun", 1.0), ("b", "x", 2.0)]);
         let renamed = found.fitted(by_text);
         assert_eq!(renamed.queries().map(|query| query.id).collect::<Vec<_>>(), ["b", "q9"]);
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(found.fitted(renamed).queries().map(|q| q.id).collect::<Vec<_>>(), ["b", "q9"]);
         // So do those that know them as exported qrels do.
         let names = [("q1".to_owned(), "far sun".to_owned()), ("q2".to_owned(), "b".to_owned())];
-        let found = Questions { named: names.into_iter().collect(), ..found };
+        let found = JudgedQueries { named: names.into_iter().collect(), ..found };
         let by_name = TrecRun::new("t", [("q1", "sun", 1.0), ("q2", "x", 2.0), ("q3", "x", 1.0)]);
         let renamed = found.fitted(by_name);
         assert_eq!(renamed.queries().map(|query| query.id).collect::<Vec<_>>(), ["b", "q3", "q9"]);
@@ -200,7 +200,8 @@ mod tests {
 
     #[test]
     fn of_a_long_run_counts_as_much_as_of_a_model() {
-        let found = Questions::judged(&[judgment("a", "x", Some(1))], Candidates::Auto, |_| None);
+        let found =
+            JudgedQueries::judged(&[judgment("a", "x", Some(1))], Candidates::Auto, |_| None);
         let documents: Vec<String> = (0..DEPTH + 5).map(|n| format!("d{n}")).collect();
         let rows = documents.iter().zip(0..).map(|(doc, n)| ("a", doc.as_str(), f64::from(n)));
         let fitted = found.fitted(TrecRun::new("t", rows));
@@ -211,7 +212,7 @@ mod tests {
     #[test]
     fn runs_lose_the_documents_that_models_do_not_rank() {
         let judgments = [judgment("far sun", "sun", Some(1)), judgment("b", "x", Some(1))];
-        let mut found = Questions::judged(&judgments, Candidates::Auto, |_| None);
+        let mut found = JudgedQueries::judged(&judgments, Candidates::Auto, |_| None);
         found.queries[1].excluded = vec!["moon".into()];
         let run = [("far sun", "moon", 2.0), ("far sun", "sun", 1.0), ("b", "moon", 1.0)];
         let fitted = found.fitted(TrecRun::new("t", run));
@@ -246,7 +247,7 @@ mod tests {
                 let line = texts.lines().find_map(|line| line.split_once('\t').filter(|l| l.1 == text));
                 line.map(|(id, _)| id.to_owned())
             };
-            let ours = Questions::judged(&store.judgments(None).unwrap(), Candidates::Auto, known);
+            let ours = JudgedQueries::judged(&store.judgments(None).unwrap(), Candidates::Auto, known);
             let ours = ours.qrels.queries().flat_map(|query| {
                 let id = query.id.to_owned();
                 query.grades().map(move |(doc, grade)| format!("{id} 0 {doc} {grade}"))
