@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use super::planning::usual_savings;
+use super::savings::usual_savings;
 use super::{Bilinear, FitReport, Line, Maps, TopicsView, Translator, Varied};
 use crate::features::{Counts, Features, NewDocuments, QueryTerms};
 use crate::file::{Tensors, TensorsWriter};

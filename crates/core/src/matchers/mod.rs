@@ -35,6 +35,7 @@ mod pls;
 mod ridge;
 mod rm3;
 mod rmls;
+mod savings;
 mod solver;
 mod space;
 mod square;

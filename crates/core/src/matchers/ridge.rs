@@ -18,7 +18,7 @@ use super::FitReport;
 use super::check::{MOST, check_range, check_weight};
 use super::direct::Direct;
 use super::method::{Fitting, Kept, Matcher, Method};
-use super::planning::usual_savings;
+use super::savings::usual_savings;
 use super::space::{QUERY_CLICKS, RESPONSE, Varied, WEIGHTING};
 use super::square::scaled_lambda;
 use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};

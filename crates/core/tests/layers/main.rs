@@ -42,10 +42,10 @@ const CORE: &[Order] = &[
         folder: "",
         layers: &[
             &["params", "rows", "text", "topic"],
-            &["data"],
+            &["data", "plan"],
             &["features"],
             &["matchers"],
-            &["eval", "export", "plan", "synth"],
+            &["eval", "export", "synth"],
             &["fusion", "training"],
             &["rank", "tuning"],
             &["stack"],
@@ -136,7 +136,7 @@ const CORE: &[Order] = &[
     Order {
         folder: "matchers",
         layers: &[
-            &["check", "explain", "map", "mix", "mod", "unclicked"],
+            &["check", "explain", "map", "mix", "mod", "savings", "space", "unclicked"],
             &["method", "solver"],
             &["direct", "dots", "epochs"],
             &["knn", "lexical", "walk"],
@@ -146,7 +146,7 @@ const CORE: &[Order] = &[
             &["expansion", "feedback", "judging", "pls", "rm3", "square", "ssi", "vpcg"],
             &["lsi", "mpls", "ridge", "rmls", "svdfeature"],
             &["params"],
-            &["init"],
+            &["init", "planning"],
             &["model"],
             &["neighbours", "newcomers"],
             &["dictionary"],
@@ -201,11 +201,7 @@ const CORE: &[Order] = &[
         layers: &[&["folder", "synonyms"], &["dataset", "vectors", "written"]],
         exceptions: &[],
     },
-    Order {
-        folder: "plan",
-        layers: &[&["machine"], &["fit"], &["mod"], &["rmls", "topics"]],
-        exceptions: &[("fit", "mod")],
-    },
+    Order { folder: "plan", layers: &[&["machine"], &["mod"], &["fit"]], exceptions: &[] },
     Order {
         folder: "stack",
         layers: &[&["made", "reranked", "spec"], &["cross"], &["fit", "pages"]],
