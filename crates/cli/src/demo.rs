@@ -17,7 +17,7 @@ use liken::training;
 use liken_server::engine::{Building, Built};
 use liken_server::problem::Problem;
 
-use crate::console::Console;
+use crate::console::{Console, said};
 use crate::index::hold;
 use crate::output::{Grid, TableFormat, grouped, typed};
 use crate::search::{Shelf, shorten};
@@ -77,7 +77,7 @@ pub fn run(args: &DemoArgs, console: &Console) -> anyhow::Result<()> {
                 _ => String::new(),
             };
             let exists = liken::Error::Exists { path: path.clone() };
-            return Err(anyhow::anyhow!("{exists}{again}"));
+            return Err(anyhow::anyhow!("{}{again}", said(&exists)));
         }
     }
     let index = folder.join("index");
