@@ -161,30 +161,38 @@ const WRITERS: &str =
 /// What went wrong, in one line, and what to do about it in a line that begins with `help:`.
 fn message(error: &anyhow::Error) -> String {
     let mut links = Vec::new();
-    let mut help = String::new();
     for cause in error.chain() {
         // Our own errors already say what caused them, so the chain ends there.
         if let Some(error) = cause.downcast_ref::<liken::Error>() {
-            links.push(match error {
-                // The names between backticks are those of a file or of `--set`.
-                liken::Error::Setting { problem } => problem.clone(),
-                _ => in_flags(&error.problem()),
-            });
-            help = match error {
-                liken::Error::Setting { .. } => parameters_help(),
-                liken::Error::NoManifest { .. } => WRITERS.to_owned(),
-                _ => in_flags(error.advice()),
-            };
+            links.push(said(error));
             break;
         }
-        let said = match cause.downcast_ref::<Error>() {
+        let text = match cause.downcast_ref::<Error>() {
             Some(error) => with_help(&in_flags(error.message())),
             None if cause.is::<io::Error>() => with_help(&in_flags(&cause.to_string())),
             None => cause.to_string(),
         };
-        links.push(said.trim_end().to_owned());
+        links.push(text.trim_end().to_owned());
     }
-    let problem = links.join(": ");
+    links.join(": ")
+}
+
+/// An error of the libraries in the words of the command line: the problem and a line of help.
+pub fn said(error: &liken::Error) -> String {
+    use liken::Error::{NoManifest, OtherKind, Setting};
+    let problem = match error {
+        // The names between backticks are those of a file or of `--set`.
+        Setting { problem } => problem.clone(),
+        _ => in_flags(&error.problem()),
+    };
+    let help = match error {
+        Setting { .. } => parameters_help(),
+        OtherKind { expected, .. } => {
+            format!("name a {expected} here; `liken info` describes any folder")
+        }
+        NoManifest { .. } => WRITERS.to_owned(),
+        _ => in_flags(error.advice()),
+    };
     if help.is_empty() { problem } else { format!("{problem}\nhelp: {help}") }
 }
 

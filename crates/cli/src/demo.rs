@@ -18,7 +18,7 @@ use liken_engine::Error;
 use liken_engine::{Building, Built};
 use liken_pages::shorten;
 
-use crate::console::Console;
+use crate::console::{Console, said};
 use crate::index::hold;
 use crate::output::{Grid, TableFormat, grouped, typed};
 use crate::search::Shelf;
@@ -78,7 +78,7 @@ pub fn run(args: &DemoArgs, console: &Console) -> anyhow::Result<()> {
                 _ => String::new(),
             };
             let exists = liken::Error::Exists { path: path.clone() };
-            return Err(anyhow::anyhow!("{exists}{again}"));
+            return Err(anyhow::anyhow!("{}{again}", said(&exists)));
         }
     }
     let index = folder.join("index");

@@ -8,7 +8,7 @@ use liken::eval::trec::TrecRun;
 use liken::matchers::Model;
 use liken::rank::diversify::{Diversifier, Gathered, Method, Mmr, Relations};
 
-use crate::console::{Console, Usage};
+use crate::console::{Console, Usage, said};
 use crate::diversify_train::{self, LearnArgs};
 use crate::newcomers::{read_documents, some, warn_about_known};
 use crate::output::counted;
@@ -261,7 +261,7 @@ impl DiversifyArgs {
         let method = Method::Mmr { params, similarity };
         Diversifier::new(1, relations.names(), method).map_err(|error| match error {
             unknown @ liken::Error::Unknown { .. } => {
-                Usage(format!("--similarity: {unknown}")).into()
+                Usage(format!("--similarity: {}", said(&unknown))).into()
             }
             other => other.into(),
         })

@@ -11,7 +11,7 @@ use liken::features::{ClickEvidence, EvidenceAbout};
 use liken::matchers::{Mixture, Params, USUAL_SPACE, Varied, methods};
 use liken::tuning::{Journal, Plan, Setting, Space, Tuned, Tuning, tune};
 
-use crate::console::{Console, Stopped};
+use crate::console::{Console, Stopped, said};
 use crate::output::{Format, counted, json, typed};
 use crate::settings::{MemoryArgs, ParamArgs, TextArgs, resolve};
 use crate::tune_report::Report;
@@ -206,7 +206,7 @@ pub fn run(args: &TuneArgs, console: &Console) -> anyhow::Result<()> {
 fn read_space(file: &Path, base: &Setting, grid: bool) -> anyhow::Result<Space> {
     let text = fs::read_to_string(file).map_err(liken::Error::io("read", file))?;
     // What is wrong in a file is the file's fault, not that of the line typed.
-    let wrong = |error: liken::Error| anyhow::anyhow!("{}: {error}", file.display());
+    let wrong = |error: liken::Error| anyhow::anyhow!("{}: {}", file.display(), said(&error));
     let space = Space::parse(&text, base).map_err(wrong)?;
     if grid {
         space.grid().map_err(wrong)?;

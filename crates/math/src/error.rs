@@ -64,6 +64,15 @@ pub enum Error {
         /// The file or folder.
         path: PathBuf,
     },
+    /// A folder of ours, but of another kind.
+    OtherKind {
+        /// The folder.
+        path: PathBuf,
+        /// What it is: a dataset, model or ranker.
+        found: &'static str,
+        /// What it should be.
+        expected: &'static str,
+    },
     /// The output is already there.
     Exists {
         /// The file or folder.
@@ -167,6 +176,9 @@ impl Error {
                 "{}: holds no manifest.json, so it is no dataset, model or ranker of liken",
                 path.display()
             ),
+            Error::OtherKind { path, found, expected } => {
+                format!("{}: is a {found}, not a {expected}", path.display())
+            }
             Error::Exists { path } => format!("{}: already exists", path.display()),
             Error::Parameter { name, value, expected } => {
                 format!("{name} = {value}: expected {expected}")
@@ -195,6 +207,7 @@ impl Error {
             Error::Damaged { .. } => "copy it again from where it came, or make it anew",
             Error::Newer { .. } => "use a newer liken, or make the folder anew with this one",
             Error::NoManifest { .. } => "name a folder that an import or a training wrote",
+            Error::OtherKind { .. } => "name a folder of the kind that is expected",
             Error::Exists { .. } => "choose another name, or replace it with `force`",
             Error::Parameter { .. }
             | Error::Setting { .. }

@@ -11,7 +11,7 @@ fn shown() -> Place {
     let place = Place::new();
     place.run("synth demo -o raw --events --scale 0.2 --bias 1 --shuffle 0.1").silent();
     let line = "import --events raw/events.tsv --documents raw/documents.jsonl --judgments raw/judgments.tsv -o data";
-    place.run(line).shows(&["corrected (--evidence propensity)"]);
+    place.run(line).shows(&["corrected (`liken train --evidence propensity`)"]);
     place
 }
 

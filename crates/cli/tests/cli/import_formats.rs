@@ -221,7 +221,7 @@ fn encodings_are_detected_or_said_and_bad_lines_are_never_mended() {
     let clicks = format!("query\tdoc\tclicks\n{rows}新年\td2\t9\n");
     place.file("c.tsv", gb18030(&clicks));
     let line = "import --clicks c.tsv --documents d.tsv -o data --force";
-    place.run(line).shows(&["c.tsv: read as gb18030 (detected; say --encoding to be sure)"]);
+    place.run(line).shows(&["c.tsv: read as gb18030 (detected; say `--encoding NAME` to be sure)"]);
     assert!(place.dataset("data").queries.get(0).unwrap().text.starts_with("爱回家第"));
     let identity = place.dataset("data").queries.get(3).unwrap();
     for encoding in ["gb18030", "clicks:GBK"] {

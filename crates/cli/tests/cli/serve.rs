@@ -304,7 +304,7 @@ fn an_open_service_answers_to_its_numbers_and_to_listed_names() {
         assert!(status(&host).starts_with("HTTP/1.1 200 "), "{host}");
     }
     let refused = status("evil.example");
-    assert!(refused.starts_with("HTTP/1.1 421 ") && refused.contains("--host-names"), "{refused}");
+    assert!(refused.starts_with("HTTP/1.1 421 ") && refused.contains("host_names"), "{refused}");
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn similar_says_what_it_cannot_find() {
     place.run("similar mix --doc d9999").refused(1, &["no document is called \"d9999\""]);
     place.run("similar mix --word zyxwv").refused(1, &["the word \"zyxwv\"", "does not occur"]);
     place.run("similar mix --word the").refused(1, &["the word \"the\"", "stop word"]);
-    place.ask("similar mix --word", &["heart attack"]).refused(1, &["one word", "use --query"]);
+    place.ask("similar mix --word", &["heart attack"]).refused(1, &["one word", "`--query`"]);
     place.ask("similar mix --word", &[""]).refused(1, &["one word"]);
     place.run("similar mix --query zyxwv").refused(1, &["analyses to nothing", "zyxwv"]);
     let said = place.ask("similar mix --query", &["heart zyxwv"]).fine();

@@ -169,7 +169,9 @@ fn stats_count_terms_as_the_flags_say() {
     let place = Place::new();
     let data = at("data");
     place.run(&format!("stats {}", at("mix"))).refused(1, &["is a model, not a dataset"]);
-    place.run(&format!("stats {data} --min-df 100000")).refused(1, &["no term is left", "min_df"]);
+    place
+        .run(&format!("stats {data} --min-df 100000"))
+        .refused(1, &["no term is left", "--min-df"]);
     place.run(&format!("stats {data} --char-ngrams 5-3")).refused(2, &["char_ngrams", "5"]);
     place.run(&format!("stats {data} --char-ngrams x")).refused(2, &["--char-ngrams x", "3-5"]);
     place.run(&format!("stats {data} --language xx")).refused(2, &["--language", "xx", "en, ar"]);

@@ -75,7 +75,7 @@ fn wrong_usage_names_the_culprit_and_what_is_allowed() {
     }
     place
         .run(&format!("train rmls {data} -o out --min-df 100000"))
-        .refused(1, &["no term is left", "lower min_df"]);
+        .refused(1, &["no term is left", "lower `--min-df`"]);
     for (method, words) in [
         ("rml", ["no method is called \"rml\"", "bm25, vsm, lm"]),
         ("rmls+", ["models = rmls+", "names joined by +"]),

@@ -119,9 +119,10 @@ fn a_budget_halves_and_a_larger_one_goes_on() {
     assert!(tries(&alone).iter().all(|row| tries(&all).contains(row)));
     // Another seed draws others.
     place.run(&format!("{line} --budget 4")).shows(&["17 tries were there already, 0 made"]);
-    place
-        .run(&format!("{line} --budget 4 --seed 2"))
-        .refused(1, &["t/journal.jsonl: holds tries with another", "seed", "-o", "--force"]);
+    place.run(&format!("{line} --budget 4 --seed 2")).refused(
+        1,
+        &["t/journal.jsonl: holds tries with another", "seed", "choose another folder", "--force"],
+    );
     place.run(&format!("{line} --budget 3 --seed 2 --force")).fine();
     assert_eq!(table(&place, "t")["tries"].as_array().unwrap().len(), 5);
     let best = fs::read_to_string(place.path("t/best.toml")).unwrap();
@@ -135,7 +136,7 @@ fn the_built_in_space_serves_lexical_methods() {
     said.shows(&["; 6 tries\n", " k1 ", " b "]);
     place
         .run(&format!("tune vsm {} --budget 6 -o v", at("data")))
-        .refused(2, &["vsm has no parameters to tune", "--space"]);
+        .refused(2, &["vsm has none by itself", "`--grid` or `--space`"]);
     place.file("grid.toml", "preparation.analyzer.stem = [true, false]\n");
     place
         .run(&format!("tune vsm {} --grid grid.toml -o v", at("data")))

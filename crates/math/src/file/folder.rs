@@ -140,10 +140,10 @@ impl<T: DeserializeOwned> Folder<T> {
             return Err(Error::Newer { path: manifest_path, found: format, supported: FORMAT });
         }
         if found != kind {
-            return Err(Error::Unusable {
+            return Err(Error::OtherKind {
                 path: path.to_owned(),
-                problem: format!("is a {}, not a {}", found.name(), kind.name()),
-                advice: format!("name a {} here", kind.name()),
+                found: found.name(),
+                expected: kind.name(),
             });
         }
         let manifest: Manifest<T> = read_json(&manifest_path)?;
@@ -312,7 +312,7 @@ mod tests {
         write_one(&target, false, "one").unwrap();
         assert!(matches!(
             Folder::<String>::open(&target, FolderKind::Model),
-            Err(Error::Unusable { .. })
+            Err(Error::OtherKind { .. })
         ));
         write_json(&target.join("text.json"), &"two").unwrap();
         assert!(matches!(open(), Err(Error::Damaged { .. })), "{:?}", open());
