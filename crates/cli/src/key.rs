@@ -104,5 +104,5 @@ pub fn run(args: &KeyArgs, console: &Console) -> anyhow::Result<()> {
 }
 
 fn store(index: &std::path::Path) -> anyhow::Result<Store> {
-    Ok(Store::beside(&index_at(index)?.0.store())?)
+    Ok(Store::open_for_keys(&index_at(index)?.0.store())?)
 }

@@ -5,8 +5,8 @@
 //!
 //! ```text
 //! problem      an error for a client (RFC 9457)
-//! jobs, runs   work in the background;  runs of other engines to compare with
-//! http         connections, keys, limits, log, metrics, work queues: around any routes
+//! jobs, runs   background jobs;  runs of other engines to compare with
+//! http         connections, keys, limits, log, metrics, worker pools: around any routes
 //! api          the routes for programs, and the OpenAPI document
 //! pages        the routes for people
 //! run          all of it over an open engine

@@ -20,8 +20,8 @@ const CLOSING: usize = 100;
 
 /// The API and the pages of the index in `folder`.
 pub fn routes(folder: &Path) -> Routes {
-    let studies = Arc::new(pages::studies::Studies::new(folder));
-    Routes { api: crate::api::router(), pages: pages::router(studies), open: pages::assets() }
+    let jobs = Arc::new(pages::page_jobs::PageJobs::new(folder));
+    Routes { api: crate::api::router(), pages: pages::router(jobs), open: pages::assets() }
 }
 
 /// Serves `engine` with its API and pages until `stop` says so; requests that run are finished.

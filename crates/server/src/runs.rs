@@ -151,8 +151,8 @@ fn read(path: &Path, name: &str) -> Result<TrecRun, Problem> {
         |error: std::io::Error| Problem::internal(format!("the run cannot be read: {error}"));
     let mut text = String::new();
     File::open(path).and_then(|mut file| file.read_to_string(&mut text)).map_err(lost)?;
-    let lines = || text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
-    let Some((first, _)) = lines().find(|(line, _)| !line.starts_with('#')) else {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let Some(first) = lines.find(|line| !line.starts_with('#')) else {
         return Err(Problem::bad(
             "the run is empty: expected lines such as `q1 Q0 doc7 1 12.5 bm25` or `q1,doc7,12.5`",
         ));
@@ -160,10 +160,10 @@ fn read(path: &Path, name: &str) -> Result<TrecRun, Problem> {
     // With tabs, the six columns of TREC may hold texts of queries as they are.
     let tabs = first.matches('\t').count();
     if tabs == 5 && first.split_whitespace().count() > 6 {
-        return table::read(name, lines().filter(|(line, _)| !line.starts_with('#')));
+        return table::read(name, &text, Some(b'#'));
     }
     if first.split_whitespace().count() < 6 && first.contains([',', '\t']) {
-        return table::read(name, lines());
+        return table::read(name, &text, None);
     }
     read_run(path, false, liken::Run::silent()).map(|(run, _)| run).map_err(|error| match error {
         // Where the file lies for now is nobody's business, and flags of the command line are

@@ -7,8 +7,8 @@ use liken::index::DocSet;
 use liken::top_k::select;
 
 use super::Engine;
-use super::ask::Asked;
 use super::docs::alive;
+use super::resolve::ResolvedSearch;
 use super::served::Retrieval;
 use super::snapshot::IndexState;
 use super::view::View;
@@ -40,7 +40,7 @@ impl Engine {
     pub(super) fn allowed(
         &self,
         state: &IndexState,
-        asked: &Asked<'_>,
+        asked: &ResolvedSearch<'_>,
     ) -> Result<Option<DocSet>, Error> {
         let mut allowed: Option<DocSet> = None;
         if let Some(filter) = &asked.filter {
@@ -80,7 +80,7 @@ impl Engine {
     pub(super) fn hold_unscored(
         &self,
         state: &IndexState,
-        asked: &Asked<'_>,
+        asked: &ResolvedSearch<'_>,
         allowed: Option<&DocSet>,
     ) -> Result<HashMap<u32, f32>, Error> {
         if asked.unscored.is_empty() {
@@ -95,7 +95,7 @@ impl Engine {
     fn holding(
         &self,
         state: &IndexState,
-        asked: &Asked<'_>,
+        asked: &ResolvedSearch<'_>,
         words: &TextQuery,
         allowed: Option<&DocSet>,
     ) -> Result<Vec<(u32, f32)>, Error> {
@@ -113,7 +113,7 @@ impl Engine {
     pub(super) fn retrieve(
         &self,
         state: &IndexState,
-        asked: &Asked<'_>,
+        asked: &ResolvedSearch<'_>,
         view: &View,
         query: &QueryTerms,
         allowed: Option<&DocSet>,

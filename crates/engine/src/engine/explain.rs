@@ -3,7 +3,7 @@
 use liken::matchers::Explanation;
 
 use super::Engine;
-use super::ask::Asked;
+use super::resolve::ResolvedSearch;
 use super::search::Ranked;
 use super::snapshot::IndexState;
 use crate::types::{
@@ -19,7 +19,7 @@ impl Engine {
     pub fn explain(&self, request: &ExplainRequest) -> Result<ExplainResponse, Error> {
         checks::explain(request, &self.settings.limits)?;
         let state = self.state();
-        let asked = self.ask(&state, &request.search)?;
+        let asked = self.resolve(&state, &request.search)?;
         let ranked = self.rank(&state, &asked, 0)?;
         let no = self.standing(&state, &request.id)?;
         let mut explained = self.explain_hit(&state, &asked, &ranked, no, request.most)?;
@@ -42,7 +42,7 @@ impl Engine {
     pub(super) fn explain_hit(
         &self,
         state: &IndexState,
-        asked: &Asked<'_>,
+        asked: &ResolvedSearch<'_>,
         ranked: &Ranked,
         no: u32,
         most: Option<usize>,

@@ -130,7 +130,9 @@ impl Engine {
         loop {
             // Whatever goes wrong, later changes must not wait for ever.
             let caught = catch_unwind(AssertUnwindSafe(|| self.catch_up()));
-            match caught.unwrap_or_else(|_| Err(Error::internal("applying changes broke off"))) {
+            match caught
+                .unwrap_or_else(|_| Err(Error::internal("applying changes failed unexpectedly")))
+            {
                 Ok(true) => {}
                 Ok(false) => return true,
                 Err(problem) => {

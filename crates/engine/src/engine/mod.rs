@@ -9,13 +9,12 @@
 //! live.rs       changes that are on disk become the next snapshot
 //! registry.rs   versions of models: load, activate, roll back
 //! served.rs     a model as it is served;  view.rs fold_in.rs  with its unseen documents
-//! search.rs     retrieve → match → fuse → re-rank → diversify: ask.rs query.rs what is asked,
+//! search.rs     retrieve → match → fuse → re-rank → diversify: resolve.rs query.rs the request,
 //!               candidates.rs retrieval, fuse.rs explain.rs docs.rs
 //! ranking.rs    re-ranking of the candidates by a trained ranker;  rankers.rs opens rankers
 //! rerank.rs     re-ranking of given documents;  embeddings.rs  embeddings and nearest neighbours
 //! ```
 
-mod ask;
 mod build;
 mod candidates;
 mod docs;
@@ -30,6 +29,7 @@ mod rankers;
 mod ranking;
 mod registry;
 mod rerank;
+mod resolve;
 mod search;
 mod served;
 mod snapshot;

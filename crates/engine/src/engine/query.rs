@@ -7,7 +7,7 @@ use liken::text::Analyzer;
 use crate::text::TextQuery;
 
 /// A query as it was typed.
-pub(crate) struct Typed {
+pub(crate) struct ParsedQuery {
     /// The text without quotes, as models read it.
     pub plain: String,
     /// What the text index is asked.
@@ -16,7 +16,7 @@ pub(crate) struct Typed {
     pub terms: HashSet<String>,
 }
 
-impl Typed {
+impl ParsedQuery {
     /// Reads `text`. A quote without its partner is a plain character.
     pub fn read(text: &str, analyzer: &Analyzer) -> Self {
         let quotes: Vec<usize> = text.match_indices('"').map(|(at, _)| at).collect();
@@ -36,7 +36,7 @@ impl Typed {
         let mut terms = Vec::new();
         analyzer.places(&plain, &mut |term| terms.extend(term.map(str::to_owned)));
         let distinct = terms.iter().cloned().collect();
-        Typed { plain, words: TextQuery { terms, phrases }, terms: distinct }
+        ParsedQuery { plain, words: TextQuery { terms, phrases }, terms: distinct }
     }
 }
 
@@ -65,12 +65,12 @@ mod tests {
     #[test]
     fn phrases_keep_their_gaps_and_models_see_no_quotes() {
         let analyzer = Analyzer::new(&AnalyzerParams::default()).unwrap();
-        let typed = Typed::read("cheap \"bank of america\" card\" \"the\"", &analyzer);
+        let typed = ParsedQuery::read("cheap \"bank of america\" card\" \"the\"", &analyzer);
         let phrase = vec![(0, "bank".to_owned()), (2, "america".to_owned())];
         assert_eq!(typed.words.phrases[0], phrase);
         assert!(!typed.plain.contains('"'));
         assert!(typed.terms.contains("cheap") && typed.terms.contains("card"));
-        assert!(Typed::read("", &analyzer).terms.is_empty());
+        assert!(ParsedQuery::read("", &analyzer).terms.is_empty());
         let terms = ["outlt", "dead", "~x"].map(str::to_owned);
         assert_eq!(as_typed("Dead outlte outlts", &terms, &analyzer), ["outlte", "dead", "~x"]);
     }

@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use liken::rank::features::Question;
 
-use super::ask::Asked;
 use super::candidates::Scores;
 use super::rankers::{ExtractedFeatures, FeatureSource, ServedRanker};
+use super::resolve::ResolvedSearch;
 use super::search::Ranked;
 use super::snapshot::IndexState;
 use crate::types::{FeatureContribution, RankerExplanation};
@@ -34,7 +34,7 @@ pub(super) struct Reranked {
 /// Re-ranks the first `depth` candidates.
 pub(super) fn rank(
     state: &IndexState,
-    asked: &Asked<'_>,
+    asked: &ResolvedSearch<'_>,
     served: &Arc<ServedRanker>,
     ranked: &mut Ranked,
     depth: usize,
@@ -60,7 +60,7 @@ pub(super) fn rank(
 /// The features of the documents `numbers`, row by row.
 fn rows(
     state: &IndexState,
-    asked: &Asked<'_>,
+    asked: &ResolvedSearch<'_>,
     served: &ServedRanker,
     scores: &Scores,
     numbers: &[u32],
@@ -89,7 +89,7 @@ fn rows(
 /// The scores of a model, as they are or asked for now.
 fn model_scores(
     state: &IndexState,
-    asked: &Asked<'_>,
+    asked: &ResolvedSearch<'_>,
     name: &str,
     scores: &Scores,
     numbers: &[u32],
@@ -108,7 +108,11 @@ fn model_scores(
 }
 
 /// The features that are no scores of models, row by row.
-fn extracted_rows(asked: &Asked<'_>, extracted: &ExtractedFeatures, numbers: &[u32]) -> Vec<f32> {
+fn extracted_rows(
+    asked: &ResolvedSearch<'_>,
+    extracted: &ExtractedFeatures,
+    numbers: &[u32],
+) -> Vec<f32> {
     let counts = &extracted.model.counts;
     let terms = counts.read_query(&asked.typed.plain);
     let question = Question { terms: &terms, id: "", text: &asked.typed.plain };

@@ -28,7 +28,7 @@ impl Engine {
             ranker: ranker_of(request)?,
             ..SearchRequest::default()
         };
-        let asked = self.ask(&state, &search)?;
+        let asked = self.resolve(&state, &search)?;
         let (mut unknown_ids, mut numbers) = (Vec::new(), Vec::new());
         for (id, no) in request.ids.iter().zip(self.numbers(&state, &request.ids)?) {
             match no {

@@ -11,11 +11,11 @@ use std::time::Instant;
 
 use liken::rank::diversify::Mmr;
 
-use super::ask::Asked;
 use super::candidates::Scores;
 use super::fuse::ScoreScale;
 use super::query::as_typed;
 use super::ranking::{self, Reranked};
+use super::resolve::ResolvedSearch;
 use super::snapshot::{IndexState, Snapshot};
 use super::view::View;
 use super::{Engine, milliseconds};
@@ -57,7 +57,7 @@ impl Engine {
     ) -> Result<(SearchResponse, Vec<String>), Error> {
         let started = Instant::now();
         checks::search(request, &self.settings.limits)?;
-        let asked = self.ask(state, request)?;
+        let asked = self.resolve(state, request)?;
         let ranked = self.rank(state, &asked, look)?;
         let page = ranked.order.iter().enumerate().skip(request.offset).take(asked.k);
         let mut hits = Vec::with_capacity(asked.k);
@@ -122,7 +122,7 @@ impl Engine {
     pub(super) fn rank(
         &self,
         state: &IndexState,
-        asked: &Asked<'_>,
+        asked: &ResolvedSearch<'_>,
         look: usize,
     ) -> Result<Ranked, Error> {
         let allowed = self.allowed(state, asked)?;
@@ -156,7 +156,12 @@ impl Engine {
     }
 
     /// Puts text into hits.
-    fn fill(&self, hits: &mut [Hit], numbers: &[u32], asked: &Asked<'_>) -> Result<(), Error> {
+    fn fill(
+        &self,
+        hits: &mut [Hit],
+        numbers: &[u32],
+        asked: &ResolvedSearch<'_>,
+    ) -> Result<(), Error> {
         let request = asked.request;
         let no_fields = request.fields.as_ref().is_some_and(Vec::is_empty);
         if no_fields && !request.highlight {
@@ -191,7 +196,7 @@ impl Ranked {
     /// order. `after` says what comes next where scores are equal, first a number, then the id: as
     /// in trec_eval the larger one first.
     pub fn of<'a>(
-        asked: &Asked<'_>,
+        asked: &ResolvedSearch<'_>,
         scores: Scores,
         last: usize,
         after: impl Fn(u32) -> (f32, &'a str),
@@ -241,7 +246,7 @@ impl Ranked {
     }
 
     /// The scores of a candidate by model.
-    pub fn named(&self, asked: &Asked<'_>, no: u32) -> BTreeMap<String, f64> {
+    pub fn named(&self, asked: &ResolvedSearch<'_>, no: u32) -> BTreeMap<String, f64> {
         let Some(place) = self.scores.find(no) else { return BTreeMap::new() };
         let names = asked.views.iter().map(|view| view.served.about.model.name.clone());
         let scores = self.scores.at(place).map(f64::from);
@@ -256,7 +261,7 @@ impl Ranked {
 fn diversify(
     order: &mut Vec<(u32, f64)>,
     state: &IndexState,
-    asked: &Asked<'_>,
+    asked: &ResolvedSearch<'_>,
     lambda: f64,
     last: usize,
 ) {

@@ -3,6 +3,8 @@
 use std::io::Write;
 
 use serde::Serialize;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 use super::events::CLICK;
 use super::{Result, Store, StoreError};
@@ -39,7 +41,7 @@ struct Line<'a> {
 }
 
 impl Store {
-    /// Writes all events to `out`, one JSON object a line for each document that was shown or
+    /// Writes all events to `out`, one JSON object per line for each document that was shown or
     /// clicked: a raw log, to be read with
     ///
     /// ```sh
@@ -48,7 +50,7 @@ impl Store {
     ///
     /// (the name must end in `.jsonl`; without `--documents`, what the events name is taken).
     /// The columns are `time` (to the second), `session`, `query`, `doc`, `rank` and `clicked`.
-    /// A page of results gives a line a document, with its place in `shown` as rank. A click
+    /// A result page gives one line per document, with its place in `shown` as rank. A click
     /// that says what was shown with it gives such a page, with one document clicked; else
     /// its own line alone, and the import puts it on the page of the same session and query if
     /// no more than half an hour lies between. Pages of nobody's session have a column `page`
@@ -114,21 +116,10 @@ fn write_event(out: &mut dyn Write, no: u64, event: &Event) -> Result<usize> {
     Ok(lines)
 }
 
-/// `2026-11-15T14:07:00Z`, of seconds since 1970. Digits alone could be taken for a date.
+/// RFC 3339 to the second, of seconds since 1970. Digits alone could be taken for a date.
 fn moment(time: f64) -> String {
-    let seconds = time as i64;
-    let (days, clock) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Years begin in March, so that the leap day is the last of its year; eras have 400 years.
-    let days = days + 719_468;
-    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (year, month) = if month < 10 { (year, month + 3) } else { (year + 1, month - 9) };
-    let (hours, minutes, seconds) = (clock / 3600, clock / 60 % 60, clock % 60);
-    let year = year + era * 400;
-    format!("{year:04}-{month:02}-{day:02}T{hours:02}:{minutes:02}:{seconds:02}Z")
+    let time = OffsetDateTime::from_unix_timestamp(time as i64);
+    time.ok().and_then(|time| time.format(&Rfc3339).ok()).unwrap_or_default()
 }
 
 /// The error of a file that takes no more.

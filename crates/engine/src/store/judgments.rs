@@ -1,4 +1,4 @@
-//! Grades that people gave: one a query, document and judge stands.
+//! Judgments: the last grade per query, document and judge.
 
 use rusqlite::{Connection, OptionalExtension, params};
 

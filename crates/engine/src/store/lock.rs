@@ -23,16 +23,16 @@ impl Drop for Lock {
 impl Lock {
     /// Takes the lock of the database at `path`, or says who has it.
     pub(super) fn take(path: &Path) -> Result<Self> {
-        let beside = beside(path);
+        let file = lock_path(path);
         let failed = |error: std::io::Error| {
-            StoreError::Disk(format!("{}: cannot be locked: {error}", beside.display()))
+            StoreError::Disk(format!("{}: cannot be locked: {error}", file.display()))
         };
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
             .create(true)
             .truncate(false)
-            .open(&beside)
+            .open(&file)
             .map_err(failed)?;
         match file.try_lock() {
             Ok(()) => {}
@@ -58,7 +58,7 @@ impl Lock {
 }
 
 /// `path` with `.lock` behind it.
-fn beside(path: &Path) -> PathBuf {
+fn lock_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     PathBuf::from(name)

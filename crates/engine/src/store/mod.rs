@@ -147,7 +147,7 @@ impl Store {
     }
 
     /// The database at `path`, to change keys while somebody else may serve it.
-    pub fn beside(path: &Path) -> Result<Self> {
+    pub fn open_for_keys(path: &Path) -> Result<Self> {
         schema::must_exist(path)?;
         let connection = schema::connect(path, schema::Access::Write)?;
         schema::check(&connection, path)?;

@@ -13,7 +13,7 @@ use crate::problem::Problem;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Media {
     Json,
-    /// One JSON value a line.
+    /// One JSON value per line.
     Lines,
 }
 

@@ -1,4 +1,4 @@
-//! Documents: looked at, put in, taken out.
+//! Documents: read, written, deleted.
 
 use axum::http::StatusCode;
 use axum::response::Response;

@@ -1,4 +1,4 @@
-//! Bodies that bring one, a list, or one a line.
+//! Bodies with one item, a list, or one per line.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::problem::Problem;
 /// The most bad ones that are described.
 const SHOWN: usize = 10;
 
-/// One, or a list. As NDJSON: one a line.
+/// One, or a list. As NDJSON: one per line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "OneOrMany{T}s")]

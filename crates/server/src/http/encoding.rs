@@ -1,4 +1,4 @@
-//! Percent signs in paths, queries and forms.
+//! Percent-encoding in paths, queries and forms.
 
 use std::borrow::Cow;
 

@@ -152,7 +152,7 @@ pub(super) async fn page(State(state): State<AppState>, request: Request, next: 
         Ok(place) => place,
         Err(problem) => return refuse(problem),
     };
-    // A page that takes too long goes on to its end, and keeps its place until then: else those
+    // A page that takes too long runs to its end, and keeps its thread until then: else those
     // who ask again and again would have ever more threads.
     let page = tokio::spawn(async move {
         let response = next.run(request).await;

@@ -31,16 +31,16 @@ pub struct Limits {
     /// Seconds that a client may take to send a request's head, and that a connection may lie
     /// idle between requests.
     pub header_seconds: f64,
-    /// Seconds that a client may take to read a piece of the answer.
+    /// Seconds that a write may be blocked because the client does not read.
     pub write_seconds: f64,
     /// The longest head of a request, in bytes.
     pub header_bytes: usize,
     /// The most open connections, and no more than half of the files that the process may open;
-    /// further ones are told to come back.
+    /// further ones are rejected.
     pub connections: usize,
     /// Searches that run at a time; as many as there are cores if 0.
     pub threads: usize,
-    /// Requests that may wait for a thread; further ones are told to come back.
+    /// Requests that may be queued for a thread; further ones are refused.
     pub waiting: usize,
     /// Seconds that running requests have at the end.
     pub grace_seconds: f64,

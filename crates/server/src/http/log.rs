@@ -1,4 +1,4 @@
-//! The log: one line a request, as text or as JSON, written by a thread of its own so that a
+//! The log: one line per request, as text or as JSON, written by a thread of its own so that a
 //! slow terminal never holds up an answer.
 
 use std::io::Write;
@@ -24,7 +24,7 @@ pub enum LogFormat {
     /// For people.
     #[default]
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn one_line_a_request_and_queries_only_if_asked_for() {
+    fn one_line_per_request_and_queries_only_if_asked_for() {
         for format in [LogFormat::Text, LogFormat::Json] {
             let line = logged(format, false);
             assert_eq!(line.lines().count(), 1, "{line}");

@@ -1,4 +1,4 @@
-//! What is counted of requests, and the text in which Prometheus reads it.
+//! Metrics of requests, in the text format of Prometheus.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,7 +16,7 @@ const BOUNDS: [f64; 14] =
 /// ever new ones.
 const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"];
 
-/// What is counted of requests.
+/// Counters, gauges and a histogram of requests.
 #[derive(Default)]
 pub struct Metrics {
     answered: Mutex<BTreeMap<Answered, u64>>,
@@ -35,29 +35,29 @@ struct Answered {
 
 #[derive(Debug, Clone, Default)]
 struct Histogram {
-    /// One count a bound, and one above all.
+    /// One count per bound, and one above all.
     counts: [u64; BOUNDS.len() + 1],
     sum: f64,
 }
 
-/// Something that goes on until this is dropped.
-pub(super) struct Going<'a>(&'a AtomicUsize);
+/// Counts one in a gauge until it is dropped.
+pub(super) struct GaugeGuard<'a>(&'a AtomicUsize);
 
-impl Drop for Going<'_> {
+impl Drop for GaugeGuard<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Metrics {
-    pub(super) fn request(&self) -> Going<'_> {
+    pub(super) fn request(&self) -> GaugeGuard<'_> {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
-        Going(&self.in_flight)
+        GaugeGuard(&self.in_flight)
     }
 
-    pub(super) fn connection(&self) -> Going<'_> {
+    pub(super) fn connection(&self) -> GaugeGuard<'_> {
         self.connections.fetch_add(1, Ordering::Relaxed);
-        Going(&self.connections)
+        GaugeGuard(&self.connections)
     }
 
     pub(super) fn connection_refused(&self) {
@@ -80,7 +80,7 @@ impl Metrics {
         }
     }
 
-    /// All of it as text, with what the service says of itself.
+    /// All metrics as text, with those of the index.
     pub(crate) fn text(&self, status: &Status, waiting: usize, lost_log_lines: u64) -> String {
         let mut text = String::new();
         let out = &mut text;

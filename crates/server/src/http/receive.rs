@@ -41,9 +41,9 @@ pub(crate) async fn gather(
     let started = Instant::now();
     loop {
         let patience = deadline.min(Instant::now() + state.next_chunk());
-        let piece = match timeout_at(patience, next(body)).await {
+        let chunk = match timeout_at(patience, next(body)).await {
             Ok(None) => return Ok((bytes, room)),
-            Ok(Some(Ok(piece))) => piece,
+            Ok(Some(Ok(chunk))) => chunk,
             Ok(Some(Err(error))) => {
                 return Err(Problem::bad(format!("the body broke off: {error}")));
             }
@@ -54,10 +54,10 @@ pub(crate) async fn gather(
                 return Err(Problem { status: 408, title: "Request time-out", detail });
             }
         };
-        if piece.len() > most - bytes.len() {
+        if chunk.len() > most - bytes.len() {
             return Err(too_large());
         }
-        bytes.extend_from_slice(&piece);
+        bytes.extend_from_slice(&chunk);
         // Who sends a byte now and then would keep a connection from others for long.
         let seconds = started.elapsed().as_secs() as usize;
         if seconds >= SLOW_SECONDS && bytes.len() < seconds * SLOWEST {
@@ -96,7 +96,7 @@ fn make_room(
     Ok(())
 }
 
-/// The next piece of a body; none at its end.
+/// The next chunk of a body; none at its end.
 async fn next(body: &mut Body) -> Option<Result<Bytes, axum::Error>> {
     loop {
         match poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await? {
@@ -119,8 +119,8 @@ pub(crate) async fn hear_out(headers: &HeaderMap, mut body: Body) {
     }
     let all = async {
         let mut heard = 0;
-        while let Some(Ok(piece)) = next(&mut body).await {
-            heard += piece.len();
+        while let Some(Ok(chunk)) = next(&mut body).await {
+            heard += chunk.len();
             if heard > HEARD_OUT {
                 break;
             }

@@ -48,7 +48,7 @@ pub struct ServeOptions {
     pub allow_open: bool,
     /// Where requests are logged.
     pub log: Log,
-    /// Hears of what goes wrong behind requests, for `/ready`.
+    /// The incidents that `/ready` takes account of.
     pub incidents: Incidents,
     /// What is served; [`crate::run`] adds the API and the pages.
     pub routes: Routes,

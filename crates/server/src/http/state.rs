@@ -88,12 +88,12 @@ impl AppState {
         &self.shared.limits
     }
 
-    /// What is counted.
+    /// Counters and times of requests.
     pub fn metrics(&self) -> &Metrics {
         &self.shared.metrics
     }
 
-    /// The log.
+    /// Where requests are logged.
     pub fn log(&self) -> &Log {
         &self.shared.log
     }

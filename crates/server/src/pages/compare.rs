@@ -24,9 +24,9 @@ use liken::eval::{RunComparison, Variant, compare_runs};
 use liken_engine::{Engine, Served};
 use maud::{Markup, html};
 
-use super::asked::Asked;
 use super::layout::{self, Tab, empty};
-use super::studies::{PATIENCE, Studies, waiting};
+use super::page_jobs::{PATIENCE, PageJobs, waiting};
+use super::page_params::PageParams;
 use crate::jobs::{Found, Progress};
 use crate::problem::Problem;
 use crate::runs::RunAbout;
@@ -43,27 +43,31 @@ const SEED: u64 = 1;
 /// `GET /compare`.
 pub fn page(
     engine: &Engine,
-    studies: &Studies,
+    jobs: &PageJobs,
     parameters: &[(String, String)],
 ) -> Result<Markup, Problem> {
-    let asked = Asked(parameters.to_vec());
-    let body = with_material(engine, |material| body(material, studies, &asked))?;
+    let asked = PageParams(parameters.to_vec());
+    let body = with_material(engine, |material| body(material, jobs, &asked))?;
     Ok(layout::page("Compare", Tab::Compare, body))
 }
 
 /// What is below the navigation.
-pub fn body(material: &Material<'_>, studies: &Studies, asked: &Asked) -> Result<Markup, Problem> {
-    let runs = studies.runs.list();
+pub fn body(
+    material: &Material<'_>,
+    jobs: &PageJobs,
+    asked: &PageParams,
+) -> Result<Markup, Problem> {
+    let runs = jobs.runs.list();
     let all = systems(&material.models, &runs);
     let choice = Choice::of(asked, &all)?;
     columns(&choice.measures)?;
-    let results = match questions(material, studies, &choice)? {
+    let results = match questions(material, jobs, &choice)? {
         Asking::Nothing(why) => why,
         Asking::Later(progress) => {
             let again = asked.address("/compare", &[]);
             waiting("Judgments are read.", &[("judgments".into(), progress)], &again)
         }
-        Asking::These(key, questions) => measured(studies, asked, &choice, &key, &questions)?,
+        Asking::These(key, questions) => measured(jobs, asked, &choice, &key, &questions)?,
     };
     Ok(html! {
         h1 { "Compare" }
@@ -86,11 +90,7 @@ enum Asking {
     Nothing(Markup),
 }
 
-fn questions(
-    material: &Material<'_>,
-    studies: &Studies,
-    choice: &Choice,
-) -> Result<Asking, Problem> {
+fn questions(material: &Material<'_>, jobs: &PageJobs, choice: &Choice) -> Result<Asking, Problem> {
     let (models, candidates) = (&material.models, choice.candidates);
     let (key, questions) = match choice.by {
         JudgedBy::Page => {
@@ -121,7 +121,7 @@ fn questions(
             };
             let key = format!("{} {candidates} {identity}", choice.by.name());
             let path = dataset.folder.path.clone();
-            let found = studies.questions.get(&key, PATIENCE, move |reporter| {
+            let found = jobs.questions.get(&key, PATIENCE, move |reporter| {
                 reporter.report("reading judgments", 0, None);
                 JudgedQueries::held_out(&Dataset::open(&path)?, on, candidates, &served.model)
             })?;
@@ -139,8 +139,8 @@ fn questions(
 
 /// The tables and plots, or how far they are.
 fn measured(
-    studies: &Studies,
-    asked: &Asked,
+    jobs: &PageJobs,
+    asked: &PageParams,
     choice: &Choice,
     key: &str,
     questions: &Arc<JudgedQueries>,
@@ -156,7 +156,7 @@ fn measured(
     for system in &choice.systems {
         // Where one is not done, there is nothing to wait for with the others.
         let patience = if working.is_empty() { PATIENCE } else { Duration::ZERO };
-        match ranking(studies, system, key, questions, patience)? {
+        match ranking(jobs, system, key, questions, patience)? {
             Found::Ready(run) => ranked.push((system.name(), run)),
             Found::Working(progress) => working.push((system.name(), progress)),
         }
@@ -170,7 +170,7 @@ fn measured(
     let wanted = (choice.measures.clone(), choice.baseline, choice.complete);
     let study = format!("{key}\n{names:?}\n{wanted:?}");
     let (questions_there, (measures, baseline, complete)) = (Arc::clone(questions), wanted);
-    let found = studies.comparisons.get(&study, PATIENCE, move |reporter| {
+    let found = jobs.comparisons.get(&study, PATIENCE, move |reporter| {
         reporter.report("intervals and tests", 0, None);
         table(&questions_there, &ranked, &measures, baseline, complete)
     })?;
@@ -183,7 +183,7 @@ fn measured(
 }
 
 fn ranking(
-    studies: &Studies,
+    jobs: &PageJobs,
     system: &System,
     key: &str,
     questions: &Arc<JudgedQueries>,
@@ -192,15 +192,15 @@ fn ranking(
     let key = format!("{key}\n{}@{}", system.key(), system.version());
     let questions = Arc::clone(questions);
     match system.clone() {
-        System::Model(served) => studies.rankings.get(&key, patience, move |reporter| {
+        System::Model(served) => jobs.rankings.get(&key, patience, move |reporter| {
             let total = questions.queries.len() as u64;
             Ok(rank(&served.model, &questions, &|done| {
                 reporter.report("ranking queries", done as u64, Some(total));
             }))
         }),
         System::Uploaded(about) => {
-            let runs = Arc::clone(&studies.runs);
-            studies.rankings.get(&key, patience, move |reporter| {
+            let runs = Arc::clone(&jobs.runs);
+            jobs.rankings.get(&key, patience, move |reporter| {
                 reporter.report("reading the run", 0, None);
                 Ok(questions.fitted(runs.open(&about.name)?))
             })

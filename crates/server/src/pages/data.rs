@@ -11,9 +11,9 @@ use liken::data::Dataset;
 use liken_engine::{Engine, Served};
 use maud::{Markup, html};
 
-use super::asked::Asked;
 use super::layout::{self, Cell, Tab, TableColumn, empty, grouped};
-use super::studies::{PATIENCE, Studies, waiting};
+use super::page_jobs::{PATIENCE, PageJobs, waiting};
+use super::page_params::PageParams;
 use crate::jobs::Found;
 use crate::problem::Problem;
 use examples::examples;
@@ -23,10 +23,10 @@ pub use shown::{click_bins, shown, statistics};
 /// `GET /data`.
 pub fn page(
     engine: &Engine,
-    studies: &Studies,
+    jobs: &PageJobs,
     parameters: &[(String, String)],
 ) -> Result<Markup, Problem> {
-    let asked = Asked(parameters.to_vec());
+    let asked = PageParams(parameters.to_vec());
     let status = engine.status();
     let live = Live {
         documents: status.documents,
@@ -34,7 +34,7 @@ pub fn page(
         grades: engine.judgments(None).map_or(0, |judged| judged.len()),
         behind: status.written.saturating_sub(status.applied),
     };
-    let body = body(&engine.active(), engine.dataset(), &live, studies, &asked)?;
+    let body = body(&engine.active(), engine.dataset(), &live, jobs, &asked)?;
     Ok(layout::page("Data", Tab::Data, body))
 }
 
@@ -56,8 +56,8 @@ pub fn body(
     active: &[Arc<Served>],
     dataset: Option<&Dataset>,
     now: &Live,
-    studies: &Studies,
-    asked: &Asked,
+    jobs: &PageJobs,
+    asked: &PageParams,
 ) -> Result<Markup, Problem> {
     let Some(dataset) = dataset else {
         return Ok(html! {
@@ -73,7 +73,7 @@ pub fn body(
         h1 { "Data" }
         (live(now, Some(dataset)))
         (sizes(dataset))
-        (match counted(active, studies, dataset)? {
+        (match counted(active, jobs, dataset)? {
             Found::Ready(figures) => shown(&figures),
             Found::Working(progress) => waiting(
                 "The dataset is counted.",
@@ -89,7 +89,7 @@ pub fn body(
 /// The figures, from a model's counts where one has them, else counted anew.
 fn counted(
     active: &[Arc<Served>],
-    studies: &Studies,
+    jobs: &PageJobs,
     dataset: &Dataset,
 ) -> Result<Found<Figures>, Problem> {
     let identity = dataset.folder.identity();
@@ -100,7 +100,7 @@ fn counted(
         about.dataset.identity == identity && about.evidence.is_none()
     };
     let served = active.iter().find(fits).cloned();
-    studies.figures.get(&identity, PATIENCE, move |reporter| {
+    jobs.figures.get(&identity, PATIENCE, move |reporter| {
         let figures = reporter.run(|run| {
             let dataset = Dataset::open(&path)?;
             match served {
@@ -135,7 +135,7 @@ fn live(live: &Live, dataset: Option<&Dataset>) -> Markup {
     }
 }
 
-/// How much there is, and how it was dealt out.
+/// How much there is, and how it was split.
 fn sizes(dataset: &Dataset) -> Markup {
     let about = dataset.about();
     let counts = &about.counts;
@@ -162,7 +162,7 @@ fn sizes(dataset: &Dataset) -> Markup {
             " (seed " (about.split.seed) "), judged by " (judged) "."
             @if let Some(least) = about.min_clicks { " Training pairs with fewer than " (least) " clicks were dropped." }
         }
-        (layout::table("Parts of the dataset", &[TableColumn::text("part"), TableColumn::number("queries"), TableColumn::number("pairs")], rows.collect()))
+        (layout::table("Splits of the dataset", &[TableColumn::text("split"), TableColumn::number("queries"), TableColumn::number("pairs")], rows.collect()))
     }
 }
 

@@ -4,9 +4,9 @@
 use liken_engine::Engine;
 use maud::{Markup, html};
 
-use super::ask::{Ask, models_of};
 use super::heat::{digits, heat_map};
 use super::layout::{Tab, Tone, bar, count, fixed, notice, page, signed};
+use super::search_params::{SearchParams, models_of};
 use super::titles::title_of;
 use crate::api::types::{
     ExplainRequest, ExplainResponse, ModelExplanation, PartExplanation, RankerExplanation,
@@ -17,7 +17,7 @@ use crate::problem::Problem;
 const MOST_PAIRS: usize = 40;
 
 /// `GET /explain`: a page of its own, or the fragment that the script puts below a hit.
-pub fn explain(engine: &Engine, ask: &Ask) -> Result<Markup, Problem> {
+pub fn explain(engine: &Engine, ask: &SearchParams) -> Result<Markup, Problem> {
     if ask.id.is_empty() {
         return Err(Problem::bad(
             "which document? The address must have id= and the document's id",
@@ -37,9 +37,9 @@ pub fn explain(engine: &Engine, ask: &Ask) -> Result<Markup, Problem> {
 }
 
 /// The page around an explanation, for those who come without script.
-pub fn whole_page(ask: &Ask, column: &str, title: &str, fragment: Markup) -> Markup {
+pub fn whole_page(ask: &SearchParams, column: &str, title: &str, fragment: Markup) -> Markup {
     // The address names the column of the hit only; the search has the usual ones again.
-    let back = Ask { columns: Vec::new(), ..ask.clone() }.at_offset(0);
+    let back = SearchParams { columns: Vec::new(), ..ask.clone() }.at_offset(0);
     page(
         &format!("Why: {title}"),
         Tab::Search,

@@ -5,10 +5,10 @@ mod explained;
 
 use std::collections::BTreeMap;
 
-use super::ask::Ask;
 use super::judge::{JudgeView, Offered};
-use super::pool::{JudgeAsk, pooled};
+use super::pool::{JudgeParams, pooled};
 use super::search::{ColumnView, ModelInfo, SearchView};
+use super::search_params::SearchParams;
 use crate::api::types::*;
 use documents::document;
 use explained::lexical_of;
@@ -103,10 +103,10 @@ pub fn view() -> SearchView {
         ),
     ];
     SearchView {
-        ask: Ask {
+        ask: SearchParams {
             query: "aspirin heart attack zzyzx".into(),
             columns: vec!["bm25".into(), "rmls".into(), "bm25+rmls".into()],
-            ..Ask::default()
+            ..SearchParams::default()
         },
         models: models(),
         columns,
@@ -183,7 +183,7 @@ pub fn judging() -> JudgeView {
         .collect();
     JudgeView {
         pool: pooled(&query, found, &grades.iter().collect::<Vec<_>>(), "Ann"),
-        ask: JudgeAsk { query, judge: "Ann".into(), ..JudgeAsk::default() },
+        ask: JudgeParams { query, judge: "Ann".into(), ..JudgeParams::default() },
         models: 2,
         failed: Vec::new(),
         offered,

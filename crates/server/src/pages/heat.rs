@@ -96,8 +96,8 @@ pub fn heat_map(part: &PartExplanation) -> Markup {
         let value = value?;
         Some((shade(value, largest), fixed(value, d), format!("{what}: {}", fixed(value, d + 2))))
     };
-    let caption = "What each pair of a word of the query (rows) and a word of the document \
-                   (columns) adds to the score. Blue adds, orange takes away.";
+    let caption = "Contribution of each pair of a word of the query (rows) and a word of the document \
+                   (columns) to the score: blue is positive, orange negative.";
     html! {
         div.wide tabindex="0" role="region" aria-label="Heat map of words" {
             table.heat {

@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use super::examples;
 use super::hits::snippet;
 use super::layout::{Tab, Tone, count, empty, notice, page};
-use super::pool::{JudgeAsk, Pooled, pooled};
+use super::pool::{JudgeParams, Pooled, pooled};
 use super::titles::title_of;
 use crate::api::types::{Hit, Judgment, SearchRequest};
 use crate::problem::Problem;
@@ -31,7 +31,7 @@ pub struct Offered {
 /// All that the page shows.
 pub struct JudgeView {
     /// What was asked.
-    pub ask: JudgeAsk,
+    pub ask: JudgeParams,
     /// The documents.
     pub pool: Vec<Pooled>,
     /// How many models found them.
@@ -45,7 +45,7 @@ pub struct JudgeView {
 }
 
 /// `GET /judge`.
-pub fn judge(engine: &Engine, ask: &JudgeAsk) -> Result<Markup, Problem> {
+pub fn judge(engine: &Engine, ask: &JudgeParams) -> Result<Markup, Problem> {
     let all = engine.judgments(None)?;
     let offered = offered(engine, &all);
     let (mut pool, mut failed, mut models) = (Vec::new(), Vec::new(), 0);

@@ -6,8 +6,6 @@
 //! Each page is a function from the engine's answers to markup, so that it can be tested
 //! without a server.
 
-pub mod ask;
-pub mod asked;
 pub mod compare;
 pub mod data;
 pub mod examples;
@@ -20,11 +18,13 @@ pub mod judge;
 pub mod layout;
 pub mod model;
 pub mod moves;
+pub mod page_jobs;
+pub mod page_params;
 pub mod pool;
 pub mod reason;
 pub mod routes;
 pub mod search;
-pub mod studies;
+pub mod search_params;
 pub mod tables;
 #[cfg(test)]
 mod tests;

@@ -11,9 +11,9 @@ use liken::matchers::{Bilinear, Model};
 use liken_engine::{Engine, Served};
 use maud::{Markup, html};
 
-use super::asked::Asked;
 use super::layout::{self, Tab, Tone, bar, empty, figure, fixed, notice};
-use super::studies::plots;
+use super::page_jobs::plots;
+use super::page_params::PageParams;
 use crate::api::types::SimilarRequest;
 use crate::problem::Problem;
 pub use dimensions::{Dimension, Pull, dimensions};
@@ -27,7 +27,7 @@ const WORDS: usize = 10;
 
 /// `GET /model`.
 pub fn page(engine: &Engine, parameters: &[(String, String)]) -> Result<Markup, Problem> {
-    let asked = Asked(parameters.to_vec());
+    let asked = PageParams(parameters.to_vec());
     let name = asked.one("name").unwrap_or_default();
     let title = format!("Model {name}");
     let look = |request: &SimilarRequest| Ok(engine.similar(request)?);
@@ -36,7 +36,7 @@ pub fn page(engine: &Engine, parameters: &[(String, String)]) -> Result<Markup, 
 }
 
 /// What is below the navigation.
-pub fn body(active: &[Arc<Served>], look: Look<'_>, asked: &Asked) -> Result<Markup, Problem> {
+pub fn body(active: &[Arc<Served>], look: Look<'_>, asked: &PageParams) -> Result<Markup, Problem> {
     let Some(first) = active.first() else {
         return Ok(html! {
             h1 { "Model" }
@@ -71,7 +71,7 @@ pub fn body(active: &[Arc<Served>], look: Look<'_>, asked: &Asked) -> Result<Mar
 }
 
 /// Links to the active models.
-pub fn choose(active: &[Arc<Served>], chosen: &str, asked: &Asked, path: &str) -> Markup {
+pub fn choose(active: &[Arc<Served>], chosen: &str, asked: &PageParams, path: &str) -> Markup {
     html! {
         @if active.len() > 1 {
             nav aria-label="Models" { ul.chips { @for served in active {
@@ -126,7 +126,7 @@ fn space(model: &Model) -> Option<&Bilinear> {
     model.parts.iter().find_map(|part| part.matcher.bilinear())
 }
 
-fn dimensions_part(model: &Model, asked: &Asked) -> Result<Markup, Problem> {
+fn dimensions_part(model: &Model, asked: &PageParams) -> Result<Markup, Problem> {
     let Some(space) = space(model) else { return Ok(html! {}) };
     let pages = space.dim().div_ceil(dimensions::PER_PAGE).max(1);
     let page = asked.number("page", 1)?.clamp(1, pages);

@@ -10,7 +10,7 @@ use crate::problem::Problem;
 
 /// What the address asks for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct JudgeAsk {
+pub struct JudgeParams {
     /// `q`: the query.
     pub query: String,
     /// `judge`: who judges.
@@ -21,16 +21,16 @@ pub struct JudgeAsk {
     pub max: u8,
 }
 
-impl Default for JudgeAsk {
+impl Default for JudgeParams {
     fn default() -> Self {
-        JudgeAsk { query: String::new(), judge: String::new(), depth: 10, max: 3 }
+        JudgeParams { query: String::new(), judge: String::new(), depth: 10, max: 3 }
     }
 }
 
-impl JudgeAsk {
+impl JudgeParams {
     /// Reads the parameters of an address or a form.
     pub fn read(parameters: &[(String, String)]) -> Result<Self, Problem> {
-        let mut ask = JudgeAsk::default();
+        let mut ask = JudgeParams::default();
         for (name, value) in parameters {
             let value = value.trim();
             let whole = |most: usize| {
@@ -52,7 +52,7 @@ impl JudgeAsk {
 
     /// The address of the page for a query.
     pub fn for_query(&self, query: &str) -> String {
-        let usual = JudgeAsk::default();
+        let usual = JudgeParams::default();
         let (depth, max) = (self.depth.to_string(), self.max.to_string());
         let mut parameters = Vec::new();
         if !query.is_empty() {
@@ -106,7 +106,7 @@ pub fn pooled(query: &str, found: Vec<Hit>, grades: &[&Judgment], judge: &str) -
 }
 
 /// What a form without script sends: the grade (or `-` to take it back), a space, the id.
-pub fn read_grade(value: &str, ask: &JudgeAsk) -> Result<Judgment, Problem> {
+pub fn read_grade(value: &str, ask: &JudgeParams) -> Result<Judgment, Problem> {
     let wrong = || {
         Problem::bad(format!(
             "g must be a grade from 0 to {} (or - to take it back), a space and a document's id",

@@ -11,10 +11,10 @@ use axum::routing::get;
 use liken_engine::Engine;
 use maud::Markup;
 
-use super::ask::Ask;
 use super::layout::{SCRIPT, STYLE, Tab, problem_page};
-use super::pool::{JudgeAsk, read_grade};
-use super::studies::Studies;
+use super::page_jobs::PageJobs;
+use super::pool::{JudgeParams, read_grade};
+use super::search_params::SearchParams;
 use super::views::views;
 use super::{explain, judge, search};
 use crate::http::{POLICY, pairs};
@@ -23,8 +23,8 @@ use crate::problem::Problem;
 /// The parameters of an address, in order; a name may occur more than once.
 pub type Parameters = Query<Vec<(String, String)>>;
 
-/// All pages; what some of them work out in the background is kept in `studies`.
-pub fn router<S>(studies: Arc<Studies>) -> Router<S>
+/// All pages; what some of them work out in the background is kept in `jobs`.
+pub fn router<S>(jobs: Arc<PageJobs>) -> Router<S>
 where
     Arc<Engine>: FromRef<S>,
     S: Clone + Send + Sync + 'static,
@@ -33,7 +33,7 @@ where
         .route("/", get(search_page))
         .route("/explain", get(explain_page))
         .route("/judge", get(judge_page).post(judge_form))
-        .merge(views(studies))
+        .merge(views(jobs))
 }
 
 /// What a browser needs for any page: style sheet and script.
@@ -42,15 +42,20 @@ pub fn assets<S: Clone + Send + Sync + 'static>() -> Router<S> {
 }
 
 async fn search_page(State(engine): State<Arc<Engine>>, Query(given): Parameters) -> Response {
-    answer(engine, Tab::Search, move |engine| search::search(engine, &Ask::read(&given)?)).await
+    answer(engine, Tab::Search, move |engine| search::search(engine, &SearchParams::read(&given)?))
+        .await
 }
 
 async fn explain_page(State(engine): State<Arc<Engine>>, Query(given): Parameters) -> Response {
-    answer(engine, Tab::Search, move |engine| explain::explain(engine, &Ask::read(&given)?)).await
+    answer(engine, Tab::Search, move |engine| {
+        explain::explain(engine, &SearchParams::read(&given)?)
+    })
+    .await
 }
 
 async fn judge_page(State(engine): State<Arc<Engine>>, Query(given): Parameters) -> Response {
-    answer(engine, Tab::Judge, move |engine| judge::judge(engine, &JudgeAsk::read(&given)?)).await
+    answer(engine, Tab::Judge, move |engine| judge::judge(engine, &JudgeParams::read(&given)?))
+        .await
 }
 
 /// A grade from a form, for browsers without script.
@@ -64,7 +69,7 @@ async fn judge_form(State(engine): State<Arc<Engine>>, body: Bytes) -> Response 
 /// Keeps the grade of a form, and says where to go on.
 fn keep(engine: &Engine, body: &[u8]) -> Result<String, Problem> {
     let given = fields(body)?;
-    let ask = JudgeAsk::read(&given)?;
+    let ask = JudgeParams::read(&given)?;
     let home = ask.for_query(&ask.query);
     let Some((_, grade)) = given.iter().find(|(name, _)| name == "g") else {
         return Ok(home);
@@ -117,7 +122,7 @@ pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|_| Err(Problem::internal("the work broke off; try it again")))
+    done.unwrap_or_else(|_| Err(Problem::internal("the page could not be made: try again")))
 }
 
 /// A problem as a page.
@@ -171,16 +176,16 @@ mod tests {
             }
         }
         // Routes that clash would panic here.
-        let studies = || Arc::new(Studies::new(std::path::Path::new("nowhere")));
-        assert!(router::<Other>(studies()).merge(assets()).has_routes());
-        assert!(router::<Arc<Engine>>(studies()).has_routes());
+        let jobs = || Arc::new(PageJobs::new(std::path::Path::new("nowhere")));
+        assert!(router::<Other>(jobs()).merge(assets()).has_routes());
+        assert!(router::<Arc<Engine>>(jobs()).has_routes());
     }
 
     #[test]
     fn forms_are_read_as_browsers_write_them() {
         let body = b"q=heart+attack&judge=Ann&max=3&g=2+a%2Bb%20%3Cc%3E";
         let given = fields(body).unwrap();
-        let ask = JudgeAsk::read(&given).unwrap();
+        let ask = JudgeParams::read(&given).unwrap();
         assert_eq!((ask.query.as_str(), ask.judge.as_str()), ("heart attack", "Ann"));
         let kept = read_grade(&given[3].1, &ask).unwrap();
         assert_eq!((kept.id.as_str(), kept.grade), ("a+b <c>", Some(2)));
@@ -191,12 +196,12 @@ mod tests {
 
     #[test]
     fn grades_outside_the_scale_are_refused() {
-        let ask = JudgeAsk { query: "q".into(), ..JudgeAsk::default() };
+        let ask = JudgeParams { query: "q".into(), ..JudgeParams::default() };
         for bad in ["4 d", "-1 d", "2", "2 ", "x d", ""] {
             assert_eq!(read_grade(bad, &ask).unwrap_err().status, 400, "{bad}");
         }
         assert_eq!(read_grade("- d", &ask).unwrap().grade, None);
         assert_eq!(read_grade("0 d e", &ask).unwrap().id, "d e");
-        assert!(read_grade("1 d", &JudgeAsk::default()).is_err());
+        assert!(read_grade("1 d", &JudgeParams::default()).is_err());
     }
 }

@@ -5,10 +5,10 @@ mod form;
 use liken_engine::{Engine, Served, Snapshot};
 use maud::{Markup, html};
 
-use super::ask::{Ask, FUSIONS, fusion_name, models_of};
 use super::examples;
 use super::hits;
 use super::layout::{Tab, Tone, count, grouped, notice, page};
+use super::search_params::{FUSIONS, SearchParams, fusion_name, models_of};
 use crate::api::types::{SearchRequest, SearchResponse};
 use crate::problem::Problem;
 
@@ -21,11 +21,11 @@ const EXAMPLES: usize = 12;
 /// A model, as far as the page describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelInfo {
-    /// Its name.
+    /// The name in the index.
     pub name: String,
     /// What it is made of.
     pub method: String,
-    /// Whether it only counts words.
+    /// Whether it is lexical: it only counts words.
     pub lexical: bool,
     /// Whether it has learnt from clicks.
     pub from_clicks: bool,
@@ -72,7 +72,7 @@ pub struct ColumnView {
 /// All that the page shows.
 pub struct SearchView {
     /// What was asked.
-    pub ask: Ask,
+    pub ask: SearchParams,
     /// The active models.
     pub models: Vec<ModelInfo>,
     /// The columns; none where there is no query.
@@ -86,7 +86,7 @@ pub struct SearchView {
 }
 
 /// `GET /`.
-pub fn search(engine: &Engine, ask: &Ask) -> Result<Markup, Problem> {
+pub fn search(engine: &Engine, ask: &SearchParams) -> Result<Markup, Problem> {
     // All columns see the same documents and the same versions of models.
     let now = engine.snapshot();
     let models: Vec<ModelInfo> = now.models().map(ModelInfo::of).collect();
@@ -113,7 +113,7 @@ pub fn search(engine: &Engine, ask: &Ask) -> Result<Markup, Problem> {
 fn column(
     engine: &Engine,
     now: &Snapshot,
-    ask: &Ask,
+    ask: &SearchParams,
     name: &str,
     models: Vec<String>,
 ) -> Result<ColumnView, Problem> {
@@ -126,8 +126,8 @@ fn column(
     Ok(ColumnView { name: name.to_owned(), models, answer, first })
 }
 
-/// The first model that counts words, the first that has learnt, and the two together; the first
-/// two of all where there is only one kind.
+/// The first lexical model, the first learnt one, and their fusion; the first two of all where
+/// there is only one kind.
 pub fn usual_columns(models: &[ModelInfo]) -> Vec<String> {
     let lexical = models.iter().find(|model| model.lexical);
     let learnt = models.iter().find(|model| !model.lexical);
@@ -191,7 +191,7 @@ pub fn about_column(column: &str, view: &SearchView) -> Markup {
         None => {
             let method = view.ask.fusion.unwrap_or_default();
             let about = FUSIONS.iter().find(|(name, _, _)| *name == fusion_name(method));
-            html! { "the models together: their " (about.map_or("", |(_, about, _)| about)) " are added up." }
+            html! { "fusion of the models: their " (about.map_or("", |(_, about, _)| about)) " are added up." }
         }
     }
 }

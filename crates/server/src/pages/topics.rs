@@ -9,10 +9,10 @@ use liken::matchers::{Model, TextTopics, TopicSummary, TopicsLook, TopicsSummary
 use liken_engine::{Engine, Served};
 use maud::{Markup, PreEscaped, html};
 
-use super::asked::Asked;
 use super::layout::{self, Cell, Tab, TableColumn, Tone, bar, empty, figure, fixed, notice};
 use super::model::{choose, drawn};
-use super::studies::{PATIENCE, Studies, plots as side_by_side, waiting};
+use super::page_jobs::{PATIENCE, PageJobs, plots as side_by_side, waiting};
+use super::page_params::PageParams;
 use super::titles::title;
 use crate::jobs::Found;
 use crate::problem::Problem;
@@ -29,11 +29,11 @@ const PER_PAGE: usize = 60;
 /// `GET /topics`.
 pub fn page(
     engine: &Engine,
-    studies: &Studies,
+    jobs: &PageJobs,
     parameters: &[(String, String)],
 ) -> Result<Markup, Problem> {
-    let asked = Asked(parameters.to_vec());
-    let body = body(&engine.active(), engine.dataset(), studies, &asked)?;
+    let asked = PageParams(parameters.to_vec());
+    let body = body(&engine.active(), engine.dataset(), jobs, &asked)?;
     Ok(layout::page("Topics", Tab::Topics, body))
 }
 
@@ -41,8 +41,8 @@ pub fn page(
 pub fn body(
     active: &[Arc<Served>],
     dataset: Option<&Dataset>,
-    studies: &Studies,
-    asked: &Asked,
+    jobs: &PageJobs,
+    asked: &PageParams,
 ) -> Result<Markup, Problem> {
     let with_topics: Vec<Arc<Served>> =
         active.iter().filter(|served| has_topics(&served.model)).cloned().collect();
@@ -63,7 +63,7 @@ pub fn body(
     let name = &served.about.model.name;
     let key = format!("{name}@{}", served.about.model.version);
     let theirs = Arc::clone(served);
-    let found = studies.topics.get(&key, PATIENCE, move |reporter| {
+    let found = jobs.topics.get(&key, PATIENCE, move |reporter| {
         let look =
             TopicsLook { words: WORDS, documents: DOCUMENTS, map: true, ..TopicsLook::default() };
         Ok(reporter.run(|run| TopicsSummary::of(&theirs.model, None, &look, run))?)
@@ -114,7 +114,7 @@ pub fn shown(
     model: &Model,
     dataset: Option<&Dataset>,
     summary: &TopicsSummary,
-    asked: &Asked,
+    asked: &PageParams,
 ) -> Result<Markup, Problem> {
     let sort = asked.one("sort").unwrap_or("number");
     let mut topics: Vec<&TopicSummary> =
@@ -184,7 +184,7 @@ fn figures(summary: &TopicsSummary) -> Markup {
     }
 }
 
-fn text_part(model: &Model, summary: &TopicsSummary, asked: &Asked) -> Markup {
+fn text_part(model: &Model, summary: &TopicsSummary, asked: &PageParams) -> Markup {
     let text = asked.one("text");
     let found = text.map(|text| {
         let query = model.read_query(text)?;

@@ -11,17 +11,17 @@ use axum::{Json, Router};
 use liken_engine::Engine;
 use serde_json::json;
 
-use super::asked::Asked;
 use super::layout::Tab;
+use super::page_jobs::PageJobs;
+use super::page_params::PageParams;
 use super::routes::{self, Parameters, answer, blocking, refused};
-use super::studies::Studies;
 use super::{compare, data, model, topics};
 use crate::http::refuse;
 use crate::problem::Problem;
 use crate::runs::LARGEST;
 
-/// Compare, Model, Data and Topics, with what they work out in the background in `studies`.
-pub fn views<S>(studies: Arc<Studies>) -> Router<S>
+/// Compare, Model, Data and Topics, with what they work out in the background in `jobs`.
+pub fn views<S>(jobs: Arc<PageJobs>) -> Router<S>
 where
     Arc<Engine>: FromRef<S>,
     S: Clone + Send + Sync + 'static,
@@ -35,17 +35,17 @@ where
         .route("/topics", get(topics_page))
         .route("/runs", post(upload).layer(room))
         .route("/runs/delete", post(delete))
-        .layer(Extension(studies))
+        .layer(Extension(jobs))
 }
 
-type There = Extension<Arc<Studies>>;
+type There = Extension<Arc<PageJobs>>;
 
 async fn compare_page(
     State(engine): State<Arc<Engine>>,
-    Extension(studies): There,
+    Extension(jobs): There,
     Query(given): Parameters,
 ) -> Response {
-    answer(engine, Tab::Compare, move |engine| compare::page(engine, &studies, &given)).await
+    answer(engine, Tab::Compare, move |engine| compare::page(engine, &jobs, &given)).await
 }
 
 async fn model_page(State(engine): State<Arc<Engine>>, Query(given): Parameters) -> Response {
@@ -54,25 +54,25 @@ async fn model_page(State(engine): State<Arc<Engine>>, Query(given): Parameters)
 
 async fn data_page(
     State(engine): State<Arc<Engine>>,
-    Extension(studies): There,
+    Extension(jobs): There,
     Query(given): Parameters,
 ) -> Response {
-    answer(engine, Tab::Data, move |engine| data::page(engine, &studies, &given)).await
+    answer(engine, Tab::Data, move |engine| data::page(engine, &jobs, &given)).await
 }
 
 async fn topics_page(
     State(engine): State<Arc<Engine>>,
-    Extension(studies): There,
+    Extension(jobs): There,
     Query(given): Parameters,
 ) -> Response {
-    answer(engine, Tab::Topics, move |engine| topics::page(engine, &studies, &given)).await
+    answer(engine, Tab::Topics, move |engine| topics::page(engine, &jobs, &given)).await
 }
 
 /// A run: the fields of a form (`name`, `text`), answered by the way back to the page; or its
 /// lines alone with `?name=`, answered in JSON.
 async fn upload(
     State(engine): State<Arc<Engine>>,
-    Extension(studies): There,
+    Extension(jobs): There,
     Query(given): Parameters,
     request: Request,
 ) -> Response {
@@ -83,8 +83,8 @@ async fn upload(
                 blocking(move || {
                     let text = std::str::from_utf8(&body)
                         .map_err(|error| Problem::bad(format!("the run is not UTF-8: {error}")))?;
-                    let name = Asked(given).one("name").unwrap_or_default().to_owned();
-                    compare::upload(&engine, &studies, &name, text)
+                    let name = PageParams(given).one("name").unwrap_or_default().to_owned();
+                    compare::upload(&engine, &jobs, &name, text)
                 })
                 .await
             }
@@ -103,7 +103,7 @@ async fn upload(
             blocking(move || {
                 let text = given.0.iter().find(|(name, _)| name == "text");
                 let text = text.map_or("", |(_, text)| text.as_str());
-                compare::upload(&engine, &studies, given.one("name").unwrap_or_default(), text)
+                compare::upload(&engine, &jobs, given.one("name").unwrap_or_default(), text)
             })
             .await
         }
@@ -114,11 +114,11 @@ async fn upload(
     }
 }
 
-async fn delete(Extension(studies): There, request: Request) -> Response {
+async fn delete(Extension(jobs): There, request: Request) -> Response {
     let gone = match fields(request).await {
         Err(problem) => Err(problem),
         Ok(given) => {
-            blocking(move || compare::delete(&studies, given.one("name").unwrap_or_default())).await
+            blocking(move || compare::delete(&jobs, given.one("name").unwrap_or_default())).await
         }
     };
     match gone {
@@ -132,10 +132,10 @@ fn is_form(headers: &HeaderMap) -> bool {
     kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded"))
 }
 
-async fn fields(request: Request) -> Result<Asked, Problem> {
+async fn fields(request: Request) -> Result<PageParams, Problem> {
     let body = Bytes::from_request(request, &()).await;
     let body = body.map_err(|_| Problem::bad(format!("a run has at most {LARGEST} bytes")))?;
-    routes::fields(&body).map(Asked)
+    routes::fields(&body).map(PageParams)
 }
 
 #[cfg(test)]
@@ -156,8 +156,8 @@ mod tests {
     #[test]
     fn the_router_takes_any_state_that_has_the_engine() {
         let folder = tempfile::tempdir().unwrap();
-        let studies = Arc::new(Studies::new(folder.path()));
+        let jobs = Arc::new(PageJobs::new(folder.path()));
         // Routes that clash would panic here.
-        assert!(super::super::router::<Arc<Engine>>(studies).has_routes());
+        assert!(super::super::router::<Arc<Engine>>(jobs).has_routes());
     }
 }

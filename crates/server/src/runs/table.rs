@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use liken::eval::trec::TrecRun;
+use liken::quoted;
 
 use crate::problem::Problem;
 
@@ -14,57 +15,57 @@ const NAMES: [&[&str]; 3] = [
     &["score", "sim", "similarity"],
 ];
 
-/// Reads the lines of a table, each with its number, none of them blank.
-pub(super) fn read<'t>(
-    name: &str,
-    lines: impl Iterator<Item = (&'t str, usize)>,
-) -> Result<TrecRun, Problem> {
-    let wrong = |line: usize, expected: &str, found: &str| {
-        let found: String = found.chars().take(60).collect();
+/// Reads a table; lines that begin with `comment` are left out.
+pub(super) fn read(name: &str, text: &str, comment: Option<u8>) -> Result<TrecRun, Problem> {
+    let wrong = |line: usize, expected: &str| {
+        let found = quoted(text.lines().nth(line - 1).unwrap_or_default());
         Problem::bad(format!(
-            "line {line}: expected {expected}, found {found:?}; nothing was kept of the run"
+            "line {line}: expected {expected}, found {found}; nothing was kept of the run"
         ))
     };
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let delimiter = if first.contains('\t') { b'\t' } else { b',' };
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(delimiter)
+        .comment(comment)
+        .from_reader(text.as_bytes());
     let mut scored: Vec<(String, String, f64)> = Vec::new();
     let mut seen: HashMap<(String, String), usize> = HashMap::new();
     let mut columns: Option<[usize; 3]> = None;
-    let mut comma = None;
-    for (text, line) in lines {
-        let mark = *comma.get_or_insert(if text.contains('\t') { '\t' } else { ',' });
-        let cells = split(text.trim_end_matches('\r'), mark)
-            .ok_or_else(|| wrong(line, "a quote that is closed on its line", text))?;
-        let Some([query, doc, score]) = columns else {
-            // The first line says where the columns are, or is the first row.
-            let place = |names: &[&str]| {
-                cells.iter().position(|cell| names.contains(&cell.trim().to_lowercase().as_str()))
-            };
-            let named = NAMES.map(place);
-            if let [Some(query), Some(doc), Some(score)] = named {
-                columns = Some([query, doc, score]);
-                continue;
-            }
-            if let [query, _, doc, _, score, _] = &cells[..]
-                && mark == '\t'
-            {
-                columns = Some([0, 2, 4]);
-                push(&mut scored, &mut seen, [query, doc], number(score), line)
-                    .map_err(|expected| wrong(line, &expected, text))?;
-                continue;
-            }
-            columns = Some([0, 1, 2]);
-            if cells.get(2).is_none_or(|cell| number(cell).is_none()) {
-                return Err(wrong(line, "a heading `query,doc,score` or a row of these", text));
-            }
-            push(&mut scored, &mut seen, [&cells[0], &cells[1]], number(&cells[2]), line)
-                .map_err(|expected| wrong(line, &expected, text))?;
+    for cells in reader.records() {
+        let cells = cells.map_err(|error| Problem::bad(error.to_string()))?;
+        let line = cells.position().map_or(1, |position| position.line() as usize);
+        if cells.iter().all(|cell| cell.trim().is_empty()) {
             continue;
+        }
+        let [query, doc, score] = match columns {
+            Some(columns) => columns,
+            // The first line says where the columns are, or is the first row.
+            None => {
+                let place = |names: &[&str]| {
+                    let is_name = |cell: &str| names.contains(&cell.trim().to_lowercase().as_str());
+                    cells.iter().position(is_name)
+                };
+                if let [Some(query), Some(doc), Some(score)] = NAMES.map(place) {
+                    columns = Some([query, doc, score]);
+                    continue;
+                }
+                let is_trec = cells.len() == 6 && delimiter == b'\t';
+                if !is_trec && cells.get(2).and_then(number).is_none() {
+                    return Err(wrong(line, "a heading `query,doc,score` or a row of these"));
+                }
+                *columns.insert(if is_trec { [0, 2, 4] } else { [0, 1, 2] })
+            }
         };
-        let cell = |at: usize| cells.get(at).map(String::as_str);
-        let (Some(query), Some(doc), Some(score)) = (cell(query), cell(doc), cell(score)) else {
-            return Err(wrong(line, "query, document and score", text));
+        let (Some(query), Some(doc), Some(score)) =
+            (cells.get(query), cells.get(doc), cells.get(score))
+        else {
+            return Err(wrong(line, "query, document and score"));
         };
         push(&mut scored, &mut seen, [query, doc], number(score), line)
-            .map_err(|expected| wrong(line, &expected, text))?;
+            .map_err(|expected| wrong(line, &expected))?;
     }
     if scored.is_empty() {
         return Err(Problem::bad("the run has a heading, but no row below it"));
@@ -97,54 +98,20 @@ fn number(text: &str) -> Option<f64> {
     text.trim().parse().ok().filter(|score: &f64| score.is_finite())
 }
 
-/// The cells of a line; a cell in double quotes may hold the mark, and quotes doubled. Nothing
-/// if a quote is not closed.
-fn split(line: &str, mark: char) -> Option<Vec<String>> {
-    let mut cells = Vec::new();
-    let mut rest = line;
-    loop {
-        let mut cell = String::new();
-        if let Some(quoted) = rest.strip_prefix('"') {
-            rest = quoted;
-            loop {
-                let end = rest.find('"')?;
-                cell.push_str(&rest[..end]);
-                rest = &rest[end + 1..];
-                match rest.strip_prefix('"') {
-                    Some(more) => {
-                        cell.push('"');
-                        rest = more;
-                    }
-                    None => break,
-                }
-            }
-        }
-        let end = rest.find(mark).unwrap_or(rest.len());
-        cell.push_str(&rest[..end]);
-        cells.push(cell);
-        match rest.get(end + 1..) {
-            Some(more) => rest = more,
-            None => return Some(cells),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn lines(text: &str) -> Result<TrecRun, Problem> {
-        read("csv", text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty()))
+        read("csv", text, None)
     }
 
     #[test]
     fn cells_may_hold_anything_in_quotes() {
-        let cut = |line| split(line, ',');
-        assert_eq!(cut("a,b,c").unwrap(), ["a", "b", "c"]);
-        assert_eq!(cut("\"a,\"\"b\"\"\",,1").unwrap(), ["a,\"b\"", "", "1"]);
-        assert_eq!(cut("").unwrap(), [""]);
-        assert_eq!(cut("ü,").unwrap(), ["ü", ""]);
-        assert_eq!(cut("\"a"), None);
+        let run = lines("\"a,\"\"b\"\"\",d,1\n").unwrap();
+        assert!(run.find("a,\"b\"").is_some());
+        let unclosed = lines("q,d,1\n\"q,d,1\nq,e,1\n").unwrap_err().detail;
+        assert!(unclosed.contains("line 2"), "{unclosed}");
     }
 
     #[test]

@@ -71,7 +71,7 @@ fn the_data_page_shows_figures_and_plots() {
     let Some(browser) = Browser::open("data") else { return };
     open(&browser, "/data");
     let page = browser.page_text();
-    for text in ["documents now", "Parts of the dataset", "training", "validation", "test"] {
+    for text in ["documents now", "Splits of the dataset", "training", "validation", "test"] {
         assert!(page.contains(text), "no “{text}” in {page}");
     }
     // Every plot has a size and a caption.

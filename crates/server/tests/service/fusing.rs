@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::near::{cosine, images};
+use crate::near::{cosine, embeddings};
 use crate::world::{DOCUMENTS, QUERIES, Service, texts};
 
 const MODELS: [&str; 2] = ["bm25", "pls"];
@@ -150,7 +150,7 @@ fn the_rank_constant_changes_scores_and_order_as_computed_by_hand() {
 }
 
 /// Maximal marginal relevance, everything anew at every step.
-fn mmr(order: &[(String, f64)], images: &BTreeMap<&str, &[f64]>, lambda: f64) -> Vec<String> {
+fn mmr(order: &[(String, f64)], embeddings: &BTreeMap<&str, &[f64]>, lambda: f64) -> Vec<String> {
     let least = order.iter().map(|(_, score)| *score).fold(f64::INFINITY, f64::min);
     let most = order.iter().map(|(_, score)| *score).fold(f64::NEG_INFINITY, f64::max);
     let mut rest = order.to_vec();
@@ -158,7 +158,7 @@ fn mmr(order: &[(String, f64)], images: &BTreeMap<&str, &[f64]>, lambda: f64) ->
     while !rest.is_empty() {
         let worth = |(id, score): &(String, f64)| {
             let similar =
-                chosen.iter().map(|other| cosine(images[id.as_str()], images[&other[..]]));
+                chosen.iter().map(|other| cosine(embeddings[id.as_str()], embeddings[&other[..]]));
             let similar = similar.reduce(f64::max).unwrap_or(0.0);
             lambda * (score - least) / (most - least) - (1.0 - lambda) * similar
         };
@@ -179,9 +179,9 @@ fn variety_changes_the_order_as_computed_by_hand() {
     let service = Service::start();
     let all: Vec<String> = (0..DOCUMENTS).map(|no| format!("d{no:02}")).collect();
     let embedded = service.post("/embed", &json!({ "ids": all }));
-    let images = images(&embedded["ids"]);
-    let images: BTreeMap<&str, &[f64]> =
-        all.iter().map(String::as_str).zip(images.iter().map(Vec::as_slice)).collect();
+    let embeddings = embeddings(&embedded["ids"]);
+    let embeddings: BTreeMap<&str, &[f64]> =
+        all.iter().map(String::as_str).zip(embeddings.iter().map(Vec::as_slice)).collect();
     for (query, models) in
         QUERIES.into_iter().flat_map(|query| [&["pls"][..], &MODELS].map(|models| (query, models)))
     {
@@ -190,7 +190,7 @@ fn variety_changes_the_order_as_computed_by_hand() {
         assert_eq!(search(&service, &ask(1.0)).0, plain, "all relevance");
         for lambda in [0.2, 0.5, 0.8] {
             let (found, _) = search(&service, &ask(lambda));
-            let expected = mmr(&plain, &images, lambda);
+            let expected = mmr(&plain, &embeddings, lambda);
             assert_eq!(ids(&found), expected, "{query} {models:?} {lambda}");
             assert_ne!(ids(&found), ids(&plain), "{query} {models:?} {lambda}");
             assert_eq!(sorted(found), sorted(plain.clone()), "scores stay what they are");

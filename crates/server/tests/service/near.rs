@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::world::{DOCUMENTS, QUERIES, Service, texts};
 
-/// The numbers of images in an answer.
-pub fn images(list: &Value) -> Vec<Vec<f64>> {
+/// The numbers of embeddings in an answer.
+pub fn embeddings(list: &Value) -> Vec<Vec<f64>> {
     let image = |image: &Value| -> Vec<f64> {
         image.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
     };
@@ -52,10 +52,10 @@ fn near_documents_are_those_with_the_largest_cosines() {
         .filter(|id| !gone.contains(&id.as_str()))
         .collect();
     let embedded = service.post("/embed", &json!({ "ids": ids }));
-    let images = images(&embedded["ids"]);
+    let embeddings = embeddings(&embedded["ids"]);
     for id in ["d00", "d06", "new", "d35"] {
-        let of = &images[ids.iter().position(|other| other == id).unwrap()];
-        let others = ids.iter().cloned().zip(images.iter().cloned());
+        let of = &embeddings[ids.iter().position(|other| other == id).unwrap()];
+        let others = ids.iter().cloned().zip(embeddings.iter().cloned());
         let mut expected = nearest(of, others.filter(|(other, _)| other != id).collect());
         // Documents on the other side are not near.
         expected.retain(|(_, cosine)| *cosine > 1e-9);
@@ -95,8 +95,8 @@ fn near_queries_are_those_with_the_largest_cosines() {
     let own = log[0].clone();
     let asked: Vec<&str> = QUERIES.iter().copied().chain([own.as_str()]).collect();
     let embedded = service.post("/embed", &json!({ "queries": asked }));
-    let ours = images(&embedded["queries"]);
-    let theirs = images(&service.post("/embed", &json!({ "queries": log }))["queries"]);
+    let ours = embeddings(&embedded["queries"]);
+    let theirs = embeddings(&service.post("/embed", &json!({ "queries": log }))["queries"]);
     for (query, image) in asked.iter().zip(&ours) {
         let others = log.iter().cloned().zip(theirs.iter().cloned());
         let expected = nearest(image, others.filter(|(other, _)| other != query).collect());

@@ -3,7 +3,7 @@
 use liken_engine::Changed;
 use liken_server::api::types::Judgment;
 use liken_server::pages::compare::{self, Material};
-use liken_server::pages::studies::Studies;
+use liken_server::pages::page_jobs::PageJobs;
 use liken_server::problem::Problem;
 
 use crate::world::{asked, done, is_clean, material, no_judgments, served, world};
@@ -11,10 +11,10 @@ use crate::world::{asked, done, is_clean, material, no_judgments, served, world}
 #[test]
 fn a_page_of_many_queries_holds_fifty() {
     let folder = tempfile::tempdir().unwrap();
-    let studies = Studies::new(folder.path());
+    let jobs = PageJobs::new(folder.path());
     let material = material(&no_judgments);
     let pairs = [("runs", "bm25,mix"), ("on", "validation"), ("sort", "query")];
-    let first = done(|| compare::body(&material, &studies, &asked(&pairs)));
+    let first = done(|| compare::body(&material, &jobs, &asked(&pairs)));
     let rows = |html: &str| {
         html.matches("class=\"n win\"").count()
             + html.matches("class=\"n loss\"").count()
@@ -27,7 +27,7 @@ fn a_page_of_many_queries_holds_fifty() {
         .map(|page| {
             let page = page.to_string();
             let pairs = [pairs.as_slice(), &[("page", page.as_str())]].concat();
-            rows(&done(|| compare::body(&material, &studies, &asked(&pairs))))
+            rows(&done(|| compare::body(&material, &jobs, &asked(&pairs))))
         })
         .sum();
     assert_eq!(all, n);
@@ -36,9 +36,8 @@ fn a_page_of_many_queries_holds_fifty() {
 #[test]
 fn grades_of_the_judge_page_count_at_once() {
     let folder = tempfile::tempdir().unwrap();
-    let studies = Studies::new(folder.path());
-    let none =
-        done(|| compare::body(&material(&no_judgments), &studies, &asked(&[("on", "judged")])));
+    let jobs = PageJobs::new(folder.path());
+    let none = done(|| compare::body(&material(&no_judgments), &jobs, &asked(&[("on", "judged")])));
     assert!(none.contains("Nothing has been judged yet"), "{none}");
     let judged: &'static dyn Fn() -> Result<Vec<Judgment>, Problem> = &|| {
         let model = &served("bm25").model;
@@ -57,7 +56,7 @@ fn grades_of_the_judge_page_count_at_once() {
         Ok(judgments)
     };
     let pairs = [("runs", "bm25,lsi"), ("qrels", "judged"), ("measures", "P@1")];
-    let html = done(|| compare::body(&material(judged), &studies, &asked(&pairs)));
+    let html = done(|| compare::body(&material(judged), &jobs, &asked(&pairs)));
     is_clean(&html);
     // Its own first result is always the relevant one.
     assert!(html.contains("<strong>1.0000</strong>"), "{html}");
@@ -66,11 +65,11 @@ fn grades_of_the_judge_page_count_at_once() {
 #[test]
 fn documents_that_are_not_ranked_are_told() {
     let folder = tempfile::tempdir().unwrap();
-    let studies = Studies::new(folder.path());
+    let jobs = PageJobs::new(folder.path());
     let mut material = material(&no_judgments);
     let look = |material: &Material<'_>, on: &str| {
         let pairs = [("runs", "bm25"), ("on", on)];
-        done(|| compare::body(material, &studies, &asked(&pairs)))
+        done(|| compare::body(material, &jobs, &asked(&pairs)))
     };
     assert!(!look(&material, "test").contains("trained with"));
     material.changed = Changed { added: 1234, removed: 1 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use liken::Run;
 use liken_engine::Served;
 use liken_server::api::types::{Neighbour, SimilarRequest, SimilarResponse};
-use liken_server::pages::studies::Studies;
+use liken_server::pages::page_jobs::PageJobs;
 use liken_server::pages::{data, model, topics};
 use liken_server::problem::Problem;
 use maud::Markup;
@@ -96,11 +96,10 @@ fn a_model_shows_what_it_is_and_what_it_learnt() {
 fn the_data_are_counted() {
     let world = world();
     let folder = tempfile::tempdir().unwrap();
-    let studies = Studies::new(folder.path());
+    let jobs = PageJobs::new(folder.path());
     let counts = &world.dataset.about().counts;
     let live = data::Live { documents: counts.documents + 2, events: 7, grades: 3, behind: 1 };
-    let html =
-        done(|| data::body(&world.models, Some(&world.dataset), &live, &studies, &asked(&[])));
+    let html = done(|| data::body(&world.models, Some(&world.dataset), &live, &jobs, &asked(&[])));
     is_clean(&html);
     for text in [
         "(2 more than the dataset)",
@@ -134,12 +133,12 @@ fn the_data_are_counted() {
         &world.models,
         Some(&world.dataset),
         &live,
-        &studies,
+        &jobs,
         &asked(&[("from", "18446744073709551615")]),
     );
     assert!(other.is_ok());
     assert!(
-        data::body(&[], None, &live, &studies, &asked(&[]))
+        data::body(&[], None, &live, &jobs, &asked(&[]))
             .unwrap()
             .into_string()
             .contains("no dataset inside")
@@ -150,10 +149,10 @@ fn the_data_are_counted() {
 fn topics_are_shown_where_a_model_has_them() {
     let world = world();
     let folder = tempfile::tempdir().unwrap();
-    let studies = Studies::new(folder.path());
+    let jobs = PageJobs::new(folder.path());
     let text = world.dataset.queries.get(0).unwrap().text;
     let look = |models: &[Arc<Served>], pairs: &[(&str, &str)]| {
-        topics::body(models, Some(&world.dataset), &studies, &asked(pairs))
+        topics::body(models, Some(&world.dataset), &jobs, &asked(pairs))
     };
     let html = done(|| look(&world.models, &[("name", "lsi"), ("text", &text), ("sort", "share")]));
     is_clean(&html);

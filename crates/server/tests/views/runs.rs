@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use liken::eval::{Candidates, HeldOut};
 use liken_server::pages::compare::{self, JudgedQueries, Material, rank};
-use liken_server::pages::studies::Studies;
+use liken_server::pages::page_jobs::PageJobs;
 
 use crate::world::{asked, done, is_clean, material, no_judgments, served, world};
 
 #[test]
 fn models_and_runs_are_compared_query_by_query() {
     let folder = tempfile::tempdir().unwrap();
-    let studies = Studies::new(folder.path());
+    let jobs = PageJobs::new(folder.path());
     // A run of "another engine" that is bm25's own ranking, with a hostile name.
     let world = world();
     let bm25 = served("bm25");
@@ -27,13 +27,13 @@ fn models_and_runs_are_compared_query_by_query() {
     }
     let name = "<script>alert(1)</script>";
     let material = material(&no_judgments);
-    let (run, link) = compare::keep(&material, &studies, name, &csv).unwrap();
+    let (run, link) = compare::keep(&material, &jobs, name, &csv).unwrap();
     assert_eq!(run.name, name);
     assert!(link.starts_with("/compare?add=run%3A%3Cscript"), "{link}");
 
     let key = format!("run:{name}");
     let pairs = [("runs", "bm25"), ("runs", key.as_str()), ("runs", "rmls"), ("of", key.as_str())];
-    let html = done(|| compare::body(&material, &studies, &asked(&pairs)));
+    let html = done(|| compare::body(&material, &jobs, &asked(&pairs)));
     is_clean(&html);
     assert!(html.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "{html}");
     assert!(html.contains("Queries 1 to "), "{html}");
@@ -43,11 +43,11 @@ fn models_and_runs_are_compared_query_by_query() {
     let n = questions.queries.len();
     assert!(html.contains(&format!("better for 0, no different for {n}, worse for 0")), "{html}");
     let wins = [pairs.as_slice(), &[("show", "wins")]].concat();
-    assert!(done(|| compare::body(&material, &studies, &asked(&wins))).contains("No query fits."));
+    assert!(done(|| compare::body(&material, &jobs, &asked(&wins))).contains("No query fits."));
 
     // Against rmls there are wins, by difference, and they lead to both models side by side.
     let pairs = [("runs", "bm25"), ("runs", "rmls"), ("show", "wins")];
-    let html = done(|| compare::body(&material, &studies, &asked(&pairs)));
+    let html = done(|| compare::body(&material, &jobs, &asked(&pairs)));
     is_clean(&html);
     assert!(html.contains("&amp;m=rmls&amp;m=bm25"), "{html}");
     let gains: Vec<f64> = html
@@ -59,26 +59,26 @@ fn models_and_runs_are_compared_query_by_query() {
     assert!(gains.iter().all(|&gain| gain > 0.0));
     // A page far beyond the end is the last one; a filter that fits nothing says so.
     let far = [pairs.as_slice(), &[("page", "99999999999999999")]].concat();
-    let html = done(|| compare::body(&material, &studies, &asked(&far)));
+    let html = done(|| compare::body(&material, &jobs, &asked(&far)));
     assert!(html.contains("class=\"n win\""), "{html}");
     let none = [pairs.as_slice(), &[("q", "\"><img src=x onerror=alert(1)>")]].concat();
-    let html = done(|| compare::body(&material, &studies, &asked(&none)));
+    let html = done(|| compare::body(&material, &jobs, &asked(&none)));
     assert!(html.contains("No query fits.") && !html.contains("<img"), "{html}");
 
-    compare::delete(&studies, name).unwrap();
-    let gone = compare::body(&material, &studies, &asked(&[("runs", key.as_str())]));
+    compare::delete(&jobs, name).unwrap();
+    let gone = compare::body(&material, &jobs, &asked(&[("runs", key.as_str())]));
     assert_eq!(gone.map(|_| ()).unwrap_err().status, 404);
 }
 
 #[test]
 fn what_cannot_be_compared_says_why() {
     let folder = tempfile::tempdir().unwrap();
-    let studies = Studies::new(folder.path());
+    let jobs = PageJobs::new(folder.path());
     let material = material(&no_judgments);
     let problem = |pairs: &[(&str, &str)]| {
         let deadline = Instant::now() + Duration::from_secs(60);
         while Instant::now() < deadline {
-            match compare::body(&material, &studies, &asked(pairs)) {
+            match compare::body(&material, &jobs, &asked(pairs)) {
                 Err(problem) => return problem,
                 Ok(html) => assert!(html.into_string().contains("data-reload"), "{pairs:?}"),
             }
@@ -95,26 +95,26 @@ fn what_cannot_be_compared_says_why() {
     let id = world().dataset.queries.get(judged).unwrap().id;
     let doc = &served("bm25").model.counts.doc_ids[0];
     let run = |id: &str, doc: &str| format!("query,doc,score\n\"{id}\",\"{doc}\",1\n");
-    compare::keep(&material, &studies, "strange", &run(&id, doc)).unwrap();
+    compare::keep(&material, &jobs, "strange", &run(&id, doc)).unwrap();
     let pairs = [("runs", "bm25,run:strange"), ("missing", "zero")];
-    let html = done(|| compare::body(&material, &studies, &asked(&pairs)));
+    let html = done(|| compare::body(&material, &jobs, &asked(&pairs)));
     assert!(html.contains("strange: no results for"), "{html}");
     // Runs without a query in common cannot stand in one table.
     let mut others = (judged + 1..n_queries).filter(|&i| !world().dataset.test.row(i).is_empty());
     let other = world().dataset.queries.get(others.next_back().unwrap()).unwrap().id;
-    compare::keep(&material, &studies, "stranger", &run(&other, doc)).unwrap();
+    compare::keep(&material, &jobs, "stranger", &run(&other, doc)).unwrap();
     let apart = problem(&[("runs", "run:strange,run:stranger")]);
     assert!(apart.status == 400 && apart.detail.contains("ids"), "{apart}");
     let bare =
         Material { models: Vec::new(), dataset: None, ..crate::world::material(&no_judgments) };
-    let html = compare::body(&bare, &studies, &asked(&[])).unwrap().into_string();
+    let html = compare::body(&bare, &jobs, &asked(&[])).unwrap().into_string();
     assert!(html.contains("no dataset inside") && html.contains("Bring a run"), "{html}");
 }
 
 #[test]
 fn a_run_that_cannot_be_measured_is_refused_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
-    let studies = Studies::new(folder.path());
+    let jobs = PageJobs::new(folder.path());
     let material = material(&no_judgments);
     let counts = world().dataset.about().counts.queries;
     let judged = (0..counts).find(|&i| !world().dataset.test.row(i).is_empty()).unwrap();
@@ -124,26 +124,26 @@ fn a_run_that_cannot_be_measured_is_refused_with_a_reason() {
         [("of-others", doc.as_str(), "judged queries"), (&query.id, "of-others", "documents")]
     {
         let text = format!("query,doc,score\n\"{query}\",\"{doc}\",1\n");
-        let problem = compare::keep(&material, &studies, "strange", &text).unwrap_err();
+        let problem = compare::keep(&material, &jobs, "strange", &text).unwrap_err();
         assert!(problem.status == 400 && problem.detail.contains(said), "{problem}");
         assert!(problem.detail.contains("of-others"), "{problem}");
-        assert!(studies.runs.list().is_empty());
+        assert!(jobs.runs.list().is_empty());
     }
     for name in [&query.id, &query.text] {
         let text = format!("query,doc,score\n\"{name}\",\"{doc}\",1\n");
-        compare::keep(&material, &studies, "fits", &text).unwrap();
+        compare::keep(&material, &jobs, "fits", &text).unwrap();
     }
     // Where nothing is judged yet, nothing can be said against queries.
     let bare =
         Material { models: Vec::new(), dataset: None, ..crate::world::material(&no_judgments) };
     let text = format!("query,doc,score\nof-others,\"{doc}\",1\n");
-    compare::keep(&bare, &studies, "early", &text).unwrap();
+    compare::keep(&bare, &jobs, "early", &text).unwrap();
 }
 
 #[test]
 fn judged_documents_alone_beside_a_run_are_doubted() {
     let folder = tempfile::tempdir().unwrap();
-    let studies = Studies::new(folder.path());
+    let jobs = PageJobs::new(folder.path());
     let material = material(&no_judgments);
     let questions = JudgedQueries::held_out(
         &world().dataset,
@@ -155,13 +155,13 @@ fn judged_documents_alone_beside_a_run_are_doubted() {
     for query in &questions.unwrap().queries {
         csv.push_str(&format!("\"{}\",\"{}\",1\n", query.id, query.judged[0]));
     }
-    compare::keep(&material, &studies, "other", &csv).unwrap();
+    compare::keep(&material, &jobs, "other", &csv).unwrap();
     let doubt = "it may look worse by that alone";
     let judged = [("runs", "bm25,run:other"), ("candidates", "judged")];
-    let html = done(|| compare::body(&material, &studies, &asked(&judged)));
+    let html = done(|| compare::body(&material, &jobs, &asked(&judged)));
     assert!(html.contains(doubt) && html.contains("the judged documents of each query"), "{html}");
     for pairs in [&judged[..1], &[("runs", "bm25"), ("candidates", "judged")]] {
-        let html = done(|| compare::body(&material, &studies, &asked(pairs)));
+        let html = done(|| compare::body(&material, &jobs, &asked(pairs)));
         assert!(!html.contains(doubt), "{html}");
     }
 }

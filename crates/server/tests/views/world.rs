@@ -13,8 +13,8 @@ use liken::synth::{Synthetic, SyntheticLog};
 use liken::training::train;
 use liken_engine::{Changed, Served};
 use liken_server::api::types::{Judgment, ModelAbout, ModelRef};
-use liken_server::pages::asked::Asked;
 use liken_server::pages::compare::Material;
+use liken_server::pages::page_params::PageParams;
 use liken_server::problem::Problem;
 use maud::Markup;
 
@@ -78,8 +78,8 @@ pub fn served(name: &str) -> Arc<Served> {
     world().models.iter().find(|served| served.about.model.name == name).unwrap().clone()
 }
 
-pub fn asked(pairs: &[(&str, &str)]) -> Asked {
-    Asked(pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect())
+pub fn asked(pairs: &[(&str, &str)]) -> PageParams {
+    PageParams(pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
 pub fn no_judgments() -> Result<Vec<Judgment>, Problem> {

@@ -93,7 +93,7 @@ fn a_text_index_that_missed_changes_catches_up() {
 }
 
 #[test]
-fn a_request_sees_its_own_generation_to_the_end() {
+fn a_request_sees_its_own_snapshot_to_the_end() {
     let (_folder, path) = index(&["bm25", "pls"]);
     let engine = Engine::open(&path, Settings::default()).unwrap();
     let state = engine.state();
@@ -108,7 +108,7 @@ fn a_request_sees_its_own_generation_to_the_end() {
     assert!(matches!(engine.standing(&state, "late").unwrap_err(), Error::NotFound(_)));
     let mut request = ask("automobile insurance", &["bm25"]);
     request.exclude_ids = vec!["cars".into()];
-    let asked = engine.ask(&state, &request).unwrap();
+    let asked = engine.resolve(&state, &request).unwrap();
     let ranked = engine.rank(&state, &asked, 0).unwrap();
     let found: Vec<&str> = ranked.order.iter().map(|&(no, _)| state.id(no)).collect();
     assert_eq!(found, ["home"]);

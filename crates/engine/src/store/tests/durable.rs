@@ -31,7 +31,7 @@ fn a_write_waits_for_the_disk_however_the_store_was_opened() {
     drop(created);
     let opened = Store::open(&path).unwrap();
     assert_eq!(settings(&opened), expected);
-    assert_eq!(settings(&Store::beside(&path).unwrap()), expected);
+    assert_eq!(settings(&Store::open_for_keys(&path).unwrap()), expected);
 }
 
 #[test]

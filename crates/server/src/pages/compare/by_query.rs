@@ -7,8 +7,8 @@ use super::choice::Choice;
 use super::judged_queries::JudgedQueries;
 use super::plots;
 use super::queries::{Histogram, Outcome, PER_PAGE, QueryRow, Sort, rows, select};
-use crate::pages::asked::Asked;
 use crate::pages::layout::{self, Order, address, figure, fixed, grouped, plot, signed};
+use crate::pages::page_params::PageParams;
 
 /// Bins to each side of the histogram.
 const SIDES: usize = 10;
@@ -27,7 +27,7 @@ struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    fn of(asked: &'a Asked, choice: &Choice, comparison: &RunComparison) -> Self {
+    fn of(asked: &'a PageParams, choice: &Choice, comparison: &RunComparison) -> Self {
         let base = comparison.baseline_row;
         // A run that was just uploaded is what people want to see.
         let of = asked.one("of").or(asked.one("add"));
@@ -56,7 +56,7 @@ impl<'a> View<'a> {
 
 /// The histogram of differences, and a page of the queries.
 pub fn by_query(
-    asked: &Asked,
+    asked: &PageParams,
     choice: &Choice,
     questions: &JudgedQueries,
     comparison: &RunComparison,
@@ -93,7 +93,7 @@ pub fn by_query(
 }
 
 fn view_form(
-    asked: &Asked,
+    asked: &PageParams,
     choice: &Choice,
     comparison: &RunComparison,
     view: &View<'_>,
@@ -139,7 +139,7 @@ fn view_form(
 }
 
 fn query_table(
-    asked: &Asked,
+    asked: &PageParams,
     choice: &Choice,
     comparison: &RunComparison,
     view: &View<'_>,
@@ -211,7 +211,7 @@ fn query_table(
 }
 
 /// Links to the pages before and after.
-fn pager(asked: &Asked, page: usize, pages: usize) -> Markup {
+fn pager(asked: &PageParams, page: usize, pages: usize) -> Markup {
     let link = |to: usize| asked.address("/compare", &[("page", &to.to_string())]) + "#queries";
     html! {
         @if pages > 1 {

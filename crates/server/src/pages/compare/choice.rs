@@ -5,7 +5,7 @@ use std::sync::Arc;
 use liken::eval::{Candidates, HeldOut};
 use liken_engine::Served;
 
-use crate::pages::asked::Asked;
+use crate::pages::page_params::PageParams;
 use crate::problem::Problem;
 use crate::runs::RunAbout;
 
@@ -107,7 +107,7 @@ impl Choice {
     }
 
     /// Reads it; without a choice all models take part, as many as there is room for.
-    pub fn of(asked: &Asked, all: &[System]) -> Result<Self, Problem> {
+    pub fn of(asked: &PageParams, all: &[System]) -> Result<Self, Problem> {
         let mut systems: Vec<System> = Vec::new();
         for key in asked.each("runs") {
             let found = all.iter().find(|system| system.key() == key);
@@ -191,8 +191,8 @@ mod tests {
         System::Uploaded(RunAbout { name: name.into(), bytes: 1, version: "1".into() })
     }
 
-    fn asked(pairs: &[(&str, &str)]) -> Asked {
-        Asked(pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect())
+    fn asked(pairs: &[(&str, &str)]) -> PageParams {
+        PageParams(pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect())
     }
 
     #[test]

@@ -9,7 +9,7 @@ use liken_engine::{Changed, Engine, Served};
 use super::{choice, fitting};
 use crate::api::types::Judgment;
 use crate::pages::layout;
-use crate::pages::studies::Studies;
+use crate::pages::page_jobs::PageJobs;
 use crate::problem::Problem;
 use crate::runs::RunAbout;
 
@@ -53,7 +53,7 @@ pub(super) fn with_material<T>(
 /// `POST /runs`: keeps a run that can be measured here, and says where it is compared.
 pub fn upload(
     engine: &Engine,
-    studies: &Studies,
+    jobs: &PageJobs,
     name: &str,
     text: &str,
 ) -> Result<(RunAbout, String), Problem> {
@@ -64,24 +64,24 @@ pub fn upload(
             name.trim()
         )));
     }
-    with_material(engine, |material| keep(material, studies, name, text))
+    with_material(engine, |material| keep(material, jobs, name, text))
 }
 
 /// Keeps a run that can be measured by `material`, and says where it is compared.
 pub fn keep(
     material: &Material<'_>,
-    studies: &Studies,
+    jobs: &PageJobs,
     name: &str,
     text: &str,
 ) -> Result<(RunAbout, String), Problem> {
-    let run = studies.runs.save(name, text, |run| fitting::check(run, material))?;
+    let run = jobs.runs.save(name, text, |run| fitting::check(run, material))?;
     let key = format!("{}{}", choice::UPLOADED, run.name);
     Ok((run, layout::address("/compare", &[("add", &key)])))
 }
 
 /// `POST /runs/delete`: says where to go on.
-pub fn delete(studies: &Studies, name: &str) -> Result<&'static str, Problem> {
-    studies.runs.delete(name)?;
+pub fn delete(jobs: &PageJobs, name: &str) -> Result<&'static str, Problem> {
+    jobs.runs.delete(name)?;
     Ok("/compare")
 }
 
@@ -97,11 +97,11 @@ mod tests {
     #[test]
     fn runs_of_others_and_names_of_models_are_refused() {
         let (engine, folder) = (small(), tempfile::tempdir().unwrap());
-        let studies = Studies::new(folder.path());
+        let jobs = PageJobs::new(folder.path());
         let (query, id) = ("car insurance".to_owned(), "cars".to_owned());
         engine.judge(vec![Judgment { query, id, grade: Some(2), judge: None }]).unwrap();
         let upload =
-            |name: &str, text: &str| upload(&engine, &studies, name, text).map(|(run, _)| run.name);
+            |name: &str, text: &str| upload(&engine, &jobs, name, text).map(|(run, _)| run.name);
         let good = "car insurance,cars,1\n";
         for (name, text, said) in [
             ("bm25", good, "another name"),
@@ -113,8 +113,8 @@ mod tests {
             assert!(problem.status == 400 && problem.detail.contains(said), "{problem}");
         }
         assert_eq!(upload(" run ", good).unwrap(), "run");
-        assert_eq!(delete(&studies, "run").unwrap(), "/compare");
-        assert_eq!(delete(&studies, "run").unwrap_err().status, 404);
+        assert_eq!(delete(&jobs, "run").unwrap(), "/compare");
+        assert_eq!(delete(&jobs, "run").unwrap_err().status, 404);
     }
 
     #[test]

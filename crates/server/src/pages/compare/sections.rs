@@ -8,14 +8,14 @@ use super::caveats;
 use super::choice::{Choice, JudgedBy, System};
 use super::judged_queries::JudgedQueries;
 use super::plots;
-use crate::pages::asked::Asked;
 use crate::pages::layout::{
     self, TableColumn, Tone, count, empty, figure, fixed, notice, signed, table,
 };
-use crate::pages::studies::plots as side_by_side;
+use crate::pages::page_jobs::plots as side_by_side;
+use crate::pages::page_params::PageParams;
 
 /// What to compare, and how.
-pub fn form(asked: &Asked, choice: &Choice, all: &[System]) -> Markup {
+pub fn form(asked: &PageParams, choice: &Choice, all: &[System]) -> Markup {
     let chosen = |system: &System| choice.systems.iter().any(|e| e.key() == system.key());
     let is_baseline = |system: &System| {
         choice.systems.get(choice.baseline).is_some_and(|e| e.key() == system.key())
@@ -111,7 +111,7 @@ pub fn changed(changed: Changed, by: JudgedBy) -> Markup {
 
 /// The whole comparison.
 pub fn results(
-    asked: &Asked,
+    asked: &PageParams,
     choice: &Choice,
     questions: &JudgedQueries,
     comparison: &RunComparison,

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::figures::{Bins, Figures};
 use crate::pages::layout::{self, Cell, TableColumn, figure, fixed, grouped};
-use crate::pages::studies::plots;
+use crate::pages::page_jobs::plots;
 
 /// Table 1 and the plots.
 pub fn shown(figures: &Figures) -> Markup {

@@ -8,8 +8,8 @@ use maud::{Markup, html};
 
 use super::space;
 use crate::api::types::{Neighbour, SimilarRequest, SimilarResponse};
-use crate::pages::asked::Asked;
 use crate::pages::layout::{self, Cell, TableColumn, Tone, bar, fixed, notice};
+use crate::pages::page_params::PageParams;
 use crate::pages::titles::LONGEST;
 use crate::problem::Problem;
 
@@ -23,7 +23,7 @@ pub type Look<'a> = &'a dyn Fn(&SimilarRequest) -> Result<SimilarResponse, Probl
 type NearLists = Vec<(&'static str, Vec<Neighbour>)>;
 
 /// The neighbours of a word, a query or a document, whichever `asked` names.
-fn near(look: Look<'_>, model: &str, asked: &Asked) -> Option<Result<NearLists, Problem>> {
+fn near(look: Look<'_>, model: &str, asked: &PageParams) -> Option<Result<NearLists, Problem>> {
     let given = |name: &str| asked.one(name).map(str::to_owned);
     let (word, query, id) = (given("word"), given("query"), given("id"));
     let request =
@@ -47,7 +47,7 @@ fn near(look: Look<'_>, model: &str, asked: &Asked) -> Option<Result<NearLists, 
 }
 
 /// Forms that ask for neighbours, and the neighbours found.
-pub fn near_part(look: Look<'_>, served: &Served, asked: &Asked) -> Markup {
+pub fn near_part(look: Look<'_>, served: &Served, asked: &PageParams) -> Markup {
     if space(&served.model).is_none() {
         return html! {};
     }
@@ -93,7 +93,7 @@ pub fn drawn(value: f64, shown: &str, largest: f64) -> Cell {
     Cell { shown, key: Some(value) }
 }
 
-fn near_table(asked: &Asked, heading: &str, list: &[Neighbour]) -> Markup {
+fn near_table(asked: &PageParams, heading: &str, list: &[Neighbour]) -> Markup {
     let link = |name: &str| {
         let kind = match heading {
             "queries" => "query",
@@ -120,7 +120,7 @@ fn near_table(asked: &Asked, heading: &str, list: &[Neighbour]) -> Markup {
 }
 
 /// The table of translations, where the model has one.
-pub fn dictionary_part(model: &Model, asked: &Asked) -> Markup {
+pub fn dictionary_part(model: &Model, asked: &PageParams) -> Markup {
     let Ok(dictionary) = Dictionary::of(model) else { return html! {} };
     let word = asked.one("translate");
     let found = word.map(|word| {

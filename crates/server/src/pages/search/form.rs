@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::SearchView;
-use crate::pages::ask::{FUSIONS, MOST_COLUMNS};
+use crate::pages::search_params::{FUSIONS, MOST_COLUMNS};
 
 /// The box, and what else can be chosen.
 pub fn form(view: &SearchView) -> Markup {

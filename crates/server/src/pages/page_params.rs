@@ -5,9 +5,9 @@ use crate::problem::Problem;
 
 /// The parameters of an address, in their order; a name may occur several times.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Asked(pub Vec<(String, String)>);
+pub struct PageParams(pub Vec<(String, String)>);
 
-impl Asked {
+impl PageParams {
     /// The last value of `name` that is not blank.
     pub fn one(&self, name: &str) -> Option<&str> {
         let values = self.0.iter().rev().filter(|(known, _)| known == name);
@@ -69,8 +69,8 @@ impl Asked {
 mod tests {
     use super::*;
 
-    fn asked(pairs: &[(&str, &str)]) -> Asked {
-        Asked(pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect())
+    fn asked(pairs: &[(&str, &str)]) -> PageParams {
+        PageParams(pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect())
     }
 
     #[test]

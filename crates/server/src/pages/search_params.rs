@@ -1,4 +1,4 @@
-//! What the address of a page asks for: read once, checked once, written back into links.
+//! The parameters of the search page: read once, checked once, written back into links.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ pub const MOST_HITS: usize = 100;
 
 /// The parameters of the search page and of explanations.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ask {
+pub struct SearchParams {
     /// `q`: the query.
     pub query: String,
     /// `m`: the columns, each a model or several to be fused, as in `bm25+rmls`.
@@ -27,7 +27,7 @@ pub struct Ask {
     pub offset: usize,
     /// `filter`: a condition on fields, as JSON.
     pub filter: String,
-    /// `fusion`: how scores come together.
+    /// `fusion`: how scores are fused.
     pub fusion: Option<FusionMethod>,
     /// `diversify`: share of relevance against novelty.
     pub diversify: Option<f64>,
@@ -39,9 +39,9 @@ pub struct Ask {
     pub fragment: bool,
 }
 
-impl Default for Ask {
+impl Default for SearchParams {
     fn default() -> Self {
-        Ask {
+        SearchParams {
             query: String::new(),
             columns: Vec::new(),
             k: 10,
@@ -68,10 +68,10 @@ pub fn fusion_name(method: FusionMethod) -> &'static str {
     FUSIONS.iter().find(|(_, _, m)| *m == method).map_or("z_score", |(name, _, _)| name)
 }
 
-impl Ask {
+impl SearchParams {
     /// Reads the parameters of an address; those that it does not know are for others.
     pub fn read(parameters: &[(String, String)]) -> Result<Self, Problem> {
-        let mut ask = Ask::default();
+        let mut ask = SearchParams::default();
         for (name, value) in parameters {
             let value = value.trim();
             match name.as_str() {
@@ -163,7 +163,7 @@ impl Ask {
 
     /// The same page for another query.
     pub fn for_query(&self, query: &str) -> String {
-        Ask { query: query.to_owned(), ..self.clone() }.at_offset(0)
+        SearchParams { query: query.to_owned(), ..self.clone() }.at_offset(0)
     }
 
     /// The address of the explanation of a hit of a column.
@@ -179,7 +179,7 @@ impl Ask {
     /// What all addresses carry; what has its usual value is left out.
     fn shared(&self) -> Vec<(&'static str, String)> {
         let mut parameters = vec![("q", self.query.clone())];
-        if self.k != Ask::default().k {
+        if self.k != SearchParams::default().k {
             parameters.push(("k", self.k.to_string()));
         }
         if !self.filter.is_empty() {
@@ -221,10 +221,10 @@ fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, Problem> {
 mod tests {
     use super::*;
 
-    fn read(parameters: &[(&str, &str)]) -> Result<Ask, Problem> {
+    fn read(parameters: &[(&str, &str)]) -> Result<SearchParams, Problem> {
         let owned: Vec<(String, String)> =
             parameters.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-        Ask::read(&owned)
+        SearchParams::read(&owned)
     }
 
     /// Decodes an address as a browser's form would have written it.
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn what_is_written_into_a_link_is_read_back() {
-        let ask = Ask {
+        let ask = SearchParams {
             query: "a&b=\"c\" + ü #%".into(),
             columns: vec!["bm25+rmls".into(), "my model".into()],
             k: 20,
@@ -244,10 +244,11 @@ mod tests {
             fusion: Some(FusionMethod::Rrf),
             diversify: Some(0.5),
             ranker: "none".into(),
-            ..Ask::default()
+            ..SearchParams::default()
         };
-        assert_eq!(Ask::read(&decoded(&ask.at_offset(40))).unwrap(), ask);
-        let of_hit = Ask::read(&decoded(&ask.explanation("rmls", "../<x>?", true))).unwrap();
+        assert_eq!(SearchParams::read(&decoded(&ask.at_offset(40))).unwrap(), ask);
+        let of_hit =
+            SearchParams::read(&decoded(&ask.explanation("rmls", "../<x>?", true))).unwrap();
         assert_eq!((of_hit.id.as_str(), of_hit.fragment), ("../<x>?", true));
         assert_eq!((of_hit.columns, of_hit.query), (vec!["rmls".to_owned()], ask.query));
     }
@@ -271,7 +272,7 @@ mod tests {
         assert_eq!(read(&[("m", "a"); 5]).unwrap_err().status, 400);
         let bad = read(&[("filter", "{year")]).unwrap().request(&[]).unwrap_err();
         assert!(bad.detail.contains("JSON"), "{}", bad.detail);
-        assert_eq!(read(&[("k", ""), ("m", ""), ("utm", "x")]).unwrap(), Ask::default());
+        assert_eq!(read(&[("k", ""), ("m", ""), ("utm", "x")]).unwrap(), SearchParams::default());
     }
 
     #[test]

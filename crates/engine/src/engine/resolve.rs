@@ -6,7 +6,7 @@ use std::sync::Arc;
 use liken::features::QueryTerms;
 
 use super::Engine;
-use super::query::{Typed, as_typed};
+use super::query::{ParsedQuery, as_typed};
 use super::rankers::ServedRanker;
 use super::snapshot::IndexState;
 use super::view::View;
@@ -16,9 +16,9 @@ use crate::text::Filter;
 use crate::types::{FusionSpec, ModelRef, SearchRequest};
 
 /// A search of one snapshot of the index.
-pub(super) struct Asked<'a> {
+pub(super) struct ResolvedSearch<'a> {
     pub request: &'a SearchRequest,
-    pub typed: Typed,
+    pub typed: ParsedQuery,
     pub views: Vec<&'a View>,
     /// The ranker that re-ranks the candidates.
     pub ranker: Option<Arc<ServedRanker>>,
@@ -37,11 +37,11 @@ pub(super) struct Asked<'a> {
 
 impl Engine {
     /// Reads a search that was checked.
-    pub(super) fn ask<'a>(
+    pub(super) fn resolve<'a>(
         &self,
         state: &'a IndexState,
         request: &'a SearchRequest,
-    ) -> Result<Asked<'a>, Error> {
+    ) -> Result<ResolvedSearch<'a>, Error> {
         let settings = &self.settings;
         let k = request.k.unwrap_or(HITS);
         let depth = request.candidate_depth.unwrap_or(settings.candidate_depth);
@@ -59,7 +59,7 @@ impl Engine {
             [] => Vec::new(),
             ids => self.numbers(state, ids)?.into_iter().flatten().collect(),
         };
-        let typed = Typed::read(&request.query, &self.analyzer);
+        let typed = ParsedQuery::read(&request.query, &self.analyzer);
         let (mut queries, mut notes) = (Vec::new(), Vec::new());
         let mut unknown: Option<Vec<String>> = None;
         for view in &views {
@@ -90,7 +90,7 @@ impl Engine {
             false => Vec::new(),
         };
         unknown_words = as_typed(&typed.plain, &unknown_words, &self.analyzer);
-        Ok(Asked {
+        Ok(ResolvedSearch {
             request,
             typed,
             views,
@@ -134,7 +134,7 @@ impl Engine {
     }
 }
 
-impl Asked<'_> {
+impl ResolvedSearch<'_> {
     /// The scores of the documents `numbers`, one list per model.
     pub fn scores(&self, numbers: &[u32]) -> Vec<Vec<f32>> {
         let of_model = |(view, query): (&&View, &Option<QueryTerms>)| match query {

@@ -1,6 +1,5 @@
-//! What the pages look into takes time: rankings of all judged queries, comparisons with their
-//! thousands of resamples, figures of the dataset, summaries of topics. It is worked out once in
-//! the background and kept here.
+//! The background jobs of the pages: rankings of all judged queries, comparisons with thousands of
+//! resamples, statistics of the dataset, summaries of topics. Results are cached.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,8 +19,8 @@ use crate::runs::Runs;
 /// How long a request waits for quick work.
 pub const PATIENCE: Duration = Duration::from_millis(400);
 
-/// Everything that pages work out in the background; one for each engine.
-pub struct Studies {
+/// The jobs of all pages, with one queue; one for each engine.
+pub struct PageJobs {
     /// The runs that were uploaded.
     pub runs: Arc<Runs>,
     /// Judged queries of the dataset.
@@ -36,11 +35,11 @@ pub struct Studies {
     pub(super) topics: Jobs<TopicsSummary>,
 }
 
-impl Studies {
-    /// None yet; uploaded runs lie in `folder`.
+impl PageJobs {
+    /// No jobs yet; uploaded runs are in `folder`.
     pub fn new(folder: &Path) -> Self {
         let queue = JobQueue::default();
-        Studies {
+        PageJobs {
             runs: Arc::new(Runs::new(folder.join("runs"))),
             questions: Jobs::new(queue.clone(), 6),
             rankings: Jobs::new(queue.clone(), 32),
@@ -51,7 +50,7 @@ impl Studies {
     }
 }
 
-/// What is shown while work goes on: how far it is, and a way to look again. The script looks
+/// Shown while jobs run: their progress, and a link to look again. The script looks
 /// again by itself.
 pub fn waiting(title: &str, works: &[(String, Progress)], again: &str) -> Markup {
     html! {
