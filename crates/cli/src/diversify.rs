@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use liken::eval::trec::TrecRun;
 use liken::matchers::Model;
-use liken::rank::diversify::{Diversifier, Gathered, Method, Mmr, Relations};
+use liken::rank::diversify::{Diversifier, DiversifyMethod, Gathered, Mmr, Relations};
 
 use crate::console::{Console, Usage, said};
 use crate::diversify_train::{self, LearnArgs};
-use crate::newcomers::{read_documents, some, warn_about_known};
 use crate::output::counted;
 use crate::runs::{RunFile, check_output, check_stdin, check_tag, read_engine_run};
+use crate::unseen::{read_documents, some, warn_about_known};
 
 /// Re-order a TREC run so that its first results do not all say the same.
 #[derive(Args)]
@@ -26,7 +26,7 @@ the run's score, scaled to 0..1 within the query. `liken diversify train` tunes 
 subtopic, or learns weights of several runs and similarities (R-LTR); --method names its file.
 
 Documents are compared by what the models know of them: words (tf-idf of all fields), title, body, …
-(of one field), latent (the images of a learnt model), class (where training kept classes); those of
+(of one field), latent (the embeddings of a learnt model), class (where training kept classes); those of
 a second model are called words.2, latent.2. Documents that no model knows are never put forward.
 
 Examples:
@@ -209,8 +209,8 @@ pub fn run(args: &DiversifyArgs, console: &Console) -> anyhow::Result<()> {
         None => args.mmr(&relations)?,
     };
     let name = match &diversifier.method {
-        Method::Mmr { .. } => "mmr",
-        Method::RLtr { .. } => "r-ltr",
+        DiversifyMethod::Mmr { .. } => "mmr",
+        DiversifyMethod::RLtr { .. } => "r-ltr",
     };
     inputs.warn_about_unknown(&relations, console);
     let mut out = RunFile::create(output, args.tag.as_deref().unwrap_or(name), console)?;
@@ -258,7 +258,7 @@ impl DiversifyArgs {
         let similarity = self.similarity.clone().unwrap_or_else(|| "words".to_owned());
         let lambda = self.lambda.unwrap_or(Mmr::default().lambda);
         let params = Mmr { lambda, ..Mmr::default() };
-        let method = Method::Mmr { params, similarity };
+        let method = DiversifyMethod::Mmr { params, similarity };
         Diversifier::new(1, relations.names(), method).map_err(|error| match error {
             unknown @ liken::Error::Unknown { .. } => {
                 Usage(format!("--similarity: {}", said(&unknown))).into()

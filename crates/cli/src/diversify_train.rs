@@ -8,7 +8,8 @@ use clap::{Args, ValueEnum};
 use liken::eval::diversity::DiversityMeasure;
 use liken::eval::trec::Qrels;
 use liken::rank::diversify::{
-    Candidates, Diversifier, JudgedCandidates, Method, Mmr, RLtrParams, Relations, mean, tune_mmr,
+    Candidates, Diversifier, DiversifyMethod, JudgedCandidates, Mmr, RLtrParams, Relations, mean,
+    tune_mmr,
 };
 use serde_json::json;
 
@@ -133,11 +134,15 @@ pub fn run(args: &LearnArgs, console: &Console) -> anyhow::Result<()> {
             MethodName::Mmr => {
                 let tuned = tune_mmr(&Mmr::default(), &kinds, &training, &args.measure)?;
                 let similarity = names[tuned.kind].clone();
-                Diversifier::new(n_runs, names, Method::Mmr { params: tuned.mmr, similarity })
+                Diversifier::new(
+                    n_runs,
+                    names,
+                    DiversifyMethod::Mmr { params: tuned.mmr, similarity },
+                )
             }
             MethodName::RLtr => {
                 let (weights, report) = params.fit(&training, &validation, &args.measure, run)?;
-                let mut made = Diversifier::new(n_runs, names, Method::RLtr { weights })?;
+                let mut made = Diversifier::new(n_runs, names, DiversifyMethod::RLtr { weights })?;
                 made.report = Some(report);
                 Ok(made)
             }
@@ -217,8 +222,8 @@ impl LearnArgs {
             counted(validation.len(), "query", "queries")
         )?;
         let name = match &learnt.method {
-            Method::Mmr { .. } => "mmr",
-            Method::RLtr { .. } => "r-ltr",
+            DiversifyMethod::Mmr { .. } => "mmr",
+            DiversifyMethod::RLtr { .. } => "r-ltr",
         };
         let mut grid = Grid::new(["order", "training", "validation"]);
         for (name, values) in [("as the run has it", before), (name, after)] {
@@ -227,10 +232,10 @@ impl LearnArgs {
         grid.write(&mut out, TableFormat::Table)?;
         writeln!(out)?;
         match &learnt.method {
-            Method::Mmr { params, similarity } => {
+            DiversifyMethod::Mmr { params, similarity } => {
                 writeln!(out, "lambda {}, similarity {similarity}", params.lambda)?;
             }
-            Method::RLtr { weights } => {
+            DiversifyMethod::RLtr { weights } => {
                 let mut grid = Grid::new(["weight of", "value"]);
                 for (run, weight) in (1..).zip(&weights.relevance) {
                     grid.row([format!("the score of run {run}"), format!("{weight:.4}")]);

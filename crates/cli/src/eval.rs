@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use liken::eval::trec::{Qrels, TrecRun};
 use liken::eval::trec_eval::{
-    Column, EvalParams, Evaluation, Over, Value, columns, columns_as, evaluate,
+    EvalParams, Evaluation, MeasureColumn, Over, Value, columns, columns_as, evaluate,
 };
 use liken::eval::{Doubts, LOOKED_AT, RunComparison, Ties, Variant, compare_runs};
 use serde_json::json;
@@ -196,7 +196,7 @@ fn wanted(
     given: &[String],
     as_trec_eval: bool,
     own: Option<&Variant>,
-) -> anyhow::Result<Vec<Column>> {
+) -> anyhow::Result<Vec<MeasureColumn>> {
     let for_tables = FOR_TABLES.map(str::to_owned);
     let names = if given.is_empty() { &for_tables[..] } else { given };
     Ok(match own {
@@ -207,7 +207,7 @@ fn wanted(
 }
 
 /// Whether a measure is about subtopics, so that the second column of the judgments is one.
-fn by_subtopic(wanted: &[Column]) -> bool {
+fn by_subtopic(wanted: &[MeasureColumn]) -> bool {
     wanted.iter().any(|column| column.statistic.needs_subtopics())
 }
 
@@ -346,7 +346,7 @@ fn write_table(
     args: &EvalArgs,
     params: &EvalParams,
     comparison: &RunComparison,
-    wanted: &[Column],
+    wanted: &[MeasureColumn],
     format: TableFormat,
 ) -> anyhow::Result<()> {
     let table = Table {
@@ -436,7 +436,7 @@ fn write_json(
     comparison: &RunComparison,
     qrels: &Qrels,
     runs: &[(String, TrecRun)],
-    wanted: &[Column],
+    wanted: &[MeasureColumn],
 ) -> anyhow::Result<()> {
     let own = own_variant(args)?;
     let [averaged, how] = variant(params, comparison, own.as_ref(), by_subtopic(wanted));

@@ -7,8 +7,8 @@ use clap::Args;
 use liken::matchers::Explanation;
 
 use crate::console::Console;
-use crate::newcomers::NewcomerArgs;
 use crate::output::{Format, Grid, TableFormat, json};
+use crate::unseen::UnseenArgs;
 
 /// Show why a document has its score for a query: contributions that add up.
 #[derive(Args)]
@@ -29,7 +29,7 @@ pub struct ExplainArgs {
     doc: String,
 
     #[command(flatten)]
-    newcomers: NewcomerArgs,
+    unseen: UnseenArgs,
 
     /// How many contributions to show; the rest is one number.
     #[arg(short, default_value_t = 12, value_name = "N")]
@@ -41,7 +41,7 @@ pub struct ExplainArgs {
 }
 
 pub fn run(args: &ExplainArgs, console: &Console) -> anyhow::Result<()> {
-    let (model, _) = args.newcomers.open(&args.model, console)?;
+    let (model, _) = args.unseen.open(&args.model, console)?;
     let doc = model.find_doc(&args.doc)?;
     let explanation = model.explain(&args.query, doc, args.n)?;
     let mut out = console.out();

@@ -11,7 +11,9 @@ use liken::matchers::{Mixture, Model};
 use liken::rank::features::{ColumnLook, Group, Rows};
 use liken::rank::{RankFormat, write_table};
 use liken::sparse::Row;
-use liken::stack::{CrossParams, FeatureParams, Made, PageParams, cross_table, page_table};
+use liken::stack::{
+    CrossParams, FeatureInputs, FeatureParams, PageParams, cross_table, page_table,
+};
 
 use crate::compare::every_method;
 use crate::console::{Console, Usage};
@@ -160,7 +162,7 @@ pub fn run(args: &FeaturesArgs, console: &Console) -> anyhow::Result<()> {
                 judged.rows().filter(|row| !row.is_empty()).count()
             }
         };
-        let made = Made::of(&dataset, &params, opened, run)?;
+        let made = FeatureInputs::of(&dataset, &params, opened, run)?;
         unknown = made.extractor.unknown_documents();
         let table = if args.on == "train" {
             let cross = CrossParams {

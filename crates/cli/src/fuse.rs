@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use liken::eval::trec::TrecRun;
 use liken::eval::{Measure, Ties, Variant};
-use liken::fusion::{Fusion, Method, Normalise, Tuned, query_ids, tune};
+use liken::fusion::{FusionMethod, Normalise, RunFusion, Tuned, query_ids, tune};
 
 use crate::console::{Console, Usage};
 use crate::output::{Grid, TableFormat, counted, grouped, remark};
@@ -172,13 +172,13 @@ pub fn run(args: &FuseArgs, console: &Console) -> anyhow::Result<()> {
 }
 
 impl FuseArgs {
-    fn fusion(&self) -> anyhow::Result<Fusion> {
+    fn fusion(&self) -> anyhow::Result<RunFusion> {
         let method = match self.method {
-            MethodName::Rrf => Method::Rrf,
-            MethodName::Sum | MethodName::Weighted => Method::Sum,
-            MethodName::Mnz => Method::Mnz,
-            MethodName::Max => Method::Max,
-            MethodName::Min => Method::Min,
+            MethodName::Rrf => FusionMethod::Rrf,
+            MethodName::Sum | MethodName::Weighted => FusionMethod::Sum,
+            MethodName::Mnz => FusionMethod::Mnz,
+            MethodName::Max => FusionMethod::Max,
+            MethodName::Min => FusionMethod::Min,
         };
         let untold = self.weights.is_none() && self.tune.is_none();
         if self.method == MethodName::Weighted && untold {
@@ -186,17 +186,17 @@ impl FuseArgs {
                 Usage("--method weighted: expected --weights, such as 0.7,0.3".into()).into()
             );
         }
-        if method == Method::Rrf && self.normalise.is_some() {
+        if method == FusionMethod::Rrf && self.normalise.is_some() {
             let message =
                 "--normalise: rrf looks at ranks alone; add --method sum, or leave it out";
             return Err(Usage(message.into()).into());
         }
-        if method != Method::Rrf && self.rank_constant.is_some() {
+        if method != FusionMethod::Rrf && self.rank_constant.is_some() {
             let message = "--rank-constant: only rrf looks at ranks; leave it out, or --method";
             return Err(Usage(message.into()).into());
         }
-        let default = Fusion::default();
-        Ok(Fusion {
+        let default = RunFusion::default();
+        Ok(RunFusion {
             method,
             normalise: self.normalise.map_or(default.normalise, NormaliseName::normalise),
             rank_constant: self.rank_constant.unwrap_or(default.rank_constant),

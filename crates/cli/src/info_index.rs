@@ -85,7 +85,7 @@ fn sizes(layout: &Layout) -> [(&'static str, u64); 8] {
     [
         ("database", bytes_of(&layout.store()) + wal),
         ("text", bytes_of(&layout.text())),
-        ("images", root("images")),
+        ("embeddings", root("images")),
         ("models", root("models")),
         ("dataset", bytes_of(&layout.dataset())),
         ("rankers", bytes_of(&layout.rankers())),

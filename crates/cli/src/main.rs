@@ -19,7 +19,6 @@ mod index;
 mod info;
 mod info_index;
 mod key;
-mod newcomers;
 mod output;
 mod plan;
 mod presets;
@@ -45,6 +44,7 @@ mod train;
 mod translate;
 mod tune;
 mod tune_report;
+mod unseen;
 mod variant;
 
 use std::process::ExitCode;

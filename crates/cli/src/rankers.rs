@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use liken::matchers::{FitReport, Fusion, Mixture};
+use liken::matchers::{FitReport, MixKind, Mixture};
 use liken::rank::rank_methods;
 use liken::stack::{LearnFrom, RankerSpec, Stacking};
 
@@ -84,7 +84,7 @@ pub fn models_of(specs: &[RankerSpec]) -> impl Iterator<Item = Mixture> {
 
 /// A row of one model or ranker, whatever signs are in its name.
 pub fn row(name: &str) -> Mixture {
-    Mixture { fusion: Fusion::Linear, parts: vec![(None, name.to_owned())] }
+    Mixture { fusion: MixKind::Linear, parts: vec![(None, name.to_owned())] }
 }
 
 /// What the fits of rankers say, by name.

@@ -12,9 +12,9 @@ use liken::matchers::Model;
 
 use crate::console::{Console, Usage};
 use crate::fuse::NormaliseName;
-use crate::newcomers::{read_documents, some, warn_about_known};
 use crate::output::{counted, grouped};
 use crate::runs::{RunFile, check_output, check_stdin, check_tag, read_engine_run, read_queries};
+use crate::unseen::{read_documents, some, warn_about_known};
 
 /// Re-score another engine's results (a TREC run) with a model.
 #[derive(Args)]

@@ -6,8 +6,8 @@ use clap::Args;
 use liken::ranking::share_of_ties;
 
 use crate::console::Console;
-use crate::newcomers::NewcomerArgs;
 use crate::runs::{RunFile, check_output, check_stdin, check_tag, read_queries};
+use crate::unseen::UnseenArgs;
 
 /// Rank documents for many queries and write a TREC run file.
 #[derive(Args)]
@@ -28,7 +28,7 @@ pub struct RunArgs {
     queries: PathBuf,
 
     #[command(flatten)]
-    newcomers: NewcomerArgs,
+    unseen: UnseenArgs,
 
     /// Documents a query.
     #[arg(short, default_value_t = 1000, value_name = "N")]
@@ -54,8 +54,8 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<()> {
     use rayon::prelude::*;
     check_tag(args.tag.as_deref())?;
     check_output(&args.output, args.force)?;
-    check_stdin([&args.queries].into_iter().chain(args.newcomers.path()))?;
-    let (model, _) = args.newcomers.open(&args.model, console)?;
+    check_stdin([&args.queries].into_iter().chain(args.unseen.path()))?;
+    let (model, _) = args.unseen.open(&args.model, console)?;
     let queries = console.run(|run| read_queries(&args.queries, run))?;
     let tag = args.tag.clone().unwrap_or_else(|| model.about.name.clone());
     let mut out = RunFile::create(&args.output, &tag, console)?;

@@ -11,8 +11,8 @@ use liken_pages::shorten;
 use serde_json::Value;
 
 use crate::console::Console;
-use crate::newcomers::NewcomerArgs;
 use crate::output::{Format, Grid, TableFormat, json};
+use crate::unseen::UnseenArgs;
 
 /// Find the best documents for a query.
 #[derive(Args)]
@@ -33,7 +33,7 @@ pub struct SearchArgs {
     k: usize,
 
     #[command(flatten)]
-    newcomers: NewcomerArgs,
+    unseen: UnseenArgs,
 
     /// Where the dataset lies, if not where it was in training (for titles).
     #[arg(long, value_name = "DIR")]
@@ -45,7 +45,7 @@ pub struct SearchArgs {
 }
 
 pub fn run(args: &SearchArgs, console: &Console) -> anyhow::Result<()> {
-    let (model, newcomers) = args.newcomers.open(&args.model, console)?;
+    let (model, unseen) = args.unseen.open(&args.model, console)?;
     let query = model.read_query(&args.query)?;
     if !query.unknown.is_empty() {
         console.warn(format!("the model does not know {}", query.unknown.join(", ")));
@@ -61,7 +61,7 @@ pub fn run(args: &SearchArgs, console: &Console) -> anyhow::Result<()> {
             }
         }
     }
-    let shelf = Shelf::open(&model, args.dataset.as_deref()).with(&model, newcomers);
+    let shelf = Shelf::open(&model, args.dataset.as_deref()).with(&model, unseen);
     let mut out = console.out();
     match args.format {
         Format::Json => {
@@ -115,17 +115,17 @@ pub struct Shelf {
     /// Why there is no text, if there is none.
     pub missing: Option<String>,
     /// Documents that came after training, by number.
-    newcomers: HashMap<u32, Document>,
+    unseen: HashMap<u32, Document>,
 }
 
 impl Shelf {
     /// The dataset that `model` was trained on, or the one at `elsewhere`.
     pub fn open(model: &Model, elsewhere: Option<&std::path::Path>) -> Self {
-        let newcomers = HashMap::new();
+        let unseen = HashMap::new();
         let path = elsewhere.unwrap_or(&model.about.dataset.path);
         match Dataset::open(path) {
             Ok(dataset) if dataset.folder.identity() == model.about.dataset.identity => {
-                Shelf { dataset: Some(dataset), missing: None, newcomers }
+                Shelf { dataset: Some(dataset), missing: None, unseen }
             }
             Ok(_) => Shelf {
                 dataset: None,
@@ -133,13 +133,13 @@ impl Shelf {
                     "{} is not the dataset that the model was trained on",
                     path.display()
                 )),
-                newcomers,
+                unseen,
             },
             // Its first line: the rest is advice for those who want the dataset itself.
             Err(error) => Shelf {
                 dataset: None,
                 missing: error.to_string().lines().next().map(ToOwned::to_owned),
-                newcomers,
+                unseen,
             },
         }
     }
@@ -151,7 +151,7 @@ impl Shelf {
         let numbers: HashMap<&str, u32> = ids.zip(n_own as u32..).collect();
         for document in documents {
             if let Some(&number) = numbers.get(document.id.as_str()) {
-                self.newcomers.insert(number, document);
+                self.unseen.insert(number, document);
             }
         }
         self
@@ -159,8 +159,8 @@ impl Shelf {
 
     /// The whole document, if its text is there.
     pub fn document(&self, doc: u32) -> Option<Document> {
-        if let Some(newcomer) = self.newcomers.get(&doc) {
-            return Some(newcomer.clone());
+        if let Some(unseen_doc) = self.unseen.get(&doc) {
+            return Some(unseen_doc.clone());
         }
         self.dataset.as_ref()?.documents.get(doc as usize).ok()
     }

@@ -10,9 +10,9 @@ use liken::matchers::{Neighbour, Neighbours};
 use serde::Serialize;
 
 use crate::console::Console;
-use crate::newcomers::NewcomerArgs;
 use crate::output::{Format, Grid, TableFormat, json};
 use crate::search::Shelf;
+use crate::unseen::UnseenArgs;
 
 /// Show what a learnt model holds for similar: queries, documents or words.
 #[derive(Args)]
@@ -38,7 +38,7 @@ pub struct SimilarArgs {
     word: Option<String>,
 
     #[command(flatten)]
-    newcomers: NewcomerArgs,
+    unseen: UnseenArgs,
 
     /// How many to show.
     #[arg(short, default_value_t = 10, value_name = "N")]
@@ -54,7 +54,7 @@ pub struct SimilarArgs {
 }
 
 pub fn run(args: &SimilarArgs, console: &Console) -> anyhow::Result<()> {
-    let (model, newcomers) = args.newcomers.open(&args.model, console)?;
+    let (model, unseen) = args.unseen.open(&args.model, console)?;
     let neighbours = Neighbours::of(&model)?;
     let lists = if let Some(text) = &args.query {
         let query = model.read_query(text)?;
@@ -63,7 +63,7 @@ pub fn run(args: &SimilarArgs, console: &Console) -> anyhow::Result<()> {
         }
         vec![Near::list("queries", "query", neighbours.queries(&query, args.k))]
     } else if let Some(id) = &args.doc {
-        let shelf = Shelf::open(&model, args.dataset.as_deref()).with(&model, newcomers);
+        let shelf = Shelf::open(&model, args.dataset.as_deref()).with(&model, unseen);
         if let Some(reason) = &shelf.missing {
             console.warn(format!("no titles: {reason}"));
         }

@@ -10,7 +10,7 @@ use liken::features::Counts;
 use liken::file::{FolderKind, NewFolder};
 use liken::matchers::{Mixture, Model, Params, Trained, preparation_docs};
 use liken::params::ParamDoc;
-use liken::training::{self, Begin};
+use liken::training::{self, TrainOptions};
 
 use crate::console::{Console, Usage};
 use crate::output::{Format, grouped, json, typed};
@@ -106,7 +106,7 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
             &settings.preparation,
             &mixture,
             &params,
-            &Begin { init: init.as_ref(), before: Some(&before) },
+            &TrainOptions { init: init.as_ref(), before: Some(&before) },
             run,
         )?;
         trained.save_in(folder, started.elapsed())?;

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use liken::matchers::{Dictionary, Entry, Model};
+use liken::matchers::{Dictionary, DictionaryEntry, Model};
 use serde::Serialize;
 
 use crate::console::Console;
@@ -97,7 +97,7 @@ struct Probable {
 }
 
 impl Shown {
-    fn new(word: &str, entry: Entry) -> Self {
+    fn new(word: &str, entry: DictionaryEntry) -> Self {
         let probable = |(word, probability)| Probable { word, probability };
         let translations = entry.translations.into_iter().map(probable).collect();
         Shown { word: word.to_owned(), term: entry.term, translations }

@@ -17,7 +17,7 @@ use crate::settings::{MemoryArgs, ParamArgs, TextArgs, resolve};
 use crate::tune_report::Report;
 use crate::variant::VariantArgs;
 
-/// Every try, one line each; what makes a tuning go on.
+/// Every trial, one line each; what makes a tuning go on.
 const JOURNAL: &str = "journal.jsonl";
 
 const EXAMPLES: &str = "\
@@ -41,7 +41,7 @@ third of them to a third; the best third of these to all.
 Without --space these vary (mpls: kinds instead of the weights of features):";
 
 const FOLDER: &str = "\
-The folder holds journal.jsonl (every try), table.md, table.tsv, table.json, plot.svg, index.html and
+The folder holds journal.jsonl (every trial), table.md, table.tsv, table.json, plot.svg, index.html and
 best.toml. The same command again goes on where it stopped; a larger --budget uses what is there.
 Test queries are never looked at.";
 
@@ -80,11 +80,11 @@ pub struct TuneArgs {
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
 
-    /// Try every combination of the values in this file.
+    /// Trial every combination of the values in this file.
     #[arg(long, value_name = "FILE")]
     grid: Option<PathBuf>,
 
-    /// Try settings drawn at random for the price of N full fits.
+    /// Trial settings drawn at random for the price of N full fits.
     #[arg(long, value_name = "N")]
     budget: Option<usize>,
 
@@ -101,7 +101,7 @@ pub struct TuneArgs {
     #[arg(long, value_name = "WHICH", default_value = "auto")]
     candidates: Candidates,
 
-    /// Begin anew, whatever the folder holds of an earlier tuning.
+    /// TrainOptions anew, whatever the folder holds of an earlier tuning.
     #[arg(long)]
     force: bool,
 
@@ -155,10 +155,10 @@ pub fn run(args: &TuneArgs, console: &Console) -> anyhow::Result<()> {
     });
     let tuned = match found {
         Err(liken::Error::Cancelled) => {
-            let tries = counted(journal.len(), "try is kept", "tries are kept");
+            let trials = counted(journal.len(), "trial is kept", "trials are kept");
             let place = args.output.display();
             let message =
-                format!("stopped; {tries} in {place}; the same command goes on from there");
+                format!("stopped; {trials} in {place}; the same command goes on from there");
             return Err(Stopped(message).into());
         }
         other => other?,
@@ -180,10 +180,10 @@ pub fn run(args: &TuneArgs, console: &Console) -> anyhow::Result<()> {
         }
         Format::Table => {
             if journal.opened_with() > 0 {
-                let tries = counted(journal.opened_with(), "try was", "tries were");
+                let trials = counted(journal.opened_with(), "trial was", "trials were");
                 writeln!(
                     out,
-                    "{tries} there already, {} made",
+                    "{trials} there already, {} made",
                     journal.len() - journal.opened_with()
                 )?;
             }
@@ -251,10 +251,10 @@ fn prepare(folder: &Path, force: bool) -> anyhow::Result<()> {
 }
 
 fn warn_about(tuned: &Tuned, console: &Console) {
-    let failed = tuned.tries.iter().filter(|row| row.error.is_some()).count();
+    let failed = tuned.trials.iter().filter(|row| row.error.is_some()).count();
     if failed > 0 {
-        let all = tuned.tries.len();
-        console.warn(format!("{failed} of {all} tries failed; the table says why"));
+        let all = tuned.trials.len();
+        console.warn(format!("{failed} of {all} trials failed; the table says why"));
     }
     if let Some(best) = tuned.best_row() {
         best.warnings.iter().for_each(|warning| console.warn(format!("the best: {warning}")));

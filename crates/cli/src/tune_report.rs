@@ -1,4 +1,4 @@
-//! What a tuning found, for people and programs: the table, the plot of every try, a page with
+//! What a tuning found, for people and programs: the table, the plot of every trial, a page with
 //! both, and the parameters that won.
 
 use std::io::{self, Write};
@@ -51,8 +51,8 @@ impl Report<'_> {
         writeln!(out, "{}", self.about())?;
         writeln!(out)?;
         self.grid(SHOWN).write(out, TableFormat::Table)?;
-        if self.tuned.tries.len() > SHOWN {
-            let more = self.tuned.tries.len() - SHOWN;
+        if self.tuned.trials.len() > SHOWN {
+            let more = self.tuned.trials.len() - SHOWN;
             writeln!(out, "… and {more} more: {}", self.output.join("table.md").display())?;
         }
         writeln!(out)?;
@@ -62,16 +62,16 @@ impl Report<'_> {
     /// What was tried.
     fn about(&self) -> String {
         let tuned = self.tuned;
-        let tries = counted(tuned.tries.len(), "try", "tries");
+        let trials = counted(tuned.trials.len(), "trial", "trials");
         let queries = counted(tuned.queries, "validation query", "validation queries");
         let mut text = format!(
-            "{} on {}: {} of {queries}; {tries}",
+            "{} on {}: {} of {queries}; {trials}",
             tuned.method,
             self.dataset.display(),
             tuned.measure,
         );
         for (one_in, word) in PARTS {
-            let n = tuned.tries.iter().filter(|row| row.one_in == one_in).count();
+            let n = tuned.trials.iter().filter(|row| row.one_in == one_in).count();
             if n > 0 && one_in > 1 {
                 text += &format!(", {n} of them with {word} of the training data");
             }
@@ -106,7 +106,7 @@ impl Report<'_> {
                 text += ": it holds 0, so this may well be luck";
             }
         }
-        text + "\nthe best of many tries is always lucky in part: see what test says before you trust it"
+        text + "\nthe best of many trials is always lucky in part: see what test says before you trust it"
     }
 
     fn heading(&self) -> Vec<String> {
@@ -117,10 +117,10 @@ impl Report<'_> {
         }
         heading.extend(self.tuned.varied.iter().cloned());
         heading.push("seconds".into());
-        if self.tuned.tries.iter().any(|row| row.kept.is_some()) {
+        if self.tuned.trials.iter().any(|row| row.kept.is_some()) {
             heading.push("kept".into());
         }
-        if self.tuned.tries.iter().any(|row| row.weights.len() > 1) {
+        if self.tuned.trials.iter().any(|row| row.weights.len() > 1) {
             heading.push("weights".into());
         }
         heading
@@ -147,10 +147,10 @@ impl Report<'_> {
         }
         cells.extend(self.tuned.varied.iter().map(|key| shown(row.setting.get(key))));
         cells.push(format!("{:.1}", row.seconds));
-        if self.tuned.tries.iter().any(|row| row.kept.is_some()) {
+        if self.tuned.trials.iter().any(|row| row.kept.is_some()) {
             cells.push(row.kept.clone().unwrap_or_else(|| NOTHING.to_owned()));
         }
-        if self.tuned.tries.iter().any(|row| row.weights.len() > 1) {
+        if self.tuned.trials.iter().any(|row| row.weights.len() > 1) {
             let weights: Vec<String> = row.weights.iter().map(ToString::to_string).collect();
             cells.push(weights.join(" + "));
         }
@@ -158,12 +158,12 @@ impl Report<'_> {
     }
 
     fn has_parts(&self) -> bool {
-        self.tuned.tries.iter().any(|row| row.one_in > 1)
+        self.tuned.trials.iter().any(|row| row.one_in > 1)
     }
 
     fn grid(&self, most: usize) -> Grid {
         let mut grid = Grid::new(self.heading());
-        for row in self.tuned.tries.iter().take(most) {
+        for row in self.tuned.trials.iter().take(most) {
             grid.row(self.cells(row));
         }
         grid
@@ -180,7 +180,7 @@ impl Report<'_> {
         Ok(String::from_utf8(out)?)
     }
 
-    /// Plain numbers, for other programs: one line a try.
+    /// Plain numbers, for other programs: one line a trial.
     fn tsv(&self) -> String {
         let fixed = [
             "score",
@@ -197,7 +197,7 @@ impl Report<'_> {
         text.extend(self.tuned.varied.iter().cloned());
         let mut text = text.join("\t") + "\n";
         let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-        for row in &self.tuned.tries {
+        for row in &self.tuned.trials {
             let mut cells = vec![
                 number(row.score),
                 number(row.difference),
@@ -242,10 +242,10 @@ impl Report<'_> {
         page.parts.push(Part::Text(self.about()));
         page.parts.extend(self.verdict().lines().map(|line| Part::Text(line.to_owned())));
         page.parts.push(Part::Code(self.best()?));
-        page.parts.push(Part::Heading("Every try by each parameter, and by its time".into()));
+        page.parts.push(Part::Heading("Every trial by each parameter, and by its time".into()));
         page.parts.push(Part::Plot(plot.to_owned()));
-        page.parts.push(Part::Heading("Every try, the best first".into()));
-        let rows = tuned.tries.iter().map(|row| self.cells(row)).collect();
+        page.parts.push(Part::Heading("Every trial, the best first".into()));
+        let rows = tuned.trials.iter().map(|row| self.cells(row)).collect();
         page.parts.push(Part::Table { heading, rows, numbers });
         Ok(page.html())
     }
@@ -257,17 +257,17 @@ impl Report<'_> {
             tuned.varied.iter().map(|key| self.by_parameter(key)).collect();
         let seconds = |row: &Row| Some(row.seconds);
         let mut time = self.panel("time", &seconds);
-        let found: Vec<f64> = tuned.tries.iter().map(|row| row.seconds).collect();
-        time.x = numeric("time of a try", &found, false).unit("s");
+        let found: Vec<f64> = tuned.trials.iter().map(|row| row.seconds).collect();
+        time.x = numeric("time of a trial", &found, false).unit("s");
         panels.push(time);
         let mut chart = Chart::of(panels);
-        chart.about = format!("{} of every try", tuned.measure);
+        chart.about = format!("{} of every trial", tuned.measure);
         chart
     }
 
     fn by_parameter(&self, key: &str) -> Panel {
         let value = |row: &Row| row.setting.get(key).cloned().unwrap_or(Value::Null);
-        let values: Vec<Value> = self.tuned.tries.iter().map(value).collect();
+        let values: Vec<Value> = self.tuned.trials.iter().map(value).collect();
         if let Some(numbers) = values.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>() {
             let mut panel = self.panel(key, &|row| value(row).as_f64());
             panel.x = numeric(key, &numbers, self.tuned.log.iter().any(|log| log == key));
@@ -283,13 +283,13 @@ impl Report<'_> {
         panel
     }
 
-    /// A panel of every try that has a score, at the places that `x` says.
+    /// A panel of every trial that has a score, at the places that `x` says.
     fn panel(&self, title: &str, x: &dyn Fn(&Row) -> Option<f64>) -> Panel {
         let tuned = self.tuned;
         let best = tuned.best_row();
         let is_best = |row: &Row| best.is_some_and(|best| std::ptr::eq(best, row));
         let points = |wanted: &dyn Fn(&Row) -> bool| -> Vec<Point> {
-            let rows = tuned.tries.iter().filter(|row| wanted(row));
+            let rows = tuned.trials.iter().filter(|row| wanted(row));
             rows.filter_map(|row| Some(Point::new(x(row)?, row.score?).about(self.tooltip(row))))
                 .collect()
         };
@@ -301,15 +301,15 @@ impl Report<'_> {
                 false => format!("{word} of the training data"),
             };
             let look = if all { Mark::Dot } else { Mark::Ring };
-            let mut tries = Series::scatter(name, if all { 0 } else { 5 }, look);
-            tries.opacity = match one_in {
+            let mut trials = Series::scatter(name, if all { 0 } else { 5 }, look);
+            trials.opacity = match one_in {
                 1 => 0.85,
                 3 => 0.8,
                 _ => 0.45,
             };
-            tries.points =
+            trials.points =
                 points(&|row: &Row| row.one_in == one_in && !row.defaults && !is_best(row));
-            series.extend((!tries.points.is_empty()).then_some(tries));
+            series.extend((!trials.points.is_empty()).then_some(trials));
         }
         let marked = [
             ("the defaults", 1, Mark::Diamond, points(&|row: &Row| row.defaults)),
@@ -334,7 +334,7 @@ impl Report<'_> {
     }
 }
 
-/// The parts of the training data that tries are fitted to.
+/// The parts of the training data that trials are fitted to.
 const PARTS: [(u32, &str); 3] = [(9, "a ninth"), (3, "a third"), (1, "all")];
 
 fn part(one_in: u32) -> &'static str {

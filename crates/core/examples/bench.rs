@@ -285,7 +285,7 @@ fn read_corpus(docs: &Csr, near: &Path) -> Result<Counts> {
     }
     let none = Csr::empty(0, docs.n_rows());
     let about = DatasetAbout {
-        counts: liken::data::Counts::default(),
+        counts: liken::data::DatasetSize::default(),
         sources: Vec::new(),
         split: SplitAbout { by: SplitBy::Given, seed: 0, shares: (0.0, 0.0) },
         min_clicks: None,

@@ -1,18 +1,18 @@
-//! Measures the search for nearest images, for the benchmarks.
+//! Measures the search for nearest embeddings, for the benchmarks.
 //!
 //! ```text
 //! neighbours N DIM [FOLDER] [KEY=VALUE …]
 //! ```
-//! draws N images of DIM numbers (in FOLDER, where they stay, or in a temporary one), makes lists of
+//! draws N embeddings of DIM numbers (in FOLDER, where they stay, or in a temporary one), makes lists of
 //! them and prints one line of JSON: the lists, how many are probed, recall on queries that the
 //! lists were not tuned on, and milliseconds of one thread's processor time a query.
 //!
 //! ```text
-//! data=topics      images around centres, dimensions that matter less and less, lengths that differ
+//! data=topics      embeddings around centres, dimensions that matter less and less, lengths that differ
 //! data=gaussian    nothing to learn: the hardest case
 //! k=10             neighbours
 //! queries=200      queries
-//! share=1          of the images, the share that a filter leaves
+//! share=1          of the embeddings, the share that a filter leaves
 //! recall=0.97 lists=… rounds=8 reach=…    as in IndexParams
 //! ```
 
@@ -24,13 +24,13 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use liken::Run;
-use liken::index::{DocSet, IMAGES_FILE, ImageIndex, Images, IndexParams};
+use liken::index::{DocSet, EMBEDDINGS_FILE, EmbeddingIndex, Embeddings, IndexParams};
 use liken::random::Random;
 use liken::ranking::Hit;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
-/// Centres that images are drawn around.
+/// Centres that embeddings are drawn around.
 const TOPICS: usize = 3000;
 
 struct Settings {
@@ -88,7 +88,7 @@ fn settings() -> Outcome<Settings> {
     Ok(settings)
 }
 
-/// Where images come from.
+/// Where embeddings come from.
 struct Source {
     dim: usize,
     centres: Vec<f32>,
@@ -102,7 +102,7 @@ impl Source {
         Source { dim, centres }
     }
 
-    /// The image of number `number` in the stream of documents or of queries.
+    /// The embedding of number `number` in the stream of documents or of queries.
     fn draw(&self, seed: u64, number: usize, row: &mut [f32]) {
         let mut random = Random::new(seed, number as u64);
         let n = self.centres.len() / self.dim;
@@ -129,16 +129,17 @@ fn measure(settings: &Settings) -> Outcome<serde_json::Value> {
     let temporary = tempfile::tempdir()?;
     let folder = settings.folder.as_deref().unwrap_or(temporary.path());
     let source = Source::new(settings);
-    let path = folder.join(IMAGES_FILE);
-    let there = Images::open(&path)
-        .is_ok_and(|images| (images.n_rows(), images.dim()) == (settings.n, settings.dim));
+    let path = folder.join(EMBEDDINGS_FILE);
+    let there = Embeddings::open(&path).is_ok_and(|embeddings| {
+        (embeddings.n_rows(), embeddings.dim()) == (settings.n, settings.dim)
+    });
     if !there {
         let draw = |doc: usize, row: &mut [f32]| source.draw(2, doc, row);
-        Images::write(&path, settings.n, settings.dim, &Run::silent(), draw)?;
+        Embeddings::write(&path, settings.n, settings.dim, &Run::silent(), draw)?;
     }
     let tuned = queries(&source, 3, 200);
     let start = Instant::now();
-    ImageIndex::build(folder, &settings.params, &tuned, &Run::silent())?;
+    EmbeddingIndex::build(folder, &settings.params, &tuned, &Run::silent())?;
     let built = start.elapsed().as_secs_f64();
     searched(settings, folder, built, &queries(&source, 4, settings.queries))
 }
@@ -156,7 +157,7 @@ fn searched(
     built: f64,
     queries: &[f32],
 ) -> Outcome<serde_json::Value> {
-    let index = ImageIndex::open(folder)?;
+    let index = EmbeddingIndex::open(folder)?;
     let mut random = Random::new(5, 0);
     let allowed: Option<DocSet> = (settings.share < 1.0)
         .then(|| (0..settings.n as u32).filter(|_| random.uniform() < settings.share).collect());
@@ -168,7 +169,7 @@ fn searched(
     };
     // Once before, so that the files are in memory.
     time(&|query| index.nearest(query, k, allowed));
-    let (exact_ms, exact) = time(&|query| index.images.nearest(query, k, allowed));
+    let (exact_ms, exact) = time(&|query| index.embeddings.nearest(query, k, allowed));
     let (lists_ms, found) = time(&|query| index.nearest(query, k, allowed));
     let there = |(exact, found): (&Vec<Hit>, &Vec<Hit>)| {
         exact.iter().filter(|hit| found.iter().any(|other| other.doc == hit.doc)).count()

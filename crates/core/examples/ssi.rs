@@ -50,7 +50,7 @@ fn run(args: &[String]) -> std::result::Result<(), Box<dyn std::error::Error>> {
     println!("{} words, {dim} dimensions, {triples} triples", counts.n_terms());
     for _ in 0..3 {
         let run = Run::silent();
-        let fitting = Fitting { counts: &counts, init: None, judge: None, run: &run };
+        let fitting = Fitting { counts: &counts, init: None, scorer: None, run: &run };
         let (_, FitReport::Steps(report)) = params.fit_to(fitting)? else { continue };
         let liken = report.times[0].split(": ").nth(1).unwrap_or_default();
         let moved = report.steps[0][2] * 1e9 / triples as f64;
@@ -125,12 +125,12 @@ impl Plain<'_> {
             let (q, good, bad) = (x.row(query), y.row(good), y.row(bad));
             uq.fill(0.0);
             difference.fill(0.0);
-            let image = |image: &mut [f32], map: &[f32], row: Row<'_>, sign: f32| {
-                row.iter().for_each(|(word, value)| add(image, sign * value, &map[span(word)]));
+            let embedding = |embedding: &mut [f32], map: &[f32], row: Row<'_>, sign: f32| {
+                row.iter().for_each(|(word, value)| add(embedding, sign * value, &map[span(word)]));
             };
-            image(&mut uq, &u, q, 1.0);
-            image(&mut difference, &v, good, 1.0);
-            image(&mut difference, &v, bad, -1.0);
+            embedding(&mut uq, &u, q, 1.0);
+            embedding(&mut difference, &v, good, 1.0);
+            embedding(&mut difference, &v, bad, -1.0);
             let mut score = 0.0f32;
             for (a, b) in uq.iter().zip(&difference) {
                 score += a * b;
@@ -140,9 +140,9 @@ impl Plain<'_> {
             }
             if score < 1.0 {
                 violating += 1;
-                let step = |map: &mut [f32], row: Row<'_>, factor: f32, image: &[f32]| {
+                let step = |map: &mut [f32], row: Row<'_>, factor: f32, embedding: &[f32]| {
                     for (word, value) in row.iter() {
-                        add(&mut map[span(word)], factor * value, image);
+                        add(&mut map[span(word)], factor * value, embedding);
                     }
                 };
                 step(&mut u, q, rate, &difference);

@@ -3,12 +3,12 @@
 
 use crate::data::Dataset;
 use crate::eval::{
-    Candidates, CompareParams, Contender, HeldOut, Measure, Task, Variant, check_choice,
+    Candidates, CompareParams, HeldOut, Measure, System, Task, Variant, check_choice,
     check_comparable, check_tunable, tune_weights,
 };
 use crate::features::{Counts, Preparation};
 use crate::matchers::{
-    FitReport, Fitting, Judge, Maps, Mixture, Model, Params, Part, Trained, plan_all,
+    FitReport, Fitting, Maps, Mixture, Model, Params, Part, Trained, ValidationScorer, plan_all,
 };
 use crate::{Error, Result, Run};
 
@@ -24,21 +24,21 @@ pub fn train(
     params: &[Params],
     run: &Run<'_>,
 ) -> Result<Trained> {
-    train_from(dataset, preparation, mixture, params, &Begin::default(), run)
+    train_from(dataset, preparation, mixture, params, &TrainOptions::default(), run)
 }
 
-/// How training begins.
+/// What training starts from, and what is called before it fits.
 #[derive(Default, Clone, Copy)]
-pub struct Begin<'a> {
+pub struct TrainOptions<'a> {
     /// Every part that learns begins with what this model has learnt.
     pub init: Option<&'a Model>,
     /// Called once the text is counted, before anything is fitted: the place to look at what
     /// it will take ([`crate::plan`]) and to refuse.
-    pub before: Option<&'a Before<'a>>,
+    pub before: Option<&'a BeforeFit<'a>>,
 }
 
-/// What [`Begin::before`] is: told of the counts and of the scores that validation looks at.
-pub type Before<'a> = dyn Fn(&Counts, u64) -> Result<()> + 'a;
+/// What [`TrainOptions::before`] is: called with the counts and the number of scores that validation looks at.
+pub type BeforeFit<'a> = dyn Fn(&Counts, u64) -> Result<()> + 'a;
 
 /// How many scores validation looks at when it judges a step of a fit.
 pub fn scores_judged(dataset: &Dataset, counts: &Counts) -> u64 {
@@ -92,13 +92,13 @@ fn validation<'a>(
     Task::new(dataset, HeldOut::Validation, counts, candidates, variant)
 }
 
-/// Trains as [`train`] does, and begins as `begin` says.
+/// Trains as [`train`] does, and begins as `options` says.
 pub fn train_from(
     dataset: &Dataset,
     preparation: &Preparation,
     mixture: &Mixture,
     params: &[Params],
-    begin: &Begin<'_>,
+    options: &TrainOptions<'_>,
     run: &Run<'_>,
 ) -> Result<Trained> {
     check_comparable(dataset, std::slice::from_ref(mixture), None)?;
@@ -106,31 +106,34 @@ pub fn train_from(
     check_models(dataset, params, &Variant::default())?;
     // How many parts before this one have its method.
     let nth = |p: usize| params[..p].iter().filter(|q| q.name() == params[p].name()).count();
-    let init = begin.init;
+    let init = options.init;
     if let Some(init) = init {
         if !params.iter().any(|params| params.learns()) {
             return Err(Error::parameter(
                 "init",
                 &init.about.name,
-                "a method that learns, such as pls or rmls: this one has nothing to begin with",
+                "a method that learns, such as pls or rmls: this one has nothing to start from",
             ));
         }
         for (p, params) in params.iter().enumerate() {
-            init.check_begin(params, nth(p), preparation)?;
+            init.check_warm_start(params, nth(p), preparation)?;
         }
     }
     let counts = Counts::of(dataset, &Params::prepared(preparation, params), run)?;
-    if let Some(before) = begin.before {
+    if let Some(before) = options.before {
         before(&counts, scores_judged(dataset, &counts))?;
     }
-    let mut begun = Vec::with_capacity(params.len());
+    let mut warm_starts = Vec::with_capacity(params.len());
     for (p, params) in params.iter().enumerate() {
-        begun.push(match init {
-            Some(init) => init.begin(params, nth(p), &counts)?,
+        warm_starts.push(match init {
+            Some(init) => init.warm_start(params, nth(p), &counts)?,
             None => None,
         });
     }
-    let known = begun.iter().map(|begun| begun.as_ref().map(|begun| begun.known)).collect();
+    let known = warm_starts
+        .iter()
+        .map(|warm_starts| warm_starts.as_ref().map(|warm_starts| warm_starts.known))
+        .collect();
     let named: Vec<(String, Params)> =
         mixture.parts.iter().map(|(_, name)| name.clone()).zip(params.iter().cloned()).collect();
     let compare = CompareParams {
@@ -143,25 +146,28 @@ pub fn train_from(
         variant: Variant::default(),
         seed: 1,
     };
-    let begun = begun.into_iter().map(|begun| begun.map(|begun| begun.maps)).collect();
+    let warm_starts = warm_starts
+        .into_iter()
+        .map(|warm_starts| warm_starts.map(|warm_starts| warm_starts.maps))
+        .collect();
     let task = validation(dataset, &counts, compare.candidates, compare.variant);
-    let (contenders, reports) = fit_each(&task, &counts, &named, begun, run)?;
-    let tuned = tune_weights(dataset, &counts, &contenders, mixture, &compare, run)?;
-    let parts = contenders
+    let (systems, reports) = fit_each(&task, &counts, &named, warm_starts, run)?;
+    let tuned = tune_weights(dataset, &counts, &systems, mixture, &compare, run)?;
+    let parts = systems
         .into_iter()
         .zip(params)
         .zip(tuned.weights)
-        .map(|((contender, params), weight)| Part {
+        .map(|((system, params), weight)| Part {
             weight,
             params: params.clone(),
-            matcher: contender.matcher,
+            matcher: system.matcher,
         })
         .collect();
     let model = Model::assemble(mixture, dataset, counts, parts);
     Ok(Trained { model, reports, validation: tuned.validation, known })
 }
 
-/// Fits every model, with the validation queries of `dataset` as judge. Refuses what would take
+/// Fits every model, with the validation queries of `dataset` as scorer. Refuses what would take
 /// more memory than `run` allows.
 pub fn fit_all(
     dataset: &Dataset,
@@ -170,7 +176,7 @@ pub fn fit_all(
     candidates: Candidates,
     variant: Variant,
     run: &Run<'_>,
-) -> Result<(Vec<Contender>, Vec<FitReport>)> {
+) -> Result<(Vec<System>, Vec<FitReport>)> {
     check_models(dataset, models.iter().map(|(_, params)| params), &variant)?;
     let task = validation(dataset, counts, candidates, variant);
     let params: Vec<&Params> = models.iter().map(|(_, params)| params).collect();
@@ -185,24 +191,24 @@ fn fit_each(
     task: &Task<'_>,
     counts: &Counts,
     models: &[(String, Params)],
-    begun: Vec<Option<Maps>>,
+    warm_starts: Vec<Option<Maps>>,
     run: &Run<'_>,
-) -> Result<(Vec<Contender>, Vec<FitReport>)> {
-    let judge = task.judge(MEASURE);
-    let judge: Option<&Judge<'_>> = match &judge {
-        Some(judge) => Some(judge),
+) -> Result<(Vec<System>, Vec<FitReport>)> {
+    let scorer = task.validation_scorer(MEASURE);
+    let scorer: Option<&ValidationScorer<'_>> = match &scorer {
+        Some(scorer) => Some(scorer),
         None => None,
     };
-    let mut contenders = Vec::with_capacity(models.len());
+    let mut systems = Vec::with_capacity(models.len());
     let mut reports = Vec::with_capacity(models.len());
-    for ((name, params), init) in models.iter().zip(begun) {
+    for ((name, params), init) in models.iter().zip(warm_starts) {
         run.step(&format!("fitting {name}"), 0, None)?;
-        let (matcher, report) = params.fit_to(Fitting { counts, init, judge, run })?;
+        let (matcher, report) = params.fit_to(Fitting { counts, init, scorer, run })?;
         let weighs_clicks = params.weighs_clicks();
-        contenders.push(Contender { name: name.clone(), matcher: matcher.into(), weighs_clicks });
+        systems.push(System { name: name.clone(), matcher: matcher.into(), weighs_clicks });
         reports.push(report);
     }
-    Ok((contenders, reports))
+    Ok((systems, reports))
 }
 
 #[cfg(test)]

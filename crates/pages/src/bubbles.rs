@@ -54,7 +54,7 @@ impl Bubbles {
         let legend = self.legend();
         let below = legend.last().map_or(0.0, |&(_, _, top)| top + LEGEND + 4.0);
         let mut out = String::new();
-        // Links are not part of an image, so a map with links is a group of them.
+        // Links are not part of an embedding, so a map with links is a group of them.
         let role = if self.bubbles.iter().any(|b| b.link.is_some()) { "group" } else { "img" };
         let _ = writeln!(
             out,

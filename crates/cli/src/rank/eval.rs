@@ -9,7 +9,7 @@ use liken::rank::{FeatureTable, Goal};
 use serde_json::json;
 
 use super::TableArgs;
-use super::contender::Contender;
+use super::system::System;
 use crate::console::{Console, Usage};
 use crate::output::{TableFormat, counted, json as write_json, remark};
 use crate::tables::Table;
@@ -69,8 +69,8 @@ pub fn run(args: &EvalArgs, console: &Console) -> anyhow::Result<()> {
     let table = args.tables.read(&args.table, console)?;
     let mut scores = Vec::new();
     for path in &args.rankers {
-        let contender = Contender::open(path, console)?;
-        scores.push(contender.scores(path, &args.table, &table, console)?);
+        let system = System::open(path, console)?;
+        scores.push(system.scores(path, &args.table, &table, console)?);
     }
     let goals: Vec<Goal> = args.measures.iter().map(|&measure| Goal { measure, variant }).collect();
     let rows = Measured::of(&table, &goals, &scores, args.seed);

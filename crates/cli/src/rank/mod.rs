@@ -1,11 +1,11 @@
 //! `liken rank`: rankers of rows of features, one verb a file.
 
-mod contender;
 mod eval;
 mod explain;
 mod folds;
 mod plot;
 mod predict;
+mod system;
 mod train;
 
 use std::io::Write;
@@ -199,5 +199,5 @@ fn warn_of_lacking(path: &Path, lacking: &[String], table: &FeatureTable, consol
 
 /// A few names, for people.
 fn some(names: &[String]) -> String {
-    crate::newcomers::some(names)
+    crate::unseen::some(names)
 }

@@ -38,7 +38,7 @@ pub struct PredictArgs {
 
     /// What to write.
     #[arg(long = "as", value_enum, default_value_t)]
-    write: Write_,
+    write: Output,
 
     /// The run's name in its last column [default: the method].
     #[arg(long, value_name = "NAME")]
@@ -54,7 +54,7 @@ pub struct PredictArgs {
 
 /// What is written.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-enum Write_ {
+enum Output {
     /// One score a line.
     #[default]
     Scores,
@@ -74,11 +74,11 @@ pub fn run(args: &PredictArgs, console: &Console) -> anyhow::Result<()> {
     let scored = console.run(|_| ranker.score(&table))?;
     warn_of_lacking(&args.table, &scored.lacking, &table, console);
     match args.write {
-        Write_::Scores => lines(&args.output, console, |out| {
+        Output::Scores => lines(&args.output, console, |out| {
             table.as_added(&scored.scores).iter().try_for_each(|score| writeln!(out, "{score}"))
         }),
-        Write_::Contributions => contributions(args, &ranker, &table, console),
-        Write_::Run => {
+        Output::Contributions => contributions(args, &ranker, &table, console),
+        Output::Run => {
             let tag = args.tag.as_deref().unwrap_or(ranker.name());
             let mut out = RunFile::create(&args.output, tag, console)?;
             for (query, rows) in table.queries().iter().zip(table.by_query()) {

@@ -169,7 +169,7 @@ fn info_describes_an_index() {
         );
         let identity = shared().run("info data --format json").silent().json()["identity"].clone();
         assert_eq!(json["about"]["dataset"], identity);
-        for part in ["database", "text", "images", "models", "dataset"] {
+        for part in ["database", "text", "embeddings", "models", "dataset"] {
             assert!(json["bytes"][part].as_u64().unwrap() > 0, "{part}");
         }
         drop(served);

@@ -18,7 +18,7 @@ const GRID: &str = "dim = [5, 12]\nfeatures.doc_clicks = [0.0, 0.3, 1.0]\n";
 fn table(place: &Place, folder: &str) -> Value {
     let text = fs::read_to_string(place.path(folder).join("table.json")).unwrap();
     let mut table: Value = serde_json::from_str(&text).unwrap();
-    for row in table["tries"].as_array_mut().unwrap() {
+    for row in table["trials"].as_array_mut().unwrap() {
         row["seconds"] = 0.into();
     }
     table
@@ -42,7 +42,7 @@ fn a_grid_is_written_as_tables_a_plot_a_page_and_parameters() {
     let line = format!("tune rmls {} --grid grid.toml -o tuning --dim 12", at("data"));
     place.run(&line).shows(&[
         "nDCG@10",
-        "validation queries; 6 tries",
+        "validation queries; 6 trials",
         "features.doc_clicks",
         "defaults",
         "kept",
@@ -57,13 +57,13 @@ fn a_grid_is_written_as_tables_a_plot_a_page_and_parameters() {
     );
     let read = |name: &str| fs::read_to_string(place.path("tuning").join(name)).unwrap();
     let found = table(&place, "tuning");
-    let tries = found["tries"].as_array().unwrap();
-    assert_eq!(tries.len(), 6);
-    let scores: Vec<f64> = tries.iter().map(|row| row["score"].as_f64().unwrap()).collect();
+    let trials = found["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 6);
+    let scores: Vec<f64> = trials.iter().map(|row| row["score"].as_f64().unwrap()).collect();
     assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
     assert_eq!(read("table.tsv").lines().count(), 7);
     assert_eq!(read("table.md").lines().filter(|line| line.starts_with('|')).count(), 8);
-    // Three panels with six tries each, every one with its tooltip; the page has the same.
+    // Three panels with six trials each, every one with its tooltip; the page has the same.
     let plot = read("plot.svg");
     assert_eq!(plot.matches("class=\"panel\"").count(), 3);
     // What is both the best and the defaults has both marks.
@@ -77,13 +77,13 @@ fn a_grid_is_written_as_tables_a_plot_a_page_and_parameters() {
         format!("compare {} --models rmls --on validation --measures nDCG@10", at("data"));
     let params = "--params tuning/best.toml --format json";
     let again = place.run(&format!("{compare} {params}")).fine().json();
-    assert_eq!(again["rows"][0]["cells"][0]["mean"], tries[0]["score"]);
+    assert_eq!(again["rows"][0]["cells"][0]["mean"], trials[0]["score"]);
     place.run(&format!("train rmls {} -o model --params tuning/best.toml", at("data"))).fine();
     // Again: nothing is left to do. As JSON it is the same table.
     let journal = read("journal.jsonl");
-    place.run(&line).shows(&["6 tries were there already, 0 made"]);
+    place.run(&line).shows(&["6 trials were there already, 0 made"]);
     let mut json = place.run(&format!("{line} --format json")).fine().json();
-    for row in json["tries"].as_array_mut().unwrap() {
+    for row in json["trials"].as_array_mut().unwrap() {
         row["seconds"] = 0.into();
     }
     assert_eq!(json, found);
@@ -99,12 +99,12 @@ fn a_budget_halves_and_a_larger_one_goes_on() {
     )]);
     let line = format!("tune pls+bm25 {} --space space.toml --dim 10 -o t", at("data"));
     place.run(&format!("{line} --budget 3")).shows(&[
-        "; 5 tries, 3 of them with a third of the training data",
+        "; 5 trials, 3 of them with a third of the training data",
         "weights",
         "95 % interval",
     ]);
     place.run(&format!("{line} --budget 4")).shows(&[
-        "5 tries were there already",
+        "5 trials were there already",
         "9 of them with a ninth of the training data, 5 of them with a third",
     ]);
     for threads in [1, 2, 7] {
@@ -114,17 +114,17 @@ fn a_budget_halves_and_a_larger_one_goes_on() {
     }
     // What the smaller budget found is in the table of the larger one.
     let (all, alone) = (table(&place, "t"), table(&place, "t1"));
-    let tries = |table: &Value| table["tries"].as_array().unwrap().clone();
-    assert_eq!((tries(&all).len(), tries(&alone).len()), (17, 14));
-    assert!(tries(&alone).iter().all(|row| tries(&all).contains(row)));
+    let trials = |table: &Value| table["trials"].as_array().unwrap().clone();
+    assert_eq!((trials(&all).len(), trials(&alone).len()), (17, 14));
+    assert!(trials(&alone).iter().all(|row| trials(&all).contains(row)));
     // Another seed draws others.
-    place.run(&format!("{line} --budget 4")).shows(&["17 tries were there already, 0 made"]);
+    place.run(&format!("{line} --budget 4")).shows(&["17 trials were there already, 0 made"]);
     place.run(&format!("{line} --budget 4 --seed 2")).refused(
         1,
-        &["t/journal.jsonl: holds tries with another", "seed", "choose another folder", "--force"],
+        &["t/journal.jsonl: holds trials with another", "seed", "choose another folder", "--force"],
     );
     place.run(&format!("{line} --budget 3 --seed 2 --force")).fine();
-    assert_eq!(table(&place, "t")["tries"].as_array().unwrap().len(), 5);
+    assert_eq!(table(&place, "t")["trials"].as_array().unwrap().len(), 5);
     let best = fs::read_to_string(place.path("t/best.toml")).unwrap();
     assert!(best.contains("[pls]"), "{best}");
 }
@@ -133,14 +133,14 @@ fn a_budget_halves_and_a_larger_one_goes_on() {
 fn the_built_in_space_serves_lexical_methods() {
     let place = Place::new();
     let said = place.run(&format!("tune bm25 {} --budget 6 -o t", at("data"))).fine();
-    said.shows(&["; 6 tries\n", " k1 ", " b "]);
+    said.shows(&["; 6 trials\n", " k1 ", " b "]);
     place
         .run(&format!("tune vsm {} --budget 6 -o v", at("data")))
         .refused(2, &["vsm has none by itself", "`--grid` or `--space`"]);
     place.file("grid.toml", "preparation.analyzer.stem = [true, false]\n");
     place
         .run(&format!("tune vsm {} --grid grid.toml -o v", at("data")))
-        .shows(&["preparation.analyzer.stem", "; 2 tries"]);
+        .shows(&["preparation.analyzer.stem", "; 2 trials"]);
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn failed_tries_and_good_defaults_are_told() {
     let place = Place::with(&[("grid.toml", grid), ("low.toml", "dim = [1]\n")]);
     let line = format!("tune rmls {} --dim 10 -o t", at("data"));
     let said = place.run(&format!("{line} --grid grid.toml")).fine();
-    assert!(said.err.contains("warning: 3 of 4 tries failed"), "{}", said.err);
+    assert!(said.err.contains("warning: 3 of 4 trials failed"), "{}", said.err);
     let said = said.shows(&["failed: beta = ", "best, defaults", "the defaults are best here: 0."]);
     assert!(said.out.contains("penalty empties") || said.out.contains("largest"), "{}", said.out);
     let best = fs::read_to_string(place.path("t/best.toml")).unwrap();
@@ -213,7 +213,7 @@ fn too_little_memory_stops_and_more_goes_on() {
     let line = format!("tune pls {} --grid grid.toml --dim 5 -o t", at("data"));
     place.run(&format!("{line} --max-memory 10MiB")).refused(1, &["not enough memory"]);
     place.run(&format!("{line} --max-memory 2GiB")).fine();
-    assert_eq!(table(&place, "t")["tries"].as_array().unwrap().len(), 2);
+    assert_eq!(table(&place, "t")["trials"].as_array().unwrap().len(), 2);
 }
 
 #[test]
@@ -261,11 +261,11 @@ fn an_interrupted_tuning_goes_on() {
         let (before, kept) = (fs::read(&journal).unwrap(), lines() - 1);
         assert!((2..40).contains(&kept), "{kept}");
         if signal == "-INT" {
-            let tries = format!("{kept} tries are kept in a");
-            said.refused(130, &["stopped; ", &tries, "the same command goes on"]);
+            let trials = format!("{kept} trials are kept in a");
+            said.refused(130, &["stopped; ", &trials, "the same command goes on"]);
             assert!(!place.path("a/table.json").exists());
         }
-        place.run(&format!("{line} -o {folder}")).shows(&["tries were there already"]);
+        place.run(&format!("{line} -o {folder}")).shows(&["trials were there already"]);
         assert!(fs::read(&journal).unwrap().starts_with(&before));
     }
     place.run(&format!("{line} -o whole")).fine();

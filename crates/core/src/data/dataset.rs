@@ -54,7 +54,7 @@ pub struct Document {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DatasetAbout {
     /// How much there is.
-    pub counts: Counts,
+    pub counts: DatasetSize,
     /// The files it was made from.
     pub sources: Vec<Source>,
     /// How it was split.
@@ -77,7 +77,7 @@ impl DatasetAbout {
     /// A dataset that was made, not imported: no sources, nothing dealt out or filtered.
     pub fn as_given(evidence: Evidence) -> Self {
         DatasetAbout {
-            counts: Counts::default(),
+            counts: DatasetSize::default(),
             sources: Vec::new(),
             split: SplitAbout { by: SplitBy::Given, seed: 0, shares: (0.0, 0.0) },
             min_clicks: None,
@@ -91,7 +91,7 @@ impl DatasetAbout {
 
 /// How much a dataset holds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Counts {
+pub struct DatasetSize {
     /// Queries, judged or clicked.
     pub queries: usize,
     /// Documents, clicked or not.
@@ -277,7 +277,7 @@ impl DatasetWriter {
                 ),
             });
         }
-        about.counts = Counts {
+        about.counts = DatasetSize {
             queries: clicks.n_rows(),
             documents: clicks.n_cols(),
             pairs: clicks.nnz(),

@@ -30,7 +30,8 @@ mod write;
 
 pub use beir::is_beir;
 pub use dataset::{
-    Counts, Dataset, DatasetAbout, DatasetWriter, Document, Evidence, Query, SplitAbout, SplitBy,
+    Dataset, DatasetAbout, DatasetSize, DatasetWriter, Document, Evidence, Query, SplitAbout,
+    SplitBy,
 };
 pub use events::{EventRules, EventsAbout, Offers};
 pub(crate) use field_values::{FieldValue, READ_BY_DEFAULT, visit};

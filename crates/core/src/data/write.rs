@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Map;
 
-use super::dataset::{Counts, DatasetAbout, DatasetWriter, Document, Query, SplitAbout, SplitBy};
+use super::dataset::{
+    DatasetAbout, DatasetSize, DatasetWriter, Document, Query, SplitAbout, SplitBy,
+};
 use super::events::{Aggregated, EventRules, EventsAbout, Shown, Timeline};
 use super::impressions::{self, ImpressionsWriter};
 use super::log::Log;
@@ -107,7 +109,7 @@ impl Prepared {
         let shares = if given { (0.0, 0.0) } else { self.split.shares };
         let mut report = ImportReport {
             about: DatasetAbout {
-                counts: Counts::default(),
+                counts: DatasetSize::default(),
                 sources: self.log.sources,
                 split: SplitAbout { by: self.split.by, seed: self.split.seed, shares },
                 min_clicks: self.filter.as_ref().map(|filter| f64::from(filter.min_clicks)),

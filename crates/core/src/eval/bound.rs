@@ -325,9 +325,11 @@ fn objective(
             if counted.is_empty() {
                 return None;
             }
-            let image = bilinear.query_image(counts, &counts.query(i));
-            let sum: f64 =
-                counted.iter().map(|&(doc, r)| r * dot_f64(&image, &bilinear.doc_image(doc))).sum();
+            let embedding = bilinear.query_embedding(counts, &counts.query(i));
+            let sum: f64 = counted
+                .iter()
+                .map(|&(doc, r)| r * dot_f64(&embedding, &bilinear.doc_embedding(doc)))
+                .sum();
             Some((sum / counted.len() as f64, counted.len()))
         })
         .collect();

@@ -11,7 +11,7 @@ use super::significance::mean;
 use super::{Candidates, HeldOut, Measure, Task, Variant, check_choice};
 use crate::data::Dataset;
 use crate::features::{Counts, EvidenceAbout, Unread};
-use crate::matchers::{Fusion, Matcher, Mixture, reciprocal_ranks, standardise, weight_grid};
+use crate::matchers::{Matcher, MixKind, Mixture, reciprocal_ranks, standardise, weight_grid};
 use crate::{Error, Result, Run};
 
 /// Queries are binned by their clicks in the whole log: up to each bound, and more.
@@ -26,7 +26,7 @@ pub fn click_bins() -> Vec<String> {
 }
 
 /// A matcher that takes part, alone or in mixes.
-pub struct Contender {
+pub struct System {
     /// The name that mixes refer to.
     pub name: String,
     /// Fitted to the counts that are compared on.
@@ -37,7 +37,7 @@ pub struct Contender {
 
 /// What to compare, and how.
 pub struct CompareParams<'a> {
-    /// The rows of the table: single contenders and mixes of them.
+    /// The rows of the table: single systems and mixes of them.
     pub rows: &'a [Mixture],
     /// The measures.
     pub measures: &'a [Measure],
@@ -112,7 +112,7 @@ pub struct ComparisonRow {
 pub fn compare(
     dataset: &Dataset,
     counts: &Counts,
-    contenders: &[Contender],
+    systems: &[System],
     params: &CompareParams<'_>,
     run: &Run<'_>,
 ) -> Result<Comparison> {
@@ -120,14 +120,14 @@ pub fn compare(
     check_comparable(dataset, params.rows, Some(params.on))?;
     check_tunable(dataset, params.rows, params.tune_on, &params.variant)?;
     let rows: Vec<Row> =
-        params.rows.iter().map(|mix| Row::new(mix, contenders)).collect::<Result<_>>()?;
-    let tuned = tune(dataset, counts, contenders, &rows, params, run)?;
+        params.rows.iter().map(|mix| Row::new(mix, systems)).collect::<Result<_>>()?;
+    let tuned = tune(dataset, counts, systems, &rows, params, run)?;
 
     run.step("measuring", 0, None)?;
     let task = Task::new(dataset, params.on, counts, params.candidates, params.variant);
     let chosen: Vec<Vec<Vec<f64>>> = tuned.iter().map(|row| vec![row.weights.clone()]).collect();
     let (measured, tied) =
-        measure_all(counts, contenders, &rows, &chosen, &task, params.measures, run)?;
+        measure_all(counts, systems, &rows, &chosen, &task, params.measures, run)?;
 
     let clicks: Vec<f64> = task
         .queries()
@@ -152,7 +152,7 @@ pub fn compare(
             weights: row
                 .parts
                 .iter()
-                .map(|&p| contenders[p].name.clone())
+                .map(|&p| systems[p].name.clone())
                 .zip(tuned[r].weights.iter().copied())
                 .collect(),
             validation: tuned[r].validation,
@@ -162,10 +162,10 @@ pub fn compare(
             values: values[r].clone(),
         })
         .collect();
-    let alike = contenders.iter().filter(|contender| !contender.weighs_clicks);
-    let unweighed: Vec<String> = alike.map(|contender| contender.name.clone()).collect();
+    let alike = systems.iter().filter(|system| !system.weighs_clicks);
+    let unweighed: Vec<String> = alike.map(|system| system.name.clone()).collect();
     // Where nobody weighs clicks, nothing was made of them.
-    let evidence = counts.evidence.clone().filter(|_| unweighed.len() < contenders.len());
+    let evidence = counts.evidence.clone().filter(|_| unweighed.len() < systems.len());
     let is_empty = |&place: &usize| {
         !task.grades(place).values.iter().any(|&g| g >= params.variant.relevant_from)
     };
@@ -239,37 +239,35 @@ pub struct Weights {
     pub validation: Option<f64>,
 }
 
-/// The weights of a mix of fitted contenders: those given, or the best on validation.
+/// The weights of a mix of fitted systems: those given, or the best on validation.
 pub fn tune_weights(
     dataset: &Dataset,
     counts: &Counts,
-    contenders: &[Contender],
+    systems: &[System],
     mixture: &Mixture,
     params: &CompareParams<'_>,
     run: &Run<'_>,
 ) -> Result<Weights> {
     check_comparable(dataset, std::slice::from_ref(mixture), None)?;
     check_tunable(dataset, std::slice::from_ref(mixture), params.tune_on, &params.variant)?;
-    let row = Row::new(mixture, contenders)?;
-    Ok(tune(dataset, counts, contenders, &[row], params, run)?.swap_remove(0))
+    let row = Row::new(mixture, systems)?;
+    Ok(tune(dataset, counts, systems, &[row], params, run)?.swap_remove(0))
 }
 
 struct Row {
     name: String,
-    fusion: Fusion,
+    fusion: MixKind,
     parts: Vec<usize>,
     weights: Option<Vec<f64>>,
 }
 
 impl Row {
-    fn new(mixture: &Mixture, contenders: &[Contender]) -> Result<Self> {
+    fn new(mixture: &Mixture, systems: &[System]) -> Result<Self> {
         let find = |name: &String| {
-            contenders.iter().position(|contender| &contender.name == name).ok_or_else(|| {
-                Error::Unknown {
-                    kind: "model",
-                    name: name.clone(),
-                    advice: "a mix is made of models that take part".into(),
-                }
+            systems.iter().position(|system| &system.name == name).ok_or_else(|| Error::Unknown {
+                kind: "model",
+                name: name.clone(),
+                advice: "a mix is made of models that take part".into(),
             })
         };
         let parts = mixture.parts.iter().map(|(_, name)| find(name)).collect::<Result<Vec<_>>>()?;
@@ -285,7 +283,7 @@ impl Row {
 fn tune(
     dataset: &Dataset,
     counts: &Counts,
-    contenders: &[Contender],
+    systems: &[System],
     rows: &[Row],
     params: &CompareParams<'_>,
     run: &Run<'_>,
@@ -302,8 +300,7 @@ fn tune(
         Task::new(dataset, HeldOut::Validation, counts, params.candidates, params.variant);
     run.step("tuning mixes on validation", 0, None)?;
     let measure = params.tune_on;
-    let (measured, _) =
-        measure_all(counts, contenders, rows, &choices, &validation, &[measure], run)?;
+    let (measured, _) = measure_all(counts, systems, rows, &choices, &validation, &[measure], run)?;
     let mut tuned = Vec::with_capacity(rows.len());
     for (r, mut choices) in choices.into_iter().enumerate() {
         let means: Vec<f64> = (0..choices.len())
@@ -324,7 +321,7 @@ type Measured = Vec<Vec<Vec<Vec<Option<f64>>>>>;
 
 fn measure_all(
     counts: &Counts,
-    contenders: &[Contender],
+    systems: &[System],
     rows: &[Row],
     choices: &[Vec<Vec<f64>>],
     task: &Task<'_>,
@@ -332,12 +329,12 @@ fn measure_all(
     run: &Run<'_>,
 ) -> Result<(Measured, Vec<usize>)> {
     let used: Vec<bool> =
-        (0..contenders.len()).map(|c| rows.iter().any(|row| row.parts.contains(&c))).collect();
-    let mixed: Vec<bool> = (0..contenders.len())
+        (0..systems.len()).map(|c| rows.iter().any(|row| row.parts.contains(&c))).collect();
+    let mixed: Vec<bool> = (0..systems.len())
         .map(|c| rows.iter().any(|row| row.parts.len() > 1 && row.parts.contains(&c)))
         .collect();
-    let fused = |row: &&Row| row.fusion == Fusion::Rrf;
-    let by_ranks: Vec<bool> = (0..contenders.len())
+    let fused = |row: &&Row| row.fusion == MixKind::Rrf;
+    let by_ranks: Vec<bool> = (0..systems.len())
         .map(|c| rows.iter().filter(fused).any(|row| row.parts.contains(&c)))
         .collect();
     let each: Vec<_> = (0..task.queries().len())
@@ -349,12 +346,12 @@ fn measure_all(
             let docs = docs.as_deref();
             // Mixes are standardised over all documents, so that a score does not depend on
             // which candidates happen to be asked for; single models need the candidates only.
-            let mut plain: Vec<Vec<f32>> = vec![Vec::new(); contenders.len()];
-            let mut standard: Vec<Vec<f32>> = vec![Vec::new(); contenders.len()];
-            let mut ranks: Vec<Vec<f32>> = vec![Vec::new(); contenders.len()];
-            for (c, contender) in contenders.iter().enumerate().filter(|&(c, _)| used[c]) {
+            let mut plain: Vec<Vec<f32>> = vec![Vec::new(); systems.len()];
+            let mut standard: Vec<Vec<f32>> = vec![Vec::new(); systems.len()];
+            let mut ranks: Vec<Vec<f32>> = vec![Vec::new(); systems.len()];
+            for (c, system) in systems.iter().enumerate().filter(|&(c, _)| used[c]) {
                 if mixed[c] {
-                    let mut all = contender.matcher.scores(counts, &query, None);
+                    let mut all = system.matcher.scores(counts, &query, None);
                     plain[c] = pick(&all, docs);
                     if by_ranks[c] {
                         let mut all = all.clone();
@@ -364,7 +361,7 @@ fn measure_all(
                     standardise(&mut all, counts.n_docs());
                     standard[c] = pick(&all, docs);
                 } else {
-                    plain[c] = contender.matcher.scores(counts, &query, docs);
+                    plain[c] = system.matcher.scores(counts, &query, docs);
                 }
             }
             let measured = rows
@@ -377,8 +374,8 @@ fn measure_all(
                             [only] => task.measure(measures, place, docs, &plain[only]),
                             _ => {
                                 let scores = match row.fusion {
-                                    Fusion::Linear => &standard,
-                                    Fusion::Rrf => &ranks,
+                                    MixKind::Linear => &standard,
+                                    MixKind::Rrf => &ranks,
                                 };
                                 let mut sum = vec![0.0f32; scores[row.parts[0]].len()];
                                 for (&part, &weight) in row.parts.iter().zip(weights) {

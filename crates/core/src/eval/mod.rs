@@ -34,7 +34,7 @@ mod tests;
 pub use bound::{Bound, Constants, Gap, RowNorms, Sample, bounds};
 pub use cells::{Against, Cell, cells};
 pub use compare::{
-    CLICK_BINS, CompareParams, Comparison, ComparisonRow, Contender, Weights, check_comparable,
+    CLICK_BINS, CompareParams, Comparison, ComparisonRow, System, Weights, check_comparable,
     check_tunable, click_bins, compare, tune_weights,
 };
 pub use measure::Measure;

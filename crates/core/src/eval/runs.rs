@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::cells::{Cell, cells};
 use super::trec::{Qrels, TrecRun};
 use super::trec_eval::{
-    Column, EvalParams, Evaluation, Over, QueryValues, Statistic, Value, columns, evaluate,
+    EvalParams, Evaluation, MeasureColumn, Over, QueryValues, Statistic, Value, columns, evaluate,
 };
 use crate::{Error, Result};
 
@@ -82,12 +82,12 @@ impl Doubts {
 pub fn compare_runs(
     qrels: &Qrels,
     runs: &[(String, TrecRun)],
-    wanted: &[Column],
+    wanted: &[MeasureColumn],
     params: &EvalParams,
     baseline: usize,
     seed: u64,
 ) -> Result<RunComparison> {
-    let wanted: Vec<Column> =
+    let wanted: Vec<MeasureColumn> =
         wanted.iter().filter(|column| column.statistic.over() == Over::Mean).cloned().collect();
     if wanted.is_empty() {
         return Err(Error::Empty {
@@ -128,7 +128,7 @@ pub fn compare_runs(
                 .collect()
         })
         .collect();
-    let better = |column: &Column| match &column.statistic {
+    let better = |column: &MeasureColumn| match &column.statistic {
         Statistic::Own { measure, .. } => measure.higher_is_better(),
         _ => true,
     };

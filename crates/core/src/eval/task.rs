@@ -322,7 +322,7 @@ impl<'a> Task<'a> {
 
     /// A judge of scores: their mean `measure`, over some of the queries if there are very many.
     /// Nothing if there is no query to judge by.
-    pub fn judge(&self, measure: Measure) -> Option<impl Fn(&Score<'_>) -> f64> {
+    pub fn validation_scorer(&self, measure: Measure) -> Option<impl Fn(&Score<'_>) -> f64> {
         let step = self.queries.len().div_ceil(JUDGED_QUERIES).max(1);
         let places: Vec<usize> = (0..self.queries.len()).step_by(step).collect();
         let judge = move |score: &Score<'_>| {

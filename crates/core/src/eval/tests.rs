@@ -12,7 +12,7 @@ use crate::sparse::Row;
 /// Values by query and second key, in the order of the queries.
 type Table<V> = BTreeMap<String, BTreeMap<String, V>>;
 
-/// Column `value` of a file in columns, by the columns `query` and `key`.
+/// MeasureColumn `value` of a file in columns, by the columns `query` and `key`.
 fn table<V: std::str::FromStr>(path: &Path, [query, key, value]: [usize; 3]) -> Table<V> {
     let mut table: Table<V> = BTreeMap::new();
     for line in fs::read_to_string(path).unwrap().lines() {

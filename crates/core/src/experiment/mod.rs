@@ -326,15 +326,15 @@ pub fn fit_and_compare_with(
     let mut preparation = Params::prepared(preparation, all);
     preparation.positions |= rankers.need_positions()?;
     let counts = Counts::of(dataset, &preparation, run)?;
-    let (mut contenders, reports) =
+    let (mut systems, reports) =
         fit_all(dataset, &counts, models, params.candidates, params.variant, run)?;
     let names = models.iter().map(|(name, _)| name.clone());
     let mut fits: Vec<(String, FitReport)> = names.zip(reports).collect();
-    let fitted = fit_rankers(dataset, &counts, models, &contenders, rankers, params, run)?;
-    for (contender, report) in fitted {
-        fits.push((contender.name.clone(), report));
-        contenders.push(contender);
+    let fitted = fit_rankers(dataset, &counts, models, &systems, rankers, params, run)?;
+    for (system, report) in fitted {
+        fits.push((system.name.clone(), report));
+        systems.push(system);
     }
-    let comparison = compare(dataset, &counts, &contenders, params, run)?;
+    let comparison = compare(dataset, &counts, &systems, params, run)?;
     Ok((comparison, fits))
 }

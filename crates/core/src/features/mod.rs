@@ -7,10 +7,10 @@ mod collection;
 mod counts;
 mod evidence;
 mod negatives;
-mod newcomers;
 mod positions;
 pub mod proximity;
 mod stats;
+mod unseen;
 mod weighted;
 
 #[cfg(test)]
@@ -22,8 +22,8 @@ pub(crate) use counts::Parts;
 pub use counts::{Counts, Field, Preparation, QueryTerms, Unread};
 pub use evidence::{ClickEvidence, EvidenceAbout};
 pub use negatives::Negatives;
-pub use newcomers::NewDocuments;
 pub use positions::{GAP, Positions, Sequences};
 pub use stats::{ClickHistogram, TableOne};
+pub use unseen::NewDocuments;
 pub use weighted::{Features, Featurizer, Response, Weighted, Weighting, idf};
 pub(crate) use weighted::{check_clicks, no_training_clicks};

@@ -39,9 +39,9 @@ use crate::{Error, Result};
 
 /// How rankings become one.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fusion {
+pub struct RunFusion {
     /// The formula.
-    pub method: Method,
+    pub method: FusionMethod,
     /// What is done to scores before; reciprocal rank fusion does not look at them.
     pub normalise: Normalise,
     /// What is added to every rank in reciprocal rank fusion: the larger, the less the first
@@ -54,7 +54,7 @@ pub struct Fusion {
 /// How the scores or ranks of a document become one score.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Method {
+pub enum FusionMethod {
     /// Reciprocal rank fusion.
     #[default]
     Rrf,
@@ -68,10 +68,10 @@ pub enum Method {
     Min,
 }
 
-impl Default for Fusion {
+impl Default for RunFusion {
     fn default() -> Self {
-        Fusion {
-            method: Method::Rrf,
+        RunFusion {
+            method: FusionMethod::Rrf,
             normalise: Normalise::MinMax,
             rank_constant: 60.0,
             weights: None,
@@ -88,7 +88,7 @@ pub struct Fused<'a> {
     pub hits: Vec<(&'a str, f32)>,
 }
 
-impl Fusion {
+impl RunFusion {
     /// An error if this cannot fuse `n_runs` runs.
     pub fn check(&self, n_runs: usize) -> Result<()> {
         let wrong = |name: &str, value: String, expected: &str| {
@@ -100,7 +100,7 @@ impl Fusion {
         if !(self.rank_constant.is_finite() && self.rank_constant >= 0.0) {
             return wrong("rank_constant", self.rank_constant.to_string(), "0 or more, such as 60");
         }
-        if self.method == Method::Mnz && self.normalise == Normalise::ZScore {
+        if self.method == FusionMethod::Mnz && self.normalise == Normalise::ZScore {
             // A score below zero would become worse by being found more often.
             return wrong("normalise", "z-score".into(), "another one: mnz needs scores from 0 on");
         }
@@ -143,9 +143,11 @@ impl Fusion {
     fn check_scores(&self, runs: &[TrecRun]) -> Result<()> {
         let kept = matches!(self.normalise, Normalise::None | Normalise::Max | Normalise::L2);
         let counts = match self.method {
-            Method::Rrf => false,
-            Method::Mnz => kept,
-            Method::Sum | Method::Max | Method::Min => self.normalise == Normalise::Max,
+            FusionMethod::Rrf => false,
+            FusionMethod::Mnz => kept,
+            FusionMethod::Sum | FusionMethod::Max | FusionMethod::Min => {
+                self.normalise == Normalise::Max
+            }
         };
         if !counts {
             return Ok(());
@@ -161,7 +163,7 @@ impl Fusion {
     }
 
     /// Fuses the rankings of one query, one for each run or none where a run has no results.
-    /// To be called on what passed [`Fusion::check`].
+    /// To be called on what passed [`RunFusion::check`].
     pub fn query<'a>(&self, lists: &[Option<Ranked<'a>>]) -> Vec<(&'a str, f32)> {
         // Every document with the number of the run and its weighted term there.
         let mut found: Vec<(&'a str, usize, f64)> = Vec::new();
@@ -172,7 +174,7 @@ impl Fusion {
             let weight = self.weights.as_ref().map_or(1.0, |weights| weights[r]);
             let hits: Vec<_> = list.hits().collect();
             let terms: Vec<f64> = match self.method {
-                Method::Rrf => {
+                FusionMethod::Rrf => {
                     (1..=hits.len()).map(|rank| 1.0 / (self.rank_constant + rank as f64)).collect()
                 }
                 _ => {
@@ -180,7 +182,7 @@ impl Fusion {
                     self.normalise.of(&scores)
                 }
             };
-            if self.method == Method::Sum {
+            if self.method == FusionMethod::Sum {
                 missing[r] = weight * terms.iter().copied().fold(0.0, f64::min);
             }
             found.extend(hits.iter().zip(terms).map(|(hit, term)| (hit.doc, r, weight * term)));
@@ -198,7 +200,7 @@ impl Fusion {
     fn combine(&self, terms: &[(&str, usize, f64)], missing: &[f64]) -> f64 {
         let mut values: Vec<f64> = terms.iter().map(|&(_, _, term)| term).collect();
         let n_found = values.len();
-        if self.method == Method::Sum {
+        if self.method == FusionMethod::Sum {
             let absent = |r: &usize| terms.binary_search_by_key(r, |&(_, run, _)| run).is_err();
             values.extend((0..missing.len()).filter(absent).map(|r| missing[r]));
         }
@@ -206,10 +208,10 @@ impl Fusion {
         // Adding zero makes −0 a plain 0.
         let sum = values.iter().fold(0.0, |sum, value| sum + value);
         match self.method {
-            Method::Rrf | Method::Sum => sum,
-            Method::Mnz => sum * n_found as f64,
-            Method::Max => values[0] + 0.0,
-            Method::Min => values[n_found - 1] + 0.0,
+            FusionMethod::Rrf | FusionMethod::Sum => sum,
+            FusionMethod::Mnz => sum * n_found as f64,
+            FusionMethod::Max => values[0] + 0.0,
+            FusionMethod::Min => values[n_found - 1] + 0.0,
         }
     }
 }

@@ -37,12 +37,12 @@ fn runs() -> Vec<TrecRun> {
     [A, B, C].iter().map(|scored| TrecRun::new("t", scored.iter().copied())).collect()
 }
 
-fn with(method: Method, normalise: Normalise) -> Fusion {
-    Fusion { method, normalise, ..Fusion::default() }
+fn with(method: FusionMethod, normalise: Normalise) -> RunFusion {
+    RunFusion { method, normalise, ..RunFusion::default() }
 }
 
 /// The scores of a query by document, of the three runs fused.
-fn scores(fusion: &Fusion, query: usize) -> Vec<(String, f32)> {
+fn scores(fusion: &RunFusion, query: usize) -> Vec<(String, f32)> {
     let runs = runs();
     let mut hits = fusion.fuse(&runs, usize::MAX).unwrap().swap_remove(query).hits;
     hits.sort_unstable_by_key(|hit| hit.0);
@@ -51,7 +51,7 @@ fn scores(fusion: &Fusion, query: usize) -> Vec<(String, f32)> {
 
 /// `expected` holds the scores of the documents a to f of q1, or x to z of q2.
 #[track_caller]
-fn assert_scores(fusion: &Fusion, query: usize, expected: &[f64]) {
+fn assert_scores(fusion: &RunFusion, query: usize, expected: &[f64]) {
     let found = scores(fusion, query);
     let docs =
         if query == 0 { ["a", "b", "c", "d", "e", "f"].as_slice() } else { &["x", "y", "z"] };
@@ -66,10 +66,10 @@ fn assert_scores(fusion: &Fusion, query: usize, expected: &[f64]) {
 /// Golden values: ranx 0.3.21, `fuse` of the same three runs.
 #[test]
 fn scores_agree_with_ranx() {
-    use Method::{Max, Min, Mnz, Sum};
+    use FusionMethod::{Max, Min, Mnz, Sum};
     let rrf = [0.04839549, 0.03200205, 0.03226646, 0.015625, 0.03252247, 0.015625];
-    assert_scores(&Fusion::default(), 0, &rrf);
-    assert_scores(&Fusion::default(), 1, &[0.04839549; 3]);
+    assert_scores(&RunFusion::default(), 0, &rrf);
+    assert_scores(&RunFusion::default(), 1, &[0.04839549; 3]);
     for (method, normalise, q1, q2) in [
         (Sum, Normalise::MinMax, [1.875, 1.4375, 1.75, 0.0, 1.875, 0.0], [1.875, 1.6, 1.142857142]),
         (Mnz, Normalise::MinMax, [5.625, 2.875, 3.5, 0.0, 3.75, 0.0], [5.625, 4.8, 3.428571428]),
@@ -96,7 +96,7 @@ fn scores_agree_with_ranx() {
     // Where every run found every document, what is missing does not matter.
     let z = with(Sum, Normalise::ZScore);
     assert_scores(&z, 1, &[0.834839249, 0.159168755, -0.994008005]);
-    let weighted = Fusion { weights: Some(vec![0.7, 0.2, 0.1]), ..with(Sum, Normalise::MinMax) };
+    let weighted = RunFusion { weights: Some(vec![0.7, 0.2, 0.1]), ..with(Sum, Normalise::MinMax) };
     assert_scores(&weighted, 0, &[0.7875, 0.63125, 0.725, 0.0, 0.275, 0.0]);
     assert_scores(&weighted, 1, &[0.875, 0.52, 0.214285714]);
 }
@@ -104,11 +104,11 @@ fn scores_agree_with_ranx() {
 #[test]
 fn a_document_that_was_not_found_counts_as_the_last_at_best() {
     // Lowest z: a −1.680836, b −1.404879, c −1.622214. d was found by the first run alone.
-    let z = scores(&with(Method::Sum, Normalise::ZScore), 0);
+    let z = scores(&with(FusionMethod::Sum, Normalise::ZScore), 0);
     assert!((f64::from(z[3].1) - (-1.680836126 - 1.404878717 - 1.622214211)).abs() < 1e-5);
     // Without normalising: 0 where a run's scores lie above it, else its lowest.
     assert_scores(
-        &with(Method::Sum, Normalise::None),
+        &with(FusionMethod::Sum, Normalise::None),
         0,
         &[7.1, 3.5, 7.9 - 9.0, 1.0 - 9.0, -0.2, -9.0],
     );
@@ -129,7 +129,7 @@ fn other_normalisations_by_hand() {
 #[test]
 fn ties_go_to_the_larger_id_and_the_rest_is_cut() {
     let runs = runs();
-    let fused = Fusion::default().fuse(&runs, 2).unwrap();
+    let fused = RunFusion::default().fuse(&runs, 2).unwrap();
     let q2: Vec<&str> = fused[1].hits.iter().map(|hit| hit.0).collect();
     assert_eq!((fused[1].id, q2), ("q2", vec!["z", "y"]));
     assert_eq!(fused[0].hits.len(), 2);
@@ -141,7 +141,7 @@ fn a_query_of_one_run_alone_is_kept() {
         TrecRun::new("a", [("q1", "a", 1.0)]),
         TrecRun::new("b", [("q0", "b", -3.0), ("q0", "c", -5.0)]),
     ];
-    for fusion in [Fusion::default(), with(Method::Sum, Normalise::None)] {
+    for fusion in [RunFusion::default(), with(FusionMethod::Sum, Normalise::None)] {
         let fused = fusion.fuse(&runs, 10).unwrap();
         assert_eq!(fused.iter().map(|query| query.id).collect::<Vec<_>>(), ["q0", "q1"]);
         assert_eq!(fused[0].hits.iter().map(|hit| hit.0).collect::<Vec<_>>(), ["b", "c"]);
@@ -151,17 +151,21 @@ fn a_query_of_one_run_alone_is_kept() {
 #[test]
 fn what_cannot_be_meant_is_refused() {
     let runs = runs();
-    let message = |fusion: Fusion| fusion.fuse(&runs, 10).unwrap_err().to_string();
+    let message = |fusion: RunFusion| fusion.fuse(&runs, 10).unwrap_err().to_string();
     for weights in [vec![1.0], vec![0.0; 3], vec![1.0, -1.0, 1.0], vec![f64::NAN, 1.0, 1.0]] {
-        let weights = Fusion { weights: Some(weights), ..Fusion::default() };
+        let weights = RunFusion { weights: Some(weights), ..RunFusion::default() };
         assert!(message(weights).contains("3 numbers, one for each run"));
     }
-    assert!(message(Fusion { rank_constant: -1.0, ..Fusion::default() }).contains("such as 60"));
-    assert!(message(with(Method::Mnz, Normalise::ZScore)).contains("mnz needs scores from 0"));
-    let negative = message(with(Method::Sum, Normalise::Max));
+    assert!(
+        message(RunFusion { rank_constant: -1.0, ..RunFusion::default() }).contains("such as 60")
+    );
+    assert!(
+        message(with(FusionMethod::Mnz, Normalise::ZScore)).contains("mnz needs scores from 0")
+    );
+    let negative = message(with(FusionMethod::Sum, Normalise::Max));
     assert!(negative.contains("the score of f for q1 in run t = -9"), "{negative}");
-    assert!(message(with(Method::Mnz, Normalise::L2)).contains("take min-max or rank"));
-    assert!(Fusion::default().fuse(&[], 10).is_err());
+    assert!(message(with(FusionMethod::Mnz, Normalise::L2)).contains("take min-max or rank"));
+    assert!(RunFusion::default().fuse(&[], 10).is_err());
 }
 
 #[test]
@@ -170,7 +174,7 @@ fn tuning_finds_the_run_that_is_right() {
     let wrong = TrecRun::new("w", (0..20).map(|i| (QUERIES[i / 4], DOCS[i % 4], i as f64)));
     let qrels = Qrels::new(QUERIES.iter().map(|&query| (query, "a", 1)));
     let measure = Measure::Rr { k: None };
-    let fusion = with(Method::Sum, Normalise::MinMax);
+    let fusion = with(FusionMethod::Sum, Normalise::MinMax);
     let runs = [wrong, right];
     let tuned = tune(&fusion, &runs, &qrels, measure, &Variant::default()).unwrap();
     // Of choices that are as good, the most even one is kept.
@@ -194,8 +198,14 @@ fn a_run() -> impl Strategy<Value = TrecRun> {
     })
 }
 
-fn a_fusion() -> impl Strategy<Value = Fusion> {
-    let methods = [Method::Rrf, Method::Sum, Method::Mnz, Method::Max, Method::Min];
+fn a_fusion() -> impl Strategy<Value = RunFusion> {
+    let methods = [
+        FusionMethod::Rrf,
+        FusionMethod::Sum,
+        FusionMethod::Mnz,
+        FusionMethod::Max,
+        FusionMethod::Min,
+    ];
     let all = [
         Normalise::None,
         Normalise::MinMax,

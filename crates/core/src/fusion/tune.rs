@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::Fusion;
+use super::RunFusion;
 use crate::eval::significance::mean;
 use crate::eval::trec::{Judgments, Numbered, Qrels, Ranked, TrecRun};
 use crate::eval::{Measure, Variant};
@@ -27,7 +27,7 @@ const MOST: usize = 5;
 /// The weights, in tenths, under which `fusion` reaches the best mean of `measure` on `qrels`;
 /// of several that reach it those that differ least from each other.
 pub fn tune(
-    fusion: &Fusion,
+    fusion: &RunFusion,
     runs: &[TrecRun],
     qrels: &Qrels,
     measure: Measure,
@@ -38,15 +38,15 @@ pub fn tune(
         return Err(Error::parameter("runs", runs.len(), "two to five runs to weigh"));
     }
     let grid = shares(runs.len());
-    let mut choices: Vec<Fusion> = grid
+    let mut choices: Vec<RunFusion> = grid
         .iter()
-        .map(|weights| Fusion { weights: Some(weights.clone()), ..fusion.clone() })
+        .map(|weights| RunFusion { weights: Some(weights.clone()), ..fusion.clone() })
         .collect();
     for choice in &choices {
         choice.check(runs.len())?;
     }
     // A run alone is the fusion in which all others have no results.
-    let alone = Fusion { weights: None, ..fusion.clone() };
+    let alone = RunFusion { weights: None, ..fusion.clone() };
     let judged: Vec<(Judgments<'_>, Vec<Option<Ranked<'_>>>)> = qrels
         .queries()
         .map(|query| {

@@ -1,5 +1,5 @@
 //! A bilinear model: queries and documents are mapped into one latent space, and the dot
-//! product of their images is the score, match(x, y) = xᵀ L_x L_yᵀ y.
+//! product of their embeddings is the score, match(x, y) = xᵀ L_x L_yᵀ y.
 //!
 //! The score is a sum over pairs of a query feature and a document feature,
 //! Σ_u Σ_v x_u·y_v·⟨l_xu, l_yv⟩, which is what an explanation shows.
@@ -9,10 +9,10 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::map::Map;
-use super::{Kept, Line, Matcher, TopicsView};
+use super::{Contribution, Matcher, SavedState, TopicsView};
 use crate::features::{Counts, Features, Featurizer, NewDocuments, QueryTerms};
 use crate::file::{Tensors, TensorsWriter};
-use crate::index::Images;
+use crate::index::Embeddings;
 use crate::linalg::{Dense, dot, dot_f64, scale_to};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
@@ -32,26 +32,26 @@ pub struct Bilinear {
     maps: Arc<Maps>,
     /// Documents × document features.
     y: Arc<Csr>,
-    /// The documents' images, made when they are needed first. A sparse map has none: there it
+    /// The documents' embeddings, made when they are needed first. A sparse map has none: there it
     /// is cheaper, in memory and in time, to score the features and add these up.
-    images: OnceLock<DocImages>,
-    /// Whether images are scaled to norm one, so that the score is their cosine.
+    embeddings: OnceLock<DocEmbeddings>,
+    /// Whether embeddings are scaled to norm one, so that the score is their cosine.
     cosine: bool,
 }
 
-/// The images of documents: documents × latent dimensions.
-enum DocImages {
+/// The embeddings of documents: documents × latent dimensions.
+enum DocEmbeddings {
     /// In memory, or in a scratch file.
     Made(Dense),
     /// In the file of an index.
-    Kept(Images),
+    SavedState(Embeddings),
 }
 
-impl DocImages {
+impl DocEmbeddings {
     fn row(&self, doc: usize) -> &[f32] {
         match self {
-            DocImages::Made(images) => images.row(doc),
-            DocImages::Kept(images) => images.row(doc),
+            DocEmbeddings::Made(embeddings) => embeddings.row(doc),
+            DocEmbeddings::SavedState(embeddings) => embeddings.row(doc),
         }
     }
 }
@@ -68,7 +68,7 @@ impl Bilinear {
     pub(super) fn restored(
         counts: &Counts,
         features: &Features,
-        kept: Kept<'_>,
+        kept: SavedState<'_>,
     ) -> Result<Box<dyn Matcher>> {
         let maps = Maps::read(kept.tensors()?)?;
         Ok(Box::new(Bilinear::new(counts, features, maps)?))
@@ -79,7 +79,7 @@ impl Bilinear {
         Bilinear::placed(counts, features, maps, None)
     }
 
-    /// The same with the images of the documents in a scratch file in `folder`, if it is given.
+    /// The same with the embeddings of the documents in a scratch file in `folder`, if it is given.
     pub(super) fn placed(
         counts: &Counts,
         features: &Features,
@@ -113,40 +113,40 @@ impl Bilinear {
                 ),
             });
         }
-        let images = match (&maps.l_y, folder) {
+        let embeddings = match (&maps.l_y, folder) {
             (Map::Dense(_), Some(_)) => {
-                OnceLock::from(DocImages::Made(maps.l_y.images_in(&y, folder)?))
+                OnceLock::from(DocEmbeddings::Made(maps.l_y.embeddings_in(&y, folder)?))
             }
             _ => OnceLock::new(),
         };
         let (featurizer, maps) = (Arc::new(featurizer), Arc::new(maps));
-        Ok(Bilinear { featurizer, maps, y, images, cosine: false })
+        Ok(Bilinear { featurizer, maps, y, embeddings, cosine: false })
     }
 
-    /// The images of the documents, where scores are read off them. Whoever opens a model to look
+    /// The embeddings of the documents, where scores are read off them. Whoever opens a model to look
     /// at something else need not wait for them.
-    fn images(&self) -> Option<&DocImages> {
+    fn embeddings(&self) -> Option<&DocEmbeddings> {
         (self.cosine || matches!(self.maps.l_y, Map::Dense(_))).then(|| {
-            self.images.get_or_init(|| {
-                let mut images = self.maps.l_y.images(&self.y);
+            self.embeddings.get_or_init(|| {
+                let mut embeddings = self.maps.l_y.embeddings(&self.y);
                 if self.cosine {
-                    images.scale_rows_to(1.0);
+                    embeddings.scale_rows_to(1.0);
                 }
-                DocImages::Made(images)
+                DocEmbeddings::Made(embeddings)
             })
         })
     }
 
-    /// Reads the images of the documents from the file of an index instead of making them; they
-    /// must be the ones that [`Bilinear::doc_image`] gave. Without effect where images are made
+    /// Reads the embeddings of the documents from the file of an index instead of making them; they
+    /// must be the ones that [`Bilinear::doc_embedding`] gave. Without effect where embeddings are made
     /// already, or where scores are not read off them.
-    pub fn read_images(&self, images: Images) -> Result<()> {
-        if (images.n_rows(), images.dim()) != (self.y.n_rows(), self.dim()) {
+    pub fn read_embeddings(&self, embeddings: Embeddings) -> Result<()> {
+        if (embeddings.n_rows(), embeddings.dim()) != (self.y.n_rows(), self.dim()) {
             return Err(Error::Structure {
                 problem: format!(
-                    "the images are {} × {}, but the model has {} documents and {} dimensions",
-                    images.n_rows(),
-                    images.dim(),
+                    "the embeddings are {} × {}, but the model has {} documents and {} dimensions",
+                    embeddings.n_rows(),
+                    embeddings.dim(),
                     self.y.n_rows(),
                     self.dim()
                 ),
@@ -154,14 +154,14 @@ impl Bilinear {
         }
         if self.cosine || matches!(self.maps.l_y, Map::Dense(_)) {
             // Whoever was first made the same ones.
-            let _ = self.images.set(DocImages::Kept(images));
+            let _ = self.embeddings.set(DocEmbeddings::SavedState(embeddings));
         }
         Ok(())
     }
 
-    /// The same model with the cosine of the images as its score.
+    /// The same model with the cosine of the embeddings as its score.
     pub fn with_cosine(self) -> Self {
-        Bilinear { images: OnceLock::new(), cosine: true, ..self }
+        Bilinear { embeddings: OnceLock::new(), cosine: true, ..self }
     }
 
     /// The same model for `counts` whose last `n_new` documents training did not know.
@@ -201,46 +201,48 @@ impl Bilinear {
         self.maps.l_x.n_cols()
     }
 
-    /// The image of a document of the counts.
-    pub fn doc_image(&self, doc: u32) -> Cow<'_, [f32]> {
-        match self.images() {
-            Some(images) => Cow::Borrowed(images.row(doc as usize)),
-            None => Cow::Owned(image_of(self.y.row(doc as usize), &self.maps.l_y)),
+    /// The embedding of a document of the counts.
+    pub fn doc_embedding(&self, doc: u32) -> Cow<'_, [f32]> {
+        match self.embeddings() {
+            Some(embeddings) => Cow::Borrowed(embeddings.row(doc as usize)),
+            None => Cow::Owned(embedding_of(self.y.row(doc as usize), &self.maps.l_y)),
         }
     }
 
-    /// The image of a query, known or new.
-    pub fn query_image(&self, counts: &Counts, query: &QueryTerms) -> Vec<f32> {
+    /// The embedding of a query, known or new.
+    pub fn query_embedding(&self, counts: &Counts, query: &QueryTerms) -> Vec<f32> {
         let (indices, values) = self.featurizer.query_terms(counts, query);
-        let mut image = image_of(Row { indices: &indices, values: &values }, &self.maps.l_x);
+        let mut embedding =
+            embedding_of(Row { indices: &indices, values: &values }, &self.maps.l_x);
         if self.cosine {
-            scale_to(&mut image, 1.0);
+            scale_to(&mut embedding, 1.0);
         }
-        image
+        embedding
     }
 
-    /// The image of every query of the counts.
-    pub fn query_images(&self, counts: &Counts) -> Result<Dense> {
-        let mut images = self.maps.l_x.images(&self.featurizer.queries(counts)?);
+    /// The embedding of every query of the counts.
+    pub fn query_embeddings(&self, counts: &Counts) -> Result<Dense> {
+        let mut embeddings = self.maps.l_x.embeddings(&self.featurizer.queries(counts)?);
         if self.cosine {
-            images.scale_rows_to(1.0);
+            embeddings.scale_rows_to(1.0);
         }
-        Ok(images)
+        Ok(embeddings)
     }
 }
 
 impl Matcher for Bilinear {
     fn score_all(&self, counts: &Counts, query: &QueryTerms, out: &mut [f32]) {
-        let image = self.query_image(counts, query);
-        match self.images() {
-            Some(images) => {
+        let embedding = self.query_embedding(counts, query);
+        match self.embeddings() {
+            Some(embeddings) => {
                 for (doc, score) in out.iter_mut().enumerate() {
-                    *score = dot(&image, images.row(doc));
+                    *score = dot(&embedding, embeddings.row(doc));
                 }
             }
             None => {
                 let l_y = &self.maps.l_y;
-                let features: Vec<f32> = (0..l_y.n_rows()).map(|v| l_y.dot(v, &image)).collect();
+                let features: Vec<f32> =
+                    (0..l_y.n_rows()).map(|v| l_y.dot(v, &embedding)).collect();
                 for (doc, score) in out.iter_mut().enumerate() {
                     *score = sum_of(self.y.row(doc), |v| features[v]);
                 }
@@ -249,22 +251,22 @@ impl Matcher for Bilinear {
     }
 
     fn score_some(&self, counts: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]) {
-        let (image, images) = (self.query_image(counts, query), self.images());
+        let (embedding, embeddings) = (self.query_embedding(counts, query), self.embeddings());
         for (score, &doc) in out.iter_mut().zip(docs) {
-            *score = match images {
-                Some(images) => dot(&image, images.row(doc as usize)),
-                None => sum_of(self.y.row(doc as usize), |v| self.maps.l_y.dot(v, &image)),
+            *score = match embeddings {
+                Some(embeddings) => dot(&embedding, embeddings.row(doc as usize)),
+                None => sum_of(self.y.row(doc as usize), |v| self.maps.l_y.dot(v, &embedding)),
             };
         }
     }
 
     /// What every pair of features adds.
-    fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line> {
+    fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
         let (indices, values) = self.featurizer.query_terms(counts, query);
         let features = self.y.row(doc as usize);
         let norm = |row, map| {
-            let image = image_of(row, map);
-            dot_f64(&image, &image).sqrt()
+            let embedding = embedding_of(row, map);
+            dot_f64(&embedding, &embedding).sqrt()
         };
         let query = Row { indices: &indices, values: &values };
         let lengths = match self.cosine {
@@ -277,7 +279,7 @@ impl Matcher for Bilinear {
             for (v, y) in features.iter() {
                 let inner = dot_f64(&l_xu, &self.maps.l_y.row(v as usize));
                 let value = f64::from(x) * f64::from(y) * inner / lengths;
-                // Without an image there is no angle, and nothing to add.
+                // Without an embedding there is no angle, and nothing to add.
                 if value != 0.0 && value.is_finite() {
                     pairs.push((u, v, value));
                 }
@@ -285,7 +287,7 @@ impl Matcher for Bilinear {
         }
         pairs
             .into_iter()
-            .map(|(u, v, value)| Line {
+            .map(|(u, v, value)| Contribution {
                 query: self.featurizer.query_feature(counts, u),
                 doc: self.featurizer.doc_feature(counts, v),
                 value,
@@ -307,8 +309,8 @@ impl Matcher for Bilinear {
             Ok(self.featurizer.doc(new.docs.row(j), None))
         })?;
         let (featurizer, maps) = (Arc::clone(&self.featurizer), Arc::clone(&self.maps));
-        let images = OnceLock::new();
-        let beside = Bilinear { featurizer, maps, y: Arc::new(y), images, cosine: self.cosine };
+        let embeddings = OnceLock::new();
+        let beside = Bilinear { featurizer, maps, y: Arc::new(y), embeddings, cosine: self.cosine };
         Ok(Some(Box::new(beside)))
     }
 
@@ -332,32 +334,32 @@ impl Matcher for Bilinear {
             per_class: 0,
             classes: &[],
             class_of: &[],
-            documents: match self.images() {
-                Some(DocImages::Made(images)) => Cow::Borrowed(images),
-                Some(DocImages::Kept(images)) => Cow::Owned(Dense::from_values(
-                    images.n_rows(),
-                    images.dim(),
-                    images.values().to_vec(),
+            documents: match self.embeddings() {
+                Some(DocEmbeddings::Made(embeddings)) => Cow::Borrowed(embeddings),
+                Some(DocEmbeddings::SavedState(embeddings)) => Cow::Owned(Dense::from_values(
+                    embeddings.n_rows(),
+                    embeddings.dim(),
+                    embeddings.values().to_vec(),
                 )),
-                None => Cow::Owned(self.maps.l_y.images(&self.y)),
+                None => Cow::Owned(self.maps.l_y.embeddings(&self.y)),
             },
             non_negative: false,
         })
     }
 
     fn topics_of(&self, counts: &Counts, query: &QueryTerms) -> Option<(Option<u32>, Vec<f32>)> {
-        self.is_of_words().then(|| (None, self.query_image(counts, query)))
+        self.is_of_words().then(|| (None, self.query_embedding(counts, query)))
     }
 }
 
-/// The image of one sparse row under a map.
-pub(crate) fn image_of(row: Row<'_>, map: &Map) -> Vec<f32> {
-    let mut image = vec![0.0; map.n_cols()];
-    row.iter().for_each(|(feature, value)| map.add_to(feature as usize, value, &mut image));
-    image
+/// The embedding of one sparse row under a map.
+pub(crate) fn embedding_of(row: Row<'_>, map: &Map) -> Vec<f32> {
+    let mut embedding = vec![0.0; map.n_cols()];
+    row.iter().for_each(|(feature, value)| map.add_to(feature as usize, value, &mut embedding));
+    embedding
 }
 
-/// Σ_v y_v·(score of feature v), in f32 like a dot product of images.
+/// Σ_v y_v·(score of feature v), in f32 like a dot product of embeddings.
 fn sum_of(row: Row<'_>, feature: impl Fn(usize) -> f32) -> f32 {
     row.iter().map(|(v, y)| y * feature(v as usize)).sum()
 }

@@ -26,10 +26,10 @@ use serde::{Deserialize, Serialize};
 
 use super::check::{MOST, check_range, check_share, check_share_above_zero, check_weight};
 use super::lexical::lengths;
-use super::method::{Fitting, Kept, Matcher, Method};
+use super::method::{Fitting, Matcher, Method, SavedState};
 use super::pairs::{clicked_pairs, collection, text_of};
 use super::space::{DIM, RESPONSE, Varied};
-use super::{FitReport, Line, StepsReport, TopicsView};
+use super::{Contribution, FitReport, StepsReport, TopicsView};
 use crate::features::{Counts, QueryTerms, Response};
 use crate::file::{Tensors, TensorsWriter};
 use crate::linalg::{Dense, dot_f64};
@@ -135,7 +135,7 @@ impl Method for Bltm {
         Ok((Box::new(fitted), FitReport::Steps(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         let tensors = kept.tensors()?;
         let side = |name: &str| WordTopics::read(tensors, name, counts.n_terms(), self.dim);
         let (_, theta) = tensors.array::<f32>("theta")?;
@@ -361,7 +361,7 @@ impl Matcher for Topics {
     }
 
     /// What every query word adds, and what most of its probability comes from.
-    fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line> {
+    fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
         let dim = self.params.dim;
         let theta = &self.theta[doc as usize * dim..][..dim];
         let line = |(word, count): (u32, f64)| {
@@ -378,7 +378,7 @@ impl Matcher for Topics {
                 "the collection".to_owned()
             };
             let value = count * self.log(word, itself, doc as usize);
-            Line { query: counts.vocabulary.term(word).to_owned(), doc: from, value }
+            Contribution { query: counts.vocabulary.term(word).to_owned(), doc: from, value }
         };
         self.known(query).map(line).collect()
     }

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::lexical::{Lexical, QuerySide, length, lengths, weigh};
-use super::method::{Kept, Matcher, Method};
+use super::method::{Matcher, Method, SavedState};
 use super::space::Varied;
 use crate::features::{Counts, Field, NewDocuments};
 use crate::sparse::Csr;
@@ -80,7 +80,7 @@ impl Method for Bm25 {
         Ok(())
     }
 
-    fn restore(&self, counts: &Counts, _kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, _kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         Ok(Box::new(self.fit(counts)?))
     }
 

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::bm25::vectors;
 use super::check::{check_share, check_weight};
 use super::lexical::{Lexical, QuerySide};
-use super::method::{Kept, Matcher, Method};
+use super::method::{Matcher, Method, SavedState};
 use super::space::{RESPONSE, Varied};
 use crate::Result;
 use crate::features::{Counts, Response, check_clicks};
@@ -63,7 +63,7 @@ impl Method for Clicked {
         check_weight("weight", self.weight)
     }
 
-    fn restore(&self, counts: &Counts, _: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, _: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         check_clicks(counts)?;
         Ok(Box::new(self.fit(counts)?))
     }

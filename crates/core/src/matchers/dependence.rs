@@ -20,9 +20,9 @@ use serde::{Deserialize, Serialize};
 
 use super::check::{check_positive, check_range, check_weight};
 use super::lexical::{Lexical, lengths, occurrences};
-use super::method::{Kept, Matcher, Method};
+use super::method::{Matcher, Method, SavedState};
 use super::space::Varied;
-use super::{Line, Lm, Smoothing};
+use super::{Contribution, Lm, Smoothing};
 use crate::features::proximity::{Pair, ordered, pairs, unordered};
 use crate::features::{Counts, QueryTerms};
 use crate::sparse::Row;
@@ -71,7 +71,7 @@ impl Method for Dependence {
         check_positive("mu_pairs", self.mu_pairs)
     }
 
-    fn restore(&self, counts: &Counts, _kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, _kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         Ok(Box::new(self.fit(counts)?))
     }
 
@@ -236,8 +236,8 @@ impl Matcher for Fitted {
     }
 
     /// The words, then the pairs in order, then those near each other.
-    fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line> {
-        let mut lines = self.words.lines(counts, query, doc);
+    fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
+        let mut lines = self.words.contributions(counts, query, doc);
         lines.iter_mut().for_each(|line| line.value *= self.params.words);
         let pairs = self.pairs(counts, query);
         for found in &pairs {
@@ -248,10 +248,14 @@ impl Matcher for Fitted {
                 [found.pair.first, found.pair.second].map(|term| counts.vocabulary.term(term));
             let window = format!("within {} words", self.params.window);
             for (value, how) in values.into_iter().zip(["in this order", &window]) {
-                lines.push(Line { query: format!("{first} {second}"), doc: how.to_owned(), value });
+                lines.push(Contribution {
+                    query: format!("{first} {second}"),
+                    doc: how.to_owned(),
+                    value,
+                });
             }
         }
-        lines.push(Line {
+        lines.push(Contribution {
             query: "pairs of words".into(),
             doc: "the document's length".into(),
             value: self.of_length(&pairs) * self.lengths[doc as usize],
@@ -369,7 +373,7 @@ mod tests {
             assert_eq!(some, [all[4], all[0], all[2]]);
             for (doc, &score) in (0u32..).zip(&all) {
                 let sum: f64 =
-                    fitted.lines(&counts, &query, doc).iter().map(|line| line.value).sum();
+                    fitted.contributions(&counts, &query, doc).iter().map(|line| line.value).sum();
                 assert!((sum - f64::from(score)).abs() < 1e-5);
             }
         }

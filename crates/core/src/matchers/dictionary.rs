@@ -13,7 +13,7 @@ pub struct Dictionary<'a> {
 
 /// A word and the words it is translated to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct DictionaryEntry {
     /// The word as the model reads it.
     pub term: String,
     /// Words with their probabilities, the most probable first.
@@ -34,7 +34,7 @@ impl<'a> Dictionary<'a> {
     }
 
     /// The `k` query words that the document word `word` most probably becomes, with t(q|w).
-    pub fn from_document(&self, word: &str, k: usize) -> Result<Entry> {
+    pub fn from_document(&self, word: &str, k: usize) -> Result<DictionaryEntry> {
         let id = find_word(self.counts, word, SEVERAL)?;
         let found = self.translator.of_document_word(id, k.max(1));
         let why = "no clicked document has it, or all its translations were pruned";
@@ -43,7 +43,7 @@ impl<'a> Dictionary<'a> {
 
     /// The `k` document words that the query word `word` most probably comes from, with
     /// P(w|q) ∝ t(q|w)·P(w|C).
-    pub fn from_query(&self, word: &str, k: usize) -> Result<Entry> {
+    pub fn from_query(&self, word: &str, k: usize) -> Result<DictionaryEntry> {
         let id = find_word(self.counts, word, SEVERAL)?;
         let found = self.translator.of_query_word(id, k.max(1));
         let why = "no query with a training click has it, or all its translations were pruned";
@@ -57,7 +57,7 @@ impl<'a> Dictionary<'a> {
         mut found: Vec<(u32, f64)>,
         k: usize,
         why: &str,
-    ) -> Result<Entry> {
+    ) -> Result<DictionaryEntry> {
         if found.is_empty() {
             return Err(Error::Empty {
                 what: format!("the table has no translation of the word {word:?}"),
@@ -67,7 +67,7 @@ impl<'a> Dictionary<'a> {
         found.truncate(k);
         let term = |id: u32| self.counts.vocabulary.term(id).to_owned();
         let translations = found.into_iter().map(|(id, p)| (term(id), p)).collect();
-        Ok(Entry { term: term(id), translations })
+        Ok(DictionaryEntry { term: term(id), translations })
     }
 }
 

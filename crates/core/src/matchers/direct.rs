@@ -2,7 +2,7 @@
 //! the bilinear form with the documents themselves as their features. Nothing is known of a
 //! document but its weights, so one that training saw no click of scores zero.
 
-use super::{Line, Matcher};
+use super::{Contribution, Matcher};
 use crate::features::{Counts, Features, Featurizer, QueryTerms};
 use crate::file::TensorsWriter;
 use crate::sparse::{Csr, Row};
@@ -61,9 +61,9 @@ impl Matcher for Direct {
     }
 
     /// What every query feature adds.
-    fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line> {
+    fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
         let (indices, values) = self.featurizer.query_terms(counts, query);
-        let line = |(&u, &x): (&u32, &f32)| Line {
+        let line = |(&u, &x): (&u32, &f32)| Contribution {
             query: self.featurizer.query_feature(counts, u),
             doc: format!("document {}", counts.doc_ids[doc as usize]),
             value: f64::from(x) * f64::from(self.weights.row(u as usize).get(doc)),

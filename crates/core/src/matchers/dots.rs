@@ -5,7 +5,7 @@
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use super::{Line, Matcher};
+use super::{Contribution, Matcher};
 use crate::Result;
 use crate::features::{Counts, QueryTerms};
 use crate::file::TensorsWriter;
@@ -133,13 +133,13 @@ impl<V: Vectors> Matcher for Dots<V> {
     }
 
     /// The features that query and document share.
-    fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line> {
+    fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
         let (indices, values) = self.0.vector(counts, query);
         let mut lines = Vec::new();
         let row = Row { indices: &indices, values: &values };
         self.0.rows().shared(row, doc, |feature, weight, value| {
             let (query, doc) = self.0.feature(counts, feature);
-            lines.push(Line { query, doc, value: f64::from(weight) * f64::from(value) });
+            lines.push(Contribution { query, doc, value: f64::from(weight) * f64::from(value) });
         });
         lines
     }

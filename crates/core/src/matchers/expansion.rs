@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use super::Vsm;
 use super::check::{check_range, check_weight};
 use super::dots::{DocRows, Dots, SparseVector, Vectors, single, weighted_sum};
-use super::first::{MOST_LOOKED_AT, Ranking, rows_of};
+use super::feedback_docs::{MOST_LOOKED_AT, Ranking, rows_of};
 use super::lexical::term_name;
-use super::method::{Kept, Matcher, Method};
+use super::method::{Matcher, Method, SavedState};
 use super::space::Varied;
 use crate::Result;
 use crate::features::{Counts, QueryTerms};
@@ -43,7 +43,7 @@ impl Method for Expansion {
         check_weight("weight", self.weight)
     }
 
-    fn restore(&self, counts: &Counts, _: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, _: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         self.fit(counts)
     }
 

@@ -19,7 +19,7 @@ pub struct Explanation {
     pub parts: Vec<PartExplanation>,
 }
 
-/// What one matcher adds. Its own score is Σ lines + rest; in a linear mix it counts for
+/// What one matcher adds. Its own score is Σ contributions + rest; in a linear mix it counts for
 /// weight·(score − mean)/deviation, in one by ranks for 1/(60 + rank), alone as it is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PartExplanation {
@@ -34,7 +34,7 @@ pub struct PartExplanation {
     /// What it adds to the whole.
     pub adds: f64,
     /// The largest contributions, largest first.
-    pub lines: Vec<Line>,
+    pub lines: Vec<Contribution>,
     /// How many smaller contributions there are.
     pub n_rest: usize,
     /// What they add up to, the rounding of the score included.
@@ -43,7 +43,7 @@ pub struct PartExplanation {
 
 /// One contribution.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Line {
+pub struct Contribution {
     /// The query's side.
     pub query: String,
     /// The document's side.

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use super::check::{check_range, check_weight};
 use super::dots::{DocRows, Dots, SparseVector, Vectors, single, weighted_sum};
-use super::first::{First, MOST_LOOKED_AT, Ranking, rows_of};
-use super::method::{Kept, Matcher, Method};
+use super::feedback_docs::{FeedbackDocs, MOST_LOOKED_AT, Ranking, rows_of};
+use super::method::{Matcher, Method, SavedState};
 use super::space::Varied;
 use crate::Result;
 use crate::features::{Counts, Features, Featurizer, QueryTerms, Response, check_clicks};
@@ -29,7 +29,7 @@ use crate::sparse::Row;
 #[serde(default, deny_unknown_fields)]
 pub struct Feedback {
     /// Who ranks first.
-    pub first: First,
+    pub first: FeedbackDocs,
     /// How many of the best documents are looked at.
     pub k: usize,
     /// How much each of them counts.
@@ -45,7 +45,7 @@ pub struct Feedback {
 impl Default for Feedback {
     fn default() -> Self {
         Feedback {
-            first: First::default(),
+            first: FeedbackDocs::default(),
             k: 5,
             weights: FeedbackWeighting::Score,
             query_weight: 0.3,
@@ -85,7 +85,7 @@ impl Method for Feedback {
         check_weight("doc_clicks", self.doc_clicks)
     }
 
-    fn restore(&self, counts: &Counts, _: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, _: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         check_clicks(counts)?;
         Ok(Box::new(Dots(self.joint(counts)?)))
     }

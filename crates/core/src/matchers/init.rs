@@ -14,7 +14,7 @@ use crate::sparse::Csr;
 use crate::{Error, Result};
 
 /// Earlier maps in the place of today's features.
-pub struct Begun {
+pub struct MatchedMaps {
     /// The maps.
     pub maps: Maps,
     /// How much of them was there before.
@@ -35,7 +35,7 @@ impl Model {
     /// methods that learn nothing. `nth` counts the parts of that method. An error if the method
     /// cannot begin with a model, or if what this model learnt means something else than what is
     /// to be learnt.
-    pub fn check_begin(
+    pub fn check_warm_start(
         &self,
         params: &Params,
         nth: usize,
@@ -127,9 +127,14 @@ impl Model {
         Ok(part.matcher.bilinear().map(Bilinear::maps))
     }
 
-    /// The maps that [`Model::check_begin`] finds, in the place of the features of `counts`.
-    pub fn begin(&self, params: &Params, nth: usize, counts: &Counts) -> Result<Option<Begun>> {
-        let Some(maps) = self.check_begin(params, nth, &counts.preparation)? else {
+    /// The maps that [`Model::check_warm_start`] finds, in the place of the features of `counts`.
+    pub fn warm_start(
+        &self,
+        params: &Params,
+        nth: usize,
+        counts: &Counts,
+    ) -> Result<Option<MatchedMaps>> {
+        let Some(maps) = self.check_warm_start(params, nth, &counts.preparation)? else {
             return Ok(None);
         };
         match shape(params) {
@@ -153,7 +158,7 @@ fn json(value: &impl Serialize) -> String {
 }
 
 /// The rows of `maps`, which belong to the features of `old`, as rows of those of `new`.
-fn align(old: &Counts, maps: &Maps, new: &Counts, features: &Features) -> Result<Begun> {
+fn align(old: &Counts, maps: &Maps, new: &Counts, features: &Features) -> Result<MatchedMaps> {
     let featurizer = Featurizer::new(new, features)?;
     let old_docs: HashMap<&str, usize> = old.doc_ids.iter().map(String::as_str).zip(0..).collect();
     let term = |t: usize| old.vocabulary.id(new.vocabulary.term(t as u32)).map(|id| id as usize);
@@ -169,7 +174,7 @@ fn align(old: &Counts, maps: &Maps, new: &Counts, features: &Features) -> Result
     let x: Vec<Option<usize>> = (0..featurizer.d_x()).map(|u| place(u, &doc)).collect();
     let y: Vec<Option<usize>> = (0..featurizer.d_y()).map(|v| place(v, &query)).collect();
     let count = |places: &[Option<usize>]| (places.iter().flatten().count(), places.len());
-    Ok(Begun {
+    Ok(MatchedMaps {
         known: Known { query_features: count(&x), doc_features: count(&y) },
         maps: Maps { l_x: moved(&maps.l_x, &x)?, l_y: moved(&maps.l_y, &y)? },
     })

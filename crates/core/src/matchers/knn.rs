@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::dots::{DocRows, Dots, SparseVector, Vectors};
-use super::method::{Kept, Matcher, Method};
+use super::method::{Matcher, Method, SavedState};
 use super::space::{RESPONSE, Varied};
 use crate::features::{Counts, Features, Featurizer, QueryTerms, Response, check_clicks};
 use crate::sparse::{Csr, Row};
@@ -46,7 +46,7 @@ impl Method for Knn {
         Ok(())
     }
 
-    fn restore(&self, counts: &Counts, _: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, _: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         check_clicks(counts)?;
         self.fit(counts)
     }

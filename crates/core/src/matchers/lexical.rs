@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use super::dots::DocRows;
-use super::{Line, Matcher};
+use super::{Contribution, Matcher};
 use crate::Result;
 use crate::features::{Counts, QueryTerms};
 use crate::sparse::{Csr, Row};
@@ -85,14 +85,14 @@ impl Matcher for Lexical {
     }
 
     /// The terms that query and document share.
-    fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line> {
+    fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
         let (indices, values) = self.query(query);
         let mut lines = Vec::new();
         let row = Row { indices: &indices, values: &values };
         self.rows.shared(row, doc, |term, weight, value| {
             let name = term_name(counts, term);
             let value = f64::from(weight) * f64::from(value);
-            lines.push(Line { query: name.clone(), doc: name, value });
+            lines.push(Contribution { query: name.clone(), doc: name, value });
         });
         lines
     }

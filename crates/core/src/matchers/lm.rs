@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::check::{check_positive, check_share_above_zero};
 use super::lexical::{Lexical, QuerySide, lengths, occurrences, weigh};
-use super::method::{Kept, Matcher, Method};
+use super::method::{Matcher, Method, SavedState};
 use super::space::Varied;
 use crate::Result;
 use crate::features::{Counts, NewDocuments};
@@ -54,7 +54,7 @@ impl Method for Lm {
         check_share_above_zero("lambda", self.lambda)
     }
 
-    fn restore(&self, counts: &Counts, _kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, _kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         Ok(Box::new(self.fit(counts)?))
     }
 

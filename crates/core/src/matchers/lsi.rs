@@ -7,12 +7,12 @@
 //!
 //! `lsi_qd`: the queries × documents matrix of clicks is R ≈ U·Σ·Vᵀ; query i is row i of U,
 //! document j is row j of V, without Σ unless asked for. U = R·V·Σ⁻¹ and V = Rᵀ·U·Σ⁻¹, so these
-//! rows are images of click features: a query's clicked documents under V·Σ⁻¹, a document's
+//! rows are embeddings of click features: a query's clicked documents under V·Σ⁻¹, a document's
 //! queries under U·Σ⁻¹. The model is kept that way, and an explanation shows which clicks
-//! speak for a pair. A query that training has no clicks of has no image: its scores are 0.
+//! speak for a pair. A query that training has no clicks of has no embedding: its scores are 0.
 //! Where weights are signed, R is its positive part: negative pairs are never click features, so
-//! an R with them would be factorised into images that no query and no document can have. What is
-//! only disliked has no image either.
+//! an R with them would be factorised into embeddings that no query and no document can have. What is
+//! only disliked has no embedding either.
 //!
 //! Both are C = XᵀRY with indicators (identity matrices) as features and the weighting `sum`.
 
@@ -21,14 +21,14 @@ use serde::{Deserialize, Serialize};
 
 use super::bilinear::{Bilinear, Maps};
 use super::check::check_weight;
-use super::judging::best_tenths;
 use super::map::Map;
-use super::method::{Fitting, Kept, Matcher, Method};
+use super::method::{Fitting, Matcher, Method, SavedState};
 use super::pls::PlsReport;
 use super::savings::usual_savings;
 use super::solver::Solver;
 use super::space::{DIM, RESPONSE, Varied};
-use super::{FitReport, Judge, Lexical, Line, TopicsView, Vsm};
+use super::validation::best_tenths;
+use super::{Contribution, FitReport, Lexical, TopicsView, ValidationScorer, Vsm};
 use crate::features::{Counts, Features, Featurizer, QueryTerms, Response, no_training_clicks};
 use crate::file::TensorsWriter;
 use crate::linalg::{Centring, Dense, Operator, scale_columns};
@@ -36,7 +36,7 @@ use crate::plan::{Fit, Plan};
 use crate::sparse::Csr;
 use crate::{Error, Result, Run};
 
-/// How two images are compared.
+/// How two embeddings are compared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Similarity {
@@ -71,7 +71,7 @@ pub enum Chosen {
 pub struct LsiDt {
     /// Latent dimensions.
     pub dim: usize,
-    /// How images are compared.
+    /// How embeddings are compared.
     pub similarity: Similarity,
     /// Weight of the cosine of tf-idf rows beside LSI's score, which has the rest: from 0 (LSI
     /// alone) to 1, or `tuned`, which is what is best on validation in steps of a tenth.
@@ -145,7 +145,7 @@ impl Method for LsiDt {
     }
 
     fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
-        let Fitting { counts, judge, run, .. } = fitting;
+        let Fitting { counts, scorer, run, .. } = fitting;
         let (maps, mut report) = self.fit(counts, run)?;
         let lsi = self.fitted(counts, maps)?;
         let weight = match self.tfidf {
@@ -156,16 +156,16 @@ impl Method for LsiDt {
         };
         let mut mixed = Mixed { lsi, tfidf: Vsm::default().fit(counts)?, weight: [weight] };
         if self.validated() {
-            let judge = judge.ok_or_else(|| {
+            let scorer = scorer.ok_or_else(|| {
                 Error::parameter("tfidf", "tuned", "a weight: there is no validation data")
             })?;
-            mixed.tune(counts, judge, run)?;
+            mixed.tune(counts, scorer, run)?;
             report.tfidf = Some(mixed.weight[0]);
         }
         Ok((Box::new(mixed), FitReport::Pls(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         let tensors = kept.tensors()?;
         let lsi = self.fitted(counts, Maps::read(tensors)?)?;
         if self.tfidf == TfidfWeight::Given(0.0) {
@@ -264,12 +264,17 @@ struct Mixed {
 }
 
 impl Mixed {
-    /// Sets the weight that `judge` likes best.
-    fn tune(&mut self, counts: &Counts, judge: &Judge<'_>, run: &Run<'_>) -> Result<()> {
+    /// Sets the weight that `scorer` likes best.
+    fn tune(
+        &mut self,
+        counts: &Counts,
+        scorer: &ValidationScorer<'_>,
+        run: &Run<'_>,
+    ) -> Result<()> {
         let weight = |tenths: u32| [f64::from(tenths) / 10.0];
         let best = best_tenths("weight of tf-idf", run, |tenths| {
             self.weight = weight(tenths);
-            judge(&|query, docs| self.scores(counts, &counts.query(query as usize), docs))
+            scorer(&|query, docs| self.scores(counts, &counts.query(query as usize), docs))
         })?;
         self.weight = weight(best);
         Ok(())
@@ -294,13 +299,13 @@ impl Matcher for Mixed {
         self.mix(out, &self.tfidf.scores(counts, query, Some(docs)));
     }
 
-    fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line> {
+    fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
         let [weight] = self.weight;
-        let scaled = |lines: Vec<Line>, by: f64| {
-            lines.into_iter().map(move |line| Line { value: by * line.value, ..line })
+        let scaled = |lines: Vec<Contribution>, by: f64| {
+            lines.into_iter().map(move |line| Contribution { value: by * line.value, ..line })
         };
-        let lsi = scaled(self.lsi.lines(counts, query, doc), 1.0 - weight);
-        lsi.chain(scaled(self.tfidf.lines(counts, query, doc), weight)).collect()
+        let lsi = scaled(self.lsi.contributions(counts, query, doc), 1.0 - weight);
+        lsi.chain(scaled(self.tfidf.contributions(counts, query, doc), weight)).collect()
     }
 
     fn keep<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
@@ -343,7 +348,7 @@ impl Method for LsiQd {
         Ok((Box::new(Bilinear::new(counts, &self.features(), maps)?), FitReport::Pls(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         Bilinear::restored(counts, &self.features(), kept)
     }
 
@@ -392,7 +397,7 @@ impl LsiQd {
         }
     }
 
-    /// Learns the images of queries and documents from the training clicks above zero.
+    /// Learns the embeddings of queries and documents from the training clicks above zero.
     pub fn fit(&self, counts: &Counts, run: &Run<'_>) -> Result<(Maps, PlsReport)> {
         self.check()?;
         if counts.clicks.nnz() == 0 {

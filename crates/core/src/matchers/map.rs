@@ -1,4 +1,4 @@
-//! A learnt map by rows: the image of every feature. Dense, or sparse where a penalty has
+//! A learnt map by rows: the embedding of every feature. Dense, or sparse where a penalty has
 //! left less than half of it.
 
 use std::borrow::Cow;
@@ -82,7 +82,7 @@ impl Map {
         }
     }
 
-    /// The image of feature `i`.
+    /// The embedding of feature `i`.
     pub fn row(&self, i: usize) -> Cow<'_, [f32]> {
         match self {
             Map::Dense(map) => Cow::Borrowed(map.row(i)),
@@ -94,17 +94,17 @@ impl Map {
         }
     }
 
-    /// The dot product of the image of feature `i` and `image`.
-    pub fn dot(&self, i: usize, image: &[f32]) -> f32 {
+    /// The dot product of the embedding of feature `i` and `embedding`.
+    pub fn dot(&self, i: usize, embedding: &[f32]) -> f32 {
         match self {
-            Map::Dense(map) => dot(map.row(i), image),
+            Map::Dense(map) => dot(map.row(i), embedding),
             Map::Sparse(map) => {
-                map.row(i).iter().map(|(column, value)| value * image[column as usize]).sum()
+                map.row(i).iter().map(|(column, value)| value * embedding[column as usize]).sum()
             }
         }
     }
 
-    /// Adds `factor` times the image of feature `i` to `sum`.
+    /// Adds `factor` times the embedding of feature `i` to `sum`.
     pub fn add_to(&self, i: usize, factor: f32, sum: &mut [f32]) {
         match self {
             Map::Dense(map) => {
@@ -118,30 +118,30 @@ impl Map {
         }
     }
 
-    /// The images of sparse rows of features.
-    pub fn images(&self, rows: &Csr) -> Dense {
-        let mut images = Dense::zeros(rows.n_rows(), self.n_cols());
-        self.images_into(rows, &mut images);
-        images
+    /// The embeddings of sparse rows of features.
+    pub fn embeddings(&self, rows: &Csr) -> Dense {
+        let mut embeddings = Dense::zeros(rows.n_rows(), self.n_cols());
+        self.embeddings_into(rows, &mut embeddings);
+        embeddings
     }
 
     /// The same in memory, or in a scratch file in `folder` where one is given.
-    pub fn images_in(&self, rows: &Csr, folder: Option<&Path>) -> Result<Dense> {
-        let mut images = Dense::placed(rows.n_rows(), self.n_cols(), folder)?;
-        self.images_into(rows, &mut images);
-        Ok(images)
+    pub fn embeddings_in(&self, rows: &Csr, folder: Option<&Path>) -> Result<Dense> {
+        let mut embeddings = Dense::placed(rows.n_rows(), self.n_cols(), folder)?;
+        self.embeddings_into(rows, &mut embeddings);
+        Ok(embeddings)
     }
 
-    fn images_into(&self, rows: &Csr, images: &mut Dense) {
+    fn embeddings_into(&self, rows: &Csr, embeddings: &mut Dense) {
         match self {
             Map::Dense(map) => {
                 let all = 0..map.n_cols();
-                csr_times_dense(rows, map.block(all.clone()), images.block_mut(all));
+                csr_times_dense(rows, map.block(all.clone()), embeddings.block_mut(all));
             }
             Map::Sparse(_) => {
                 use rayon::prelude::*;
-                images.rows_mut().enumerate().for_each(|(i, image)| {
-                    rows.row(i).iter().for_each(|(v, y)| self.add_to(v as usize, y, image));
+                embeddings.rows_mut().enumerate().for_each(|(i, embedding)| {
+                    rows.row(i).iter().for_each(|(v, y)| self.add_to(v as usize, y, embedding));
                 });
             }
         }
@@ -167,7 +167,7 @@ impl Map {
         }
     }
 
-    /// The same map with `n` more features whose images are zero.
+    /// The same map with `n` more features whose embeddings are zero.
     pub fn with_zero_rows(self, n: usize) -> Result<Self> {
         Ok(match self {
             Map::Dense(map) => {
@@ -196,23 +196,23 @@ mod tests {
         let sparse = Map::Sparse(random_csr(40, 9, 3, 1));
         let Map::Sparse(csr) = &sparse else { unreachable!() };
         let dense = Map::Dense(Dense::from_fn(40, 9, |i, j| csr.row(i).get(j as u32)));
-        let image: Vec<f32> = (0..9).map(|k| k as f32 - 4.0).collect();
+        let embedding: Vec<f32> = (0..9).map(|k| k as f32 - 4.0).collect();
         let (mut a, mut b) = (vec![1.0; 9], vec![1.0; 9]);
         for i in 0..40 {
             assert_eq!(sparse.row(i), dense.row(i));
-            assert!((sparse.dot(i, &image) - dense.dot(i, &image)).abs() < 1e-5);
+            assert!((sparse.dot(i, &embedding) - dense.dot(i, &embedding)).abs() < 1e-5);
             sparse.add_to(i, 0.5, &mut a);
             dense.add_to(i, 0.5, &mut b);
         }
         assert_eq!(a, b);
         assert_eq!(sparse.filled(), dense.filled());
         let rows = random_csr(7, 40, 5, 2);
-        Naive::of_dense(&dense.images(&rows)).assert_close(&sparse.images(&rows), 1e-5);
+        Naive::of_dense(&dense.embeddings(&rows)).assert_close(&sparse.embeddings(&rows), 1e-5);
         let folder = tempfile::tempdir().unwrap();
         for map in [&sparse, &dense] {
-            let images = map.images_in(&rows, Some(folder.path())).unwrap();
-            assert!(images.is_on_disk());
-            assert_eq!(images, map.images(&rows));
+            let embeddings = map.embeddings_in(&rows, Some(folder.path())).unwrap();
+            assert!(embeddings.is_on_disk());
+            assert_eq!(embeddings, map.embeddings(&rows));
             let panels = map.clone().into_panels().unwrap();
             assert_eq!(panels.to_dense().unwrap(), map.clone().into_dense());
         }

@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 
 use super::savings::usual_savings;
-use super::{Bilinear, FitReport, Line, Maps, TopicsView, Translator, Varied};
+use super::{Bilinear, Contribution, FitReport, Maps, TopicsView, Translator, Varied};
 use crate::features::{Counts, Features, NewDocuments, QueryTerms};
 use crate::file::{Tensors, TensorsWriter};
 use crate::plan::{Fit, Plan};
@@ -21,11 +21,11 @@ pub trait Method: Debug + Send + Sync {
     /// Fits a matcher. What follows from the counts alone is made as it is made again.
     fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
         self.check()?;
-        Ok((self.restore(fitting.counts, Kept(None))?, FitReport::Lexical))
+        Ok((self.restore(fitting.counts, SavedState(None))?, FitReport::Lexical))
     }
 
     /// Puts a matcher together again from what it kept ([`Matcher::keep`]).
-    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>>;
+    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>>;
 
     /// The matcher over `new` documents alone, if all that it knows of the collection is in the
     /// `counts` of training; `None` if it learnt something ([`Matcher::beside`]).
@@ -58,7 +58,7 @@ pub trait Method: Debug + Send + Sync {
         None
     }
 
-    /// Whether a fit chooses by what validation says ([`Fitting::judge`]), where there is any.
+    /// Whether a fit chooses by what validation says ([`Fitting::scorer`]), where there is any.
     fn validated(&self) -> bool {
         false
     }
@@ -104,7 +104,7 @@ pub struct Fitting<'a> {
     /// Earlier maps in the place of today's features, to begin with.
     pub init: Option<Maps>,
     /// Who says how good scores are on validation data, where there is any.
-    pub judge: Option<&'a Judge<'a>>,
+    pub scorer: Option<&'a ValidationScorer<'a>>,
     /// Progress, cancellation and memory.
     pub run: &'a Run<'a>,
 }
@@ -113,14 +113,14 @@ pub struct Fitting<'a> {
 pub type Score<'a> = dyn Fn(u32, Option<&[u32]>) -> Vec<f32> + Sync + 'a;
 
 /// Says how good scores are on validation data; higher is better. Whoever fits a matcher
-/// brings the judge, so that no matcher needs to know how rankings are measured.
-pub type Judge<'a> = dyn Fn(&Score<'_>) -> f64 + 'a;
+/// brings the scorer, so that no matcher needs to know how rankings are measured.
+pub type ValidationScorer<'a> = dyn Fn(&Score<'_>) -> f64 + 'a;
 
 /// The tensors that a matcher kept in the model folder, if it kept any.
 #[derive(Clone, Copy)]
-pub struct Kept<'a>(pub Option<&'a Tensors>);
+pub struct SavedState<'a>(pub Option<&'a Tensors>);
 
-impl<'a> Kept<'a> {
+impl<'a> SavedState<'a> {
     /// The tensors of a matcher that cannot do without.
     pub fn tensors(self) -> Result<&'a Tensors> {
         self.0.ok_or_else(|| Error::Structure { problem: "what was learnt is not there".into() })
@@ -136,7 +136,7 @@ pub trait Matcher: Send + Sync {
     fn score_some(&self, counts: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]);
 
     /// What adds up to the score of `doc`, in any order.
-    fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line>;
+    fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution>;
 
     /// Puts what was learnt where a model folder keeps it; what follows from the counts is
     /// made again on loading.

@@ -12,7 +12,7 @@ use crate::{Error, Result};
 /// How the scores of a mix come together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Fusion {
+pub enum MixKind {
     /// Standardised and added with weights.
     #[default]
     Linear,
@@ -30,7 +30,7 @@ const RRF_K: f32 = 60.0;
 pub struct Mixture {
     /// How the scores come together.
     #[serde(default)]
-    pub fusion: Fusion,
+    pub fusion: MixKind,
     /// The names mixed, each with its weight where one was given.
     pub parts: Vec<(Option<f64>, String)>,
 }
@@ -47,8 +47,8 @@ impl Mixture {
         };
         let mut parts = Vec::new();
         let (fusion, names) = match text.trim().strip_prefix(RRF) {
-            Some(names) => (Fusion::Rrf, names),
-            None => (Fusion::Linear, text),
+            Some(names) => (MixKind::Rrf, names),
+            None => (MixKind::Linear, text),
         };
         for part in names.split('+') {
             let (weight, name) = match part.split_once('*') {
@@ -71,7 +71,7 @@ impl Mixture {
             return Err(wrong());
         }
         // Ranks have no weights, and of one model alone they are its own.
-        if fusion == Fusion::Rrf && (weighted > 0 || parts.len() < 2) {
+        if fusion == MixKind::Rrf && (weighted > 0 || parts.len() < 2) {
             return Err(wrong());
         }
         // A weight of one model alone would change nothing, and weights of zero everything.
@@ -91,7 +91,7 @@ impl Mixture {
 
     /// The weights, if they need no tuning.
     pub fn weights(&self) -> Option<Vec<f64>> {
-        if self.fusion == Fusion::Rrf {
+        if self.fusion == MixKind::Rrf {
             return Some(vec![1.0; self.parts.len()]);
         }
         if self.parts.len() == 1 {
@@ -103,7 +103,7 @@ impl Mixture {
 
 impl fmt::Display for Mixture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.fusion == Fusion::Rrf {
+        if self.fusion == MixKind::Rrf {
             write!(f, "{RRF}")?;
         }
         for (i, (weight, name)) in self.parts.iter().enumerate() {

@@ -22,8 +22,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::mix::{Fusion, Mixture, reciprocal_ranks, standardise};
-use super::{Explanation, FitReport, Kept, Known, Matcher, Params, Place};
+use super::mix::{MixKind, Mixture, reciprocal_ranks, standardise};
+use super::{Explanation, FitReport, Known, Matcher, Params, Place, SavedState};
 use crate::data::{Dataset, Document};
 use crate::features::{
     Classes, Counts, EvidenceAbout, Field, Positions, Preparation, QueryTerms, Sequences, Unread,
@@ -77,7 +77,7 @@ pub struct ModelAbout {
     pub name: String,
     /// How the parts of a mix come together.
     #[serde(default)]
-    pub fusion: Fusion,
+    pub fusion: MixKind,
     /// Weight and parameters of every part.
     pub parts: Vec<PartAbout>,
     /// The dataset it was trained on.
@@ -183,7 +183,7 @@ impl Model {
         for Part { weight, params, matcher } in self.parts {
             let matcher = match matcher.with_documents(&counts, new.len())? {
                 Some(matcher) => matcher,
-                None => params.restore(&counts, Kept(None))?,
+                None => params.restore(&counts, SavedState(None))?,
             };
             parts.push(Part { weight, params, matcher: matcher.into() });
         }
@@ -221,8 +221,8 @@ impl Model {
     pub(super) fn make_comparable(&self, scores: &mut [f32]) -> Option<(f64, f64)> {
         match self.about.fusion {
             // By the documents of training, whatever came later.
-            Fusion::Linear => Some(standardise(scores, self.n_own)),
-            Fusion::Rrf => {
+            MixKind::Linear => Some(standardise(scores, self.n_own)),
+            MixKind::Rrf => {
                 reciprocal_ranks(scores, self.n_own);
                 None
             }
@@ -430,7 +430,7 @@ impl Model {
         for (p, about) in folder.manifest.about.parts.iter().enumerate() {
             let path = folder.file(&format!("part-{p}.safetensors"));
             let tensors = if path.exists() { Some(Tensors::open(&path)?) } else { None };
-            let restored = about.params.restore(&counts, Kept(tensors.as_ref()));
+            let restored = about.params.restore(&counts, SavedState(tensors.as_ref()));
             let matcher = restored.map_err(|error| match error {
                 damaged @ Error::Damaged { .. } => damaged,
                 other => Error::damaged(&path, other.to_string()),

@@ -15,12 +15,12 @@ use serde::{Deserialize, Serialize};
 
 use super::FitReport;
 use super::bilinear::{Bilinear, Maps};
-use super::judging::{best_tenths, judge_maps};
 use super::map::Map;
-use super::method::{Fitting, Kept, Matcher, Method};
+use super::method::{Fitting, Matcher, Method, SavedState};
 use super::pls::{Pls, PlsReport};
 use super::savings::usual_savings;
 use super::space::{DIM, RESPONSE, Varied, WEIGHTING};
+use super::validation::{best_tenths, score_maps};
 use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};
 use crate::linalg::{Centring, Dense};
 use crate::plan::{Fit, Plan, SOUGHT};
@@ -149,13 +149,13 @@ impl Method for Mpls {
     }
 
     fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
-        let Fitting { counts, judge, run, .. } = fitting;
+        let Fitting { counts, scorer, run, .. } = fitting;
         let features = self.features();
-        let (maps, report) = match judge.filter(|_| self.alpha == Alpha::Tuned) {
-            Some(judge) => {
+        let (maps, report) = match scorer.filter(|_| self.alpha == Alpha::Tuned) {
+            Some(scorer) => {
                 let featurizer = Featurizer::new(counts, &features)?;
                 let (x, y) = (featurizer.queries(counts)?, featurizer.docs(counts)?);
-                let validate = |maps: &Maps| judge_maps(judge, &x, &y, maps);
+                let validate = |maps: &Maps| score_maps(scorer, &x, &y, maps);
                 self.fit(counts, Some(&validate), run)?
             }
             None => self.fit(counts, None, run)?,
@@ -163,7 +163,7 @@ impl Method for Mpls {
         Ok((Box::new(Bilinear::new(counts, &features, maps)?), FitReport::Mpls(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         Bilinear::restored(counts, &self.features(), kept)
     }
 
@@ -216,7 +216,7 @@ impl Mpls {
         let mut joined = vec![("maps of each kind", fit.maps()), ("both together", fit.maps())];
         if self.alpha == Alpha::Tuned && fit.judged > 0 {
             joined.extend(fit.for_validation());
-            joined.push(fit.images());
+            joined.push(fit.embeddings());
         }
         fit.solved(vec![sought, joined], fit.maps(), seconds.map(|once| 2.0 * once))
     }

@@ -1,6 +1,6 @@
 //! What lies near what in the latent space of a bilinear model: queries with the same
 //! intent, documents for the same queries, words that mean the same. Nearness is the cosine
-//! of the images.
+//! of the embeddings.
 
 use std::borrow::Cow;
 
@@ -40,17 +40,18 @@ impl<'a> Neighbours<'a> {
 
     /// The `k` queries nearest to `query`, itself left out.
     pub fn queries(&self, query: &QueryTerms, k: usize) -> Vec<Neighbour> {
-        let image = self.bilinear.query_image(self.counts, query);
-        // One by one: the images of all queries of a large log would not fit into memory.
-        let row = |i| Cow::Owned(self.bilinear.query_image(self.counts, &self.counts.query(i)));
-        let found = nearest(&image, self.counts.n_queries(), row, k, |i| query.known == Some(i));
+        let embedding = self.bilinear.query_embedding(self.counts, query);
+        // One by one: the embeddings of all queries of a large log would not fit into memory.
+        let row = |i| Cow::Owned(self.bilinear.query_embedding(self.counts, &self.counts.query(i)));
+        let found =
+            nearest(&embedding, self.counts.n_queries(), row, k, |i| query.known == Some(i));
         let text = |(i, cosine): (u32, f64)| (self.counts.query_texts[i as usize].clone(), cosine);
         found.into_iter().map(text).collect()
     }
 
     /// The `k` documents nearest to `doc`, itself left out.
     pub fn docs(&self, doc: u32, k: usize) -> Vec<(u32, f64)> {
-        let rows = |j: usize| self.bilinear.doc_image(j as u32);
+        let rows = |j: usize| self.bilinear.doc_embedding(j as u32);
         nearest(&rows(doc as usize), self.counts.n_docs(), rows, k, |j| j == doc)
     }
 
@@ -59,8 +60,8 @@ impl<'a> Neighbours<'a> {
     pub fn words(&self, word: &str, k: usize) -> Result<(Vec<Neighbour>, Vec<Neighbour>)> {
         let id = find_word(self.counts, word, "ask with a `query`")?;
         let maps = self.bilinear.maps();
-        let image = maps.l_x.row(id as usize);
-        if image.iter().all(|&value| value == 0.0) {
+        let embedding = maps.l_x.row(id as usize);
+        if embedding.iter().all(|&value| value == 0.0) {
             return Err(unknown(
                 word,
                 "no training query uses it, or the model looks at clicks alone: it has learnt nothing about it",
@@ -69,8 +70,8 @@ impl<'a> Neighbours<'a> {
         let n = self.counts.n_terms() as u32;
         let name = |(i, cosine): (u32, f64)| (self.counts.vocabulary.term(i).to_owned(), cosine);
         let in_queries =
-            nearest(&image, maps.l_x.n_rows(), |u| maps.l_x.row(u), k, |u| u == id || u >= n);
-        let in_docs = nearest(&image, maps.l_y.n_rows(), |v| maps.l_y.row(v), k, |v| v >= n);
+            nearest(&embedding, maps.l_x.n_rows(), |u| maps.l_x.row(u), k, |u| u == id || u >= n);
+        let in_docs = nearest(&embedding, maps.l_y.n_rows(), |v| maps.l_y.row(v), k, |v| v >= n);
         Ok((in_queries.into_iter().map(name).collect(), in_docs.into_iter().map(name).collect()))
     }
 }
@@ -94,22 +95,22 @@ pub(super) fn find_word(counts: &Counts, word: &str, several: &str) -> Result<u3
     id.ok_or_else(|| unknown(word, "it does not occur in the training data"))
 }
 
-/// The rows with the largest cosine to `image`; rows of zeros are never near.
+/// The rows with the largest cosine to `embedding`; rows of zeros are never near.
 fn nearest<'a>(
-    image: &[f32],
+    embedding: &[f32],
     n_rows: usize,
     row: impl Fn(usize) -> Cow<'a, [f32]> + Sync,
     k: usize,
     skip: impl Fn(u32) -> bool + Sync,
 ) -> Vec<(u32, f64)> {
-    let norm = dot_f64(image, image).sqrt();
+    let norm = dot_f64(embedding, embedding).sqrt();
     let mut found: Vec<(u32, f64)> = (0..n_rows as u32)
         .into_par_iter()
         .filter(|&i| !skip(i))
         .filter_map(|i| {
             let row = row(i as usize);
             let length = dot_f64(&row, &row).sqrt() * norm;
-            (length > 0.0).then(|| (i, dot_f64(image, &row) / length))
+            (length > 0.0).then(|| (i, dot_f64(embedding, &row) / length))
         })
         .collect();
     let order = |a: &(u32, f64), b: &(u32, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));

@@ -3,8 +3,8 @@
 
 use super::{
     Bltm, Bm25, Clicked, Cnmf, Crlsi, Dependence, Expansion, Feedback, FitReport, Fitting, Gnmf,
-    Grlsi, Judge, Knn, Lda, Lm, LsiDt, LsiQd, Matcher, Method, Mpls, Nmf, Pls, Plsi, Ridge, Rlsi,
-    Rm3, Rmls, Smoothing, Square, Ssi, SvdFeature, Translation, Vpcg, Vsm, Walk,
+    Grlsi, Knn, Lda, Lm, LsiDt, LsiQd, Matcher, Method, Mpls, Nmf, Pls, Plsi, Ridge, Rlsi, Rm3,
+    Rmls, Smoothing, Square, Ssi, SvdFeature, Translation, ValidationScorer, Vpcg, Vsm, Walk,
 };
 use crate::features::{Counts, Preparation};
 use crate::params::{Named, ParamDoc, docs, find_named, methods};
@@ -75,14 +75,14 @@ impl Params {
         }
     }
 
-    /// Fits a matcher to `counts`. `judge`, where there is any, decides when to stop.
+    /// Fits a matcher to `counts`. `scorer`, where there is any, decides when to stop.
     pub fn fit(
         &self,
         counts: &Counts,
-        judge: Option<&Judge<'_>>,
+        scorer: Option<&ValidationScorer<'_>>,
         run: &Run<'_>,
     ) -> Result<(Box<dyn Matcher>, FitReport)> {
-        self.fit_to(Fitting { counts, init: None, judge, run })
+        self.fit_to(Fitting { counts, init: None, scorer, run })
     }
 
     /// How text is read for `models`: as `preparation` says, with what they cannot do without.

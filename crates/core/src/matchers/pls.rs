@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::FitReport;
 use super::bilinear::{Bilinear, Maps};
 use super::check::check_weight;
-use super::method::{Fitting, Kept, Matcher, Method};
+use super::method::{Fitting, Matcher, Method, SavedState};
 use super::solver::Solver;
 use super::space::{DIM, DOC_CLICKS, QUERY_CLICKS, RESPONSE, Varied, WEIGHTING};
 use crate::features::{Counts, Features, Featurizer, Negatives, Response, Weighted, Weighting};
@@ -137,7 +137,7 @@ impl Method for Pls {
         Ok((Box::new(Bilinear::new(counts, &self.features, maps)?), FitReport::Pls(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         Bilinear::restored(counts, &self.features, kept)
     }
 

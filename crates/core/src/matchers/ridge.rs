@@ -17,12 +17,12 @@ use serde::{Deserialize, Serialize};
 use super::FitReport;
 use super::check::{MOST, check_range, check_weight};
 use super::direct::Direct;
-use super::method::{Fitting, Kept, Matcher, Method};
+use super::method::{Fitting, Matcher, Method, SavedState};
 use super::savings::usual_savings;
 use super::space::{QUERY_CLICKS, RESPONSE, Varied, WEIGHTING};
 use super::square::scaled_lambda;
 use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};
-use crate::linalg::{Buffer, RidgeSolver, Room, Solved, Steps};
+use crate::linalg::{Buffer, RidgeSolver, RidgeWorkspace, Solved, Steps};
 use crate::linalg::{Lane, PANEL};
 use crate::plan::{Fit, Plan, WIDTH, numbers};
 use crate::sparse::Csr;
@@ -185,7 +185,7 @@ impl Method for Ridge {
         Ok((Box::new(Direct::new(counts, &features, weights)?), FitReport::Ridge(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         let weights = kept.tensors()?.csr("weights")?;
         Ok(Box::new(Direct::new(counts, &self.features.both_sides(), weights)?))
     }
@@ -225,7 +225,7 @@ impl Ridge {
     pub fn bytes(&self, queries: usize, features: usize, documents: usize) -> u64 {
         // The clicks of a panel of documents, and their weights by column.
         let beside = 4 * PANEL as u64 * (queries as u64 + features as u64);
-        let solve = Room::bytes(queries, features) + beside;
+        let solve = RidgeWorkspace::bytes(queries, features) + beside;
         self.kept_bytes(features, documents).saturating_mul(2).saturating_add(solve)
     }
 
@@ -256,7 +256,7 @@ impl Ridge {
         let how = Steps { tolerance: self.tolerance, most: self.steps };
         let mut clicks = Buffer::zeros(x.n_rows() * PANEL)?;
         let solver = RidgeSolver::new(x, lambda);
-        let mut room = solver.room()?;
+        let mut workspace = solver.workspace()?;
         let mut by_column = vec![0.0; used.len() * PANEL];
         let mut solved = Solved::default();
         let mut kept = Collected::new(r_t.n_rows());
@@ -268,9 +268,9 @@ impl Ridge {
                     clicks[i as usize * PANEL + k] = value;
                 }
             }
-            solved = solved.and(solver.solve_panel(&clicks, &mut room, how, run)?);
-            turn(room.solution(), &mut by_column);
-            let columns: Vec<Column> =
+            solved = solved.and(solver.solve_panel(&clicks, &mut workspace, how, run)?);
+            turn(workspace.solution(), &mut by_column);
+            let columns: Vec<DocWeights> =
                 by_column.par_chunks(used.len()).take(docs.len()).map(|w| self.prune(w)).collect();
             docs.iter().zip(columns).for_each(|(&j, column)| kept.push(j, column, &used));
         }
@@ -324,7 +324,7 @@ impl Ridge {
     }
 
     /// The largest of a document's weights.
-    fn prune(&self, weights: &[f32]) -> Column {
+    fn prune(&self, weights: &[f32]) -> DocWeights {
         let square = |weight: f32| f64::from(weight) * f64::from(weight);
         let sum = |weights: &mut dyn Iterator<Item = f32>| weights.map(square).sum::<f64>();
         let mut whole = sum(&mut weights.iter().copied());
@@ -346,12 +346,12 @@ impl Ridge {
         }
         entries.truncate(n);
         entries.sort_unstable_by_key(|&(u, _)| u);
-        Column { entries, whole, held, cut: held < self.mass * whole }
+        DocWeights { entries, whole, held, cut: held < self.mass * whole }
     }
 }
 
 /// One document's weights.
-struct Column {
+struct DocWeights {
     entries: Vec<(u32, f32)>,
     whole: f64,
     held: f64,
@@ -376,7 +376,7 @@ impl Collected {
     }
 
     /// Adds the weights of document `doc`; those before it that never came have none.
-    fn push(&mut self, doc: usize, column: Column, used: &[u32]) {
+    fn push(&mut self, doc: usize, column: DocWeights, used: &[u32]) {
         self.starts.resize(doc + 1, self.indices.len() as u64);
         for (u, weight) in column.entries {
             self.indices.push(used[u as usize]);

@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 use super::Lm;
 use super::check::{check_range, check_share};
 use super::dots::{DocRows, Dots, SparseVector, Vectors, single, summed, weighted_sum};
-use super::first::{MOST_LOOKED_AT, Ranking};
+use super::feedback_docs::{MOST_LOOKED_AT, Ranking};
 use super::lexical::{lengths, term_name};
-use super::method::{Kept, Matcher, Method};
+use super::method::{Matcher, Method, SavedState};
 use super::space::Varied;
 use crate::Result;
 use crate::features::{Counts, QueryTerms};
@@ -52,7 +52,7 @@ impl Method for Rm3 {
         Lm { mu: self.mu, ..Lm::default() }.check()
     }
 
-    fn restore(&self, counts: &Counts, _: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, _: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         self.fit(counts)
     }
 

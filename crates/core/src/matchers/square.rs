@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::FitReport;
 use super::bilinear::{Bilinear, Maps};
 use super::check::{MOST, check_range, check_weight};
-use super::method::{Fitting, Kept, Matcher, Method};
+use super::method::{Fitting, Matcher, Method, SavedState};
 use super::space::{DIM, DOC_CLICKS, QUERY_CLICKS, RESPONSE, Varied, WEIGHTING};
 use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};
 use crate::linalg::{Centring, Operator, SquareParams, scale_columns, square_fit};
@@ -167,7 +167,7 @@ impl Method for Square {
         Ok((Box::new(Bilinear::new(counts, &self.features, maps)?), FitReport::Square(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         Bilinear::restored(counts, &self.features, kept)
     }
 

@@ -33,7 +33,7 @@ use self::fitted::{Biases, Factors};
 use self::samples::Samples;
 use super::check::{MOST, check_positive, check_range, check_share_above_zero, check_weight};
 use super::epochs::learn_at;
-use super::method::{Fitting, Kept, Matcher, Method};
+use super::method::{Fitting, Matcher, Method, SavedState};
 use super::space::{DIM, DOC_CLICKS, QUERY_CLICKS, RESPONSE, Varied};
 use super::{FitReport, Maps};
 use crate::features::{Counts, Features, Featurizer, Response};
@@ -147,7 +147,7 @@ impl Method for SvdFeature {
         })
     }
 
-    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         let tensors = kept.tensors()?;
         let (maps, biases) = (Maps::read(tensors)?, Biases::read(tensors)?);
         Ok(Box::new(Factors::new(counts, &self.features, maps, biases)?))
@@ -175,7 +175,7 @@ impl Method for SvdFeature {
         sought.push((name, once));
         if fit.judged > 0 {
             sought.push(("maps of the best epoch and of the last", 2 * once));
-            sought.push(fit.images());
+            sought.push(fit.embeddings());
         }
         let in_sample = fit.nnz_x as f64 / fit.n_queries.max(1) as f64
             + 2.0 * fit.nnz_y as f64 / fit.n_docs.max(1) as f64;
@@ -213,7 +213,7 @@ impl SvdFeature {
     }
 
     /// Refuses maps for which there is no room: those that are learnt, those of the best epoch,
-    /// and the images of the documents.
+    /// and the embeddings of the documents.
     fn check_memory(&self, featurizer: &Featurizer, counts: &Counts, most: u64) -> Result<()> {
         let (d_x, d_y) = (featurizer.d_x() as u64, featurizer.d_y() as u64);
         let row = 4 * (self.dim as u64 + 1);
@@ -223,7 +223,7 @@ impl SvdFeature {
         }
         Err(Error::Memory {
             what: format!(
-                "maps of {d_x} query features and {d_y} document features in {} dimensions and the images of {} documents take {} MiB, but only {} MiB are free",
+                "maps of {d_x} query features and {d_y} document features in {} dimensions and the embeddings of {} documents take {} MiB, but only {} MiB are free",
                 self.dim,
                 counts.n_docs(),
                 bytes >> 20,

@@ -6,8 +6,8 @@ mod init;
 mod lsi;
 mod mpls;
 mod neighbours;
-mod newcomers;
 mod plan;
+mod unseen;
 mod validation;
 
 use std::path::Path;

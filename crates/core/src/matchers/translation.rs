@@ -23,10 +23,10 @@ use serde::{Deserialize, Serialize};
 
 use super::check::{MOST, check_positive, check_range, check_share, check_share_above_zero};
 use super::lexical::lengths;
-use super::method::{Fitting, Kept, Matcher, Method};
+use super::method::{Fitting, Matcher, Method, SavedState};
 use super::pairs::{clicked_pairs, collection, text_of};
 use super::space::{RESPONSE, Varied};
-use super::{FitReport, Line, StepsReport};
+use super::{Contribution, FitReport, StepsReport};
 use crate::features::{Counts, QueryTerms, Response};
 use crate::file::TensorsWriter;
 use crate::memory::Bytes;
@@ -120,7 +120,7 @@ impl Method for Translation {
         Ok((Box::new(translator), FitReport::Steps(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         let tensors = kept.tensors()?;
         let (_, null) = tensors.array::<f64>("null")?;
         Ok(Box::new(Translator::new(counts, self, tensors.csr("table")?, null)?))
@@ -295,7 +295,7 @@ impl Matcher for Translator {
     }
 
     /// What every query word adds, with the word of the document that explains it best.
-    fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line> {
+    fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
         let (row, length) = (self.text(counts).row(doc as usize), self.lengths[doc as usize]);
         let b = self.params.b;
         let line = |(word, count): (u32, f64)| {
@@ -313,7 +313,7 @@ impl Matcher for Translator {
                 }
             }
             let value = count * self.log(null, itself, translated, length);
-            Line { query: counts.vocabulary.term(word).to_owned(), doc: name, value }
+            Contribution { query: counts.vocabulary.term(word).to_owned(), doc: name, value }
         };
         self.known(query).map(line).collect()
     }

@@ -21,8 +21,8 @@ use serde::{Deserialize, Serialize};
 
 use super::check::check_range;
 use super::dots::{DocRows, Dots, SparseVector, Vectors, single, weighted_sum};
-use super::first::MOST_LOOKED_AT;
-use super::method::{Fitting, Kept, Matcher, Method};
+use super::feedback_docs::MOST_LOOKED_AT;
+use super::method::{Fitting, Matcher, Method, SavedState};
 use super::space::{RESPONSE, Varied};
 use super::walk::ClickGraph;
 use super::{FitReport, StepsReport};
@@ -61,7 +61,7 @@ impl Method for Vpcg {
         Ok((Box::new(Dots(propagated)), FitReport::Steps(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         let tensors = kept.tensors()?;
         let n_terms = counts.n_terms();
         let read = |name: &str, n_rows: usize| {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::lexical::{Lexical, QuerySide, weigh};
-use super::method::{Kept, Matcher, Method};
+use super::method::{Matcher, Method, SavedState};
 use crate::Result;
 use crate::features::{Counts, NewDocuments, idf};
 use crate::sparse::Csr;
@@ -15,7 +15,7 @@ use crate::sparse::Csr;
 pub struct Vsm {}
 
 impl Method for Vsm {
-    fn restore(&self, counts: &Counts, _kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, _kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         Ok(Box::new(self.fit(counts)?))
     }
 

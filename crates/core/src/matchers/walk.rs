@@ -8,7 +8,7 @@
 //! ```text
 //! P(began at k | at j after t steps) = [Aᵗ]_kj / Σ_i [Aᵗ]_ij
 //! ```
-//! The sum runs over all nodes. Column j of Aᵗ is made by t sparse products; entries below
+//! The sum runs over all nodes. WalkColumn j of Aᵗ is made by t sparse products; entries below
 //! `prune` times the sum of the column are dropped after each, and what was dropped is lost to
 //! the score. Queries are known by their clicks: one without scores 0 everywhere.
 
@@ -16,9 +16,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::dots::summed;
-use super::method::{Fitting, Kept, Matcher, Method};
+use super::method::{Fitting, Matcher, Method, SavedState};
 use super::space::Varied;
-use super::{FitReport, Line, StepsReport};
+use super::{Contribution, FitReport, StepsReport};
 use crate::features::{Counts, QueryTerms, check_clicks};
 use crate::file::TensorsWriter;
 use crate::sparse::Csr;
@@ -81,7 +81,7 @@ impl Method for Walk {
         Ok((Box::new(walker), FitReport::Steps(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         let graph = ClickGraph::of(&counts.clicks)?;
         let scores = if self.precompute { Some(kept.tensors()?.csr("scores")?) } else { None };
         Ok(Box::new(Walker { params: self.clone(), graph, scores }))
@@ -131,27 +131,27 @@ struct Walker {
 
 /// A column of Aᵗ: its queries, its documents, and the sum over both.
 #[derive(Debug, Clone, PartialEq)]
-struct Column {
+struct WalkColumn {
     queries: Nodes,
     docs: Nodes,
 }
 
-impl Column {
+impl WalkColumn {
     fn sum(&self) -> f64 {
         self.queries.iter().chain(&self.docs).map(|&(_, share)| share).sum()
     }
 }
 
 impl Walker {
-    /// Column `query` of Aᵗ for t = `steps`.
-    fn column(&self, query: u32, steps: usize) -> Column {
-        let mut column = Column { queries: vec![(query, 1.0)], docs: Vec::new() };
+    /// WalkColumn `query` of Aᵗ for t = `steps`.
+    fn column(&self, query: u32, steps: usize) -> WalkColumn {
+        let mut column = WalkColumn { queries: vec![(query, 1.0)], docs: Vec::new() };
         if self.graph.of_query[query as usize] == 0.0 {
             return column;
         }
         let ClickGraph { clicks, transposed, of_query, of_doc } = &self.graph;
         for _ in 0..steps {
-            let next = Column {
+            let next = WalkColumn {
                 queries: self.step(&column.queries, &column.docs, transposed, of_query),
                 docs: self.step(&column.docs, &column.queries, clicks, of_doc),
             };
@@ -213,7 +213,7 @@ impl Matcher for Walker {
     }
 
     /// Where the walker was one step before.
-    fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line> {
+    fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
         let Some(known) = query.known else { return Vec::new() };
         let end = self.column(known, self.params.steps);
         if end.docs.binary_search_by_key(&doc, |&(doc, _)| doc).is_err() {
@@ -221,7 +221,7 @@ impl Matcher for Walker {
         }
         let before = self.column(known, self.params.steps - 1);
         let text = |query: u32| format!("“{}”", counts.query_texts[query as usize]);
-        let line = |from: String, share: f64| Line {
+        let line = |from: String, share: f64| Contribution {
             query: text(known),
             doc: from,
             value: share / end.sum(),
@@ -359,7 +359,7 @@ mod tests {
             assert_eq!(scores, kept.scores(&counts, &query, None));
             assert_eq!(text == "grey", scores.iter().all(|&score| score == 0.0));
             for (doc, &score) in (0..).zip(&scores) {
-                let lines = kept.lines(&counts, &query, doc);
+                let lines = kept.contributions(&counts, &query, doc);
                 let sum: f64 = lines.iter().map(|line| line.value).sum();
                 assert!((sum - f64::from(score)).abs() < 1e-6, "{text}: {lines:?} {score}");
             }

@@ -128,8 +128,8 @@ impl<'a> Fit<'a> {
         let seconds = self.rates.zip(seconds).map(|(rates, seconds)| {
             let mut all = vec![self.reading(rates), (sought.to_owned(), seconds)];
             if held.len() > 1 {
-                let images = self.images_seconds(rates);
-                all.push(("images of the documents".to_owned(), images));
+                let embeddings = self.embeddings_seconds(rates);
+                all.push(("embeddings of the documents".to_owned(), embeddings));
             }
             all.push(self.writing(disk, rates));
             all
@@ -189,8 +189,8 @@ impl<'a> Fit<'a> {
 
     /// What a fitted model holds beside the counts.
     pub(crate) fn fitted(&self, maps: u64) -> Phase {
-        let images = csr(self.nnz_y, self.n_docs) + self.n_docs * self.dim * 4;
-        vec![("maps", maps), ("images of the documents", images)]
+        let embeddings = csr(self.nnz_y, self.n_docs) + self.n_docs * self.dim * 4;
+        vec![("maps", maps), ("embeddings of the documents", embeddings)]
     }
 
     /// The rows of queries and documents that a judge scores by.
@@ -199,8 +199,8 @@ impl<'a> Fit<'a> {
         [("queries and documents for validation", again)]
     }
 
-    pub(crate) fn images(&self) -> (&'static str, u64) {
-        ("images of the documents for validation", self.n_docs * self.dim * 4)
+    pub(crate) fn embeddings(&self) -> (&'static str, u64) {
+        ("embeddings of the documents for validation", self.n_docs * self.dim * 4)
     }
 
     /// Counts: documents twice (by field and together), queries and clicks; ids and texts, and
@@ -240,7 +240,7 @@ impl<'a> Fit<'a> {
             / 2.0
     }
 
-    pub(crate) fn images_seconds(&self, rates: &Rates) -> f64 {
+    pub(crate) fn embeddings_seconds(&self, rates: &Rates) -> f64 {
         let block = WIDTH.min(self.dim) * 4;
         numbers(self.nnz_y, self.dim) / rates.gather(self.d_y * block)
             + numbers(self.n_docs, self.dim) / rates.stream

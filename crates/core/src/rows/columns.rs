@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 use super::bad_row::excerpt;
 use super::format::TableFormat;
 use super::json_paths as paths;
-use super::role::{Column, Role};
+use super::role::{ColumnRole, Role};
 use super::table::Table;
 use crate::{Error, Result};
 
-const N_COLUMNS: usize = Column::Text as usize + 1;
+const N_COLUMNS: usize = ColumnRole::Text as usize + 1;
 
 /// Where the columns of one table are.
 pub(super) struct Layout {
@@ -55,8 +55,8 @@ impl Layout {
         for &column in role.columns() {
             // Clicks and weights exclude each other; naming one in the mapping decides.
             let rival = match column {
-                Column::Clicks => Column::Weight,
-                Column::Weight => Column::Clicks,
+                ColumnRole::Clicks => ColumnRole::Weight,
+                ColumnRole::Weight => ColumnRole::Clicks,
                 other => other,
             };
             if rival != column
@@ -65,7 +65,7 @@ impl Layout {
             {
                 continue;
             }
-            if column == Column::Id && table.by_position() {
+            if column == ColumnRole::Id && table.by_position() {
                 continue;
             }
             if format.is_keyed() {
@@ -80,7 +80,7 @@ impl Layout {
                 let others = table.columns.iter().filter(|(name, _)| *name != "id");
                 layout.renamed = others.map(|(name, key)| (key.clone(), name.clone())).collect();
             } else {
-                layout.fields = finder.fields(layout.place(Column::Id))?;
+                layout.fields = finder.fields(layout.place(ColumnRole::Id))?;
             }
         }
         layout.part_columns(table, role)?;
@@ -90,7 +90,7 @@ impl Layout {
     /// An error if one column of the table is to be two of ours. A column that has our name,
     /// but that the mapping makes something else, is only that.
     fn part_columns(&mut self, table: &Table, role: Role) -> Result<()> {
-        let mapped = |column: Column| table.columns.contains_key(column.name());
+        let mapped = |column: ColumnRole| table.columns.contains_key(column.name());
         for &one in role.columns() {
             for &other in role.columns() {
                 let (a, b) = (one as usize, other as usize);
@@ -119,11 +119,11 @@ impl Layout {
         twice.map_or(Ok(()), |(one, other)| Err(shared(table, role, one, other)))
     }
 
-    pub(super) fn has(&self, column: Column) -> bool {
+    pub(super) fn has(&self, column: ColumnRole) -> bool {
         self.places[column as usize].is_some()
     }
 
-    pub(super) fn place(&self, column: Column) -> Option<usize> {
+    pub(super) fn place(&self, column: ColumnRole) -> Option<usize> {
         self.places[column as usize]
     }
 
@@ -135,7 +135,7 @@ impl Layout {
     /// The value of `column` in a JSON row.
     pub(super) fn value<'v>(
         &self,
-        column: Column,
+        column: ColumnRole,
         object: &'v Map<String, Value>,
     ) -> Option<&'v Value> {
         let key = self.keys[column as usize].as_deref()?;
@@ -160,7 +160,7 @@ impl Layout {
         &self,
         mut object: Map<String, Value>,
     ) -> std::result::Result<Map<String, Value>, String> {
-        let id = self.keys[Column::Id as usize].as_deref().unwrap_or("id");
+        let id = self.keys[ColumnRole::Id as usize].as_deref().unwrap_or("id");
         let also_a_field = self.renamed.iter().any(|(from, _)| from == id);
         if !also_a_field && object.shift_remove(id).is_none() {
             object.shift_remove("_id");
@@ -206,7 +206,8 @@ impl Layout {
             self.width = Some(width);
             if self.keeps_rest {
                 let used = |at: &usize| {
-                    self.place(Column::Id) == Some(*at) || self.fields.iter().any(|(f, _)| f == at)
+                    self.place(ColumnRole::Id) == Some(*at)
+                        || self.fields.iter().any(|(f, _)| f == at)
                 };
                 self.nameless = (0..width).filter(|at| !used(at)).collect();
             }
@@ -234,7 +235,7 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    fn place(&self, column: Column, required: bool) -> Result<Option<usize>> {
+    fn place(&self, column: ColumnRole, required: bool) -> Result<Option<usize>> {
         if let Some(source) = self.table.columns.get(column.name()) {
             return self.mapped(column.name(), source).map(Some);
         }
@@ -414,8 +415,8 @@ mod tests {
                 layout(role, format, columns).unwrap();
             }
             let found = layout(Role::Events, format, &[("doc", "a"), ("rank", "page")]).unwrap();
-            assert!(found.place(Column::Page).is_none());
-            assert!(found.keys[Column::Page as usize].is_none());
+            assert!(found.place(ColumnRole::Page).is_none());
+            assert!(found.keys[ColumnRole::Page as usize].is_none());
         }
         let found = layout(Role::Documents, TableFormat::Jsonl, &[("id", "a"), ("title", "a")]);
         let object = serde_json::json!({ "a": "x", "b": "y" }).as_object().unwrap().clone();

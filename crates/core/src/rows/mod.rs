@@ -58,7 +58,7 @@ pub(crate) use letor::{Letor, LetorRow};
 pub(crate) use qrels::{Judgments, JudgmentsBySubtopic};
 pub(crate) use query_lines::{Entry, QueryLines, Span, Twice};
 pub(crate) use reader::TableReader;
-pub(crate) use role::{Column, Role};
+pub(crate) use role::{ColumnRole, Role};
 pub(crate) use row::RowSource;
 pub use source_file::Source;
 pub use table::Table;

@@ -15,7 +15,7 @@ use crate::Result;
 
 /// What the fields of a row are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum QrelsLayout {
     /// `query document`: each pair is relevant.
     Listed,
     /// `query document grade`.
@@ -33,18 +33,18 @@ struct Judged {
     grade: Option<Span>,
 }
 
-impl Shape {
+impl QrelsLayout {
     /// What the first line of a file says of all.
     fn of(text: &str, line: &Fields, smart: bool) -> Option<Self> {
         let is_zero = |at: usize| is_zero(line.fields[at].of(text));
         match line.n {
-            2 if smart => Some(Shape::Listed),
-            3 => Some(Shape::Three),
+            2 if smart => Some(QrelsLayout::Listed),
+            3 => Some(QrelsLayout::Three),
             // A grade is a whole number; SMART's last column never is.
             4 if is_zero(2) && is_zero(3) && (smart || line.fields[3].of(text).contains('.')) => {
-                Some(Shape::Zeros)
+                Some(QrelsLayout::Zeros)
             }
-            4 if !smart => Some(Shape::Trec),
+            4 if !smart => Some(QrelsLayout::Trec),
             _ => None,
         }
     }
@@ -54,11 +54,13 @@ impl Shape {
         let [first, second, third, fourth, ..] = line.fields;
         let is_zero = |field: Span| is_zero(field.of(text));
         let (n, doc, grade) = match self {
-            Shape::Listed => (2, second, None),
-            Shape::Three => (3, second, Some(third)),
-            Shape::Trec => (4, third, Some(fourth)),
-            Shape::Zeros if line.n == 4 && !(is_zero(third) && is_zero(fourth)) => return None,
-            Shape::Zeros => (4, second, None),
+            QrelsLayout::Listed => (2, second, None),
+            QrelsLayout::Three => (3, second, Some(third)),
+            QrelsLayout::Trec => (4, third, Some(fourth)),
+            QrelsLayout::Zeros if line.n == 4 && !(is_zero(third) && is_zero(fourth)) => {
+                return None;
+            }
+            QrelsLayout::Zeros => (4, second, None),
         };
         (line.n == n).then_some(Judged { query: first, doc, grade })
     }
@@ -101,7 +103,7 @@ impl TrecFormat for JudgmentsBySubtopic {
 
 /// Query, document and grade in TREC's shape.
 fn whole_grade(text: &str, line: &Fields, fields: &'static Problem) -> ParsedLine<i32> {
-    match Shape::Trec.judged(text, line) {
+    match QrelsLayout::Trec.judged(text, line) {
         Some(Judged { query, doc, grade: Some(grade) }) => {
             let value = grade.of(text).parse().map_err(|_| (grade, &GRADE))?;
             Ok((query, doc, value))
@@ -116,7 +118,7 @@ pub(super) struct Qrels<'r> {
     /// Whether they belong to a SMART collection.
     smart: bool,
     /// What the first row says of all.
-    shape: Option<Shape>,
+    shape: Option<QrelsLayout>,
 }
 
 impl<'r> Qrels<'r> {
@@ -131,15 +133,15 @@ impl<'r> Qrels<'r> {
             Some(Ok(read)) => read,
         };
         let fields = Fields::of_line(text.as_bytes(), 0);
-        self.shape = self.shape.or_else(|| Shape::of(text, &fields, self.smart));
+        self.shape = self.shape.or_else(|| QrelsLayout::of(text, &fields, self.smart));
         let Some(Judged { query, doc, grade }) =
             self.shape.and_then(|shape| shape.judged(text, &fields))
         else {
             let expected = match self.shape {
-                Some(Shape::Listed) => "query and document, as in the first line",
-                Some(Shape::Three) => "query, document and grade, as in the first line",
-                Some(Shape::Trec) => "query, iteration, document and grade",
-                Some(Shape::Zeros) => "query, document, 0 and 0, as in the first line",
+                Some(QrelsLayout::Listed) => "query and document, as in the first line",
+                Some(QrelsLayout::Three) => "query, document and grade, as in the first line",
+                Some(QrelsLayout::Trec) => "query, iteration, document and grade",
+                Some(QrelsLayout::Zeros) => "query, document, 0 and 0, as in the first line",
                 None => "query, iteration, document and grade, or query, document and grade",
             };
             let found = format!("{:?}", excerpt(text.trim()));
@@ -171,7 +173,7 @@ impl<'r> TableSource<'r> for Qrels<'r> {
     }
 
     fn note(&self) -> Option<String> {
-        let listed = matches!(self.shape, Some(Shape::Listed | Shape::Zeros));
+        let listed = matches!(self.shape, Some(QrelsLayout::Listed | QrelsLayout::Zeros));
         listed.then(|| "no grades: every listed pair is relevant (grade 1)".to_owned())
     }
 }

@@ -15,7 +15,7 @@ use super::format::TableFormat;
 use super::input::{self, Input};
 use super::json_paths::{self as paths, Listed};
 use super::open::{check_seekable, empty, open, read_header};
-use super::role::{Column, Role};
+use super::role::{ColumnRole, Role};
 use super::row::{Row, TableSource};
 use super::source_file::Source;
 use super::table::Table;
@@ -147,7 +147,7 @@ impl<'r> TableReader<'r> {
 
     /// Whether the header, or the mapping, names `column`. JSON lines have no header, so
     /// there every row may name it or not.
-    pub(crate) fn has(&self, column: Column) -> bool {
+    pub(crate) fn has(&self, column: ColumnRole) -> bool {
         self.layout.has(column)
     }
 
@@ -214,15 +214,15 @@ impl<'r> TableReader<'r> {
     }
 
     /// The text in `column`, which must not be blank.
-    pub(crate) fn text(&self, column: Column) -> Checked<Cow<'_, str>> {
+    pub(crate) fn text(&self, column: ColumnRole) -> Checked<Cow<'_, str>> {
         self.optional(column)?.ok_or_else(|| {
             self.bad("missing field", format!("the field {}", column.name()), "nothing")
         })
     }
 
     /// The text in `column`, if there is any.
-    pub(crate) fn optional(&self, column: Column) -> Checked<Option<Cow<'_, str>>> {
-        if column == Column::Id && self.by_position {
+    pub(crate) fn optional(&self, column: ColumnRole) -> Checked<Option<Cow<'_, str>>> {
+        if column == ColumnRole::Id && self.by_position {
             return Ok(Some(Cow::Owned(self.position.to_string())));
         }
         let text = match self.row.object() {
@@ -250,7 +250,7 @@ impl<'r> TableReader<'r> {
 
     /// The number in `column`, which fits into an `f32`; `None` if the table has no such
     /// column.
-    pub(crate) fn number(&self, column: Column) -> Checked<Option<f64>> {
+    pub(crate) fn number(&self, column: ColumnRole) -> Checked<Option<f64>> {
         let Some(text) = self.optional(column)? else {
             let named = match self.row.object() {
                 None => self.has(column),
@@ -279,7 +279,7 @@ impl<'r> TableReader<'r> {
 
     /// The grade of a judgment, which may be written as a code.
     pub(crate) fn grade(&self) -> Checked<f64> {
-        if let Some(code) = self.optional(Column::Grade)?.filter(|_| !self.grades.is_empty()) {
+        if let Some(code) = self.optional(ColumnRole::Grade)?.filter(|_| !self.grades.is_empty()) {
             let code = code.trim();
             let value = code.parse::<f64>().ok();
             let same =
@@ -289,7 +289,7 @@ impl<'r> TableReader<'r> {
             }
         }
         let missing = || self.bad("missing field", "a number as grade", "nothing");
-        let grade = self.number(Column::Grade)?.ok_or_else(missing)?;
+        let grade = self.number(ColumnRole::Grade)?.ok_or_else(missing)?;
         if grade < 0.0 {
             return Err(BadRow {
                 advice: "say what the codes mean (`grades = -1=0`), or leave out what nobody judged",
@@ -301,7 +301,7 @@ impl<'r> TableReader<'r> {
 
     /// The row as a document: its id, and its fields under our names.
     pub(crate) fn document(&mut self) -> Checked<(String, Map<String, Value>)> {
-        let id = self.text(Column::Id)?.into_owned();
+        let id = self.text(ColumnRole::Id)?.into_owned();
         let fields = match self.row.take_object() {
             Some(object) => self
                 .layout

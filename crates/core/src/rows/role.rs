@@ -24,24 +24,34 @@ impl Role {
     }
 
     /// The columns that mean something in it.
-    pub(super) fn columns(self) -> &'static [Column] {
+    pub(super) fn columns(self) -> &'static [ColumnRole] {
         match self {
-            Role::Clicks => {
-                &[Column::Query, Column::Doc, Column::Clicks, Column::Weight, Column::Split]
+            Role::Clicks => &[
+                ColumnRole::Query,
+                ColumnRole::Doc,
+                ColumnRole::Clicks,
+                ColumnRole::Weight,
+                ColumnRole::Split,
+            ],
+            Role::Links => {
+                &[ColumnRole::Query, ColumnRole::Doc, ColumnRole::Weight, ColumnRole::Split]
             }
-            Role::Links => &[Column::Query, Column::Doc, Column::Weight, Column::Split],
-            Role::Judgments => &[Column::Query, Column::Doc, Column::Grade, Column::Split],
-            Role::Queries => &[Column::Id, Column::Text, Column::Clicks, Column::Split],
-            Role::Documents => &[Column::Id],
+            Role::Judgments => {
+                &[ColumnRole::Query, ColumnRole::Doc, ColumnRole::Grade, ColumnRole::Split]
+            }
+            Role::Queries => {
+                &[ColumnRole::Id, ColumnRole::Text, ColumnRole::Clicks, ColumnRole::Split]
+            }
+            Role::Documents => &[ColumnRole::Id],
             Role::Events => &[
-                Column::Query,
-                Column::Doc,
-                Column::Time,
-                Column::User,
-                Column::Session,
-                Column::Page,
-                Column::Rank,
-                Column::Clicked,
+                ColumnRole::Query,
+                ColumnRole::Doc,
+                ColumnRole::Time,
+                ColumnRole::User,
+                ColumnRole::Session,
+                ColumnRole::Page,
+                ColumnRole::Rank,
+                ColumnRole::Clicked,
             ],
         }
     }
@@ -49,7 +59,7 @@ impl Role {
 
 /// A column that means something to us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Column {
+pub(crate) enum ColumnRole {
     Query,
     Doc,
     Clicks,
@@ -66,36 +76,43 @@ pub(crate) enum Column {
     Text,
 }
 
-impl Column {
+impl ColumnRole {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Column::Query => "query",
-            Column::Doc => "doc",
-            Column::Clicks => "clicks",
-            Column::Weight => "weight",
-            Column::Split => "split",
-            Column::Grade => "grade",
-            Column::Id => "id",
-            Column::Time => "time",
-            Column::User => "user",
-            Column::Session => "session",
-            Column::Page => "page",
-            Column::Rank => "rank",
-            Column::Clicked => "clicked",
-            Column::Text => "text",
+            ColumnRole::Query => "query",
+            ColumnRole::Doc => "doc",
+            ColumnRole::Clicks => "clicks",
+            ColumnRole::Weight => "weight",
+            ColumnRole::Split => "split",
+            ColumnRole::Grade => "grade",
+            ColumnRole::Id => "id",
+            ColumnRole::Time => "time",
+            ColumnRole::User => "user",
+            ColumnRole::Session => "session",
+            ColumnRole::Page => "page",
+            ColumnRole::Rank => "rank",
+            ColumnRole::Clicked => "clicked",
+            ColumnRole::Text => "text",
         }
     }
 
     pub(super) fn is_optional(self) -> bool {
-        !matches!(self, Column::Query | Column::Doc | Column::Grade | Column::Id | Column::Text)
+        !matches!(
+            self,
+            ColumnRole::Query
+                | ColumnRole::Doc
+                | ColumnRole::Grade
+                | ColumnRole::Id
+                | ColumnRole::Text
+        )
     }
 
     /// Whether one column of a table may be both: queries are often their own ids, and a
     /// session may stand for a user or a page.
-    pub(super) fn can_share(self, other: Column) -> bool {
+    pub(super) fn can_share(self, other: ColumnRole) -> bool {
         let one_of = |column| match column {
-            Column::Id | Column::Text => 1,
-            Column::User | Column::Session | Column::Page => 2,
+            ColumnRole::Id | ColumnRole::Text => 1,
+            ColumnRole::User | ColumnRole::Session | ColumnRole::Page => 2,
             _ => 0,
         };
         one_of(self) != 0 && one_of(self) == one_of(other)
@@ -103,6 +120,6 @@ impl Column {
 
     /// Another name that is usual for it.
     pub(super) fn other_name(self) -> Option<&'static str> {
-        (self == Column::Id).then_some("_id")
+        (self == ColumnRole::Id).then_some("_id")
     }
 }

@@ -3,7 +3,7 @@
 //! are queries that were never asked, as those of a test that holds out queries are.
 
 use crate::data::Dataset;
-use crate::eval::{Candidates, Contender, Variant};
+use crate::eval::{Candidates, System, Variant};
 use crate::features::Counts;
 use crate::matchers::Params;
 use crate::random::Random;
@@ -13,7 +13,7 @@ use crate::sparse::{Csr, Row};
 use crate::training::fit_all;
 use crate::{Error, Result, Run};
 
-use super::made::{Made, sources};
+use super::inputs::{FeatureInputs, sources};
 
 /// How training queries become rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ const MOST: f32 = 4.0;
 /// none is above 4, as in judgments; else ⌊log₂(1 + clicks)⌋, 4 at most.
 pub fn cross_table(
     dataset: &Dataset,
-    made: &Made,
+    made: &FeatureInputs,
     models: &[(String, Params)],
     groups: &[Group],
     params: &CrossParams,
@@ -56,7 +56,7 @@ pub(super) struct Parts<'a> {
     pub counts: &'a Counts,
     /// The models, and as they were fitted to all clicks.
     pub models: &'a [(String, Params)],
-    pub fitted: &'a [Contender],
+    pub fitted: &'a [System],
     /// Features that do not depend on clicks, and all features.
     pub fixed: &'a Fixed,
     pub extractor: &'a Extractor,
@@ -66,12 +66,12 @@ pub(super) struct Parts<'a> {
 impl<'a> Parts<'a> {
     pub(super) fn of(
         dataset: &'a Dataset,
-        made: &'a Made,
+        made: &'a FeatureInputs,
         models: &'a [(String, Params)],
         groups: &'a [Group],
     ) -> Self {
-        let Made { counts, contenders, fixed, extractor, .. } = made;
-        Parts { dataset, counts, models, fitted: contenders, fixed, extractor, groups }
+        let FeatureInputs { counts, systems, fixed, extractor, .. } = made;
+        Parts { dataset, counts, models, fitted: systems, fixed, extractor, groups }
     }
 }
 
@@ -85,7 +85,7 @@ pub(super) fn cross_rows(
     let liked = |&query: &u32| grades.row(query as usize).values.iter().any(|&grade| grade > 0.0);
     let queries: Vec<u32> = (0..grades.n_rows() as u32).filter(liked).collect();
     let mut table = Table::new(parts.extractor);
-    let deal = Deal { folds: params.folds, queries: params.queries, seed: params.seed };
+    let deal = FoldAssignment { folds: params.folds, queries: params.queries, seed: params.seed };
     deal.each(parts, queries, run, |fold| {
         let judged = |place: usize| grades.row(fold.queries[place] as usize);
         let excluded: Vec<Vec<u32>> =
@@ -101,7 +101,7 @@ pub(super) fn cross_rows(
 }
 
 /// How queries are dealt into folds.
-pub(super) struct Deal {
+pub(super) struct FoldAssignment {
     /// How many folds.
     pub folds: usize,
     /// At most so many queries; those are drawn.
@@ -122,7 +122,7 @@ pub(super) struct Fold<'a> {
     pub run: &'a Run<'a>,
 }
 
-impl Deal {
+impl FoldAssignment {
     /// Deals `queries` and calls `look` with every fold.
     pub(super) fn each(
         &self,
@@ -159,19 +159,16 @@ impl Deal {
             let (variant, candidates) = (Variant::default(), Candidates::Auto);
             let (fitted, _) = fit_all(parts.dataset, &counts, &again, candidates, variant, heard)?;
             let shared = |(name, _): &(String, Params)| {
-                let found = parts.fitted.iter().find(|contender| contender.name == *name);
-                found.map(|one| Contender {
+                let found = parts.fitted.iter().find(|system| system.name == *name);
+                found.map(|one| System {
                     name: one.name.clone(),
                     matcher: one.matcher.clone(),
                     weighs_clicks: false,
                 })
             };
-            let mut contenders: Vec<Contender> =
-                as_is.iter().filter_map(shared).chain(fitted).collect();
-            contenders
-                .sort_by_key(|one| parts.models.iter().position(|(name, _)| *name == one.name));
-            let extractor =
-                Extractor::new(parts.fixed, &counts, sources(&contenders, parts.groups));
+            let mut systems: Vec<System> = as_is.iter().filter_map(shared).chain(fitted).collect();
+            systems.sort_by_key(|one| parts.models.iter().position(|(name, _)| *name == one.name));
+            let extractor = Extractor::new(parts.fixed, &counts, sources(&systems, parts.groups));
             look(&Fold { queries: own, counts, extractor, run: heard })?;
         }
         Ok(())
@@ -254,7 +251,7 @@ mod tests {
             models: &models,
             groups: &groups,
         };
-        let made = Made::of(&data, &params, Vec::new(), &run).unwrap();
+        let made = FeatureInputs::of(&data, &params, Vec::new(), &run).unwrap();
         let cross = CrossParams { folds: 6, rows: Rows::Judged, ..CrossParams::default() };
         let table = cross_table(&data, &made, &models, &groups, &cross, &run).unwrap();
         assert_eq!((table.n_queries(), table.n_rows()), (6, 12));
@@ -305,7 +302,7 @@ mod tests {
         let preparation = Preparation::default();
         let params =
             FeatureParams { preparation: &preparation, models: &[], groups: &[Group::Bm25] };
-        let made = Made::of(&data, &params, Vec::new(), &run).unwrap();
+        let made = FeatureInputs::of(&data, &params, Vec::new(), &run).unwrap();
         for folds in [1, 7] {
             let cross = CrossParams { folds, ..CrossParams::default() };
             assert!(cross_table(&data, &made, &[], &[Group::Bm25], &cross, &run).is_err());

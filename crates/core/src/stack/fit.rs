@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::cross::{CrossParams, Parts, cross_rows};
-use super::made::sources;
+use super::inputs::sources;
 use super::reranked::{Reranked, Shared};
 use super::{LearnFrom, RankerSpec, Stacking};
 use crate::data::Dataset;
-use crate::eval::{Candidates, CompareParams, Contender, HeldOut, Task};
+use crate::eval::{Candidates, CompareParams, HeldOut, System, Task};
 use crate::features::Counts;
 use crate::matchers::{Bm25, FitReport, Matcher, Params, StepsReport};
 use crate::random::Random;
@@ -53,17 +53,17 @@ impl Rankers<'_> {
     }
 }
 
-/// Fits rankers over the features of fitted `contenders` (of `models`), so that they can be
+/// Fits rankers over the features of fitted `systems` (of `models`), so that they can be
 /// compared with these.
 pub fn fit_rankers(
     dataset: &Dataset,
     counts: &Counts,
     models: &[(String, Params)],
-    contenders: &[Contender],
+    systems: &[System],
     rankers: Rankers<'_>,
     params: &CompareParams<'_>,
     run: &Run<'_>,
-) -> Result<Vec<(Contender, FitReport)>> {
+) -> Result<Vec<(System, FitReport)>> {
     let Rankers { specs, stacking } = rankers;
     if specs.is_empty() {
         return Ok(Vec::new());
@@ -71,7 +71,7 @@ pub fn fit_rankers(
     stacking.check()?;
     let groups = Group::parse(&stacking.groups)?;
     let fixed = Fixed::of(dataset, counts, &groups, run)?;
-    let extractor = Extractor::new(&fixed, counts, sources(contenders, &groups));
+    let extractor = Extractor::new(&fixed, counts, sources(systems, &groups));
     // Names that nothing stands behind are found before the work.
     let chosen: Vec<Vec<usize>> = specs
         .iter()
@@ -108,7 +108,7 @@ pub fn fit_rankers(
             dataset,
             counts,
             models,
-            fitted: contenders,
+            fitted: systems,
             fixed: &fixed,
             extractor: &extractor,
             groups: &groups,
@@ -125,7 +125,7 @@ pub fn fit_rankers(
         prepared.extend(asked(&extractor, counts, &test, stacking.depth, run)?);
     }
 
-    let fallback: Arc<dyn Matcher> = match contenders.iter().find(|one| one.name == "bm25") {
+    let fallback: Arc<dyn Matcher> = match systems.iter().find(|one| one.name == "bm25") {
         Some(bm25) => bm25.matcher.clone(),
         None => Arc::new(Bm25::default().fit(counts)?),
     };
@@ -141,8 +141,8 @@ pub fn fit_rankers(
         let known = numbers.iter().zip(dealt).filter_map(|(number, fold)| Some(((*number)?, fold)));
         let folds: HashMap<u32, usize> = known.collect();
         let matcher = Arc::new(Reranked { shared: shared.clone(), columns, rankers, folds });
-        let contender = Contender { name: spec.name.clone(), matcher, weighs_clicks: true };
-        fitted.push((contender, FitReport::Ranker(report)));
+        let system = System { name: spec.name.clone(), matcher, weighs_clicks: true };
+        fitted.push((system, FitReport::Ranker(report)));
     }
     Ok(fitted)
 }

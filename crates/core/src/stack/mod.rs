@@ -10,7 +10,7 @@
 
 mod cross;
 mod fit;
-mod made;
+mod inputs;
 mod pages;
 mod reranked;
 mod spec;
@@ -20,6 +20,6 @@ mod tests;
 
 pub use cross::{CrossParams, cross_table};
 pub use fit::{Rankers, fit_rankers};
-pub use made::{FeatureParams, Made};
+pub use inputs::{FeatureInputs, FeatureParams};
 pub use pages::{PageParams, PageTable, page_table};
 pub use spec::{LearnFrom, RankerSpec, Stacking};

@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::cross::{Deal, Parts};
-use super::made::Made;
+use super::cross::{FoldAssignment, Parts};
+use super::inputs::FeatureInputs;
 use crate::data::{Dataset, ImpressionCounts, ImpressionList, Propensities};
 use crate::features::ClickEvidence;
 use crate::matchers::Params;
@@ -48,7 +48,7 @@ pub struct PageTable {
 /// was clicked and something was not.
 pub fn page_table(
     dataset: &Dataset,
-    made: &Made,
+    made: &FeatureInputs,
     models: &[(String, Params)],
     groups: &[Group],
     params: &PageParams,
@@ -94,7 +94,7 @@ pub fn page_table(
     let mut builder = TableBuilder::new(made.extractor.names());
     let (mut weights, mut positions, mut queries_of) = (Vec::new(), Vec::new(), Vec::new());
     let parts = Parts::of(dataset, made, models, groups);
-    let deal = Deal { folds: params.folds, queries: params.queries, seed: params.seed };
+    let deal = FoldAssignment { folds: params.folds, queries: params.queries, seed: params.seed };
     let queries: Vec<u32> = pages.keys().copied().collect();
     deal.each(&parts, queries, run, |fold| {
         let shown = |query: u32| {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::features::{Counts, QueryTerms};
-use crate::matchers::{Line, Matcher};
+use crate::matchers::{Contribution, Matcher};
 use crate::rank::Ranker;
 use crate::rank::features::{Extractor, FeatureRows, Question};
 use crate::ranking::tie_rank;
@@ -134,7 +134,7 @@ impl Matcher for Reranked {
 
     /// What every feature adds to the score, with its value; nothing for a document that the
     /// rankers do not order.
-    fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line> {
+    fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
         let (values, at) = match self.shared.depth {
             Some(depth) => {
                 let (docs, values) = self.pool(counts, query, depth);
@@ -163,7 +163,11 @@ impl Matcher for Reranked {
         names
             .zip(shown)
             .zip(adds)
-            .map(|((query, doc), value)| Line { query, doc, value: value / rankers.len() as f64 })
+            .map(|((query, doc), value)| Contribution {
+                query,
+                doc,
+                value: value / rankers.len() as f64,
+            })
             .filter(|line| line.value != 0.0)
             .collect()
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::data::Dataset;
-use crate::eval::{Candidates, CompareParams, Contender, HeldOut, Measure, Variant};
+use crate::eval::{Candidates, CompareParams, HeldOut, Measure, System, Variant};
 use crate::experiment::fit_and_compare_with;
 use crate::features::{Counts, Preparation};
 use crate::matchers::{FitReport, Matcher, Mixture, Params};
@@ -42,21 +42,17 @@ fn specs(texts: &[&str]) -> Vec<RankerSpec> {
 }
 
 /// A fitted ranker over the log.
-fn fitted(
-    data: &Dataset,
-    candidates: Candidates,
-    stacking: &Stacking,
-) -> Result<(Counts, Contender)> {
+fn fitted(data: &Dataset, candidates: Candidates, stacking: &Stacking) -> Result<(Counts, System)> {
     let run = Run::silent();
     let preparation = Preparation { positions: true, ..Preparation::default() };
     let (counts, models) = (Counts::of(data, &preparation, &run)?, models());
-    let (contenders, _) = fit_all(data, &counts, &models, candidates, Variant::default(), &run)?;
+    let (systems, _) = fit_all(data, &counts, &models, candidates, Variant::default(), &run)?;
     let specs = specs(&["regression:bm25+vsm+pls+length"]);
     let rankers = Rankers { specs: &specs, stacking };
     let params = params(&[], candidates);
-    let fitted = fit_rankers(data, &counts, &models, &contenders, rankers, &params, &run)?;
-    let (contender, _) = fitted.into_iter().next().unwrap();
-    Ok((counts, contender))
+    let fitted = fit_rankers(data, &counts, &models, &systems, rankers, &params, &run)?;
+    let (system, _) = fitted.into_iter().next().unwrap();
+    Ok((counts, system))
 }
 
 #[test]
@@ -73,7 +69,7 @@ fn a_ranker_scores_one_by_one_as_all_at_once_and_explains_itself() {
             let some = matcher.scores(&counts, &query, Some(&[7, 0, 3]));
             assert_eq!(some, [all[7], all[0], all[3]], "{candidates} {text}");
             for doc in [0u32, 7] {
-                let lines = matcher.lines(&counts, &query, doc);
+                let lines = matcher.contributions(&counts, &query, doc);
                 let sum: f64 = lines.iter().map(|line| line.value).sum();
                 let is_close = (sum - f64::from(all[doc as usize])).abs() < 1e-4;
                 // Beyond the pool the order is another's.
@@ -95,7 +91,8 @@ fn what_no_model_finds_comes_after_the_pool_in_the_order_of_bm25() {
     let lexical = bm25.scores(&counts, &query, None);
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
-    let ranked = |doc: &usize| !ranker.matcher.lines(&counts, &query, *doc as u32).is_empty();
+    let ranked =
+        |doc: &usize| !ranker.matcher.contributions(&counts, &query, *doc as u32).is_empty();
     let pool = order.iter().take_while(|doc| ranked(doc)).count();
     assert!((3..=9).contains(&pool), "{pool}");
     assert!(!order[pool..].iter().any(ranked));

@@ -77,7 +77,7 @@ pub enum SyntheticLog {
 }
 
 /// What a name stands for.
-enum Shape {
+enum LogParams {
     Demo(Demo),
     Weblog(Weblog),
     Corpus(Corpus),
@@ -105,9 +105,9 @@ impl Synthetic {
     /// Refuses what cannot be made.
     pub fn check(&self) -> Result<()> {
         match self.shape()? {
-            Shape::Demo(_) => Ok(()),
-            Shape::Weblog(log) => log.check(),
-            Shape::Corpus(corpus) => corpus.check(),
+            LogParams::Demo(_) => Ok(()),
+            LogParams::Weblog(log) => log.check(),
+            LogParams::Corpus(corpus) => corpus.check(),
         }
     }
 
@@ -118,8 +118,8 @@ impl Synthetic {
             return Err(Error::Exists { path: target.to_owned() });
         }
         match self.shape()? {
-            Shape::Weblog(log) if !self.events => return log.write(target, force, run),
-            Shape::Corpus(corpus) => return corpus.write(target, force, run),
+            LogParams::Weblog(log) if !self.events => return log.write(target, force, run),
+            LogParams::Corpus(corpus) => return corpus.write(target, force, run),
             _ => {}
         }
         let work = tempfile::tempdir().map_err(Error::io("create", &std::env::temp_dir()))?;
@@ -131,16 +131,16 @@ impl Synthetic {
     /// Writes the log, the documents and the judgments to `target` as a user would have them.
     pub fn write_raw(&self, target: &Path, force: bool, run: &Run<'_>) -> Result<()> {
         match (self.shape()?, self.events) {
-            (Shape::Weblog(log), true) => log.write_events(target, force, run),
-            (Shape::Weblog(log), false) => log.write_raw(target, force, run),
-            (Shape::Demo(demo), true) => demo.write_events(&engine, target, force, run),
-            (Shape::Demo(demo), false) => demo.build(&engine, run)?.write_raw(target, force),
-            (Shape::Corpus(corpus), _) => corpus.write_raw(target, force, run),
+            (LogParams::Weblog(log), true) => log.write_events(target, force, run),
+            (LogParams::Weblog(log), false) => log.write_raw(target, force, run),
+            (LogParams::Demo(demo), true) => demo.write_events(&engine, target, force, run),
+            (LogParams::Demo(demo), false) => demo.build(&engine, run)?.write_raw(target, force),
+            (LogParams::Corpus(corpus), _) => corpus.write_raw(target, force, run),
         }
     }
 
     /// What is to be made; an error for a parameter that belongs to another log.
-    fn shape(&self) -> Result<Shape> {
+    fn shape(&self) -> Result<LogParams> {
         let of_demo = [("bias", self.bias), ("explore", self.explore), ("shuffle", self.shuffle)];
         let of_corpus = [
             ("documents", self.documents.map(|n| n as f64)),
@@ -161,10 +161,10 @@ impl Synthetic {
         }
         let of_shape = |log: Weblog| Weblog { scale: self.scale, seed: self.seed, ..log };
         Ok(match self.log {
-            SyntheticLog::Demo => Shape::Demo(self.demo()?),
-            SyntheticLog::OneWeek => Shape::Weblog(of_shape(Weblog::one_week())),
-            SyntheticLog::HalfYear => Shape::Weblog(of_shape(Weblog::half_year())),
-            SyntheticLog::Topics => Shape::Corpus(self.corpus()?),
+            SyntheticLog::Demo => LogParams::Demo(self.demo()?),
+            SyntheticLog::OneWeek => LogParams::Weblog(of_shape(Weblog::one_week())),
+            SyntheticLog::HalfYear => LogParams::Weblog(of_shape(Weblog::half_year())),
+            SyntheticLog::Topics => LogParams::Corpus(self.corpus()?),
         })
     }
 

@@ -27,7 +27,7 @@ use self::judgments::Judged;
 use self::log::{Log, Page};
 use super::raw::{CLICKS, DOCUMENTS, EVENTS, EVENTS_HEADER, JUDGMENTS, PERIOD, RawFolder, START};
 use crate::data::{
-    Counts, DatasetAbout, DatasetWriter, Document, Evidence, Query, SplitAbout, SplitBy,
+    DatasetAbout, DatasetSize, DatasetWriter, Document, Evidence, Query, SplitAbout, SplitBy,
 };
 use crate::{Error, Result, Run};
 
@@ -132,7 +132,7 @@ impl Weblog {
         log.each_document(&mut judged, run, |page| writer.document(&page.into()))?;
         let (validation, test) = judged.grade(&log)?;
         let about = DatasetAbout {
-            counts: Counts::default(),
+            counts: DatasetSize::default(),
             sources: Vec::new(),
             split: SplitAbout { by: SplitBy::Judgments, seed: self.seed, shares: (0.5, 0.5) },
             min_clicks: Some(LEAST_CLICKS),

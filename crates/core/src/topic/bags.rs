@@ -329,19 +329,19 @@ fn prefetch(values: &[Lane], first: usize, lanes: usize) {
     let _ = (values, first, lanes);
 }
 
-/// Does one row after the other in parallel, each in a `room` of its thread, and adds up what
+/// Does one row after the other in parallel, each in a `workspace` of its thread, and adds up what
 /// they return in order.
 pub fn each_row<'a, R: Send>(
     rows: impl IndexedParallelIterator<Item = &'a mut [Lane]>,
     run: &Run<'_>,
-    room: impl Fn() -> R + Sync + Send,
+    workspace: impl Fn() -> R + Sync + Send,
     work: impl Fn(usize, &mut [Lane], &mut R) -> f64 + Sync + Send,
 ) -> Result<f64> {
     let parts: Vec<f64> = rows
         .enumerate()
-        .map_init(&room, |room, (i, row)| {
+        .map_init(&workspace, |workspace, (i, row)| {
             run.check()?;
-            Ok(work(i, row, room))
+            Ok(work(i, row, workspace))
         })
         .collect::<Result<_>>()?;
     Ok(parts.iter().sum())
@@ -366,16 +366,16 @@ pub trait BagTopics: Send + Sync {
     }
 
     /// The share of every topic in `words`; even where training has none of them.
-    fn fold_in(&self, words: Row<'_>, room: &mut Room, theta: &mut [f32]);
+    fn fold_in(&self, words: Row<'_>, workspace: &mut Workspace, theta: &mut [f32]);
 
     /// The same of the rows of `docs` from number `first`.
     fn fold_in_all(&self, docs: &Csr, first: usize, run: &Run<'_>) -> Result<Dense> {
         let mut theta = Dense::zeros(docs.n_rows() - first, self.dim());
         theta.rows_mut().enumerate().try_for_each_init(
-            || Room::new(self.dim()),
-            |room, (at, theta)| {
+            || Workspace::new(self.dim()),
+            |workspace, (at, theta)| {
                 run.check()?;
-                self.fold_in(docs.row(first + at), room, theta);
+                self.fold_in(docs.row(first + at), workspace, theta);
                 Ok(())
             },
         )?;
@@ -385,7 +385,7 @@ pub trait BagTopics: Send + Sync {
 
 /// What one document needs while it is folded in: the rows of its words side by side, so that
 /// many rounds read what lies near.
-pub struct Room {
+pub struct Workspace {
     /// The rows of the words, word after word.
     pub(super) words: Vec<Lane>,
     /// How often each occurs.
@@ -398,12 +398,12 @@ pub struct Room {
     pub(super) sums: Sums,
 }
 
-impl Room {
-    /// Room for the documents of so many topics.
+impl Workspace {
+    /// Workspace for the documents of so many topics.
     pub fn new(dim: usize) -> Self {
         let lanes = dim.div_ceil(LANES);
         let row = || vec![Lane::default(); lanes];
-        Room {
+        Workspace {
             words: Vec::new(),
             counts: Vec::new(),
             theta: row(),

@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use super::bags::{BagTopics, Room};
+use super::bags::{BagTopics, Workspace};
 use crate::linalg::dot_f64;
 use crate::sparse::{Csr, Row};
 use crate::{Result, Run};
@@ -50,11 +50,11 @@ pub fn completion(topics: &dyn BagTopics, held_out: &Csr, run: &Run<'_>) -> Resu
     let parts: Vec<[f64; 3]> = (0..held_out.n_rows())
         .into_par_iter()
         .map_init(
-            || (Room::new(topics.dim()), vec![0.0f32; topics.dim()]),
-            |(room, theta), d| {
+            || (Workspace::new(topics.dim()), vec![0.0f32; topics.dim()]),
+            |(workspace, theta), d| {
                 run.check()?;
                 let [seen, rest] = halves(held_out.row(d), |term| known[term as usize]);
-                topics.fold_in(Row { indices: &seen.0, values: &seen.1 }, room, theta);
+                topics.fold_in(Row { indices: &seen.0, values: &seen.1 }, workspace, theta);
                 let mut sums = [0.0; 3];
                 for (&term, &count) in rest.0.iter().zip(&rest.1) {
                     let p = dot_f64(probabilities.row(term as usize), theta);

@@ -58,7 +58,7 @@ pub struct Corpus {
 
 impl Corpus {
     /// The documents `order`, whose class by class numbers end at `ends`; `weigh` gives a document's
-    /// entries in order of term. Where there is no room in memory, they lie in scratch files.
+    /// entries in order of term. Where there is no workspace in memory, they lie in scratch files.
     pub fn new(
         order: &[u32],
         ends: &[usize],
@@ -163,7 +163,7 @@ impl Corpus {
     }
 }
 
-/// Writes the entries of every document where `rows` has room for them.
+/// Writes the entries of every document where `rows` has workspace for them.
 fn fill(
     mut rows: Rows,
     order: &[u32],
@@ -174,9 +174,9 @@ fn fill(
     let mut left = (bytemuck::cast_slice_mut::<f32, u32>(indices), &mut values[..]);
     let mut blocks = Vec::with_capacity(order.len().div_ceil(BLOCK));
     for (b, docs) in order.chunks(BLOCK).enumerate() {
-        let room = (starts[b * BLOCK + docs.len()] - starts[b * BLOCK]) as usize;
-        let (indices, indices_left) = left.0.split_at_mut(room);
-        let (values, values_left) = left.1.split_at_mut(room);
+        let workspace = (starts[b * BLOCK + docs.len()] - starts[b * BLOCK]) as usize;
+        let (indices, indices_left) = left.0.split_at_mut(workspace);
+        let (values, values_left) = left.1.split_at_mut(workspace);
         blocks.push((docs, indices, values));
         left = (indices_left, values_left);
     }

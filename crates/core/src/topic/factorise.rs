@@ -381,10 +381,10 @@ impl<'a> State<'a> {
         let blocks: Vec<SomeRows> = terms
             .par_chunks(TERMS)
             .map_init(
-                || Room::new(k),
-                |room, terms| {
+                || Workspace::new(k),
+                |workspace, terms| {
                     run.check()?;
-                    Ok(widest(|| self.some_terms(&task, terms, room)))
+                    Ok(widest(|| self.some_terms(&task, terms, workspace)))
                 },
             )
             .collect::<Result<_>>()?;
@@ -398,35 +398,35 @@ impl<'a> State<'a> {
         &self,
         task: &TermTask<'_, impl Fn(usize, &mut [f32])>,
         terms: &[(u32, Row<'_>)],
-        room: &mut Room,
+        workspace: &mut Workspace,
     ) -> SomeRows {
         let mut found = SomeRows::default();
         for &(term, docs) in terms {
             let term = term as usize;
-            room.r.fill(0.0);
-            self.gather(docs, &task.columns, room);
-            (task.correct)(term, &mut room.r);
-            room.u.fill(0.0);
-            task.old.row(term).iter().for_each(|(k, u)| room.u[k as usize] = u);
-            task.descent.descend(&mut room.u, &mut room.r);
-            found.push(&room.u);
+            workspace.r.fill(0.0);
+            self.gather(docs, &task.columns, workspace);
+            (task.correct)(term, &mut workspace.r);
+            workspace.u.fill(0.0);
+            task.old.row(term).iter().for_each(|(k, u)| workspace.u[k as usize] = u);
+            task.descent.descend(&mut workspace.u, &mut workspace.r);
+            found.push(&workspace.u);
         }
         found
     }
 
     /// r += Σ_n d_n·v_n over the documents of a term.
     #[inline(always)]
-    fn gather(&self, row: Row<'_>, columns: &Range<usize>, room: &mut Room) {
+    fn gather(&self, row: Row<'_>, columns: &Range<usize>, workspace: &mut Workspace) {
         let mut left = row.indices.len();
         let mut entries = row.iter();
         while left > 0 {
             let some = left.min(SEGMENT);
-            room.segment.fill(0.0);
+            workspace.segment.fill(0.0);
             for (doc, d) in entries.by_ref().take(some) {
                 let weights = &self.weights.row(doc as usize)[columns.clone()];
-                add_scaled(&mut room.segment, d, weights);
+                add_scaled(&mut workspace.segment, d, weights);
             }
-            add_scaled(&mut room.r, 1.0, &room.segment);
+            add_scaled(&mut workspace.r, 1.0, &workspace.segment);
             left -= some;
         }
     }
@@ -447,10 +447,10 @@ impl<'a> State<'a> {
         let inner: Vec<f64> = rows
             .par_chunks_mut(DOCS * width)
             .enumerate()
-            .map_init(Default::default, |room, (b, weights)| {
+            .map_init(Default::default, |workspace, (b, weights)| {
                 run.check()?;
                 let first = docs.start + b * DOCS;
-                Ok(widest(|| some_weights(corpus, first, &topics, &solver, weights, room)))
+                Ok(widest(|| some_weights(corpus, first, &topics, &solver, weights, workspace)))
             })
             .collect::<Result<_>>()?;
         Ok((gram, inner.iter().sum()))
@@ -477,7 +477,7 @@ fn some_weights(
     topics: &ClassTopics<'_>,
     solver: &Solver,
     weights: &mut [f32],
-    (projected, room): &mut (Vec<f32>, SolverRoom),
+    (projected, workspace): &mut (Vec<f32>, SolverRoom),
 ) -> f64 {
     projected.clear();
     projected.resize(weights.len(), 0.0);
@@ -485,20 +485,20 @@ fn some_weights(
     for (at, projected) in projected.chunks_mut(width).enumerate() {
         topics.project(corpus.doc(first + at), projected);
     }
-    solver.solve(projected, weights, room);
+    solver.solve(projected, weights, workspace);
     let product = |(&p, &v): (&f32, &f32)| f64::from(p) * f64::from(v);
     projected.iter().zip(&*weights).map(product).sum()
 }
 
-/// Room for one thread to make rows of topics in.
-struct Room {
+/// Workspace for one thread to make rows of topics in.
+struct Workspace {
     u: Vec<f32>,
     r: Vec<f32>,
     segment: Vec<f32>,
 }
 
-impl Room {
+impl Workspace {
     fn new(k: usize) -> Self {
-        Room { u: vec![0.0; k], r: vec![0.0; k], segment: vec![0.0; k] }
+        Workspace { u: vec![0.0; k], r: vec![0.0; k], segment: vec![0.0; k] }
     }
 }

@@ -201,32 +201,32 @@ impl Solver {
 
     /// Fits the weights of some documents, row after row; `weights` holds where to begin.
     #[inline(always)]
-    pub fn solve(&self, projected: &[f32], weights: &mut [f32], room: &mut SolverRoom) {
+    pub fn solve(&self, projected: &[f32], weights: &mut [f32], workspace: &mut SolverRoom) {
         match self {
             Solver::Ridge(lower) => {
                 let k = lower.nrows();
-                room.wide.clear();
-                room.wide.extend(projected.iter().map(|&p| f64::from(p)));
+                workspace.wide.clear();
+                workspace.wide.extend(projected.iter().map(|&p| f64::from(p)));
                 let n = projected.len() / k;
                 // A document is a row of ours and a column of faer's.
-                let mut columns = MatMut::from_column_major_slice_mut(&mut room.wide, k, n);
+                let mut columns = MatMut::from_column_major_slice_mut(&mut workspace.wide, k, n);
                 solve_lower_triangular_in_place(lower.as_ref(), columns.as_mut(), Par::Seq);
                 solve_upper_triangular_in_place(lower.transpose(), columns, Par::Seq);
-                weights.iter_mut().zip(&room.wide).for_each(|(v, &wide)| *v = wide as f32);
+                weights.iter_mut().zip(&workspace.wide).for_each(|(v, &wide)| *v = wide as f32);
             }
             Solver::NonNegative(descent) => {
                 let k = descent.width();
                 for (projected, weights) in projected.chunks(k).zip(weights.chunks_mut(k)) {
-                    room.gradient.clear();
-                    room.gradient.extend_from_slice(projected);
-                    descent.descend(weights, &mut room.gradient);
+                    workspace.gradient.clear();
+                    workspace.gradient.extend_from_slice(projected);
+                    descent.descend(weights, &mut workspace.gradient);
                 }
             }
         }
     }
 }
 
-/// Room for a solver to work in.
+/// Workspace for a solver to work in.
 #[derive(Default)]
 pub(super) struct SolverRoom {
     wide: Vec<f64>,

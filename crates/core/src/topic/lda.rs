@@ -31,7 +31,7 @@ use rayon::prelude::*;
 
 use self::rounds::{begin, psi_of, rest, scale_word};
 use self::state::State;
-use super::bags::{BagTopics, Corpus, Lane, Room, Rows, copy_in, copy_out, mask};
+use super::bags::{BagTopics, Corpus, Lane, Rows, Workspace, copy_in, copy_out, mask};
 use super::special::digamma_f64;
 use crate::linalg::Dense;
 use crate::random::Random;
@@ -231,21 +231,21 @@ impl BagTopics for LdaTopics {
     }
 
     /// γ/Σγ, where γ begins even.
-    fn fold_in(&self, words: Row<'_>, room: &mut Room, theta: &mut [f32]) {
-        room.clear();
+    fn fold_in(&self, words: Row<'_>, workspace: &mut Workspace, theta: &mut [f32]) {
+        workspace.clear();
         for (term, count) in words.iter().filter(|&(term, count)| count > 0.0 && self.knows(term)) {
-            self.row_of(term, room.push(count));
+            self.row_of(term, workspace.push(count));
         }
         theta.fill(1.0 / theta.len() as f32);
-        if room.counts.is_empty() {
+        if workspace.counts.is_empty() {
             return;
         }
-        let mut gamma = std::mem::take(&mut room.other);
-        begin(&mut gamma, self.alpha, &room.counts, &self.mask, theta.len());
-        rest(room, self.alpha, &self.mask, self.rounds, self.tolerance, &mut gamma);
+        let mut gamma = std::mem::take(&mut workspace.other);
+        begin(&mut gamma, self.alpha, &workspace.counts, &self.mask, theta.len());
+        rest(workspace, self.alpha, &self.mask, self.rounds, self.tolerance, &mut gamma);
         copy_out(&gamma, theta);
         scale_to_one(theta);
-        room.other = gamma;
+        workspace.other = gamma;
     }
 }
 

@@ -25,7 +25,7 @@ mod symmetric;
 #[cfg(test)]
 mod tests;
 
-pub use bags::{BagTopics, Room};
+pub use bags::{BagTopics, Workspace};
 pub use clusters::{Clusters, clusters, nearest_centre};
 pub use coherence::npmi;
 pub use completion::{Completion, completion, halves};

@@ -29,8 +29,8 @@ pub(super) struct Momentum {
 impl Momentum {
     /// At rest at `weights`; what it remembers lies in scratch files in `folder`, where one is given.
     pub fn new(weights: &Dense, folder: Option<&Path>) -> Result<Self> {
-        let room = || Dense::placed(weights.n_rows(), weights.n_cols(), folder);
-        let (mut before, after) = (room()?, room()?);
+        let workspace = || Dense::placed(weights.n_rows(), weights.n_cols(), folder);
+        let (mut before, after) = (workspace()?, workspace()?);
         before.values_mut().copy_from_slice(weights.values());
         Ok(Momentum { beta: FIRST, before, after })
     }

@@ -16,8 +16,8 @@
 use std::borrow::Cow;
 
 use super::bags::{
-    BagTopics, Corpus, LANES, Lane, Room, Rows, Sums, copy_in, copy_out, each_row, gather, walk,
-    walk_with_log, wide,
+    BagTopics, Corpus, LANES, Lane, Rows, Sums, Workspace, copy_in, copy_out, each_row, gather,
+    walk, walk_with_log, wide,
 };
 use super::special::{exp, ln};
 use crate::linalg::Dense;
@@ -81,15 +81,15 @@ impl PlsiFit {
         let even = vec![tempered(1.0 / dim as f32, b); dim];
         (0..docs.n_rows()).for_each(|d| copy_in(&even, theta.row_mut(d)));
         let (mut objective, mut converged) = (Vec::new(), false);
-        let room = || Sums::new(dim.div_ceil(LANES));
+        let workspace = || Sums::new(dim.div_ceil(LANES));
         for iteration in 0..self.iterations {
             run.step("learning topics", iteration as u64, Some(self.iterations as u64))?;
-            each_row(theta.par_rows_mut(), run, room, |d, theta, sums| {
+            each_row(theta.par_rows_mut(), run, workspace, |d, theta, sums| {
                 walk(docs.row(d), &phi, theta, sums);
                 expect(theta, &sums.sum, b);
                 0.0
             })?;
-            let log = each_row(phi.par_rows_mut(), run, room, |w, phi, sums| {
+            let log = each_row(phi.par_rows_mut(), run, workspace, |w, phi, sums| {
                 let log = walk_with_log(corpus.postings.row(w), &theta, phi, sums);
                 times(phi, &sums.sum);
                 log
@@ -149,22 +149,22 @@ impl BagTopics for PlsiTopics {
     }
 
     /// EM from even θ with φ held.
-    fn fold_in(&self, words: Row<'_>, room: &mut Room, theta: &mut [f32]) {
+    fn fold_in(&self, words: Row<'_>, workspace: &mut Workspace, theta: &mut [f32]) {
         let b = self.tempering;
-        room.clear();
+        workspace.clear();
         for (term, count) in words.iter().filter(|&(term, count)| count > 0.0 && self.knows(term)) {
-            let row = room.push(count);
+            let row = workspace.push(count);
             copy_in(self.phi.row(term as usize), row);
             temper(row, b);
         }
         theta.fill(1.0 / theta.len() as f32);
-        if room.counts.is_empty() {
+        if workspace.counts.is_empty() {
             return;
         }
-        copy_in(theta, &mut room.theta);
-        temper(&mut room.theta, b);
-        climb(room, b, self.rounds);
-        copy_out(&room.theta, theta);
+        copy_in(theta, &mut workspace.theta);
+        temper(&mut workspace.theta, b);
+        climb(workspace, b, self.rounds);
+        copy_out(&workspace.theta, theta);
         if b != 1.0 {
             theta.iter_mut().for_each(|t| *t = t.powf(1.0 / b));
         }
@@ -178,8 +178,8 @@ const AT_REST: f32 = 1e-5;
 
 wide! {
     /// EM of one θ until it comes to rest.
-    fn climb(room: &mut Room, b: f32, rounds: usize) {
-        let Room { words, counts, theta, other, sums } = room;
+    fn climb(workspace: &mut Workspace, b: f32, rounds: usize) {
+        let Workspace { words, counts, theta, other, sums } = workspace;
         for _ in 0..rounds {
             gather(words, counts, theta, sums);
             other.copy_from_slice(theta);

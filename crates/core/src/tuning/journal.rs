@@ -1,8 +1,8 @@
-//! The journal of a tuning: JSON lines, the first saying what is tuned, each other one try.
+//! The journal of a tuning: JSON lines, the first saying what is tuned, each other one trial.
 //!
-//! Every try is appended when it is done, so that whatever ends the program costs one try at
+//! Every trial is appended when it is done, so that whatever ends the program costs one trial at
 //! most; a last line that was cut off is dropped when the journal is opened again. What a run
-//! uses of a try is always what the journal's line gives back, so that a run that was
+//! uses of a trial is always what the journal's line gives back, so that a run that was
 //! interrupted and one that was not have the same numbers to the last bit.
 
 use std::fs::{self, File, OpenOptions};
@@ -52,12 +52,12 @@ impl About {
 
 /// One try.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Try {
+pub struct Trial {
     /// The values of what varies.
     pub setting: Map<String, Value>,
     /// Fitted to one in so many of the training queries (or pairs), with fewer dimensions.
     pub one_in: u32,
-    /// The mean of the measure on validation, unless the try failed.
+    /// The mean of the measure on validation, unless the trial failed.
     pub score: Option<f64>,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,7 +71,7 @@ pub struct Try {
     /// What the fit warned of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// How long it took, what it shared with other tries not counted.
+    /// How long it took, what it shared with other trials not counted.
     pub seconds: f64,
     /// The measure of every validation query, to six digits after the point; of full fits only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -82,7 +82,7 @@ pub struct Try {
 pub struct Journal {
     path: PathBuf,
     file: File,
-    tries: Vec<Try>,
+    trials: Vec<Trial>,
     opened_with: usize,
 }
 
@@ -97,20 +97,20 @@ impl Journal {
         // What comes after the last line's end was cut off while it was written.
         let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         let mut lines = text[..whole].split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
-        let mut tries = Vec::new();
+        let mut trials = Vec::new();
         let head = lines.next();
         if let Some(head) = head {
             check_head(path, head, about)?;
         }
         for (n, line) in (2..).zip(lines) {
-            tries.push(serde_json::from_slice(line).map_err(|error| {
+            trials.push(serde_json::from_slice(line).map_err(|error| {
                 Error::Line {
                     path: path.to_owned(),
                     line: n,
-                    expected: "one try as JSON".into(),
+                    expected: "one trial as JSON".into(),
                     found: error.to_string(),
                     advice:
-                        "take the line out, and the try is made again; or begin anew with `force`"
+                        "take the line out, and the trial is made again; or begin anew with `force`"
                             .into(),
                 }
             })?);
@@ -120,46 +120,46 @@ impl Journal {
         if whole < text.len() {
             file.set_len(whole as u64).map_err(Error::io("write", path))?;
         }
-        let opened_with = tries.len();
-        let mut journal = Journal { path: path.to_owned(), file, tries, opened_with };
+        let opened_with = trials.len();
+        let mut journal = Journal { path: path.to_owned(), file, trials, opened_with };
         if head.is_none() {
             journal.line(about)?;
         }
         Ok(journal)
     }
 
-    /// The try of a setting on one in `one_in`, if it was made before.
-    pub fn find(&self, setting: &Map<String, Value>, one_in: u32) -> Option<&Try> {
-        self.tries.iter().find(|made| made.one_in == one_in && same(&made.setting, setting))
+    /// The trial of a setting on one in `one_in`, if it was made before.
+    pub fn find(&self, setting: &Map<String, Value>, one_in: u32) -> Option<&Trial> {
+        self.trials.iter().find(|made| made.one_in == one_in && same(&made.setting, setting))
     }
 
-    /// Writes a try down, and gives it back as it will be read.
-    pub fn push(&mut self, made: &Try) -> Result<&Try> {
+    /// Writes a trial down, and gives it back as it will be read.
+    pub fn push(&mut self, made: &Trial) -> Result<&Trial> {
         let line = self.line(made)?;
         let back = serde_json::from_slice(&line)
             .map_err(|error| Error::damaged(&self.path, error.to_string()))?;
-        self.tries.push(back);
-        Ok(&self.tries[self.tries.len() - 1])
+        self.trials.push(back);
+        Ok(&self.trials[self.trials.len() - 1])
     }
 
-    /// How many tries there were when the journal was opened.
+    /// How many trials there were when the journal was opened.
     pub fn opened_with(&self) -> usize {
         self.opened_with
     }
 
-    /// Every try, in the order in which they were made.
-    pub fn tries(&self) -> &[Try] {
-        &self.tries
+    /// Every trial, in the order in which they were made.
+    pub fn trials(&self) -> &[Trial] {
+        &self.trials
     }
 
-    /// How many tries there are.
+    /// How many trials there are.
     pub fn len(&self) -> usize {
-        self.tries.len()
+        self.trials.len()
     }
 
-    /// Whether there is no try yet.
+    /// Whether there is no trial yet.
     pub fn is_empty(&self) -> bool {
-        self.tries.is_empty()
+        self.trials.is_empty()
     }
 
     /// Appends one line in one piece, and sees it onto the disk.
@@ -227,5 +227,5 @@ fn check_head(path: &Path, head: &[u8], about: &About) -> Result<()> {
         .filter(|&(key, _)| found[key] != wanted[key])
         .map(|(_, word)| word)
         .collect();
-    Err(unusable(format!("holds tries with another {}", others.join(", another "))))
+    Err(unusable(format!("holds trials with another {}", others.join(", another "))))
 }

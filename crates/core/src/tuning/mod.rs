@@ -1,14 +1,14 @@
 //! Which parameters are best here? A grid, or successive halving over settings drawn at random,
-//! each try fitted on training and measured on validation. Test is never looked at.
+//! each trial fitted on training and measured on validation. Test is never looked at.
 //!
-//! The first try is always the setting that everything else is measured against: the defaults,
-//! or what the user set in their place. Tries go into a [`Journal`], and whatever it holds is not
+//! The first trial is always the setting that everything else is measured against: the defaults,
+//! or what the user set in their place. Trials go into a [`Journal`], and whatever it holds is not
 //! made again, so that an interrupted tuning goes on where it was.
 //!
-//! A try of a lower rung of successive halving is a fit to a part s of the training queries, drawn by
+//! A trial of a lower rung of successive halving is a fit to a part s of the training queries, drawn by
 //! seed (of the pairs, where pairs were dealt out), with √s of the dimensions asked for. Fewer
 //! queries alone would save little: most of a fit is dense algebra on maps that have a row for
-//! every word, whose cost grows with the square of the dimensions. So both shrink, and a try
+//! every word, whose cost grows with the square of the dimensions. So both shrink, and a trial
 //! costs about s of a full one. They also pull against each other: with less data fewer dimensions
 //! are best, so a ladder with all of them would favour settings with few, and one with fewer
 //! dimensions alone would favour settings with many. Neither is quite level (on the demo log the
@@ -21,12 +21,12 @@ mod schedule;
 mod setting;
 mod space;
 mod table;
-mod workshop;
+mod trial_runner;
 
 #[cfg(test)]
 mod tests;
 
-pub use journal::{About, Journal, Try};
+pub use journal::{About, Journal, Trial};
 pub use schedule::{KEEP_ONE_IN, MOST_BUDGET, Rung, rungs};
 pub use setting::Setting;
 pub use space::{Space, Values};
@@ -42,7 +42,7 @@ use crate::random::Random;
 use crate::training::check_models;
 use crate::{Error, Progress, Result, Run};
 use table::{Found, in_order, restored};
-use workshop::Workshop;
+use trial_runner::TrialRunner;
 
 /// How to go through the space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl Tuning<'_> {
         self.base.check()?;
         check_comparable(dataset, std::slice::from_ref(self.mixture), Some(Validation))?;
         let path = dataset.folder.path.display();
-        let advice = "every try would score the same: lower `relevant_from`, or import it again with other judgments or grades (`grades = CODE=GRADE`)";
+        let advice = "every trial would score the same: lower `relevant_from`, or import it again with other judgments or grades (`grades = CODE=GRADE`)";
         check_choice(dataset, self.measure, &self.variant, "", advice)?;
         let models = self.base.models.iter().map(|(_, params)| params);
         check_models(dataset, models, &self.variant)?;
@@ -175,7 +175,7 @@ impl Tuning<'_> {
     }
 }
 
-/// Makes every try that `journal` does not hold, and says what was found.
+/// Makes every trial that `journal` does not hold, and says what was found.
 pub fn tune(
     dataset: &Dataset,
     tuning: &Tuning<'_>,
@@ -183,8 +183,12 @@ pub fn tune(
     run: &Run<'_>,
 ) -> Result<Tuned> {
     tuning.check(dataset)?;
-    let mut maker =
-        Maker { workshop: Workshop::new(dataset, tuning), journal, planned: Vec::new(), total: 1 };
+    let mut maker = Maker {
+        trial_runner: TrialRunner::new(dataset, tuning),
+        journal,
+        planned: Vec::new(),
+        total: 1,
+    };
     let defaults = tuning.candidate(tuning.base.clone())?;
     match tuning.plan {
         Plan::Grid => {
@@ -221,29 +225,29 @@ pub fn tune(
         space: tuning.space,
         base: tuning.base,
         defaults: &defaults.values,
-        tries: in_order(journal, &planned),
+        trials: in_order(journal, &planned),
     }
     .table()
 }
 
-/// Makes one try after another.
+/// Makes one trial after another.
 struct Maker<'a, 'j> {
-    workshop: Workshop<'a>,
+    trial_runner: TrialRunner<'a>,
     journal: &'j mut Journal,
-    /// Every try so far, made now or before.
+    /// Every trial so far, made now or before.
     planned: Vec<(Map<String, Value>, u32)>,
     /// How many there will be.
     total: usize,
 }
 
 impl Maker<'_, '_> {
-    /// The score of one try.
+    /// The score of one trial.
     fn make(&mut self, candidate: &Candidate, one_in: u32, run: &Run<'_>) -> Result<Option<f64>> {
         self.planned.push((candidate.values.clone(), one_in));
         if let Some(made) = self.journal.find(&candidate.values, one_in) {
             return Ok(made.score);
         }
-        let which = format!("try {} of {}", self.planned.len(), self.total);
+        let which = format!("trial {} of {}", self.planned.len(), self.total);
         run.step(&which, 0, None)?;
         let progress = |inner: Progress<'_>| {
             let _ = run.step(&format!("{which}: {}", inner.stage), inner.done, inner.total);
@@ -251,11 +255,11 @@ impl Maker<'_, '_> {
         let cancelled = || run.check().is_err();
         let inner = run.heard_by(&progress, &cancelled);
         let values = candidate.values.clone();
-        let made = self.workshop.make(values, &candidate.setting, one_in, &inner)?;
+        let made = self.trial_runner.make(values, &candidate.setting, one_in, &inner)?;
         Ok(self.journal.push(&made)?.score)
     }
 
-    /// Tries all on a rung; the best `next` go on.
+    /// Trials all on a rung; the best `next` go on.
     fn rung(
         &mut self,
         tuning: &Tuning<'_>,

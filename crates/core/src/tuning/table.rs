@@ -1,15 +1,15 @@
-//! What a tuning found: every try, the best first, beside the defaults.
+//! What a tuning found: every trial, the best first, beside the defaults.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::journal::same;
-use super::{Journal, Setting, Space, Try};
+use super::{Journal, Setting, Space, Trial};
 use crate::eval::Measure;
 use crate::eval::significance::{Interval, bootstrap_mean, differences, mean};
 use crate::{Error, Result};
 
-/// Rounds after which an interval of a table of many tries is good to two digits.
+/// Rounds after which an interval of a table of many trials is good to two digits.
 const ROUNDS: usize = 2_000;
 
 /// The result of a tuning.
@@ -21,20 +21,20 @@ pub struct Tuned {
     pub measure: Measure,
     /// How many validation queries there are.
     pub queries: usize,
-    /// The keys with more than one value among the tries.
+    /// The keys with more than one value among the trials.
     pub varied: Vec<String>,
     /// Which of them were drawn by their logarithm.
     pub log: Vec<String>,
-    /// Every try: full fits first, the best at the top, then fits to parts of the data, the
-    /// largest part first, failed tries last.
-    pub tries: Vec<Row>,
+    /// Every trial: full fits first, the best at the top, then fits to parts of the data, the
+    /// largest part first, failed trials last.
+    pub trials: Vec<Row>,
     /// The best setting of all, complete.
     pub best: Setting,
     /// Whether nothing is better than the defaults.
     pub defaults_are_best: bool,
 }
 
-/// One try in the table.
+/// One trial in the table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
     /// The values of what varies.
@@ -64,12 +64,12 @@ pub struct Row {
 impl Tuned {
     /// The row of the best setting: the first.
     pub fn best_row(&self) -> Option<&Row> {
-        self.tries.first().filter(|row| row.one_in == 1 && row.score.is_some())
+        self.trials.first().filter(|row| row.one_in == 1 && row.score.is_some())
     }
 
     /// The defaults' full fit.
     pub fn defaults_row(&self) -> Option<&Row> {
-        self.tries.iter().find(|row| row.defaults && row.one_in == 1)
+        self.trials.iter().find(|row| row.defaults && row.one_in == 1)
     }
 }
 
@@ -82,33 +82,34 @@ pub(super) struct Found<'a> {
     pub base: &'a Setting,
     /// The values of the defaults.
     pub defaults: &'a Map<String, Value>,
-    /// Every try, in the order planned, as the journal has it.
-    pub tries: Vec<&'a Try>,
+    /// Every trial, in the order planned, as the journal has it.
+    pub trials: Vec<&'a Trial>,
 }
 
 impl Found<'_> {
     pub(super) fn table(self) -> Result<Tuned> {
-        let baseline = self.tries.iter().find(|t| t.one_in == 1 && same(&t.setting, self.defaults));
-        let mut order: Vec<&Try> = self.tries.clone();
+        let baseline =
+            self.trials.iter().find(|t| t.one_in == 1 && same(&t.setting, self.defaults));
+        let mut order: Vec<&Trial> = self.trials.clone();
         let sign = if self.measure.higher_is_better() { -1.0 } else { 1.0 };
         // Stable: of equal scores the one planned first is first, so the defaults before all.
         order.sort_by(|a, b| {
-            let key = |made: &Try| (made.score.is_none(), made.one_in);
-            let score = |made: &Try| sign * made.score.unwrap_or(0.0);
+            let key = |made: &Trial| (made.score.is_none(), made.one_in);
+            let score = |made: &Trial| sign * made.score.unwrap_or(0.0);
             key(a).cmp(&key(b)).then(score(a).total_cmp(&score(b)))
         });
         let rows: Vec<Row> = order.iter().map(|made| self.row(made, baseline.copied())).collect();
         let Some(best) = order.first().filter(|made| made.one_in == 1 && made.score.is_some())
         else {
-            let first = self.tries.iter().find_map(|made| made.error.clone()).unwrap_or_default();
+            let first = self.trials.iter().find_map(|made| made.error.clone()).unwrap_or_default();
             return Err(Error::Empty {
-                what: format!("not one try succeeded; the first said: {first}"),
+                what: format!("not one trial succeeded; the first said: {first}"),
                 advice: "change the values to try, or what is set beside them".into(),
             });
         };
         let values: Vec<(String, Value)> = best.setting.clone().into_iter().collect();
         let varies = |key: &String| {
-            self.tries.iter().any(|made| made.setting.get(key) != self.tries[0].setting.get(key))
+            self.trials.iter().any(|made| made.setting.get(key) != self.trials[0].setting.get(key))
         };
         let varied: Vec<String> =
             self.space.keys.iter().map(|(key, _)| key.clone()).filter(varies).collect();
@@ -118,13 +119,13 @@ impl Found<'_> {
             varied,
             best: restored(self.base, &values)?,
             defaults_are_best: same(&best.setting, self.defaults),
-            tries: rows,
+            trials: rows,
             method: self.method,
             measure: self.measure,
         })
     }
 
-    fn row(&self, made: &Try, baseline: Option<&Try>) -> Row {
+    fn row(&self, made: &Trial, baseline: Option<&Trial>) -> Row {
         let paired = baseline.filter(|baseline| {
             made.one_in == 1
                 && made.score.is_some()
@@ -156,15 +157,15 @@ pub(super) fn restored(base: &Setting, values: &[(String, Value)]) -> Result<Set
     base.with(&set)
 }
 
-/// The tries of a plan, in its order, and then whatever else the journal holds: what an earlier
+/// The trials of a plan, in its order, and then whatever else the journal holds: what an earlier
 /// plan found is not thrown away.
 pub(super) fn in_order<'j>(
     journal: &'j Journal,
     plan: &[(Map<String, Value>, u32)],
-) -> Vec<&'j Try> {
-    let mut all: Vec<&Try> =
+) -> Vec<&'j Trial> {
+    let mut all: Vec<&Trial> =
         plan.iter().filter_map(|(setting, one_in)| journal.find(setting, *one_in)).collect();
-    for made in journal.tries() {
+    for made in journal.trials() {
         if !all
             .iter()
             .any(|known| known.one_in == made.one_in && same(&known.setting, &made.setting))

@@ -116,7 +116,7 @@ impl Bench {
 /// The table as text, without times.
 fn text(tuned: &Tuned) -> String {
     let mut tuned = tuned.clone();
-    tuned.tries.iter_mut().for_each(|row| row.seconds = 0.0);
+    tuned.trials.iter_mut().for_each(|row| row.seconds = 0.0);
     serde_json::to_string_pretty(&tuned).unwrap()
 }
 
@@ -247,11 +247,11 @@ fn a_grid_measures_every_setting_as_if_it_were_alone() {
     );
     let tuned = bench.run("journal", Plan::Grid).unwrap();
     // The defaults (dim 4, as was set) are one of the 32.
-    assert_eq!(tuned.tries.len(), 32);
-    assert_eq!(tuned.tries.iter().filter(|row| row.defaults).count(), 1);
+    assert_eq!(tuned.trials.len(), 32);
+    assert_eq!(tuned.trials.iter().filter(|row| row.defaults).count(), 1);
     assert_eq!(tuned.varied.len(), 5);
     let baseline = tuned.defaults_row().unwrap().score.unwrap();
-    for row in &tuned.tries {
+    for row in &tuned.trials {
         let setting = setting_of(&bench.base, row).unwrap();
         let score = row.score.unwrap();
         assert_eq!(score, bench.alone(&setting), "{:?}", row.setting);
@@ -263,7 +263,7 @@ fn a_grid_measures_every_setting_as_if_it_were_alone() {
         assert_eq!(row.weights.len(), 2);
         assert!(row.kept.is_some());
     }
-    assert!(tuned.tries.is_sorted_by(|a, b| a.score >= b.score));
+    assert!(tuned.trials.is_sorted_by(|a, b| a.score >= b.score));
     assert_eq!(bench.alone(&tuned.best), tuned.best_row().unwrap().score.unwrap());
 }
 
@@ -274,7 +274,7 @@ fn halving_sends_the_best_third_on_and_keeps_the_defaults() {
     let bench = Bench::new("pls", space);
     let tuned = bench.run("journal", Plan::Budget(4)).unwrap();
     let on = |one_in: u32| -> Vec<&Row> {
-        tuned.tries.iter().filter(|row| row.one_in == one_in && !row.defaults).collect()
+        tuned.trials.iter().filter(|row| row.one_in == one_in && !row.defaults).collect()
     };
     assert_eq!([9, 3, 1].map(|one_in| on(one_in).len()), [9, 3, 1]);
     for (low, high) in [(9, 3), (3, 1)] {
@@ -289,9 +289,9 @@ fn halving_sends_the_best_third_on_and_keeps_the_defaults() {
     }
     let defaults = tuned.defaults_row().unwrap();
     assert_eq!(defaults.score.unwrap(), bench.alone(&bench.base));
-    assert_eq!(tuned.tries.iter().filter(|row| row.defaults).count(), 1);
+    assert_eq!(tuned.trials.iter().filter(|row| row.defaults).count(), 1);
     // Full fits before parts, each by its score.
-    assert!(tuned.tries.is_sorted_by_key(|row| row.one_in));
+    assert!(tuned.trials.is_sorted_by_key(|row| row.one_in));
     // A larger budget goes on from there.
     let before = fs::read_to_string(bench.folder.path().join("journal")).unwrap();
     let more = bench.run("journal", Plan::Budget(6)).unwrap();
@@ -300,7 +300,7 @@ fn halving_sends_the_best_third_on_and_keeps_the_defaults() {
     let fresh = bench.run("fresh", Plan::Budget(6)).unwrap();
     // The same, and what the smaller budget found beside it.
     let rows = |tuned: &Tuned| -> Vec<Row> {
-        tuned.tries.iter().map(|row| Row { seconds: 0.0, ..row.clone() }).collect()
+        tuned.trials.iter().map(|row| Row { seconds: 0.0, ..row.clone() }).collect()
     };
     for row in rows(&fresh).iter().chain(&rows(&tuned)) {
         assert!(rows(&more).contains(row), "{row:?}");
@@ -311,11 +311,11 @@ fn halving_sends_the_best_third_on_and_keeps_the_defaults() {
 fn few_settings_are_all_fitted_in_full() {
     let bench = Bench::new("pls", "dim = [2, 3]\nsigma = [0.0, 1.0]\n");
     let tuned = bench.run("journal", Plan::Budget(9)).unwrap();
-    assert_eq!(tuned.tries.len(), 5);
-    assert!(tuned.tries.iter().all(|row| row.one_in == 1));
+    assert_eq!(tuned.trials.len(), 5);
+    assert!(tuned.trials.iter().all(|row| row.one_in == 1));
     let lexical = Bench::new("bm25", "k1 = { min = 0.1, max = 3 }\n");
     let tuned = lexical.run("journal", Plan::Budget(7)).unwrap();
-    assert_eq!((tuned.tries.len(), tuned.tries[6].one_in), (7, 1));
+    assert_eq!((tuned.trials.len(), tuned.trials[6].one_in), (7, 1));
 }
 
 #[test]
@@ -328,7 +328,7 @@ fn an_interrupted_tuning_goes_on_to_the_same_table() {
     for stop_at in [1, 2, 7, 14] {
         let name = format!("stopped-{stop_at}");
         let stop = AtomicBool::new(false);
-        let wanted = format!("try {stop_at} of ");
+        let wanted = format!("trial {stop_at} of ");
         let progress = |progress: Progress<'_>| {
             if progress.stage.starts_with(&wanted) {
                 stop.store(true, Ordering::SeqCst);
@@ -339,7 +339,7 @@ fn an_interrupted_tuning_goes_on_to_the_same_table() {
         assert!(matches!(stopped, Err(Error::Cancelled)), "{stop_at}");
         let path = bench.folder.path().join(&name);
         let lines = fs::read_to_string(&path).unwrap().lines().count();
-        assert_eq!(lines, stop_at, "the head and {} tries", stop_at - 1);
+        assert_eq!(lines, stop_at, "the head and {} trials", stop_at - 1);
         // As after a kill: the last line is cut off.
         let mut file = OpenOptions::new().append(true).open(&path).unwrap();
         file.write_all(b"{\"setting\":{\"dim\":4},\"one_").unwrap();
@@ -395,7 +395,7 @@ fn a_journal_of_something_else_is_refused_and_left_alone() {
     broken.extend(&before[before.iter().position(|&b| b == b'\n').unwrap() + 1..]);
     fs::File::create(&path).unwrap().write_all(&broken).unwrap();
     let error = Journal::open(&path, &about).err().unwrap().to_string();
-    assert!(error.contains("journal:5: expected one try"), "{error}");
+    assert!(error.contains("journal:5: expected one trial"), "{error}");
 }
 
 #[test]
@@ -403,12 +403,12 @@ fn a_try_that_fails_is_written_down_and_does_not_end_the_run() {
     // The second is refused by the check of parameters, the third empties the model.
     let bench = Bench::new("rmls", "penalty = [\"none\", \"absolute\"]\nbeta = [0.0, 1e9]\n");
     let tuned = bench.run("journal", Plan::Grid).unwrap();
-    assert_eq!(tuned.tries.len(), 4);
-    let errors: Vec<&str> = tuned.tries.iter().filter_map(|row| row.error.as_deref()).collect();
+    assert_eq!(tuned.trials.len(), 4);
+    let errors: Vec<&str> = tuned.trials.iter().filter_map(|row| row.error.as_deref()).collect();
     assert_eq!(errors.len(), 3);
     assert!(errors.iter().any(|error| error.contains("penalty = \"absolute\"")), "{errors:?}");
     assert!(errors.iter().any(|error| error.contains("beta or gamma above 0")), "{errors:?}");
-    assert!(tuned.defaults_are_best && tuned.tries[0].defaults);
+    assert!(tuned.defaults_are_best && tuned.trials[0].defaults);
     assert_eq!(text(&bench.run("journal", Plan::Grid).unwrap()), text(&tuned));
     // With nothing but failures there is nothing to show.
     let mut bench = bench;
@@ -416,7 +416,7 @@ fn a_try_that_fails_is_written_down_and_does_not_end_the_run() {
     bench.base = bench.base.with(&set).unwrap();
     bench.space = Space::parse("gamma = [0.0, 1e9]\n", &bench.base).unwrap();
     let error = bench.run("other", Plan::Grid).unwrap_err().to_string();
-    assert!(error.contains("not one try succeeded"), "{error}");
+    assert!(error.contains("not one trial succeeded"), "{error}");
 }
 
 #[test]
@@ -470,7 +470,7 @@ fn too_little_memory_ends_the_run_and_is_not_written_down() {
     assert_eq!(journal.lines().count(), 1, "the head alone: {journal}");
     let roomy = Run::silent().within(1 << 30);
     let tuned = bench.run_with("journal", &tuning, &roomy).unwrap();
-    assert!(tuned.tries.iter().all(|row| row.score.is_some()));
+    assert!(tuned.trials.iter().all(|row| row.score.is_some()));
 }
 
 #[test]
@@ -496,11 +496,11 @@ fn settings_are_chosen_by_validation_and_never_by_test() {
             let mut journal = Journal::open(&path, &tuning.about(&dataset).unwrap()).unwrap();
             let tuned = tune(&dataset, &tuning, &mut journal, &Run::silent()).unwrap();
             let score = |b: f64| {
-                let row = tuned.tries.iter().find(|row| row.setting["translation.b"] == json!(b));
+                let row = tuned.trials.iter().find(|row| row.setting["translation.b"] == json!(b));
                 row.unwrap().score
             };
             assert_eq!((score(b), score(1.0 - b)), (Some(1.0), Some(0.0)), "{plan:?}");
-            assert_eq!(tuned.tries[0].score, Some(1.0));
+            assert_eq!(tuned.trials[0].score, Some(1.0));
             let chosen = tuned.best.value("translation.b").unwrap().as_f64().unwrap();
             assert!((chosen - b).abs() <= 0.5, "{plan:?}: {chosen} for {b}");
         }

@@ -1,7 +1,7 @@
 //! Embeddings of texts and documents, and nearest neighbours.
 
 use liken::data::Document;
-use liken::matchers::{Bilinear, Model, Neighbours, Newcomers};
+use liken::matchers::{Bilinear, Model, Neighbours, UnseenDocuments};
 use liken::top_k::select_sorted;
 use serde_json::{Map, Value};
 
@@ -23,20 +23,20 @@ impl Engine {
         let mut queries = Vec::with_capacity(request.queries.len());
         for text in &request.queries {
             let query = view.model().counts.read_query(text);
-            queries.push(latent.query_image(&view.model().counts, &query));
+            queries.push(latent.query_embedding(&view.model().counts, &query));
         }
         let given = documents(&request.documents)?;
         let documents = match fold_in(view, &given)? {
             Ok(new) => {
                 let latent = new.part(part).bilinear();
-                let embedding = |doc| latent.map(|latent| latent.doc_image(doc).into_owned());
+                let embedding = |doc| latent.map(|latent| latent.doc_embedding(doc).into_owned());
                 (0..given.len() as u32).filter_map(embedding).collect()
             }
             Err(model) => {
                 let first = view.served.model.counts.n_docs() as u32;
                 let latent = model.parts[part].matcher.bilinear();
                 let embedding =
-                    |doc| latent.map(|latent| latent.doc_image(first + doc).into_owned());
+                    |doc| latent.map(|latent| latent.doc_embedding(first + doc).into_owned());
                 (0..given.len() as u32).filter_map(embedding).collect()
             }
         };
@@ -159,8 +159,11 @@ pub(super) fn documents(given: &[Map<String, Value>]) -> Result<Vec<Document>, E
 }
 
 /// Documents folded into a model, or, if its method cannot, the model opened again with them.
-pub(super) fn fold_in(view: &View, given: &[Document]) -> Result<Result<Newcomers, Model>, Error> {
-    if let Some(new) = view.served.model.newcomers(given)? {
+pub(super) fn fold_in(
+    view: &View,
+    given: &[Document],
+) -> Result<Result<UnseenDocuments, Model>, Error> {
+    if let Some(new) = view.served.model.unseen(given)? {
         return Ok(Ok(new));
     }
     let mut renamed = given.to_vec();

@@ -119,7 +119,7 @@ impl Engine {
 
 fn parts_of(model: &liken::matchers::Model, explained: Explanation) -> Vec<PartExplanation> {
     let lexical = model.parts.iter().map(|part| part.matcher.is_lexical());
-    let line = |line: liken::matchers::Line| Contribution {
+    let line = |line: liken::matchers::Contribution| Contribution {
         query: line.query,
         doc: line.doc,
         value: line.value,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use liken::data::Document;
-use liken::matchers::{Model, Newcomers};
+use liken::matchers::{Model, UnseenDocuments};
 use serde_json::{Map, Value};
 
 use super::docs::Chunk;
@@ -32,11 +32,11 @@ pub(super) fn fold_in(
     let folded = |chunk: &Arc<Chunk>| {
         known.iter().find(|(other, _)| Arc::ptr_eq(other, chunk)).map(|(_, new)| Arc::clone(new))
     };
-    let mut groups: Vec<(Arc<Chunk>, Arc<Newcomers>)> = Vec::new();
+    let mut groups: Vec<(Arc<Chunk>, Arc<UnseenDocuments>)> = Vec::new();
     if let Some((unseen, documents)) = served.unseen() {
         let new = match folded(unseen) {
             Some(new) => new,
-            None => match served.model.newcomers(documents)? {
+            None => match served.model.unseen(documents)? {
                 Some(new) => Arc::new(new),
                 None => return reopened(served, chunks, store),
             },
@@ -46,7 +46,7 @@ pub(super) fn fold_in(
     for chunk in chunks {
         let new = match folded(chunk) {
             Some(new) => new,
-            None => match served.model.newcomers(&documents_of(store, chunk)?)? {
+            None => match served.model.unseen(&documents_of(store, chunk)?)? {
                 Some(new) => Arc::new(new),
                 None => return reopened(served, chunks, store),
             },

@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError};
 use liken::Run;
 use liken::data::{Dataset, Document};
 use liken::file::{Folder, FolderKind};
-use liken::index::{IMAGES_FILE, ImageIndex, Images, IndexParams, MEASURED};
+use liken::index::{EMBEDDINGS_FILE, EmbeddingIndex, Embeddings, IndexParams, MEASURED};
 use liken::matchers::{Bilinear, Model, ModelAbout as Trained};
 
 use super::Engine;
@@ -219,31 +219,31 @@ fn embeddings(
 ) -> Result<String, Error> {
     let n = model.counts.n_docs();
     // A version that is taken again has them, and may be serving searches.
-    if let Ok(index) = ImageIndex::open(folder)
-        && (index.images.n_rows(), index.images.dim()) == (n, latent.dim())
+    if let Ok(index) = EmbeddingIndex::open(folder)
+        && (index.embeddings.n_rows(), index.embeddings.dim()) == (n, latent.dim())
         && index.lists.is_some() == (n > about.exact_below)
     {
         return Ok(said(&index));
     }
     fs::create_dir_all(folder).map_err(liken::Error::io("create", folder))?;
-    Images::write(&folder.join(IMAGES_FILE), n, latent.dim(), run, |doc, row| {
-        row.copy_from_slice(&latent.doc_image(doc as u32));
+    Embeddings::write(&folder.join(EMBEDDINGS_FILE), n, latent.dim(), run, |doc, row| {
+        row.copy_from_slice(&latent.doc_embedding(doc as u32));
     })?;
     let n_queries = model.counts.n_queries();
     let step = n_queries.div_ceil(MEASURED).max(1);
     let mut queries = Vec::new();
     if n > about.exact_below {
         for i in (0..n_queries).step_by(step) {
-            queries.extend(latent.query_image(&model.counts, &model.counts.query(i)));
+            queries.extend(latent.query_embedding(&model.counts, &model.counts.query(i)));
         }
     }
     let params = IndexParams { exact_below: about.exact_below, ..IndexParams::default() };
-    let index = ImageIndex::build(folder, &params, &queries, run)?;
+    let index = EmbeddingIndex::build(folder, &params, &queries, run)?;
     Ok(said(&index))
 }
 
 /// How neighbours are found, in words.
-fn said(index: &ImageIndex) -> String {
+fn said(index: &EmbeddingIndex) -> String {
     match index.report() {
         None => "exact".into(),
         Some(report) => format!(
@@ -264,9 +264,9 @@ pub(super) fn open(
     let model = Model::open(&folder)?;
     let neighbours = match latent_of(&model) {
         Some(latent) => {
-            let index = ImageIndex::open(&layout.embeddings(&entry.name, &entry.version))?;
-            let file = layout.embeddings(&entry.name, &entry.version).join(IMAGES_FILE);
-            latent.read_images(Images::open(&file)?)?;
+            let index = EmbeddingIndex::open(&layout.embeddings(&entry.name, &entry.version))?;
+            let file = layout.embeddings(&entry.name, &entry.version).join(EMBEDDINGS_FILE);
+            latent.read_embeddings(Embeddings::open(&file)?)?;
             Some(index)
         }
         None => None,

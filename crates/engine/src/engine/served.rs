@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use liken::data::Document;
-use liken::index::ImageIndex;
+use liken::index::EmbeddingIndex;
 use liken::matchers::{Matcher, Model};
 
 use super::docs::Chunk;
@@ -22,7 +22,7 @@ pub struct Served {
     /// The artefact of training.
     pub model: Arc<Model>,
     /// The nearest-neighbour index, if the model has a latent space.
-    pub(crate) neighbours: Option<ImageIndex>,
+    pub(crate) neighbours: Option<EmbeddingIndex>,
     /// Which document of the index is which of the model.
     pub(crate) mapping: DocMapping,
     /// Whether its words are those of the text index.
@@ -129,7 +129,7 @@ pub(crate) enum Retrieval<'a> {
     /// By the text index.
     TextIndex,
     /// In the latent space.
-    Neighbours(&'a ImageIndex, &'a liken::matchers::Bilinear),
+    Neighbours(&'a EmbeddingIndex, &'a liken::matchers::Bilinear),
     /// By scoring every document.
     Exhaustive,
 }

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use liken::features::QueryTerms;
-use liken::index::{DocSet, ImageIndex};
-use liken::matchers::{Bilinear, Explanation, Model, Newcomers, Place};
+use liken::index::{DocSet, EmbeddingIndex};
+use liken::matchers::{Bilinear, Explanation, Model, Place, UnseenDocuments};
 use liken::ranking::Hit;
 use liken::top_k::select;
 
@@ -26,7 +26,7 @@ pub(crate) struct View {
 #[derive(Clone)]
 pub(crate) enum Unseen {
     /// Folded in, in groups.
-    FoldedIn(Vec<(Arc<Chunk>, Arc<Newcomers>)>),
+    FoldedIn(Vec<(Arc<Chunk>, Arc<UnseenDocuments>)>),
     /// By the model opened again with them, if its method cannot fold in. They follow its own
     /// documents, in this order.
     Reopened(Arc<Model>, Arc<Chunk>),
@@ -104,7 +104,7 @@ impl View {
         let mut all = Vec::with_capacity(n_own);
         let (own_scores, unseen) = match &self.unseen {
             Unseen::FoldedIn(groups) => {
-                let new: Vec<&Newcomers> = groups.iter().map(|(_, new)| &**new).collect();
+                let new: Vec<&UnseenDocuments> = groups.iter().map(|(_, new)| &**new).collect();
                 self.model().scores_beside(query, None, &new)
             }
             Unseen::Reopened(model, _) => {
@@ -132,13 +132,13 @@ impl View {
     /// The `depth` documents nearest to the query in the latent space, and as many unseen ones.
     pub fn neighbours(
         &self,
-        index: &ImageIndex,
+        index: &EmbeddingIndex,
         latent: &Bilinear,
         query: &QueryTerms,
         depth: usize,
         allowed: Option<&DocSet>,
     ) -> Vec<u32> {
-        let embedding = latent.query_image(&self.served.model.counts, query);
+        let embedding = latent.query_embedding(&self.served.model.counts, query);
         // All documents are equally far from nowhere.
         if embedding.iter().all(|&number| number == 0.0) {
             return Vec::new();
@@ -161,7 +161,7 @@ impl View {
             found.iter().filter_map(|hit| self.served.number(hit.doc)).collect();
         let (_, unseen) = match &self.unseen {
             Unseen::FoldedIn(groups) => {
-                let new: Vec<&Newcomers> = groups.iter().map(|(_, new)| &**new).collect();
+                let new: Vec<&UnseenDocuments> = groups.iter().map(|(_, new)| &**new).collect();
                 self.model().scores_beside(query, Some(&[]), &new)
             }
             Unseen::Reopened(model, chunk) => {
@@ -202,11 +202,11 @@ impl View {
         match (self.find(no)?, &self.unseen) {
             (Found::Own(own), _) => {
                 let latent = self.model().parts[part].matcher.bilinear()?;
-                Some(latent.doc_image(own))
+                Some(latent.doc_embedding(own))
             }
             (Found::Unseen(group, at), Unseen::FoldedIn(groups)) => {
                 let latent = groups[group].1.part(part).bilinear()?;
-                Some(latent.doc_image(at as u32))
+                Some(latent.doc_embedding(at as u32))
             }
             (Found::Unseen(..), Unseen::Reopened(..)) => None,
         }

@@ -26,7 +26,7 @@ pub struct Exported {
 
 /// A line of the log: a document that was shown or clicked.
 #[derive(Serialize)]
-struct Line<'a> {
+struct Contribution<'a> {
     time: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<&'a str>,
@@ -84,7 +84,7 @@ fn write_event(out: &mut dyn Write, no: u64, event: &Event) -> Result<usize> {
     let is_page = session.is_none() && !event.shown.is_empty();
     let mut lines = 0;
     let mut line = |doc: Option<&str>, rank: Option<u64>| {
-        let line = Line {
+        let line = Contribution {
             time: &time,
             session,
             page: is_page.then_some(page.as_str()),

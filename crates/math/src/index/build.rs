@@ -1,4 +1,4 @@
-//! Making lists: centres from a sample, every image to its nearest, codes into the file, and how
+//! Making lists: centres from a sample, every embedding to its nearest, codes into the file, and how
 //! many lists a search must go through.
 
 use std::fs::File;
@@ -12,22 +12,22 @@ use super::codes::{encode, stride};
 use super::kmeans::{Centres, average, centres, grouped};
 use super::lists::{Lists, MARK, Places, fields};
 use super::mapped::{HEADER, Mapped, header};
-use super::{Images, IndexParams, Report, recall};
+use super::{Embeddings, IndexParams, Report, recall};
 use crate::file::NewFile;
 use crate::linalg::{dot, widest};
 use crate::random::Random;
 use crate::{Error, Result, Run};
 
-/// Images that the centres are learnt from, for each of them.
+/// Embeddings that the centres are learnt from, for each of them.
 const SAMPLE_PER_LIST: usize = 64;
 /// Rows that one task encodes.
 const ROWS_PER_TASK: usize = 256;
 /// Rows that are encoded before they are written.
 const ROWS_PER_BLOCK: usize = 1 << 14;
 
-/// Images dealt to lists.
-struct Dealt {
-    /// One row a list: the mean of its images.
+/// Embeddings assigned to lists.
+struct Assignment {
+    /// One row a list: the mean of its embeddings.
     means: Vec<f32>,
     reaches: Vec<f32>,
     starts: Vec<u64>,
@@ -37,34 +37,35 @@ struct Dealt {
     list: Vec<u32>,
 }
 
-/// Makes lists of `images` at `path` and measures with `queries`, one after another, how well
-/// they are searched; without queries, with images that were moved a little.
+/// Makes lists of `embeddings` at `path` and measures with `queries`, one after another, how well
+/// they are searched; without queries, with embeddings that were moved a little.
 pub(super) fn build(
     path: &Path,
-    images: &Images,
+    embeddings: &Embeddings,
     params: &IndexParams,
     queries: &[f32],
     run: &Run<'_>,
 ) -> Result<Lists> {
-    let dealt = deal(images, params, run)?;
-    let places = Places::new(images.dim(), dealt.starts.len() - 1, dealt.docs.len());
+    let assigned = assign(embeddings, params, run)?;
+    let places = Places::new(embeddings.dim(), assigned.starts.len() - 1, assigned.docs.len());
     let new = NewFile::create(path)?;
-    let unmeasured = header(MARK, &fields(images, &places, &Report::default()));
-    write(new.writer()?, path, &unmeasured, images, &dealt, &places, run)?;
-    let mut lists = Lists::of(Mapped::of(new.writer()?, path, MARK)?, images)?;
-    let report = recall::measure(&lists, images, &list_of(&dealt, images), params, queries, run)?;
+    let unmeasured = header(MARK, &fields(embeddings, &places, &Report::default()));
+    write(new.writer()?, path, &unmeasured, embeddings, &assigned, &places, run)?;
+    let mut lists = Lists::of(Mapped::of(new.writer()?, path, MARK)?, embeddings)?;
+    let report =
+        recall::measure(&lists, embeddings, &list_of(&assigned, embeddings), params, queries, run)?;
     lists.set_report(report);
-    let measured = header(MARK, &fields(images, &places, lists.report()));
+    let measured = header(MARK, &fields(embeddings, &places, lists.report()));
     new.writer()?.write_all(&measured).map_err(Error::io("write", path))?;
     new.commit()?;
     Ok(lists)
 }
 
-fn deal(images: &Images, params: &IndexParams, run: &Run<'_>) -> Result<Dealt> {
-    let docs: Vec<u32> = (0..images.n_rows() as u32)
+fn assign(embeddings: &Embeddings, params: &IndexParams, run: &Run<'_>) -> Result<Assignment> {
+    let docs: Vec<u32> = (0..embeddings.n_rows() as u32)
         .into_par_iter()
         .filter(|&doc| {
-            let row = images.row(doc as usize);
+            let row = embeddings.row(doc as usize);
             widest(|| dot(row, row)).is_finite()
         })
         .collect();
@@ -74,33 +75,33 @@ fn deal(images: &Images, params: &IndexParams, run: &Run<'_>) -> Result<Dealt> {
     Random::new(params.seed, 0).shuffle(&mut sample);
     sample.truncate(n_lists.saturating_mul(SAMPLE_PER_LIST));
     sample.sort_unstable();
-    let centres = centres(images, &sample, n_lists, params.rounds, params.seed, run)?;
-    let of = centres.of(images, &docs, "documents into lists", run)?;
+    let centres = centres(embeddings, &sample, n_lists, params.rounds, params.seed, run)?;
+    let of = centres.of(embeddings, &docs, "documents into lists", run)?;
     let (members, starts) = grouped(&of, n_lists);
     let list = members.iter().map(|&member| of[member as usize]).collect();
     let docs: Vec<u32> = members.iter().map(|&member| docs[member as usize]).collect();
-    let (means, reaches) = means(images, &centres, &docs, &starts, params.reach);
-    Ok(Dealt { means, reaches, starts, docs, list })
+    let (means, reaches) = means(embeddings, &centres, &docs, &starts, params.reach);
+    Ok(Assignment { means, reaches, starts, docs, list })
 }
 
 /// The mean of every list and how far beyond it the list reaches.
 fn means(
-    images: &Images,
+    embeddings: &Embeddings,
     centres: &Centres,
     docs: &[u32],
     starts: &[u64],
     reach: f32,
 ) -> (Vec<f32>, Vec<f32>) {
-    let dim = images.dim();
+    let dim = embeddings.dim();
     let mut means: Vec<f32> =
         (0..centres.len()).flat_map(|list| centres.row(list)).copied().collect();
     let mut reaches = vec![0.0f32; centres.len()];
     let lists = means.par_chunks_exact_mut(dim).zip(&mut reaches).enumerate();
     lists.for_each(|(list, (mean, far))| {
         let docs = &docs[starts[list] as usize..starts[list + 1] as usize];
-        average(mean, docs.iter().map(|&doc| images.row(doc as usize)));
+        average(mean, docs.iter().map(|&doc| embeddings.row(doc as usize)));
         let squares = docs.iter().map(|&doc| {
-            let row = images.row(doc as usize).iter().zip(&*mean);
+            let row = embeddings.row(doc as usize).iter().zip(&*mean);
             row.map(|(x, c)| f64::from(x - c).powi(2)).sum::<f64>()
         });
         let square = squares.sum::<f64>() / docs.len().max(1) as f64;
@@ -111,9 +112,9 @@ fn means(
 }
 
 /// The list of every document; `u32::MAX` of those in none.
-fn list_of(dealt: &Dealt, images: &Images) -> Vec<u32> {
-    let mut of = vec![u32::MAX; images.n_rows()];
-    dealt.docs.iter().zip(&dealt.list).for_each(|(&doc, &list)| of[doc as usize] = list);
+fn list_of(assigned: &Assignment, embeddings: &Embeddings) -> Vec<u32> {
+    let mut of = vec![u32::MAX; embeddings.n_rows()];
+    assigned.docs.iter().zip(&assigned.list).for_each(|(&doc, &list)| of[doc as usize] = list);
     of
 }
 
@@ -121,23 +122,23 @@ fn write(
     file: File,
     path: &Path,
     header: &[u8; HEADER],
-    images: &Images,
-    dealt: &Dealt,
+    embeddings: &Embeddings,
+    assigned: &Assignment,
     places: &Places,
     run: &Run<'_>,
 ) -> Result<()> {
     let mut file = Arrays { file: BufWriter::new(file), path, at: 0 };
     file.put(0, header)?;
-    file.put(places.centres, &dealt.means)?;
-    file.put(places.reaches, &dealt.reaches)?;
-    file.put(places.starts, &dealt.starts)?;
-    file.put(places.docs, &dealt.docs)?;
-    let (dim, stride) = (images.dim(), stride(images.dim()));
-    let mut scales = vec![0.0f32; dealt.docs.len()];
+    file.put(places.centres, &assigned.means)?;
+    file.put(places.reaches, &assigned.reaches)?;
+    file.put(places.starts, &assigned.starts)?;
+    file.put(places.docs, &assigned.docs)?;
+    let (dim, stride) = (embeddings.dim(), stride(embeddings.dim()));
+    let mut scales = vec![0.0f32; assigned.docs.len()];
     let mut codes = Vec::new();
     for (block, scales) in scales.chunks_mut(ROWS_PER_BLOCK).enumerate() {
         let first = block * ROWS_PER_BLOCK;
-        run.step("codes of documents", first as u64, Some(dealt.docs.len() as u64))?;
+        run.step("codes of documents", first as u64, Some(assigned.docs.len() as u64))?;
         codes.resize(scales.len() * stride, 0i8);
         let tasks = codes
             .par_chunks_mut(ROWS_PER_TASK * stride)
@@ -147,8 +148,8 @@ fn write(
             let mut residual = vec![0.0f32; dim];
             for (row, (codes, scale)) in codes.chunks_exact_mut(stride).zip(scales).enumerate() {
                 let at = first + task * ROWS_PER_TASK + row;
-                let mean = &dealt.means[dealt.list[at] as usize * dim..][..dim];
-                let row = images.row(dealt.docs[at] as usize).iter().zip(mean);
+                let mean = &assigned.means[assigned.list[at] as usize * dim..][..dim];
+                let row = embeddings.row(assigned.docs[at] as usize).iter().zip(mean);
                 residual.iter_mut().zip(row).for_each(|(to, (x, c))| *to = x - c);
                 *scale = encode(&residual, codes);
             }

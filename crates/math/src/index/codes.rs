@@ -9,7 +9,7 @@
 /// Codes of a row are filled up with zeros to a multiple of this.
 pub(super) const LANES: usize = 16;
 
-/// The largest code of an image.
+/// The largest code of an embedding.
 const LARGEST: f32 = 127.0;
 
 /// Bytes that the codes of a row of `dim` numbers take.

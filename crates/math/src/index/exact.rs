@@ -1,9 +1,9 @@
-//! The nearest images by looking at all of them.
+//! The nearest embeddings by looking at all of them.
 
 use rayon::prelude::*;
 
 use super::best::Best;
-use super::{DocSet, Images};
+use super::{DocSet, Embeddings};
 use crate::linalg::{dot, widest};
 use crate::ranking::Hit;
 
@@ -12,13 +12,13 @@ const BLOCK: usize = 64;
 /// Rows that one task compares with all queries.
 const ROWS_PER_TASK: usize = 1 << 14;
 
-impl Images {
-    /// The `k` images with the largest dot products with `query`, the largest first, of equal
+impl Embeddings {
+    /// The `k` embeddings with the largest dot products with `query`, the largest first, of equal
     /// ones the lower number; only those in `allowed`, where it is given. Products that are not
     /// finite are never among them.
     ///
     /// # Panics
-    /// If the query has not as many numbers as the images.
+    /// If the query has not as many numbers as the embeddings.
     pub fn nearest(&self, query: &[f32], k: usize, allowed: Option<&DocSet>) -> Vec<Hit> {
         match allowed {
             Some(allowed) => self.nearest_of(query, k, allowed.iter()),
@@ -26,17 +26,17 @@ impl Images {
         }
     }
 
-    /// The same among the images of `docs` alone; numbers that no document has are passed over.
+    /// The same among the embeddings of `docs` alone; numbers that no document has are passed over.
     ///
     /// # Panics
-    /// If the query has not as many numbers as the images.
+    /// If the query has not as many numbers as the embeddings.
     pub fn nearest_of(
         &self,
         query: &[f32],
         k: usize,
         docs: impl IntoIterator<Item = u32>,
     ) -> Vec<Hit> {
-        assert_eq!(query.len(), self.dim(), "a query needs as many numbers as the images");
+        assert_eq!(query.len(), self.dim(), "a query needs as many numbers as the embeddings");
         if k == 0 {
             return Vec::new();
         }
@@ -54,14 +54,17 @@ impl Images {
         best.sorted()
     }
 
-    /// [`Images::nearest`] of many queries, one after another in `queries`, on all threads. A
-    /// pass over the images serves all of them.
+    /// [`Embeddings::nearest`] of many queries, one after another in `queries`, on all threads. A
+    /// pass over the embeddings serves all of them.
     ///
     /// # Panics
-    /// If the last query has not as many numbers as the images.
+    /// If the last query has not as many numbers as the embeddings.
     pub fn nearest_to_each(&self, queries: &[f32], k: usize) -> Vec<Vec<Hit>> {
         let dim = self.dim();
-        assert!(queries.len().is_multiple_of(dim), "a query needs as many numbers as the images");
+        assert!(
+            queries.len().is_multiple_of(dim),
+            "a query needs as many numbers as the embeddings"
+        );
         let n_queries = queries.len() / dim;
         let task = |(task, rows): (usize, &[f32])| {
             let mut best: Vec<Best> = (0..n_queries).map(|_| Best::new(k)).collect();

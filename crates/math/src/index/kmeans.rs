@@ -4,8 +4,8 @@
 //! ```text
 //! centre of x = argmin_c ‖x − c‖² = argmax_c x·c − ‖c‖²/2
 //! ```
-//! Plain k-means of the images as they are, not of their directions: lists shall be short where
-//! lengths are large, since those images are found most. On images with lengths that differ it
+//! Plain k-means of the embeddings as they are, not of their directions: lists shall be short where
+//! lengths are large, since those embeddings are found most. On embeddings with lengths that differ it
 //! needs fewer lists than spherical k-means, and as many as k-means in one dimension more that
 //! makes all lengths equal.
 //!
@@ -16,7 +16,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-use super::Images;
+use super::Embeddings;
 use crate::linalg::dot;
 use crate::random::Random;
 use crate::{Result, Run};
@@ -26,7 +26,7 @@ const BLOCK: usize = 128;
 /// Blocks between two looks at whether to go on.
 const BLOCKS_PER_STEP: usize = 64;
 
-/// Points that rows are dealt to.
+/// Points that rows are assigned to.
 pub(super) struct Centres {
     dim: usize,
     values: Vec<f32>,
@@ -53,7 +53,7 @@ impl Centres {
     /// The nearest centre of each of `docs`, the first of equals.
     pub fn of(
         &self,
-        images: &Images,
+        embeddings: &Embeddings,
         docs: &[u32],
         stage: &str,
         run: &Run<'_>,
@@ -67,7 +67,7 @@ impl Centres {
             docs.par_chunks(BLOCK).zip(nearest.par_chunks_mut(BLOCK)).for_each_init(
                 || (Vec::new(), Vec::new()),
                 |(rows, products), (docs, nearest)| {
-                    self.of_block(images, docs, rows, products, nearest);
+                    self.of_block(embeddings, docs, rows, products, nearest);
                 },
             );
         }
@@ -76,14 +76,14 @@ impl Centres {
 
     fn of_block(
         &self,
-        images: &Images,
+        embeddings: &Embeddings,
         docs: &[u32],
         rows: &mut Vec<f32>,
         products: &mut Vec<f32>,
         nearest: &mut [u32],
     ) {
         rows.clear();
-        docs.iter().for_each(|&doc| rows.extend_from_slice(images.row(doc as usize)));
+        docs.iter().for_each(|&doc| rows.extend_from_slice(embeddings.row(doc as usize)));
         products.resize(self.len() * docs.len(), 0.0);
         let rows = MatRef::from_row_major_slice(rows, docs.len(), self.dim);
         let centres = MatRef::from_row_major_slice(&self.values, self.len(), self.dim);
@@ -121,29 +121,29 @@ pub(super) fn grouped(of: &[u32], n_groups: usize) -> (Vec<u32>, Vec<u64>) {
     (members, starts)
 }
 
-/// `n` centres of the images of `docs`, of which there are at least as many, after `rounds`
+/// `n` centres of the embeddings of `docs`, of which there are at least as many, after `rounds`
 /// rounds.
 pub(super) fn centres(
-    images: &Images,
+    embeddings: &Embeddings,
     docs: &[u32],
     n: usize,
     rounds: usize,
     seed: u64,
     run: &Run<'_>,
 ) -> Result<Centres> {
-    let dim = images.dim();
+    let dim = embeddings.dim();
     let mut first: Vec<u32> = docs.to_vec();
     Random::new(seed, 1).shuffle(&mut first);
-    let values = first[..n].iter().flat_map(|&doc| images.row(doc as usize)).copied().collect();
+    let values = first[..n].iter().flat_map(|&doc| embeddings.row(doc as usize)).copied().collect();
     let mut centres = Centres::new(values, dim);
     for round in 1..=rounds {
         let stage = format!("centres of lists, round {round} of {rounds}");
-        let of = centres.of(images, docs, &stage, run)?;
+        let of = centres.of(embeddings, docs, &stage, run)?;
         let (members, starts) = grouped(&of, n);
         let mut values = vec![0.0f32; n * dim];
         values.par_chunks_exact_mut(dim).enumerate().for_each(|(centre, mean)| {
             let members = &members[starts[centre] as usize..starts[centre + 1] as usize];
-            average(mean, members.iter().map(|&at| images.row(docs[at as usize] as usize)));
+            average(mean, members.iter().map(|&at| embeddings.row(docs[at as usize] as usize)));
         });
         split_largest(&mut values, &starts, dim);
         centres = Centres::new(values, dim);

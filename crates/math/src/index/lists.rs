@@ -1,4 +1,4 @@
-//! An inverted file: images dealt to lists by the centre they are nearest to, each as small
+//! An inverted file: embeddings assigned to lists by the centre they are nearest to, each as small
 //! integers that say how it differs from the centre.
 //!
 //! ```text
@@ -12,7 +12,7 @@ use std::path::Path;
 use super::best::Best;
 use super::codes::{Coded, stride};
 use super::mapped::{FIELDS, Layout, Mapped};
-use super::{DocSet, Images, Report};
+use super::{DocSet, Embeddings, Report};
 use crate::Result;
 use crate::linalg::{dot, widest};
 use crate::ranking::Hit;
@@ -29,7 +29,7 @@ pub(super) const DEPTH: usize = 100;
 pub(super) struct Places {
     pub dim: usize,
     pub n_lists: usize,
-    /// Images that are in a list.
+    /// Embeddings that are in a list.
     pub n_coded: usize,
     /// One row a list.
     pub centres: usize,
@@ -66,7 +66,7 @@ pub struct Effort {
     pub rescore: usize,
 }
 
-/// Lists of images, mapped into memory.
+/// Lists of embeddings, mapped into memory.
 pub struct Lists {
     file: Mapped,
     places: Places,
@@ -84,31 +84,33 @@ struct Promise {
 }
 
 impl Lists {
-    /// Opens lists of `images`; an error if they are of others, or damaged.
-    pub fn open(path: &Path, images: &Images) -> Result<Self> {
-        Lists::of(Mapped::open(path, MARK)?, images)
+    /// Opens lists of `embeddings`; an error if they are of others, or damaged.
+    pub fn open(path: &Path, embeddings: &Embeddings) -> Result<Self> {
+        Lists::of(Mapped::open(path, MARK)?, embeddings)
     }
 
-    pub(super) fn of(file: Mapped, images: &Images) -> Result<Self> {
+    pub(super) fn of(file: Mapped, embeddings: &Embeddings) -> Result<Self> {
         let fields = &file.fields;
-        let own = [images.n_rows() as u64, images.dim() as u64, images.checksum()];
+        let own = [embeddings.n_rows() as u64, embeddings.dim() as u64, embeddings.checksum()];
         if fields[..3] != own {
-            return Err(file.damaged("the lists are not those of the images beside them"));
+            return Err(file.damaged("the lists are not those of the embeddings beside them"));
         }
         let (n_lists, n_coded) = (fields[3], fields[4]);
         if n_coded > own[0] || n_lists > n_coded {
-            return Err(file.damaged(format!("{n_lists} lists of {n_coded} of {} images", own[0])));
+            return Err(
+                file.damaged(format!("{n_lists} lists of {n_coded} of {} embeddings", own[0]))
+            );
         }
-        let places = Places::new(images.dim(), n_lists as usize, n_coded as usize);
+        let places = Places::new(embeddings.dim(), n_lists as usize, n_coded as usize);
         file.check_len(places.end)?;
         let report = Report::from_fields(fields, file.bytes());
         let lists = Lists { file, places, report };
-        lists.check(images.n_rows())?;
+        lists.check(embeddings.n_rows())?;
         Ok(lists)
     }
 
     /// Everything that a search relies on.
-    fn check(&self, n_images: usize) -> Result<()> {
+    fn check(&self, n_embeddings: usize) -> Result<()> {
         let damaged = |problem: &str| Err(self.file.damaged(problem));
         let starts = self.starts();
         let whole = starts.first() == Some(&0) && starts.last() == Some(&(self.n_coded() as u64));
@@ -116,7 +118,7 @@ impl Lists {
             return damaged("the lists are not one after another");
         }
         let mut seen = DocSet::new();
-        if !self.docs().iter().all(|&doc| (doc as usize) < n_images && seen.insert(doc)) {
+        if !self.docs().iter().all(|&doc| (doc as usize) < n_embeddings && seen.insert(doc)) {
             return damaged("a document is in two lists, or is none");
         }
         let finite = |numbers: &[f32]| numbers.iter().all(|number| number.is_finite());
@@ -160,7 +162,7 @@ impl Lists {
         self.len() == 0
     }
 
-    /// How many images are in a list; those that hold a number that is not finite are in none.
+    /// How many embeddings are in a list; those that hold a number that is not finite are in none.
     pub fn n_coded(&self) -> usize {
         self.places.n_coded
     }
@@ -175,7 +177,7 @@ impl Lists {
     }
 
     /// The effort that reaches the measured recall for `k` neighbours among a share `share` of
-    /// the images: the neighbours of a query in a tenth of them lie as deep as ten times as many
+    /// the embeddings: the neighbours of a query in a tenth of them lie as deep as ten times as many
     /// in all. Between the two depths that were measured, and beyond, the lists to go through
     /// grow as a power of the depth.
     pub fn effort(&self, k: usize, share: f64) -> Effort {
@@ -212,20 +214,20 @@ impl Lists {
         self.promises(query, self.len()).iter().map(|promise| promise.list).collect()
     }
 
-    /// About the `k` nearest images of `query` among those in `allowed`, with exact scores, the
+    /// About the `k` nearest embeddings of `query` among those in `allowed`, with exact scores, the
     /// largest first. Where the lists to be probed hold too few, more are.
     ///
     /// # Panics
-    /// If the query has not as many numbers as the images.
+    /// If the query has not as many numbers as the embeddings.
     pub fn nearest(
         &self,
-        images: &Images,
+        embeddings: &Embeddings,
         query: &[f32],
         k: usize,
         allowed: Option<&DocSet>,
         effort: Effort,
     ) -> Vec<Hit> {
-        assert_eq!(query.len(), self.places.dim, "a query needs as many numbers as the images");
+        assert_eq!(query.len(), self.places.dim, "a query needs as many numbers as the embeddings");
         let candidates = k.saturating_mul(effort.rescore.max(1)).min(self.n_coded());
         if candidates == 0 {
             return Vec::new();
@@ -249,13 +251,13 @@ impl Lists {
                 }
             }
         }
-        // In the order in which the images lie.
+        // In the order in which the embeddings lie.
         let mut docs: Vec<u32> = best.unsorted().iter().map(|hit| hit.doc).collect();
         docs.sort_unstable();
-        images.nearest_of(query, k, docs)
+        embeddings.nearest_of(query, k, docs)
     }
 
-    /// Offers the images of a list to `best`; how many there were.
+    /// Offers the embeddings of a list to `best`; how many there were.
     fn scan(
         &self,
         promise: Promise,
@@ -290,12 +292,12 @@ fn by_promise(a: &Promise, b: &Promise) -> std::cmp::Ordering {
     b.most.total_cmp(&a.most).then(a.list.cmp(&b.list))
 }
 
-/// The fields of the header of lists of `images`.
-pub(super) fn fields(images: &Images, places: &Places, report: &Report) -> [u64; FIELDS] {
+/// The fields of the header of lists of `embeddings`.
+pub(super) fn fields(embeddings: &Embeddings, places: &Places, report: &Report) -> [u64; FIELDS] {
     let mut fields = [0; FIELDS];
-    fields[0] = images.n_rows() as u64;
-    fields[1] = images.dim() as u64;
-    fields[2] = images.checksum();
+    fields[0] = embeddings.n_rows() as u64;
+    fields[1] = embeddings.dim() as u64;
+    fields[2] = embeddings.checksum();
     fields[3] = places.n_lists as u64;
     fields[4] = places.n_coded as u64;
     report.to_fields(&mut fields);

@@ -1,8 +1,8 @@
-//! The images of documents under a model, and the nearest of them: those with the largest dot
-//! products with the image of a query.
+//! The embeddings of documents under a model, and the nearest of them: those with the largest dot
+//! products with the embedding of a query.
 //!
-//! Up to about a hundred thousand images all of them are looked at ([`Images::nearest`]). Beyond,
-//! they are dealt to lists of which a search goes through those that promise most ([`Lists`]); how
+//! Up to about a hundred thousand embeddings all of them are looked at ([`Embeddings::nearest`]). Beyond,
+//! they are assigned to lists of which a search goes through those that promise most ([`Lists`]); how
 //! many these are is measured when the lists are made, so that a share of the exact neighbours
 //! that is asked for is found. Every score is the exact dot product, the same bits as the
 //! matcher's; only which documents are found is approximate.
@@ -11,8 +11,8 @@ mod best;
 mod build;
 mod codes;
 mod docset;
+mod embeddings;
 mod exact;
-mod images;
 mod kmeans;
 mod lists;
 mod mapped;
@@ -28,15 +28,15 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 pub use docset::DocSet;
-pub use images::Images;
+pub use embeddings::Embeddings;
 pub use lists::{Effort, Lists};
 pub use recall::MEASURED;
 
 use crate::ranking::Hit;
 use crate::{Error, Result, Run};
 
-/// The file of the images in their folder.
-pub const IMAGES_FILE: &str = "images.bin";
+/// The file of the embeddings in their folder.
+pub const EMBEDDINGS_FILE: &str = "images.bin";
 /// The file of the lists in their folder.
 pub const LISTS_FILE: &str = "lists.bin";
 
@@ -45,11 +45,11 @@ const FEW_ALLOWED: usize = 4096;
 /// What an exact product costs in products of codes: four times the bytes, not one after another.
 const EXACT_COST: usize = 4;
 
-/// How an index of images is made.
+/// How an index of embeddings is made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct IndexParams {
-    /// Up to this many images no lists are made.
+    /// Up to this many embeddings no lists are made.
     pub exact_below: usize,
     /// The share of the exact neighbours that a search shall find.
     pub recall: f64,
@@ -141,17 +141,17 @@ impl Report {
     }
 }
 
-/// The images of documents, and lists of them where there are many.
-pub struct ImageIndex {
-    /// The images.
-    pub images: Images,
+/// The embeddings of documents, and lists of them where there are many.
+pub struct EmbeddingIndex {
+    /// The embeddings.
+    pub embeddings: Embeddings,
     /// Their lists.
     pub lists: Option<Lists>,
 }
 
-impl ImageIndex {
-    /// Makes lists of the images in `folder` ([`IMAGES_FILE`]) if there are enough of them.
-    /// `queries` are images of queries, one after another, with which recall is measured (the
+impl EmbeddingIndex {
+    /// Makes lists of the embeddings in `folder` ([`EMBEDDINGS_FILE`]) if there are enough of them.
+    /// `queries` are embeddings of queries, one after another, with which recall is measured (the
     /// first [`MEASURED`] are taken); none will do, but those of real queries say more.
     pub fn build(
         folder: &Path,
@@ -160,53 +160,53 @@ impl ImageIndex {
         run: &Run<'_>,
     ) -> Result<Self> {
         params.check()?;
-        let images = Images::open(&folder.join(IMAGES_FILE))?;
-        if !queries.len().is_multiple_of(images.dim()) {
-            let expected = format!("a multiple of the images' {} numbers", images.dim());
+        let embeddings = Embeddings::open(&folder.join(EMBEDDINGS_FILE))?;
+        if !queries.len().is_multiple_of(embeddings.dim()) {
+            let expected = format!("a multiple of the embeddings' {} numbers", embeddings.dim());
             return Err(Error::parameter("numbers of queries", queries.len(), &expected));
         }
         let path = folder.join(LISTS_FILE);
-        // Those of images that were here before would be refused.
+        // Those of embeddings that were here before would be refused.
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(Error::io("remove", &path)(error));
             }
             _ => {}
         }
-        let lists = match images.n_rows() > params.exact_below {
-            true => Some(build::build(&path, &images, params, queries, run)?),
+        let lists = match embeddings.n_rows() > params.exact_below {
+            true => Some(build::build(&path, &embeddings, params, queries, run)?),
             false => None,
         };
-        Ok(ImageIndex { images, lists })
+        Ok(EmbeddingIndex { embeddings, lists })
     }
 
-    /// Opens what [`ImageIndex::build`] left in `folder`.
+    /// Opens what [`EmbeddingIndex::build`] left in `folder`.
     pub fn open(folder: &Path) -> Result<Self> {
-        let images = Images::open(&folder.join(IMAGES_FILE))?;
+        let embeddings = Embeddings::open(&folder.join(EMBEDDINGS_FILE))?;
         let path = folder.join(LISTS_FILE);
         let there = path.try_exists().map_err(Error::io("read", &path))?;
-        let lists = there.then(|| Lists::open(&path, &images)).transpose()?;
-        Ok(ImageIndex { images, lists })
+        let lists = there.then(|| Lists::open(&path, &embeddings)).transpose()?;
+        Ok(EmbeddingIndex { embeddings, lists })
     }
 
-    /// The `k` nearest images of `query`, the largest score first, of equal ones the lower
+    /// The `k` nearest embeddings of `query`, the largest score first, of equal ones the lower
     /// number; only those in `allowed`, where it is given, and as many as there are then. Scores
     /// are exact; without lists, or where few are allowed, so is the choice.
     ///
     /// # Panics
-    /// If the query has not as many numbers as the images.
+    /// If the query has not as many numbers as the embeddings.
     pub fn nearest(&self, query: &[f32], k: usize, allowed: Option<&DocSet>) -> Vec<Hit> {
-        let Some(lists) = &self.lists else { return self.images.nearest(query, k, allowed) };
-        let n = self.images.n_rows();
+        let Some(lists) = &self.lists else { return self.embeddings.nearest(query, k, allowed) };
+        let n = self.embeddings.n_rows();
         let allowed_len = allowed.map_or(n, DocSet::len);
         let effort = lists.effort(k, allowed_len as f64 / n.max(1) as f64);
         // What going through lists costs, and what looking at all that are allowed.
         let listed = lists.n_coded() / lists.len().max(1) * effort.probes
             + k.saturating_mul(effort.rescore).min(n) * EXACT_COST;
         if allowed_len <= FEW_ALLOWED || allowed_len.saturating_mul(EXACT_COST) <= listed {
-            return self.images.nearest(query, k, allowed);
+            return self.embeddings.nearest(query, k, allowed);
         }
-        lists.nearest(&self.images, query, k, allowed, effort)
+        lists.nearest(&self.embeddings, query, k, allowed, effort)
     }
 
     /// The shares of exact neighbours that are found, and at what cost; `None` if all are.

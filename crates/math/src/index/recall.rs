@@ -1,17 +1,17 @@
 //! How many lists a search must go through to find what there is: measured on queries whose
-//! nearest images are known.
+//! nearest embeddings are known.
 
 use rayon::prelude::*;
 
 use super::lists::{DEPTH, Effort, FEW, Lists};
-use super::{Images, IndexParams, Report};
+use super::{Embeddings, IndexParams, Report};
 use crate::random::Random;
 use crate::ranking::Hit;
 use crate::{Result, Run};
 
 /// Queries drawn where none are given, and the most that are measured with.
 pub const MEASURED: usize = 256;
-/// How far a drawn query lies from its image, for a length of 1.
+/// How far a drawn query lies from its embedding, for a length of 1.
 const MOVED: f64 = 0.5;
 /// Exact products for each neighbour, tried one after another.
 const RESCORED: [usize; 5] = [2, 3, 4, 6, 8];
@@ -20,7 +20,7 @@ const RESCORED: [usize; 5] = [2, 3, 4, 6, 8];
 /// list of every document.
 pub(super) fn measure(
     lists: &Lists,
-    images: &Images,
+    embeddings: &Embeddings,
     list_of: &[u32],
     params: &IndexParams,
     queries: &[f32],
@@ -28,19 +28,19 @@ pub(super) fn measure(
 ) -> Result<Report> {
     let drawn;
     let queries = if queries.is_empty() {
-        drawn = draw(images, params.seed);
+        drawn = draw(embeddings, params.seed);
         &drawn
     } else {
-        &queries[..queries.len().min(MEASURED * images.dim())]
+        &queries[..queries.len().min(MEASURED * embeddings.dim())]
     };
     run.step("exact neighbours", 0, None)?;
-    let exact = images.nearest_to_each(queries, DEPTH);
+    let exact = embeddings.nearest_to_each(queries, DEPTH);
     run.step("recall", 0, None)?;
-    let queries: Vec<&[f32]> = queries.chunks_exact(images.dim()).collect();
+    let queries: Vec<&[f32]> = queries.chunks_exact(embeddings.dim()).collect();
     let places = places(lists, list_of, &queries, &exact);
     let recall = |k: usize, effort: Effort| {
         let shares = queries.par_iter().zip(&exact).map(|(query, exact)| {
-            let found = lists.nearest(images, query, k, None, effort);
+            let found = lists.nearest(embeddings, query, k, None, effort);
             found_share(&exact[..k.min(exact.len())], &found)
         });
         mean(&shares.collect::<Vec<f64>>())
@@ -108,16 +108,16 @@ fn mean(shares: &[f64]) -> f64 {
     if shares.is_empty() { 1.0 } else { shares.iter().sum::<f64>() / shares.len() as f64 }
 }
 
-/// Images moved a little, as queries.
-fn draw(images: &Images, seed: u64) -> Vec<f32> {
-    let n = images.n_rows();
+/// Embeddings moved a little, as queries.
+fn draw(embeddings: &Embeddings, seed: u64) -> Vec<f32> {
+    let n = embeddings.n_rows();
     let mut random = Random::new(seed, 2);
     let mut queries = Vec::new();
     for _ in 0..MEASURED.min(n) {
-        let row = images.row(random.below(n as u64) as usize);
+        let row = embeddings.row(random.below(n as u64) as usize);
         let norm = row.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>().sqrt();
         if norm > 0.0 && norm.is_finite() {
-            let spread = MOVED / (images.dim() as f64).sqrt();
+            let spread = MOVED / (embeddings.dim() as f64).sqrt();
             let moved = |&value: &f32| (f64::from(value) / norm + spread * random.normal()) as f32;
             queries.extend(row.iter().map(moved));
         }

@@ -8,7 +8,7 @@ use super::*;
 use crate::linalg::dot;
 use crate::random::Random;
 
-/// Images around a few centres, with lengths that differ and some that are alike.
+/// Embeddings around a few centres, with lengths that differ and some that are alike.
 fn drawn(n: usize, dim: usize, seed: u64) -> Vec<f32> {
     let mut random = Random::new(seed, 9);
     let centres: Vec<f32> = (0..7 * dim).map(|_| random.normal() as f32).collect();
@@ -27,18 +27,18 @@ fn drawn(n: usize, dim: usize, seed: u64) -> Vec<f32> {
 }
 
 fn write(folder: &Path, values: &[f32], dim: usize) {
-    let image = |doc: usize, row: &mut [f32]| row.copy_from_slice(&values[doc * dim..][..dim]);
-    let path = folder.join(IMAGES_FILE);
-    Images::write(&path, values.len() / dim, dim, &Run::silent(), image).unwrap();
+    let embedding = |doc: usize, row: &mut [f32]| row.copy_from_slice(&values[doc * dim..][..dim]);
+    let path = folder.join(EMBEDDINGS_FILE);
+    Embeddings::write(&path, values.len() / dim, dim, &Run::silent(), embedding).unwrap();
 }
 
-fn listed(folder: &Path, values: &[f32], dim: usize) -> ImageIndex {
+fn listed(folder: &Path, values: &[f32], dim: usize) -> EmbeddingIndex {
     write(folder, values, dim);
     let params = IndexParams { exact_below: 0, ..IndexParams::default() };
-    ImageIndex::build(folder, &params, &[], &Run::silent()).unwrap()
+    EmbeddingIndex::build(folder, &params, &[], &Run::silent()).unwrap()
 }
 
-/// Every image scored and sorted.
+/// Every embedding scored and sorted.
 fn oracle(values: &[f32], query: &[f32], k: usize, allowed: impl Fn(u32) -> bool) -> Vec<Hit> {
     let rows = (0..).zip(values.chunks_exact(query.len()));
     let mut hits: Vec<Hit> = rows
@@ -69,18 +69,18 @@ proptest! {
             }
         }
         write(folder.path(), &values, dim);
-        let images = Images::open(&folder.path().join(IMAGES_FILE)).unwrap();
-        images.verify().unwrap();
+        let embeddings = Embeddings::open(&folder.path().join(EMBEDDINGS_FILE)).unwrap();
+        embeddings.verify().unwrap();
         let queries = drawn(3, dim, seed ^ 1);
-        let each = images.nearest_to_each(&queries, k);
+        let each = embeddings.nearest_to_each(&queries, k);
         // Numbers beyond the last are nobody's.
         let allowed: DocSet = (0..n as u32 + 70).filter(|doc| doc % keep == 0).collect();
         for (query, of_each) in queries.chunks_exact(dim).zip(each) {
             let all = oracle(&values, query, k, |_| true);
-            prop_assert_eq!(&images.nearest(query, k, None), &all);
+            prop_assert_eq!(&embeddings.nearest(query, k, None), &all);
             prop_assert_eq!(&of_each, &all);
             let some = oracle(&values, query, k, |doc| allowed.contains(doc));
-            prop_assert_eq!(&images.nearest(query, k, Some(&allowed)), &some);
+            prop_assert_eq!(&embeddings.nearest(query, k, Some(&allowed)), &some);
         }
     }
 
@@ -101,11 +101,11 @@ proptest! {
         let allowed: DocSet = (0..n as u32).filter(|doc| doc % keep == 0).collect();
         for query in drawn(3, dim, seed ^ 1).chunks_exact(dim) {
             prop_assert_eq!(
-                lists.nearest(&index.images, query, k, None, all),
+                lists.nearest(&index.embeddings, query, k, None, all),
                 oracle(&values, query, k, |_| true)
             );
             prop_assert_eq!(
-                lists.nearest(&index.images, query, k, Some(&allowed), all),
+                lists.nearest(&index.embeddings, query, k, Some(&allowed), all),
                 oracle(&values, query, k, |doc| allowed.contains(doc))
             );
         }
@@ -124,11 +124,11 @@ proptest! {
         let allowed: DocSet = (0..n as u32).filter(|_| random.below(100) < share).collect();
         for query in drawn(3, dim, seed ^ 1).chunks_exact(dim) {
             let effort = Effort { probes, rescore };
-            let by_lists = lists.nearest(&index.images, query, k, Some(&allowed), effort);
+            let by_lists = lists.nearest(&index.embeddings, query, k, Some(&allowed), effort);
             for hits in [by_lists, index.nearest(query, k, Some(&allowed))] {
                 prop_assert_eq!(hits.len(), k.min(allowed.len()));
                 prop_assert!(hits.iter().all(|hit| allowed.contains(hit.doc)));
-                let scores = |hit: &Hit| hit.score == dot(query, index.images.row(hit.doc as usize));
+                let scores = |hit: &Hit| hit.score == dot(query, index.embeddings.row(hit.doc as usize));
                 prop_assert!(hits.iter().all(scores));
                 prop_assert!(hits.is_sorted_by(|a, b| best::order(a, b).is_lt()));
             }
@@ -144,13 +144,13 @@ fn the_recall_asked_for_is_reached_and_read_again() {
     let queries = drawn(100, dim, 6);
     write(folder.path(), &values, dim);
     let params = IndexParams { exact_below: 1000, recall: 0.9, ..IndexParams::default() };
-    let built = ImageIndex::build(folder.path(), &params, &queries, &Run::silent()).unwrap();
+    let built = EmbeddingIndex::build(folder.path(), &params, &queries, &Run::silent()).unwrap();
     let report = built.report().unwrap().clone();
     assert!(report.recall_at_10 >= 0.9 && report.recall_at_100 >= 0.9, "{report:?}");
     assert!(report.probes <= report.probes_at_100, "{report:?}");
     assert!(report.probes_at_100 < report.lists / 2, "{report:?}");
     assert_eq!((report.lists, report.queries), (565, 100));
-    let index = ImageIndex::open(folder.path()).unwrap();
+    let index = EmbeddingIndex::open(folder.path()).unwrap();
     assert_eq!(index.report(), Some(&report));
     let lists = index.lists.as_ref().unwrap();
     assert_eq!(lists.effort(10, 1.0).probes, report.probes);
@@ -159,7 +159,7 @@ fn the_recall_asked_for_is_reached_and_read_again() {
     assert_eq!(lists.effort(usize::MAX, 1.0).probes, report.lists);
     let mut shares = Vec::new();
     for query in queries.chunks_exact(dim) {
-        let found = lists.nearest(&index.images, query, 10, None, lists.effort(10, 1.0));
+        let found = lists.nearest(&index.embeddings, query, 10, None, lists.effort(10, 1.0));
         shares.push(recall::found_share(&oracle(&values, query, 10, |_| true), &found));
     }
     let mean = shares.iter().sum::<f64>() / shares.len() as f64;
@@ -173,13 +173,13 @@ fn small_indexes_have_no_lists_and_old_ones_go() {
     assert!(folder.path().join(LISTS_FILE).exists());
     let few = drawn(100, 4, 2);
     write(folder.path(), &few, 4);
-    // Lists of other images are refused.
-    assert!(matches!(ImageIndex::open(folder.path()), Err(Error::Damaged { .. })));
+    // Lists of other embeddings are refused.
+    assert!(matches!(EmbeddingIndex::open(folder.path()), Err(Error::Damaged { .. })));
     let params = IndexParams::default();
-    let index = ImageIndex::build(folder.path(), &params, &[], &Run::silent()).unwrap();
+    let index = EmbeddingIndex::build(folder.path(), &params, &[], &Run::silent()).unwrap();
     assert!(index.lists.is_none() && index.report().is_none());
     assert!(!folder.path().join(LISTS_FILE).exists());
-    assert!(ImageIndex::open(folder.path()).unwrap().lists.is_none());
+    assert!(EmbeddingIndex::open(folder.path()).unwrap().lists.is_none());
     assert_eq!(index.nearest(&few[..4], 5, None), oracle(&few, &few[..4], 5, |_| true));
 }
 
@@ -190,7 +190,7 @@ fn the_files_do_not_depend_on_the_threads() {
         let folder = tempfile::tempdir().unwrap();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| listed(folder.path(), &values, 19));
-        [IMAGES_FILE, LISTS_FILE].map(|name| bytes(&folder.path().join(name)))
+        [EMBEDDINGS_FILE, LISTS_FILE].map(|name| bytes(&folder.path().join(name)))
     });
     assert!(files[0] == files[1] && files[0] == files[2]);
 }
@@ -201,7 +201,7 @@ fn the_caller_can_stop_it_and_nothing_is_left() {
     write(folder.path(), &drawn(500, 8, 1), 8);
     let params = IndexParams { exact_below: 0, ..IndexParams::default() };
     let run = Run::new(&|_| {}, &|| true);
-    let built = ImageIndex::build(folder.path(), &params, &[], &run);
+    let built = EmbeddingIndex::build(folder.path(), &params, &[], &run);
     assert!(matches!(built, Err(Error::Cancelled)));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
@@ -209,9 +209,9 @@ fn the_caller_can_stop_it_and_nothing_is_left() {
 #[test]
 fn values_that_make_no_sense_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join(IMAGES_FILE);
+    let path = folder.path().join(EMBEDDINGS_FILE);
     for (n, dim) in [(1, 0), (1, 1 << 20), (1 << 33, 1)] {
-        let written = Images::write(&path, n, dim, &Run::silent(), |_, _| {});
+        let written = Embeddings::write(&path, n, dim, &Run::silent(), |_, _| {});
         assert!(matches!(written, Err(Error::Parameter { .. })));
     }
     write(folder.path(), &drawn(20, 8, 1), 8);
@@ -222,12 +222,12 @@ fn values_that_make_no_sense_are_refused() {
         IndexParams { reach: -1.0, ..IndexParams::default() },
     ];
     for params in wrong {
-        let built = ImageIndex::build(folder.path(), &params, &[], &Run::silent());
+        let built = EmbeddingIndex::build(folder.path(), &params, &[], &Run::silent());
         assert!(matches!(built, Err(Error::Parameter { .. })), "{params:?}");
     }
     let queries = [0.0; 9];
     let params = IndexParams::default();
-    let built = ImageIndex::build(folder.path(), &params, &queries, &Run::silent());
+    let built = EmbeddingIndex::build(folder.path(), &params, &queries, &Run::silent());
     assert!(matches!(built, Err(Error::Parameter { .. })));
 }
 
@@ -239,18 +239,18 @@ fn queries_that_are_no_numbers_find_nothing() {
     for value in [f32::NAN, f32::INFINITY] {
         let query = [1.0, 0.5, value, 0.0, 1.0, 2.0, 3.0, 4.0];
         assert!(index.nearest(&query, 5, None).is_empty());
-        assert!(lists.nearest(&index.images, &query, 5, None, lists.effort(5, 1.0)).is_empty());
+        assert!(lists.nearest(&index.embeddings, &query, 5, None, lists.effort(5, 1.0)).is_empty());
     }
     assert_eq!(index.nearest(&[0.0; 8], 5, None).len(), 5);
 }
 
 #[test]
-fn equal_images_and_zeros_can_be_dealt() {
+fn equal_embeddings_and_zeros_can_be_dealt() {
     let folder = tempfile::tempdir().unwrap();
     for value in [0.0, 2.0] {
         let index = listed(folder.path(), &vec![value; 300 * 5], 5);
         let hits = index.lists.as_ref().unwrap().nearest(
-            &index.images,
+            &index.embeddings,
             &[1.0; 5],
             3,
             None,
@@ -277,18 +277,18 @@ fn spoil(path: &Path, at: u64, with: &[u8]) {
 fn damaged_files_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (n, dim) = (300, 8);
-    let [images, lists] = [IMAGES_FILE, LISTS_FILE].map(|name| folder.path().join(name));
+    let [embeddings, lists] = [EMBEDDINGS_FILE, LISTS_FILE].map(|name| folder.path().join(name));
     drop(listed(folder.path(), &drawn(n, dim, 1), dim));
-    let sound = [&images, &lists].map(|path| (path, bytes(path)));
+    let sound = [&embeddings, &lists].map(|path| (path, bytes(path)));
     let refused = |what: &str| {
-        let opened = ImageIndex::open(folder.path());
+        let opened = EmbeddingIndex::open(folder.path());
         assert!(matches!(opened, Err(Error::Damaged { .. })), "{what}");
         for (path, bytes) in &sound {
             File::create(path).unwrap().write_all(bytes).unwrap();
         }
-        assert!(ImageIndex::open(folder.path()).is_ok());
+        assert!(EmbeddingIndex::open(folder.path()).is_ok());
     };
-    for path in [&images, &lists] {
+    for path in [&embeddings, &lists] {
         let len = bytes(path).len() as u64;
         for cut in [0, 1, 100, 128, 200, len - 1] {
             OpenOptions::new().write(true).open(path).unwrap().set_len(cut).unwrap();
@@ -304,7 +304,7 @@ fn damaged_files_are_refused() {
     }
     let places = lists::Places::new(
         dim,
-        ImageIndex::open(folder.path()).unwrap().report().unwrap().lists,
+        EmbeddingIndex::open(folder.path()).unwrap().report().unwrap().lists,
         n,
     );
     spoil(&lists, places.docs as u64, &(n as u32).to_le_bytes());
@@ -318,20 +318,20 @@ fn damaged_files_are_refused() {
         spoil(&lists, place as u64, &f32::NAN.to_le_bytes());
         refused("what is no number");
     }
-    spoil(&images, 128, &1e9f32.to_le_bytes());
-    let index = ImageIndex::open(folder.path()).unwrap();
-    assert!(matches!(index.images.verify(), Err(Error::Damaged { .. })));
+    spoil(&embeddings, 128, &1e9f32.to_le_bytes());
+    let index = EmbeddingIndex::open(folder.path()).unwrap();
+    assert!(matches!(index.embeddings.verify(), Err(Error::Damaged { .. })));
 }
 
 #[test]
 fn files_of_a_later_version_say_so() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), &drawn(3, 2, 1), 2);
-    let path = folder.path().join(IMAGES_FILE);
+    let path = folder.path().join(EMBEDDINGS_FILE);
     let mut words = [0u64; 16];
     bytemuck::cast_slice_mut(&mut words).copy_from_slice(&bytes(&path)[..128]);
     words[1] = 2;
     words[15] = mapped::mixed(0, &words[..15]);
     spoil(&path, 0, bytemuck::cast_slice(&words));
-    assert!(matches!(Images::open(&path), Err(Error::Newer { found: 2, .. })));
+    assert!(matches!(Embeddings::open(&path), Err(Error::Newer { found: 2, .. })));
 }

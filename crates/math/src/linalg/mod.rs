@@ -28,7 +28,7 @@ pub use orthonormal::{gram, gram_of, n_groups, orthonormalise_in, rotate};
 pub use packed::{Packed, packed_bytes};
 pub use panels::Panels;
 pub use panels::{Panel, n_panels, squared};
-pub use ridge::{RidgeSolver, Room, Solved, Steps};
+pub use ridge::{RidgeSolver, RidgeWorkspace, Solved, Steps};
 pub use small::effective_rank;
 pub use small::symmetric_eigen;
 pub use square::{SquareFit, SquareParams, square_fit};

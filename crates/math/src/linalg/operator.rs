@@ -133,7 +133,7 @@ struct Correction {
     b: Vec<f64>,
 }
 
-/// Room for the products in between, of one panel.
+/// RidgeWorkspace for the products in between, of one panel.
 #[derive(Debug)]
 pub struct Scratch {
     docs: Buffer,
@@ -212,7 +212,7 @@ impl Operator {
         self.way
     }
 
-    /// Room for the products in between.
+    /// RidgeWorkspace for the products in between.
     pub fn scratch(&self) -> Result<Scratch> {
         Scratch::new(self.shape, self.way)
     }

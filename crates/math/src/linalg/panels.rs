@@ -168,7 +168,7 @@ impl Panels {
         }
     }
 
-    /// Room for a panel of this matrix that is not at hand; none if all are.
+    /// RidgeWorkspace for a panel of this matrix that is not at hand; none if all are.
     pub fn room(&self) -> Result<Buffer> {
         let at_hand = self.panels.iter().all(|panel| matches!(panel, Panel::Dense(_)));
         Buffer::zeros(if at_hand { 0 } else { self.n_rows * PANEL })
@@ -318,26 +318,26 @@ impl Panels {
         counts
     }
 
-    /// The images of sparse rows: `rows` times this matrix.
-    pub fn images(&self, rows: &Csr) -> Result<Dense> {
-        let mut images = Dense::zeros(rows.n_rows(), self.n_cols);
+    /// The embeddings of sparse rows: `rows` times this matrix.
+    pub fn embeddings(&self, rows: &Csr) -> Result<Dense> {
+        let mut embeddings = Dense::zeros(rows.n_rows(), self.n_cols);
         let rows = Tasked::new(match &self.scale {
             Some(scale) => rows.map(|_, column, value| value * scale[column as usize])?,
             None => rows.clone(),
         });
-        let mut out = Buffer::zeros(images.n_rows() * PANEL)?;
+        let mut out = Buffer::zeros(embeddings.n_rows() * PANEL)?;
         let mut room = self.room()?;
         for p in 0..self.panels.len() {
             let panel = self.panel(p, &mut room);
             times_panel(&rows, rows.matrix().values(), panel, &mut out);
-            images.copy_from_panel(self.columns(p), &out);
+            embeddings.copy_from_panel(self.columns(p), &out);
         }
-        Ok(images)
+        Ok(embeddings)
     }
 
-    /// The images of the rows `which` of `rows`, the same to the bit as [`Panels::images`] makes
+    /// The embeddings of the rows `which` of `rows`, the same to the bit as [`Panels::embeddings`] makes
     /// them. Only what these rows meet is read, and no room for a whole panel is needed.
-    pub fn images_of(&self, rows: &Csr, which: &[u32]) -> Result<Dense> {
+    pub fn embeddings_of(&self, rows: &Csr, which: &[u32]) -> Result<Dense> {
         let chosen = || which.iter().map(|&i| rows.row(i as usize));
         let mut met: Vec<u32> = chosen().flat_map(|row| row.indices).copied().collect();
         met.sort_unstable();
@@ -352,14 +352,14 @@ impl Panels {
             starts.push(indices.len() as u64);
         }
         let rows = Tasked::new(Csr::new(met.len(), starts, indices, values)?);
-        let mut images = Dense::zeros(which.len(), self.n_cols);
+        let mut embeddings = Dense::zeros(which.len(), self.n_cols);
         let (mut panel, mut out) = (vec![[0.0; PANEL]; met.len()], vec![0.0; which.len() * PANEL]);
         for p in 0..self.panels.len() {
             panel.iter_mut().zip(&met).for_each(|(row, &i)| *row = self.lane(p, i as usize));
             times_panel(&rows, rows.matrix().values(), panel.as_flattened(), &mut out);
-            images.copy_from_panel(self.columns(p), &out);
+            embeddings.copy_from_panel(self.columns(p), &out);
         }
-        Ok(images)
+        Ok(embeddings)
     }
 
     /// How many numbers are not zero.
@@ -492,19 +492,19 @@ mod tests {
     }
 
     #[test]
-    fn images_are_the_product_with_the_scaled_rows() {
+    fn embeddings_are_the_product_with_the_scaled_rows() {
         let map = Dense::gaussian(50, 40, 1);
         let rows = random_csr(30, 50, 6, 2);
         let mut panels = Panels::from_dense(&map).unwrap();
         panels.set_scale((0..50).map(|i| 1.0 + i as f32).collect());
         let scaled = panels.to_dense().unwrap();
         let expected = Naive::of(&rows).times(&Naive::of_dense(&scaled));
-        let images = panels.images(&rows).unwrap();
-        expected.assert_close(&images, 1e-4);
-        let some = panels.images_of(&rows, &[7, 3, 29, 7]).unwrap();
+        let embeddings = panels.embeddings(&rows).unwrap();
+        expected.assert_close(&embeddings, 1e-4);
+        let some = panels.embeddings_of(&rows, &[7, 3, 29, 7]).unwrap();
         for (k, i) in [7, 3, 29, 7].into_iter().enumerate() {
-            assert_eq!(some.row(k), images.row(i));
+            assert_eq!(some.row(k), embeddings.row(i));
         }
-        assert_eq!(panels.images_of(&rows, &[]).unwrap(), Dense::zeros(0, 40));
+        assert_eq!(panels.embeddings_of(&rows, &[]).unwrap(), Dense::zeros(0, 40));
     }
 }

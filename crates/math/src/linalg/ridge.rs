@@ -56,17 +56,17 @@ impl Solved {
 }
 
 /// What the solve of a panel needs, made once for many of them.
-pub struct Room {
+pub struct RidgeWorkspace {
     b: Buffer,
     z: Buffer,
     residual: Buffer,
     direction: Buffer,
     product: Buffer,
-    images: Buffer,
+    embeddings: Buffer,
 }
 
-impl Room {
-    /// Bytes of the room for `n` rows and `d` columns of X.
+impl RidgeWorkspace {
+    /// Bytes of the workspace for `n` rows and `d` columns of X.
     pub fn bytes(n: usize, d: usize) -> u64 {
         4 * PANEL as u64 * (5 * d as u64 + n as u64)
     }
@@ -103,16 +103,16 @@ impl RidgeSolver {
 
     /// Bᵀ·A·B in f64, its lower triangle alone.
     pub fn inner(&self, b: &Dense, run: &Run<'_>) -> Result<Mat<f64>> {
-        let mut images = Dense::zeros(self.n_rows(), b.n_cols());
+        let mut embeddings = Dense::zeros(self.n_rows(), b.n_cols());
         let mut panel = Buffer::zeros(self.n_cols() * PANEL)?;
         let mut product = Buffer::zeros(self.n_rows() * PANEL)?;
         for columns in panels(b.n_cols()) {
             b.copy_to_panel(columns.clone(), &mut panel);
             times(&self.x, &panel, &mut product);
-            images.copy_from_panel(columns, &product);
+            embeddings.copy_from_panel(columns, &product);
         }
         let lambda = f64::from(self.lambda);
-        let mut sum = gram(&images, run)?;
+        let mut sum = gram(&embeddings, run)?;
         if lambda > 0.0 {
             let own = gram(b, run)?;
             for j in 0..b.n_cols() {
@@ -133,22 +133,22 @@ impl RidgeSolver {
         for columns in panels(b.n_cols()) {
             b.copy_to_panel(columns.clone(), &mut panel);
             times(&self.x, &panel, &mut product);
-            let (images, own) = (square_sums(&product, |_| 1.0), square_sums(&panel, |_| 1.0));
-            squares.extend((0..columns.len()).map(|k| images[k] + lambda * own[k]));
+            let (embeddings, own) = (square_sums(&product, |_| 1.0), square_sums(&panel, |_| 1.0));
+            squares.extend((0..columns.len()).map(|k| embeddings[k] + lambda * own[k]));
         }
         Ok(squares)
     }
 
-    /// Room for [`RidgeSolver::solve_panel`].
-    pub fn room(&self) -> Result<Room> {
+    /// RidgeWorkspace for [`RidgeSolver::solve_panel`].
+    pub fn workspace(&self) -> Result<RidgeWorkspace> {
         let block = || Buffer::zeros(self.n_cols() * PANEL);
-        Ok(Room {
+        Ok(RidgeWorkspace {
             b: block()?,
             z: block()?,
             residual: block()?,
             direction: block()?,
             product: block()?,
-            images: Buffer::zeros(self.n_rows() * PANEL)?,
+            embeddings: Buffer::zeros(self.n_rows() * PANEL)?,
         })
     }
 
@@ -159,38 +159,38 @@ impl RidgeSolver {
     pub fn solve(&self, b: &Dense, z: &mut Dense, how: Steps, run: &Run<'_>) -> Result<Solved> {
         assert_eq!(b.n_rows(), self.n_cols(), "one row of B per column of X");
         assert_eq!((b.n_rows(), b.n_cols()), (z.n_rows(), z.n_cols()), "one solution each");
-        let mut room = self.room()?;
+        let mut workspace = self.workspace()?;
         let mut worst = Solved::default();
         for columns in panels(b.n_cols()) {
             // Columns that a panel has left are zeros, and solved as they are.
-            b.copy_to_panel(columns.clone(), &mut room.b);
-            z.copy_to_panel(columns.clone(), &mut room.z);
-            worst = worst.and(Block::new(self, &mut room)?.solve(how, run)?);
-            z.copy_from_panel(columns, &room.z);
+            b.copy_to_panel(columns.clone(), &mut workspace.b);
+            z.copy_to_panel(columns.clone(), &mut workspace.z);
+            worst = worst.and(Block::new(self, &mut workspace)?.solve(how, run)?);
+            z.copy_from_panel(columns, &workspace.z);
         }
         Ok(worst)
     }
 
-    /// Solves A·Z = Xᵀ·R for a panel R; [`Room::solution`] then has Z.
+    /// Solves A·Z = Xᵀ·R for a panel R; [`RidgeWorkspace::solution`] then has Z.
     ///
     /// # Panics
     /// If the panel has not one row per row of X.
     pub fn solve_panel(
         &self,
         r: &[f32],
-        room: &mut Room,
+        workspace: &mut RidgeWorkspace,
         how: Steps,
         run: &Run<'_>,
     ) -> Result<Solved> {
-        times(&self.x_t, r, &mut room.b);
-        room.z.fill(0.0);
-        Block::new(self, room)?.solve(how, run)
+        times(&self.x_t, r, &mut workspace.b);
+        workspace.z.fill(0.0);
+        Block::new(self, workspace)?.solve(how, run)
     }
 
-    /// out = XᵀX·b; `images` becomes X·b. The λ is left to the pass over `out` that comes next.
-    fn apply(&self, b: &[f32], images: &mut [f32], out: &mut [f32]) {
-        times(&self.x, b, images);
-        times(&self.x_t, images, out);
+    /// out = XᵀX·b; `embeddings` becomes X·b. The λ is left to the pass over `out` that comes next.
+    fn apply(&self, b: &[f32], embeddings: &mut [f32], out: &mut [f32]) {
+        times(&self.x, b, embeddings);
+        times(&self.x_t, embeddings, out);
     }
 }
 
@@ -198,7 +198,7 @@ impl RidgeSolver {
 /// over rows of the panel, each cut into fixed blocks of rows.
 struct Block<'a> {
     ridge: &'a RidgeSolver,
-    room: &'a mut Room,
+    workspace: &'a mut RidgeWorkspace,
     /// ‖b‖² of every column.
     size: Sums,
 }
@@ -207,12 +207,12 @@ struct Block<'a> {
 type Sums = [f64; PANEL];
 
 impl<'a> Block<'a> {
-    fn new(ridge: &'a RidgeSolver, room: &'a mut Room) -> Result<Self> {
-        let size = square_sums(&room.b, |_| 1.0);
+    fn new(ridge: &'a RidgeSolver, workspace: &'a mut RidgeWorkspace) -> Result<Self> {
+        let size = square_sums(&workspace.b, |_| 1.0);
         if !size.iter().all(|size| size.is_finite()) {
             return Err(not_finite());
         }
-        Ok(Block { ridge, room, size })
+        Ok(Block { ridge, workspace, size })
     }
 
     fn solve(mut self, how: Steps, run: &Run<'_>) -> Result<Solved> {
@@ -236,8 +236,8 @@ impl<'a> Block<'a> {
 
     /// Sets the residual to b − A·z and returns its squares.
     fn true_residual(&mut self) -> Sums {
-        let Room { b, z, residual, product, images, .. } = &mut *self.room;
-        self.ridge.apply(z, images, product);
+        let RidgeWorkspace { b, z, residual, product, embeddings, .. } = &mut *self.workspace;
+        self.ridge.apply(z, embeddings, product);
         let lambda = self.ridge.lambda;
         let shares: Vec<Sums> = lanes_mut(residual)
             .par_chunks_mut(ROWS_PER_SUM)
@@ -268,18 +268,18 @@ impl<'a> Block<'a> {
     ) -> Result<usize> {
         // Half the tolerance, so that the true residual is within it.
         let goal = self.size.map(|size| size * (0.5 * tolerance).powi(2));
-        self.room.direction.fill(0.0);
+        self.workspace.direction.fill(0.0);
         self.turn(&[0.0; PANEL]);
         let inverse = &self.ridge.inverse_diagonal;
-        let mut slopes = square_sums(&self.room.residual, |i| f64::from(inverse[i]));
+        let mut slopes = square_sums(&self.workspace.residual, |i| f64::from(inverse[i]));
         for step in 0..most {
             let open: [bool; PANEL] = std::array::from_fn(|k| squares[k] > goal[k]);
             if !open.contains(&true) {
                 return Ok(step);
             }
             run.check()?;
-            let Room { direction, product, images, .. } = &mut *self.room;
-            self.ridge.apply(direction, images, product);
+            let RidgeWorkspace { direction, product, embeddings, .. } = &mut *self.workspace;
+            self.ridge.apply(direction, embeddings, product);
             let curvature = self.curvature();
             let length: Lane = std::array::from_fn(|k| {
                 let moves = open[k] && curvature[k] > 0.0;
@@ -306,7 +306,7 @@ impl<'a> Block<'a> {
     /// Completes the product to A·p and returns pᵀ·A·p of every column.
     fn curvature(&mut self) -> Sums {
         let lambda = self.ridge.lambda;
-        let Room { direction, product, .. } = &mut *self.room;
+        let RidgeWorkspace { direction, product, .. } = &mut *self.workspace;
         let shares: Vec<Sums> = lanes_mut(product)
             .par_chunks_mut(ROWS_PER_SUM)
             .zip(lanes(direction).par_chunks(ROWS_PER_SUM))
@@ -326,7 +326,7 @@ impl<'a> Block<'a> {
 
     /// z += length·p and r −= length·A·p; returns the squares of r, plain and preconditioned.
     fn advance(&mut self, length: &Lane) -> (Sums, Sums) {
-        let Room { z, residual, direction, product, .. } = &mut *self.room;
+        let RidgeWorkspace { z, residual, direction, product, .. } = &mut *self.workspace;
         let (plain, scaled): (Vec<Sums>, Vec<Sums>) = lanes_mut(z)
             .par_chunks_mut(ROWS_PER_SUM)
             .zip(lanes_mut(residual).par_chunks_mut(ROWS_PER_SUM))
@@ -354,7 +354,7 @@ impl<'a> Block<'a> {
 
     /// p ← D⁻¹·r + turn·p.
     fn turn(&mut self, turn: &Lane) {
-        let Room { residual, direction, .. } = &mut *self.room;
+        let RidgeWorkspace { residual, direction, .. } = &mut *self.workspace;
         lanes_mut(direction)
             .par_chunks_mut(ROWS_PER_SUM)
             .zip(lanes(residual).par_chunks(ROWS_PER_SUM))
@@ -558,13 +558,13 @@ mod tests {
         let solver = RidgeSolver::new(x, 0.5);
         let how = Steps { tolerance: 1e-4, most: 100 };
         let panel = |seed| Dense::gaussian(60, PANEL, seed).into_values();
-        let solve = |room: &mut Room, seed| {
-            let solved = solver.solve_panel(&panel(seed), room, how, &Run::silent()).unwrap();
-            (solved, room.solution().to_vec())
+        let solve = |workspace: &mut RidgeWorkspace, seed| {
+            let solved = solver.solve_panel(&panel(seed), workspace, how, &Run::silent()).unwrap();
+            (solved, workspace.solution().to_vec())
         };
-        let fresh = solve(&mut solver.room().unwrap(), 2);
-        let mut room = solver.room().unwrap();
-        solve(&mut room, 1);
-        assert_eq!(solve(&mut room, 2), fresh);
+        let fresh = solve(&mut solver.workspace().unwrap(), 2);
+        let mut workspace = solver.workspace().unwrap();
+        solve(&mut workspace, 1);
+        assert_eq!(solve(&mut workspace, 2), fresh);
     }
 }

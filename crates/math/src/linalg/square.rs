@@ -25,7 +25,7 @@ use rayon::prelude::*;
 
 use super::columns::{scale_columns, signs};
 use super::orthonormal::{Factor, multiply_right};
-use super::ridge::{RidgeSolver, Room, Solved, Steps};
+use super::ridge::{RidgeSolver, RidgeWorkspace, Solved, Steps};
 use super::svd::NUMERICAL_ZERO;
 use super::{Dense, Operator, nothing_there, small};
 use crate::sparse::Csr;
@@ -92,7 +92,7 @@ impl SquareParams {
     /// each side.
     pub fn bytes(&self, n: (usize, usize), d: (usize, usize), nnz: (usize, usize)) -> u64 {
         let columns = (self.dim + self.oversample).min(d.0).min(d.1) as u64;
-        let solve = Room::bytes(n.0, d.0).max(Room::bytes(n.1, d.1));
+        let solve = RidgeWorkspace::bytes(n.0, d.0).max(RidgeWorkspace::bytes(n.1, d.1));
         let (n, d) = ((n.0 as u64, n.1 as u64), (d.0 as u64, d.1 as u64));
         // P, Z and CQ; Q and CᵀP; X·P or Y·Q; what a panel of a solve needs; two transposes.
         let blocks = 4 * columns * (3 * d.0 + 2 * d.1 + n.0.max(n.1));

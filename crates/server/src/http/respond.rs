@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::problem::Problem;
 
-/// Scripts, styles and images of our own only; no frames, no plug-ins, nothing from elsewhere. Text of
+/// Scripts, styles and embeddings of our own only; no frames, no plug-ins, nothing from elsewhere. Text of
 /// documents can therefore not become script even if it should get past the escaping.
 pub(crate) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; \

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use liken::data::Dataset;
 use liken::eval::trec::TrecRun;
-use liken::eval::trec_eval::{Column as MeasureColumn, EvalParams, columns_as};
+use liken::eval::trec_eval::{EvalParams, MeasureColumn, columns_as};
 use liken::eval::{RunComparison, Variant, compare_runs};
 use liken_engine::{Engine, Served};
 use maud::{Markup, html};

@@ -1,4 +1,4 @@
-//! What lies near: by hand, with every image compared with every other.
+//! What lies near: by hand, with every embedding compared with every other.
 
 use serde_json::{Value, json};
 
@@ -6,10 +6,10 @@ use crate::world::{DOCUMENTS, QUERIES, Service, texts};
 
 /// The numbers of embeddings in an answer.
 pub fn embeddings(list: &Value) -> Vec<Vec<f64>> {
-    let image = |image: &Value| -> Vec<f64> {
-        image.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+    let embedding = |embedding: &Value| -> Vec<f64> {
+        embedding.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
     };
-    list.as_array().unwrap().iter().map(image).collect()
+    list.as_array().unwrap().iter().map(embedding).collect()
 }
 
 pub fn cosine(a: &[f64], b: &[f64]) -> f64 {
@@ -21,7 +21,7 @@ pub fn cosine(a: &[f64], b: &[f64]) -> f64 {
 /// Names with their cosines to `of`, the nearest first.
 fn nearest(of: &[f64], others: Vec<(String, Vec<f64>)>) -> Vec<(String, f64)> {
     let mut near: Vec<(String, f64)> =
-        others.into_iter().map(|(name, image)| (name, cosine(of, &image))).collect();
+        others.into_iter().map(|(name, embedding)| (name, cosine(of, &embedding))).collect();
     near.sort_by(|a, b| b.1.total_cmp(&a.1));
     near
 }
@@ -97,9 +97,9 @@ fn near_queries_are_those_with_the_largest_cosines() {
     let embedded = service.post("/embed", &json!({ "queries": asked }));
     let ours = embeddings(&embedded["queries"]);
     let theirs = embeddings(&service.post("/embed", &json!({ "queries": log }))["queries"]);
-    for (query, image) in asked.iter().zip(&ours) {
+    for (query, embedding) in asked.iter().zip(&ours) {
         let others = log.iter().cloned().zip(theirs.iter().cloned());
-        let expected = nearest(image, others.filter(|(other, _)| other != query).collect());
+        let expected = nearest(embedding, others.filter(|(other, _)| other != query).collect());
         assert!(expected.len() > 5, "{expected:?}");
         let all = service.post("/similar", &json!({ "query": query, "k": 1000 }));
         same(&all["queries"], &expected);

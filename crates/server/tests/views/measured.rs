@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use liken::Run;
-use liken::eval::{Candidates, CompareParams, Contender, HeldOut, Measure, Variant, compare};
+use liken::eval::{Candidates, CompareParams, HeldOut, Measure, System, Variant, compare};
 use liken::matchers::Mixture;
 use liken_server::pages::compare::{JudgedQueries, rank, table};
 
@@ -15,9 +15,9 @@ fn models_are_measured_as_liken_compare_measures_them() {
     let names = ["bm25", "rmls"];
     let measures: Vec<Measure> =
         ["nDCG@1", "nDCG@10", "P@5", "RR"].iter().map(|m| m.parse().unwrap()).collect();
-    let contenders: Vec<Contender> = names
+    let systems: Vec<System> = names
         .iter()
-        .map(|name| Contender {
+        .map(|name| System {
             name: (*name).to_owned(),
             matcher: Arc::clone(&served(name).model.parts[0].matcher),
             weighs_clicks: true,
@@ -38,7 +38,7 @@ fn models_are_measured_as_liken_compare_measures_them() {
             };
             let counts = &served("bm25").model.counts;
             let expected =
-                compare(&world.dataset, counts, &contenders, &params, &Run::silent()).unwrap();
+                compare(&world.dataset, counts, &systems, &params, &Run::silent()).unwrap();
             let model = &served("bm25").model;
             let questions = JudgedQueries::held_out(&world.dataset, on, candidates, model).unwrap();
             let runs: Vec<_> = names

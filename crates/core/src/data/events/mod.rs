@@ -9,9 +9,9 @@
 //! Whatever the limit on memory and the order of the lines, the bytes are the same.
 
 mod about;
+mod aggregated_log;
 mod event;
 mod group;
-mod kept;
 mod offers;
 mod query_log;
 mod rank_one;
@@ -24,16 +24,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use about::{EventRules, EventsAbout};
+pub(super) use aggregated_log::{FILE, KeptLog};
 pub(super) use event::{Event, SEPARATOR, parse_clicked, parse_rank};
 pub(super) use group::LeftOut;
-pub(super) use kept::{FILE, KeptLog};
 pub use offers::Offers;
 pub(super) use query_log::{QueryLog, Shown, Span};
 pub(super) use timeline::{Cuts, Timeline};
 
 use crate::file::Sorter;
 use crate::{Result, Run};
-use kept::{Appending, KeptWriter};
+use aggregated_log::{Appending, KeptWriter};
 
 /// The events of a source, while they are read.
 pub(super) struct EventLog {

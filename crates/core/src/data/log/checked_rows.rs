@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::super::report::TableReport;
-use super::Kept;
+use super::RowUse;
 use crate::rows::{BadRow, Checked, Role, Table, TableReader, file_name};
 use crate::{Result, Run};
 
@@ -37,10 +37,10 @@ impl<'r> CheckedRows<'r> {
     }
 
     /// Notes what became of the current row.
-    pub(super) fn settle(&mut self, kept: Checked<Kept>) -> Result<()> {
+    pub(super) fn settle(&mut self, kept: Checked<RowUse>) -> Result<()> {
         match kept {
-            Ok(Kept::Yes) => self.report.kept += 1,
-            Ok(Kept::No(why)) => self.report.drop_row(why),
+            Ok(RowUse::Yes) => self.report.kept += 1,
+            Ok(RowUse::No(why)) => self.report.drop_row(why),
             Err(bad) => self.refuse(bad)?,
         }
         Ok(())

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use super::super::events::{Event, EventLog, SEPARATOR, parse_clicked, parse_rank};
 use super::super::identity::identity;
-use super::{Kept, Log, unknown_query};
+use super::{Log, RowUse, unknown_query};
 use crate::Result;
-use crate::rows::{BadRow, Checked, Column, TableReader, excerpt, time};
+use crate::rows::{BadRow, Checked, ColumnRole, TableReader, excerpt, time};
 
 /// Longer texts are taken for a broken line, not for a query or an id.
 const LONGEST: usize = 1 << 16;
@@ -17,10 +17,10 @@ impl Log {
         &mut self,
         row: &TableReader<'_>,
         events: &mut EventLog,
-    ) -> Result<Checked<Kept>> {
+    ) -> Result<Checked<RowUse>> {
         let fields = match self.fields(row, events) {
             Ok(Ok(fields)) => fields,
-            Ok(Err(why)) => return Ok(Ok(Kept::No(why))),
+            Ok(Err(why)) => return Ok(Ok(RowUse::No(why))),
             Err(bad) => return Ok(Err(bad)),
         };
         let offers = &mut events.offers;
@@ -42,7 +42,7 @@ impl Log {
             doc: &fields.doc,
             spelling: &fields.spelling,
         })?;
-        Ok(Ok(Kept::Yes))
+        Ok(Ok(RowUse::Yes))
     }
 
     /// The fields of an event, or why a sound row is none.
@@ -51,12 +51,12 @@ impl Log {
         row: &'a TableReader<'_>,
         events: &EventLog,
     ) -> Checked<std::result::Result<Fields<'a>, &'static str>> {
-        let raw = row.text(Column::Query)?;
+        let raw = row.text(ColumnRole::Query)?;
         let spelling = if row.table_in_brackets() { unbracketed(raw) } else { raw };
-        let Some(doc) = row.optional(Column::Doc)? else {
+        let Some(doc) = row.optional(ColumnRole::Doc)? else {
             return Ok(Err("no document: a query without a click"));
         };
-        let moment = match row.optional(Column::Time)? {
+        let moment = match row.optional(ColumnRole::Time)? {
             None => None,
             Some(text) => {
                 let moment = time::parse(&text).ok_or_else(|| {
@@ -68,7 +68,7 @@ impl Log {
         let times = events.offers.times;
         let mixed = moment.is_some_and(|m| times && m.dated != events.offers.dated);
         if mixed {
-            let found = row.optional(Column::Time)?.unwrap_or_default();
+            let found = row.optional(ColumnRole::Time)?.unwrap_or_default();
             let expected = if events.offers.dated {
                 "a time with its date, as before"
             } else {
@@ -77,7 +77,7 @@ impl Log {
             return Err(row.bad("bad time", expected, format!("{:?}", excerpt(&found))));
         }
         match moment {
-            None if times || row.has(Column::Time) => {
+            None if times || row.has(ColumnRole::Time) => {
                 return Err(row.bad("missing field", "a time, as in other rows", "nothing"));
             }
             Some(_) if events.untimed => {
@@ -85,7 +85,7 @@ impl Log {
             }
             _ => {}
         }
-        let rank = match row.optional(Column::Rank)? {
+        let rank = match row.optional(ColumnRole::Rank)? {
             None => 0,
             Some(text) => parse_rank(&text).ok_or_else(|| BadRow {
                 advice: "ranks count from 1; leave the field empty where there is none",
@@ -96,8 +96,8 @@ impl Log {
                 )
             })?,
         };
-        let clicked = match row.optional(Column::Clicked)? {
-            None if row.has(Column::Clicked) => {
+        let clicked = match row.optional(ColumnRole::Clicked)? {
+            None if row.has(ColumnRole::Clicked) => {
                 return Err(row.bad("missing field", "whether it was clicked", "nothing"));
             }
             None => true,
@@ -109,14 +109,14 @@ impl Log {
                 )
             })?,
         };
-        let session = row.optional(Column::Session)?.unwrap_or_default();
-        let page = row.optional(Column::Page)?;
+        let session = row.optional(ColumnRole::Session)?.unwrap_or_default();
+        let page = row.optional(ColumnRole::Page)?;
         let of_page = page.is_some();
         let page = page.unwrap_or_else(|| session.clone());
         // Where there are no users, sessions stand for them; a user who is not known in a log
         // that knows others stays unknown, because several sessions may be of one person.
-        let nobody = if row.has(Column::User) { Cow::default() } else { session };
-        let user = row.optional(Column::User)?.unwrap_or(nobody);
+        let nobody = if row.has(ColumnRole::User) { Cow::default() } else { session };
+        let user = row.optional(ColumnRole::User)?.unwrap_or(nobody);
         let query = if self.queries.listed { spelling.clone() } else { own(identity(&spelling)) };
         let spelling = if self.queries.listed { Cow::Borrowed("") } else { spelling };
         let fields = Fields { query, spelling, doc, user, page, of_page, moment, rank, clicked };

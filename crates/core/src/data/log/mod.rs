@@ -19,7 +19,7 @@ use super::report::TableReport;
 use super::source_table::SourceTable;
 use super::split::Judgment;
 use super::text_documents::TextDocuments;
-use crate::rows::{BadRow, Checked, Column, Role, Source, TableReader, excerpt, file_name};
+use crate::rows::{BadRow, Checked, ColumnRole, Role, Source, TableReader, excerpt, file_name};
 use crate::{Error, Result, Run};
 use checked_rows::CheckedRows;
 use documents::ReadDocument;
@@ -67,7 +67,7 @@ type Place = (usize, u64);
 type PartedPairs = Vec<(Part, Vec<Edge>)>;
 
 /// Whether a good row was used.
-pub(super) enum Kept {
+pub(super) enum RowUse {
     Yes,
     No(&'static str),
 }
@@ -105,11 +105,13 @@ impl Log {
         run: &Run<'_>,
     ) -> Result<()> {
         let mut rows = CheckedRows::open(&reading.table, reading.role, self.lenient, *run)?;
-        self.has_parts |= reading.part.is_some() || rows.reader.has(Column::Split);
+        self.has_parts |= reading.part.is_some() || rows.reader.has(ColumnRole::Split);
         match reading.role {
             Role::Queries => self.queries.listed = true,
             Role::Documents => self.documents_listed = true,
-            Role::Clicks if rows.reader.has(Column::Clicks) && rows.reader.has(Column::Weight) => {
+            Role::Clicks
+                if rows.reader.has(ColumnRole::Clicks) && rows.reader.has(ColumnRole::Weight) =>
+            {
                 return Err(Error::Line {
                     path: rows.reader.label().to_owned(),
                     line: 1,
@@ -127,15 +129,15 @@ impl Log {
                 Role::Events => match &mut events {
                     Some(events) => self.event(&rows.reader, events)?,
                     // Never so: whoever reads events has made a place for them.
-                    None => Ok(Kept::No("no log of events is being read")),
+                    None => Ok(RowUse::No("no log of events is being read")),
                 },
                 Role::Queries => self.query(&rows.reader),
                 Role::Clicks => self.click(&rows.reader),
                 Role::Links => self.link(&rows.reader, reading.part),
                 Role::Judgments => self.judgment(&rows.reader, reading),
                 Role::Documents => match self.document(&mut rows.reader) {
-                    Ok(Some(document)) => writer.document(&document).map(|()| Ok(Kept::Yes))?,
-                    Ok(None) => Ok(Kept::No("the same document again")),
+                    Ok(Some(document)) => writer.document(&document).map(|()| Ok(RowUse::Yes))?,
+                    Ok(None) => Ok(RowUse::No("the same document again")),
                     Err(bad) => Err(bad),
                 },
             };
@@ -227,10 +229,10 @@ impl Log {
         judgments
     }
 
-    fn query(&mut self, row: &TableReader<'_>) -> Checked<Kept> {
-        let id = row.text(Column::Id)?;
-        let text = row.text(Column::Text)?;
-        let clicks = row.number(Column::Clicks)?;
+    fn query(&mut self, row: &TableReader<'_>) -> Checked<RowUse> {
+        let id = row.text(ColumnRole::Id)?;
+        let text = row.text(ColumnRole::Text)?;
+        let clicks = row.number(ColumnRole::Clicks)?;
         if let Some(negative) = clicks.filter(|&clicks| clicks < 0.0) {
             return Err(row.bad("negative clicks", "clicks of 0 or more", format!("{negative}")));
         }
@@ -249,7 +251,7 @@ impl Log {
                 });
             }
             if **first == *text {
-                return Ok(Kept::No("the same query again"));
+                return Ok(RowUse::No("the same query again"));
             }
             return Err(BadRow {
                 advice: "give each query an id of its own",
@@ -265,13 +267,13 @@ impl Log {
         self.queries.clicks.push(0.0);
         self.queries.parts.push(part);
         self.queries.given_clicks.push(clicks);
-        Ok(Kept::Yes)
+        Ok(RowUse::Yes)
     }
 
-    fn click(&mut self, row: &TableReader<'_>) -> Checked<Kept> {
-        let raw = row.text(Column::Query)?;
-        let clicks = row.number(Column::Clicks)?;
-        let weight = row.number(Column::Weight)?;
+    fn click(&mut self, row: &TableReader<'_>) -> Checked<RowUse> {
+        let raw = row.text(ColumnRole::Query)?;
+        let clicks = row.number(ColumnRole::Clicks)?;
+        let weight = row.number(ColumnRole::Weight)?;
         if clicks.is_some() && weight.is_some() {
             return Err(row.bad("bad field", "clicks or weight", "both"));
         }
@@ -286,7 +288,7 @@ impl Log {
         self.has_weights |= weight.is_some();
         let value = clicks.or(weight).unwrap_or(1.0);
         if value == 0.0 {
-            return Ok(Kept::No(if weight.is_some() { "weight 0" } else { "no clicks" }));
+            return Ok(RowUse::No(if weight.is_some() { "weight 0" } else { "no clicks" }));
         }
         let (query, doc) = self.pair(row, &raw)?;
         // A weight says how good a pair is, not how often the query was spelt so.
@@ -294,26 +296,26 @@ impl Log {
         self.queries.clicks[query as usize] += value.max(0.0);
         let part = part.or(self.queries.part(query)).unwrap_or(Part::Train);
         self.clicks[part as usize].push(query, doc, value);
-        Ok(Kept::Yes)
+        Ok(RowUse::Yes)
     }
 
-    fn link(&mut self, row: &TableReader<'_>, part: Option<Part>) -> Checked<Kept> {
-        let raw = row.text(Column::Query)?;
-        let weight = row.number(Column::Weight)?.unwrap_or(1.0);
+    fn link(&mut self, row: &TableReader<'_>, part: Option<Part>) -> Checked<RowUse> {
+        let raw = row.text(ColumnRole::Query)?;
+        let weight = row.number(ColumnRole::Weight)?.unwrap_or(1.0);
         let part = part.or(self.part(row)?);
         if weight == 0.0 {
-            return Ok(Kept::No("weight 0"));
+            return Ok(RowUse::No("weight 0"));
         }
         let (query, doc) = self.pair(row, &raw)?;
         self.queries.spelt(query, &raw, 1.0);
         self.queries.clicks[query as usize] += weight.max(0.0);
         let part = part.or(self.queries.part(query)).unwrap_or(Part::Train);
         self.links[part as usize].push(query, doc, weight);
-        Ok(Kept::Yes)
+        Ok(RowUse::Yes)
     }
 
-    fn judgment(&mut self, row: &TableReader<'_>, reading: &SourceTable) -> Checked<Kept> {
-        let raw = row.text(Column::Query)?;
+    fn judgment(&mut self, row: &TableReader<'_>, reading: &SourceTable) -> Checked<RowUse> {
+        let raw = row.text(ColumnRole::Query)?;
         let grade = row.grade()?;
         let part = reading.part.or(self.part(row)?);
         let (query, doc) = self.pair(row, &raw)?;
@@ -324,7 +326,7 @@ impl Log {
                 entry.insert((grade as f32, place));
             }
             Entry::Occupied(entry) if entry.get().0 == grade as f32 => {
-                return Ok(Kept::No("the same judgment again"));
+                return Ok(RowUse::No("the same judgment again"));
             }
             Entry::Occupied(entry) => {
                 let (first, (table, line)) = *entry.get();
@@ -344,7 +346,7 @@ impl Log {
             let part = part.or(self.queries.part(query)).unwrap_or(Part::Train);
             self.links[part as usize].push(query, doc, grade);
         }
-        Ok(Kept::Yes)
+        Ok(RowUse::Yes)
     }
 
     /// The name of the table number `table`, of which the last is being read by `row`.
@@ -354,7 +356,7 @@ impl Log {
     }
 
     fn part(&mut self, row: &TableReader<'_>) -> Checked<Option<Part>> {
-        let Some(text) = row.optional(Column::Split)? else { return Ok(None) };
+        let Some(text) = row.optional(ColumnRole::Split)? else { return Ok(None) };
         self.has_parts = true;
         let unknown = || {
             row.bad(
@@ -378,7 +380,7 @@ impl Log {
     }
 
     fn doc(&mut self, row: &TableReader<'_>) -> Checked<u32> {
-        let id = row.text(Column::Doc)?;
+        let id = row.text(ColumnRole::Doc)?;
         if let Some(made) = &mut self.made {
             let found = made.find(&id, &mut self.documents).map_err(|other| BadRow {
                 advice: "change one of them a little, or give documents with ids",

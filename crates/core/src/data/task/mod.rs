@@ -17,7 +17,7 @@
 //! Everything is drawn by a seeded hash of ids, so that nothing depends on the order of lines,
 //! and a smaller share of training links is a part of a larger one, with the same test.
 
-mod deal;
+mod split_links;
 mod words;
 
 #[cfg(test)]
@@ -42,7 +42,7 @@ use super::write::Prepared;
 use crate::file::LineTable;
 use crate::rows::{Role, Table};
 use crate::{Error, Result, Run, memory};
-use deal::Dealt;
+use split_links::SplitLinks;
 use words::Words;
 
 /// Words of a query, unless said otherwise.
@@ -115,7 +115,7 @@ impl TaskParams {
             seed: self.seed,
             shares: (self.validation, self.test),
         };
-        let Dealt { mut divided, crossing, kept_back } = self.deal(edges, &log, &split)?;
+        let SplitLinks { mut divided, crossing, kept_back } = self.deal(edges, &log, &split)?;
         dropped.push(("links between documents of different parts".into(), crossing));
         dropped.push(("training links beyond the share to be kept".into(), kept_back));
         for (why, count) in &dropped {

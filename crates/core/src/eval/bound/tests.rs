@@ -109,7 +109,7 @@ proptest! {
         }
         prop_assert!(norm.sqrt() <= tight.c * (1.0 + 1e-5));
         let mut random = Random::new(seed, 9);
-        let mut image = |map: &Dense| {
+        let mut embedding = |map: &Dense| {
             let picks: Vec<(usize, f64)> = (0..m)
                 .map(|_| (random.below(map.n_rows() as u64) as usize, random.normal()))
                 .collect();
@@ -124,7 +124,7 @@ proptest! {
             }
             sum.iter().map(|v| v * v).sum::<f64>().sqrt()
         };
-        let product = image(&l_x) * image(&l_y);
+        let product = embedding(&l_x) * embedding(&l_y);
         prop_assert!(product <= tight.b * (1.0 + 1e-5), "{} {}", product, tight.b);
     }
 }
@@ -160,14 +160,14 @@ impl World {
         let mut sum = 0.0;
         for (x, chance) in self.x.iter().zip(&self.chance) {
             for (y, chance) in self.y.iter().zip(chance) {
-                sum += chance / 6.0 * dot_f64(&image(x, &maps.l_x), &image(y, &maps.l_y));
+                sum += chance / 6.0 * dot_f64(&embedding(x, &maps.l_x), &embedding(y, &maps.l_y));
             }
         }
         sum
     }
 }
 
-fn image(row: &[f32], map: &Map) -> Vec<f32> {
+fn embedding(row: &[f32], map: &Map) -> Vec<f32> {
     let mut sum = vec![0.0; map.n_cols()];
     for (i, &value) in row.iter().enumerate() {
         map.add_to(i, value, &mut sum);
@@ -221,8 +221,8 @@ fn the_gap_to_a_known_expectation_is_below_the_bound() {
         ] {
             let mut training = 0.0;
             for &(i, j, share) in &pairs {
-                let x = image(queries[i as usize], &maps.l_x);
-                training += f64::from(share) * dot_f64(&x, &image(docs[j as usize], &maps.l_y));
+                let x = embedding(queries[i as usize], &maps.l_x);
+                training += f64::from(share) * dot_f64(&x, &embedding(docs[j as usize], &maps.l_y));
             }
             let gap = (training - world.expected(&maps)).abs();
             let found = sample.constants(rows, false, 0.05);

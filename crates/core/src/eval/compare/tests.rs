@@ -61,7 +61,7 @@ fn weights_of_mixes_are_tuned_on_validation_wherever_they_are_tuned() {
     for expected in [Chosen::Words, Chosen::Clicks] {
         let counts = Counts::of(&data, &prepared, &run).unwrap();
         let (candidates, variant) = (Candidates::Auto, Variant::default());
-        let (contenders, _) = fit_all(&data, &counts, &models, candidates, variant, &run).unwrap();
+        let (systems, _) = fit_all(&data, &counts, &models, candidates, variant, &run).unwrap();
         for on in [HeldOut::Test, HeldOut::Validation] {
             let params = params(rows, on, candidates);
             let (table, _) = fit_and_compare(&data, &prepared, &models, &params, &run).unwrap();
@@ -71,7 +71,7 @@ fn weights_of_mixes_are_tuned_on_validation_wherever_they_are_tuned() {
             // Who chose by validation is right there, and wrong where test says the opposite.
             let right = if on == HeldOut::Validation { 1.0 } else { 0.0 };
             assert_eq!(row.cells[0].mean, Some(right), "{expected:?} on {on:?}");
-            let tuned = tune_weights(&data, &counts, &contenders, &mixture, &params, &run).unwrap();
+            let tuned = tune_weights(&data, &counts, &systems, &mixture, &params, &run).unwrap();
             assert_eq!(chosen(tuned.weights[0], tuned.weights[1]), expected, "weights, {on:?}");
         }
         let trained = train(&data, &prepared, &mixture, &each, &run).unwrap();
@@ -92,7 +92,7 @@ fn rankers_learn_from_validation_and_never_from_test() {
     let specs = [RankerSpec::parse("regression:vsm+pls").unwrap()];
     let rankers = Rankers { specs: &specs, stacking: &Stacking::default() };
     let name = specs[0].name.clone();
-    let rows = [Mixture { fusion: Fusion::Linear, parts: vec![(None, name)] }];
+    let rows = [Mixture { fusion: MixKind::Linear, parts: vec![(None, name)] }];
     for _ in 0..2 {
         let mean = |on: HeldOut| {
             let params = params(&rows, on, Candidates::Auto);
@@ -142,7 +142,7 @@ fn training_pairs_are_not_ranked_where_pairs_were_split() {
             let score = |query: u32, docs: Option<&[u32]>| {
                 bm25.scores(&counts, &counts.query(query as usize), docs)
             };
-            assert_eq!(task.judge(FIRST).unwrap()(&score), first, "{by:?} {on:?}");
+            assert_eq!(task.validation_scorer(FIRST).unwrap()(&score), first, "{by:?} {on:?}");
             let drawn = Candidates::Sampled { docs: 9, queries: None };
             let task = Task::new(&data, on, &counts, drawn, Variant::default());
             for (place, known) in [(0, 0), (1, 2)] {

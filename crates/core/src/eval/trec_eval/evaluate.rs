@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::by_subtopic::by_subtopic;
 use super::graded::{Graded, grades, levels};
 use super::own::own;
-use super::spelling::Column;
+use super::spelling::MeasureColumn;
 use super::statistic::{Over, Statistic};
 use crate::eval::trec::{Qrels, TrecRun};
 use crate::{Error, Result};
@@ -37,7 +37,7 @@ impl Default for EvalParams {
 #[derive(Debug, Clone)]
 pub struct Evaluation {
     /// What was asked for.
-    pub columns: Vec<Column>,
+    pub columns: Vec<MeasureColumn>,
     /// The run's tag.
     pub tag: String,
     /// The queries that count, by id.
@@ -89,7 +89,7 @@ impl Value {
 pub fn evaluate(
     qrels: &Qrels,
     run: &TrecRun,
-    columns: &[Column],
+    columns: &[MeasureColumn],
     params: &EvalParams,
 ) -> Result<Evaluation> {
     if !qrels.has_subtopics()
@@ -127,7 +127,7 @@ pub fn evaluate(
                     Graded::new(&grades, &levels, level, judged_only, ranked.is_some())
                 })
                 .collect();
-            let value = |(column, &view): (&Column, &usize)| {
+            let value = |(column, &view): (&MeasureColumn, &usize)| {
                 let (statistic, graded) = (&column.statistic, &seen[view]);
                 if let Statistic::Own { measure, variant } = statistic {
                     let judged_only = views.kinds[view].1;
@@ -167,7 +167,7 @@ pub fn evaluate(
 }
 
 /// An error if gains or grades are so large that a value is not a number any more.
-fn check_finite(columns: &[Column], queries: &[QueryValues]) -> Result<()> {
+fn check_finite(columns: &[MeasureColumn], queries: &[QueryValues]) -> Result<()> {
     for query in queries {
         for (column, value) in columns.iter().zip(&query.values) {
             if !value.number().is_finite() {
@@ -189,7 +189,7 @@ struct Views {
 }
 
 impl Views {
-    fn new(columns: &[Column], params: &EvalParams) -> Self {
+    fn new(columns: &[MeasureColumn], params: &EvalParams) -> Self {
         let mut views = Views { kinds: Vec::new(), of_column: Vec::new() };
         for column in columns {
             let kind =

@@ -37,5 +37,5 @@ mod tests;
 
 pub use evaluate::{EvalParams, Evaluation, QueryValues, Value, evaluate};
 pub use gains::Gains;
-pub use spelling::{Column, columns, columns_as};
+pub use spelling::{MeasureColumn, columns, columns_as};
 pub use statistic::{Over, Statistic};

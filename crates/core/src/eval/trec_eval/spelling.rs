@@ -11,7 +11,7 @@ use crate::{Error, Result};
 
 /// One value a query.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Column {
+pub struct MeasureColumn {
     /// As the user, or trec_eval, calls it.
     pub name: String,
     /// What is measured.
@@ -34,7 +34,7 @@ const KNOWN: &str = "there are trec_eval's names (map, P.5,10, ndcg_cut.10, reca
 /// parameters takes the place of the one without; unlike it, all parameters count where a
 /// measure is named several times. A name again adds nothing. Several names may stand in one
 /// text, parted by commas (`nDCG@10,AP`).
-pub fn columns<S: AsRef<str>>(names: &[S]) -> Result<Vec<Column>> {
+pub fn columns<S: AsRef<str>>(names: &[S]) -> Result<Vec<MeasureColumn>> {
     let mut asked: Vec<Asked> = Vec::new();
     for name in names.iter().flat_map(|names| parted(names.as_ref())) {
         if let Some(list) = nickname(name) {
@@ -51,7 +51,7 @@ pub fn columns<S: AsRef<str>>(names: &[S]) -> Result<Vec<Column>> {
             asked.push(Asked::One(Box::new(ir_measure(name)?)));
         }
     }
-    let mut columns: Vec<Column> = Vec::new();
+    let mut columns: Vec<MeasureColumn> = Vec::new();
     for asked in asked {
         let more = match asked {
             Asked::One(column) => vec![*column],
@@ -69,7 +69,7 @@ pub fn columns<S: AsRef<str>>(names: &[S]) -> Result<Vec<Column>> {
 /// Like [`columns`], but measures that we have ourselves and that are named as ir_measures does
 /// (nDCG@10, AP, P@5, R@100, RR, Rprec, Success@5, ERR@20, Judged@10, RankLoss) are those of
 /// `variant`. trec_eval's names stay trec_eval's.
-pub fn columns_as<S: AsRef<str>>(names: &[S], variant: &Variant) -> Result<Vec<Column>> {
+pub fn columns_as<S: AsRef<str>>(names: &[S], variant: &Variant) -> Result<Vec<MeasureColumn>> {
     let mut columns = columns(names)?;
     for column in columns.iter_mut().filter(|column| column.order == FAMILIES.len()) {
         if let Ok(measure) = column.name.parse::<Measure>() {
@@ -101,7 +101,7 @@ enum Asked<'n> {
     /// A family of trec_eval by its place, with the parameters given and the names they were
     /// given in.
     Family(usize, Vec<(&'n str, &'n str)>),
-    One(Box<Column>),
+    One(Box<MeasureColumn>),
 }
 
 fn ask<'n>(asked: &mut Vec<Asked<'n>>, family: usize, given: Option<(&'n str, &'n str)>) {
@@ -136,9 +136,9 @@ fn family(name: &str) -> Option<(usize, Option<&str>)> {
     parts.find_map(|(stem, given)| Some((place_of(stem)?, Some(given))))
 }
 
-fn family_columns(place: usize, given: &[(&str, &str)]) -> Result<Vec<Column>> {
+fn family_columns(place: usize, given: &[(&str, &str)]) -> Result<Vec<MeasureColumn>> {
     let family = &FAMILIES[place];
-    let column = |name: String, statistic: Statistic| Column {
+    let column = |name: String, statistic: Statistic| MeasureColumn {
         name,
         statistic,
         level: None,
@@ -261,7 +261,7 @@ fn pairs(text: &str) -> Option<(Option<f64>, Gains)> {
 }
 
 /// A name as ir_measures spells it: `NAME(key=value, …)@cut`.
-fn ir_measure(name: &str) -> Result<Column> {
+fn ir_measure(name: &str) -> Result<MeasureColumn> {
     let unknown =
         || Error::Unknown { kind: "measure", name: name.to_owned(), advice: KNOWN.to_owned() };
     let wrong = |expected: &str| Error::parameter("measure", name, expected);
@@ -350,7 +350,7 @@ fn ir_measure(name: &str) -> Result<Column> {
         let there = if takes.is_empty() { "nothing".to_owned() } else { takes.join(", ") };
         return Err(wrong(&format!("{there} or judged_only as a parameter, not {other}")));
     }
-    Ok(Column {
+    Ok(MeasureColumn {
         name: name.to_owned(),
         statistic,
         level: settings.rel,

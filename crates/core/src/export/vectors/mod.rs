@@ -1,7 +1,7 @@
-//! The images of a learnt model as vectors: one a document, one a query, one a word on each
+//! The embeddings of a learnt model as vectors: one a document, one a query, one a word on each
 //! side.
 //!
-//! A bilinear model scores by the dot product of two images, score(x, y) = ⟨L_xᵀx, L_yᵀy⟩, so
+//! A bilinear model scores by the dot product of two embeddings, score(x, y) = ⟨L_xᵀx, L_yᵀy⟩, so
 //! an engine that ranks by the dot product of the exported vectors ranks as the model does. In
 //! a mix this holds for each learnt part; the lexical parts have no vectors, and the mix adds
 //! weight·(score − mean)/deviation of each part, over all documents of a query.
@@ -184,7 +184,7 @@ impl Vectors<'_> {
                 n: counts.n_docs(),
                 dim,
                 id: Box::new(|j| &counts.doc_ids[j]),
-                row: Box::new(|j| bilinear.doc_image(j as u32)),
+                row: Box::new(|j| bilinear.doc_embedding(j as u32)),
             });
         }
         if self.sets.contains(&VectorSet::Queries) {
@@ -195,14 +195,18 @@ impl Vectors<'_> {
                     n: queries.len(),
                     dim,
                     id: Box::new(|i| &queries[i].id),
-                    row: Box::new(|i| Cow::Owned(bilinear.query_image(counts, &queries[i].terms))),
+                    row: Box::new(|i| {
+                        Cow::Owned(bilinear.query_embedding(counts, &queries[i].terms))
+                    }),
                 },
                 None => Rows {
                     name,
                     n: counts.n_queries(),
                     dim,
                     id: Box::new(|i| &counts.query_ids[i]),
-                    row: Box::new(|i| Cow::Owned(bilinear.query_image(counts, &counts.query(i)))),
+                    row: Box::new(|i| {
+                        Cow::Owned(bilinear.query_embedding(counts, &counts.query(i)))
+                    }),
                 },
             });
         }

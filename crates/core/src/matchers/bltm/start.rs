@@ -17,7 +17,7 @@ const MOST_DOCS: usize = 20_000;
 /// impossible.
 const OWN: f64 = 0.5;
 
-/// First topics over the words of queries and of documents.
+/// FeedbackDocs topics over the words of queries and of documents.
 pub(super) fn topics(params: &Bltm, counts: &Counts, pairs: &Csr, text: &Csr) -> Result<[Side; 2]> {
     let by_doc = pairs.transpose();
     let clicked: Vec<u32> =

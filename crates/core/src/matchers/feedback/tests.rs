@@ -30,7 +30,7 @@ fn it_is_the_mean_of_the_best_documents_by_dense_loops() {
         let counts = counts(held_out);
         for weights in [FeedbackWeighting::Even, FeedbackWeighting::Score] {
             let params = Feedback {
-                first: First::Bm25,
+                first: FeedbackDocs::Bm25,
                 k,
                 weights,
                 query_weight: 0.7,
@@ -73,7 +73,7 @@ fn it_is_the_mean_of_the_best_documents_by_dense_loops() {
 fn without_clicks_and_from_the_vector_space_it_is_query_expansion() {
     let counts = counts(&[]);
     let feedback = Feedback {
-        first: First::Vsm,
+        first: FeedbackDocs::Vsm,
         k: 3,
         weights: FeedbackWeighting::Even,
         query_weight: 2.0,
@@ -94,7 +94,8 @@ fn without_clicks_and_from_the_vector_space_it_is_query_expansion() {
 fn a_document_without_a_shared_word_is_found_through_clicks() {
     let counts = counts(&[]);
     // "pie" is in document a alone; b was clicked for the same query, c shares no word with a.
-    let params = Feedback { first: First::Bm25, k: 1, query_weight: 0.0, ..Feedback::default() };
+    let params =
+        Feedback { first: FeedbackDocs::Bm25, k: 1, query_weight: 0.0, ..Feedback::default() };
     let joint = scores(&counts, &Params::Feedback(params.clone()), "pie");
     let words = Feedback { doc_clicks: 0.0, ..params };
     let alone = scores(&counts, &Params::Feedback(words), "pie");

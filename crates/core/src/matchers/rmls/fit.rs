@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::half::{Sums, Workshop};
+use super::half::{HalfSweeps, Sums};
 use super::{INIT, Penalty, Rmls, RmlsReport, RmlsStep, START, Start, Validate};
 use crate::early_stopping::EarlyStopping;
 use crate::linalg::{
@@ -37,13 +37,14 @@ pub(super) fn fit(
     validate: Option<&mut Validate<'_>>,
     run: &Run<'_>,
 ) -> Result<(Maps, RmlsReport)> {
-    let room = Room::of(params, operator.shape(), validate.is_some(), run.memory_left())?;
-    fit_in(room, params, operator, init, validate, run)
+    let placement =
+        MemoryPlacement::of(params, operator.shape(), validate.is_some(), run.memory_left())?;
+    fit_in(placement, params, operator, init, validate, run)
 }
 
-/// The same with maps that lie where `room` says.
+/// The same with maps that lie where `placement` says.
 pub(super) fn fit_in(
-    room: Room,
+    placement: MemoryPlacement,
     params: &Rmls,
     operator: Operator,
     init: Option<Maps>,
@@ -61,17 +62,17 @@ pub(super) fn fit_in(
     let scratch = run.scratch();
     let mut fit = Fit {
         params,
-        workshop: Workshop {
+        half_sweeps: HalfSweeps {
             params,
             operator: &operator,
             scratch: operator.scratch()?,
-            on_disk: room.maps_on_disk.then_some(&scratch),
-            room: room.maps,
+            on_disk: placement.maps_on_disk.then_some(&scratch),
+            placement: placement.maps,
         },
         validate,
         best: EarlyStopping::new(params.patience),
         kept: None,
-        best_folder: room.best_on_disk.then_some(&scratch),
+        best_folder: placement.best_on_disk.then_some(&scratch),
         report,
         penalties: (0.0, 0.0),
         first_ranks: (None, None),
@@ -100,13 +101,13 @@ pub(super) fn fit_in(
             advice: "set sweeps to 1 or more".into(),
         });
     }
-    let Fit { report, kept, workshop, .. } = fit;
-    drop(workshop);
+    let Fit { report, kept, half_sweeps, .. } = fit;
+    drop(half_sweeps);
     drop(operator);
     let Pair { x, y } = kept.unwrap_or(pair);
     // One side after the other, so that only one is there twice. What did not fit into memory
     // stays out of it until it is written to the model.
-    let folder = room.maps_on_disk.then_some(scratch.as_path());
+    let folder = placement.maps_on_disk.then_some(scratch.as_path());
     let l_x = Map::of(&x, folder)?;
     drop(x);
     let l_y = Map::of(&y, folder)?;
@@ -115,18 +116,18 @@ pub(super) fn fit_in(
 
 /// Where the maps lie.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Room {
+pub(super) struct MemoryPlacement {
     /// Bytes for both maps.
     pub maps: u64,
     pub maps_on_disk: bool,
     pub best_on_disk: bool,
 }
 
-impl Room {
+impl MemoryPlacement {
     /// Sees whether the maps fit into the `left` bytes, beside the products in between. Maps that
     /// a penalty makes sparse are watched while they are made; maps without one may lie in a
     /// file, since whole panels are read and written in order.
-    pub fn of(params: &Rmls, shape: Shape, validated: bool, left: u64) -> Result<Room> {
+    pub fn of(params: &Rmls, shape: Shape, validated: bool, left: u64) -> Result<MemoryPlacement> {
         let fixed = super::bytes::scratch_bytes(shape);
         let dense = super::bytes::dense_bytes(shape, params.dim);
         let maps = left.saturating_sub(fixed);
@@ -143,7 +144,7 @@ impl Room {
             });
         }
         let copies = 1 + u64::from(validated);
-        Ok(Room {
+        Ok(MemoryPlacement {
             maps,
             maps_on_disk: too_large && params.penalty == Penalty::None,
             best_on_disk: copies * dense > maps,
@@ -180,7 +181,7 @@ struct Pair {
 
 struct Fit<'a, 'v> {
     params: &'a Rmls,
-    workshop: Workshop<'a>,
+    half_sweeps: HalfSweeps<'a>,
     validate: Option<&'a mut Validate<'v>>,
     /// By sweeps; the state is the number of the step.
     best: EarlyStopping<usize>,
@@ -210,7 +211,7 @@ struct Sample {
 impl Fit<'_, '_> {
     fn start_random(&mut self, run: &Run<'_>) -> Result<Pair> {
         let params = self.params;
-        let (d_x, d_y) = (self.workshop.operator.d_x(), self.workshop.operator.d_y());
+        let (d_x, d_y) = (self.half_sweeps.operator.d_x(), self.half_sweeps.operator.d_y());
         let y = Panels::random(d_y, params.dim, params.seed, params.theta_y as f32);
         if params.penalty == Penalty::Absolute {
             self.penalties.1 = params.gamma * l1(&y);
@@ -228,7 +229,7 @@ impl Fit<'_, '_> {
         }
         self.sample(Side::X, &x, share(x.filled(), &x));
         self.sample(Side::Y, &y, share(y.filled(), &y));
-        let inner = self.workshop.inner(&x, &y)?;
+        let inner = self.half_sweeps.inner(&x, &y)?;
         let pair = Pair { x, y };
         self.describe(INIT.into(), 0, inner, 0.0, &pair)?;
         self.init_steps = 1;
@@ -239,13 +240,13 @@ impl Fit<'_, '_> {
         let params = self.params;
         let defaults = SvdParams::of(params.dim);
         let svd_params = SvdParams { tolerance: params.tolerance, seed: params.seed, ..defaults };
-        let svd = randomised_svd_from(self.workshop.operator, &svd_params, begin.as_ref(), run)?;
+        let svd = randomised_svd_from(self.half_sweeps.operator, &svd_params, begin.as_ref(), run)?;
         drop(begin);
-        self.report.spectral = Some(PlsReport::of(&svd, self.workshop.operator));
+        self.report.spectral = Some(PlsReport::of(&svd, self.half_sweeps.operator));
         let (x, y) = (Panels::from_dense(&svd.u)?, Panels::from_dense(&svd.v)?);
         drop(svd.u);
-        let (x, sums_x) = self.workshop.scale_start(Side::X, x)?;
-        let (y, sums_y) = self.workshop.scale_start(Side::Y, y)?;
+        let (x, sums_x) = self.half_sweeps.scale_start(Side::X, x)?;
+        let (y, sums_y) = self.half_sweeps.scale_start(Side::Y, y)?;
         // An absolute penalty has not shaped the start, and counts all the same.
         self.penalties = match params.penalty {
             Penalty::Absolute => self.absolute_penalties(&x, &y),
@@ -254,7 +255,7 @@ impl Fit<'_, '_> {
         self.sample(Side::X, &x, share(sums_x.filled, &x));
         self.sample(Side::Y, &y, share(sums_y.filled, &y));
         let pair = Pair { x, y };
-        let inner = self.workshop.inner(&pair.x, &pair.y)?;
+        let inner = self.half_sweeps.inner(&pair.x, &pair.y)?;
         self.describe(START.into(), 0, inner, 0.0, &pair)?;
         if params.sweeps == 0 {
             return Ok(pair);
@@ -309,7 +310,7 @@ impl Fit<'_, '_> {
         let (source, old) = if side == Side::X { (y, x) } else { (x, y) };
         let replaced = from.is_some();
         let (made, sums) =
-            self.workshop.half_sweep(side, from.as_ref().unwrap_or(&source), old, run)?;
+            self.half_sweeps.half_sweep(side, from.as_ref().unwrap_or(&source), old, run)?;
         drop(from);
         self.check_sums(&sums, side, sweep)?;
         let change = self.sample(side, &made, share(sums.filled, &made));
@@ -324,7 +325,7 @@ impl Fit<'_, '_> {
             }
         };
         // Σ ⟨ω, l⟩ is the trace, unless ω came from something else than L_y.
-        let inner = if replaced { self.workshop.inner(&pair.x, &pair.y)? } else { sums.inner };
+        let inner = if replaced { self.half_sweeps.inner(&pair.x, &pair.y)? } else { sums.inner };
         self.describe(format!("sweep {sweep}, {}", name_of(side)), sweep, inner, change, &pair)?;
         Ok(pair)
     }
@@ -361,7 +362,7 @@ impl Fit<'_, '_> {
                         .into(),
             });
         }
-        if sums.largest <= CENTRING_ERROR * self.workshop.operator.correction_norm() {
+        if sums.largest <= CENTRING_ERROR * self.half_sweeps.operator.correction_norm() {
             return Err(nothing_there());
         }
         if sums.filled == 0 {

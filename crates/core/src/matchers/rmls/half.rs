@@ -47,17 +47,17 @@ pub(super) struct Sums {
 }
 
 /// What the half-sweeps of a fit share.
-pub(super) struct Workshop<'a> {
+pub(super) struct HalfSweeps<'a> {
     pub params: &'a Rmls,
     pub operator: &'a Operator,
     pub scratch: Scratch,
     /// Where maps without a penalty lie if memory cannot hold them.
     pub on_disk: Option<&'a Path>,
     /// Bytes that both maps together may take.
-    pub room: u64,
+    pub placement: u64,
 }
 
-impl Workshop<'_> {
+impl HalfSweeps<'_> {
     /// Makes the map of `side` from `source`, the map of the other side. The panels of `old`, the
     /// map as it was, are used again.
     pub fn half_sweep(
@@ -76,10 +76,10 @@ impl Workshop<'_> {
         let mut rows = vec![RowSums::default(); if free { 0 } else { n_rows }];
         let mut made = Panels::new(n_rows, dim);
         let mut old = old.into_panels();
-        let (mut room, mut spare) = (source.room()?, None);
+        let (mut placement, mut spare) = (source.room()?, None);
         for p in 0..n_panels(dim) {
             run.check()?;
-            let b = source.panel(p, &mut room);
+            let b = source.panel(p, &mut placement);
             let mut out = match (old.next(), spare.take()) {
                 (Some(Panel::Dense(buffer)), _) | (_, Some(buffer)) => buffer,
                 _ => Buffer::placed(n_rows * PANEL, self.on_disk)?,
@@ -156,7 +156,7 @@ impl Workshop<'_> {
 
     /// Stops a fit whose penalty leaves more than memory holds, before the system does.
     fn check_room(&self, made: &Panels, source: &Panels, done: usize) -> Result<()> {
-        if self.on_disk.is_some() || made.bytes() + source.bytes() <= self.room {
+        if self.on_disk.is_some() || made.bytes() + source.bytes() <= self.placement {
             return Ok(());
         }
         let all = n_panels(made.n_cols());
@@ -165,7 +165,7 @@ impl Workshop<'_> {
             what: format!(
                 "after {done} of {all} panels the maps take {} MiB, more than the {} MiB there are for them; the penalty leaves about {:.0} % of the entries",
                 (made.bytes() + source.bytes()) >> 20,
-                self.room >> 20,
+                self.placement >> 20,
                 100.0 * share
             ),
             advice: "raise the penalty (rho_x, rho_y, or beta, gamma), use fewer dimensions, or give more memory (`max_memory`)".into(),

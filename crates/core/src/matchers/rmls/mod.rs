@@ -25,11 +25,11 @@ use serde::{Deserialize, Serialize};
 use super::FitReport;
 use super::bilinear::{Bilinear, Maps};
 use super::check::{MOST, check_positive, check_range, check_weight};
-use super::judging::judge_panels;
-use super::method::{Fitting, Kept, Matcher, Method};
+use super::method::{Fitting, Matcher, Method, SavedState};
 use super::pls::PlsReport;
 use super::savings::usual_savings;
 use super::space::{DIM, DOC_CLICKS, QUERY_CLICKS, RESPONSE, Varied, WEIGHTING};
+use super::validation::score_panels;
 use crate::features::{Counts, Features, Featurizer, Negatives, Response, Weighted, Weighting};
 use crate::linalg::{Centring, Operator, Panels};
 use crate::plan::{Fit, Plan};
@@ -282,29 +282,29 @@ impl Method for Rmls {
     }
 
     fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
-        let Fitting { counts, init, judge, run } = fitting;
+        let Fitting { counts, init, scorer, run } = fitting;
         let featurizer = Featurizer::new(counts, &self.features)?;
         let data = Weighted::of(counts, &featurizer, self.weighting, self.response)?
             .with_negatives(&self.negatives, &counts.held_out_documents, self.seed)?;
-        let (maps, report) = match judge {
-            Some(judge) => {
+        let (maps, report) = match scorer {
+            Some(scorer) => {
                 let (x, y) = (featurizer.queries(counts)?, data.y.clone());
                 let mut validate =
-                    |l_x: &Panels, l_y: &Panels| judge_panels(judge, &x, &y, l_x, l_y, run);
+                    |l_x: &Panels, l_y: &Panels| score_panels(scorer, &x, &y, l_x, l_y, run);
                 self.fit_from(data, init, run, Some(&mut validate))?
             }
             None => self.fit_from(data, init, run, None)?,
         };
-        // The maps may lie in scratch files by now; the images of the documents follow them there
+        // The maps may lie in scratch files by now; the embeddings of the documents follow them there
         // if memory has no room for them.
-        let images = 4 * (counts.n_docs() * self.dim) as u64;
+        let embeddings = 4 * (counts.n_docs() * self.dim) as u64;
         let scratch = run.scratch();
-        let folder = (images > run.memory_left()).then_some(scratch.as_path());
+        let folder = (embeddings > run.memory_left()).then_some(scratch.as_path());
         let matcher = Bilinear::placed(counts, &self.features, maps, folder)?;
         Ok((Box::new(matcher), FitReport::Rmls(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         Bilinear::restored(counts, &self.features, kept)
     }
 

@@ -38,10 +38,10 @@ impl Rmls {
             sweep.extend(fit.for_validation());
         }
         // The fit decides in this order, too, what it can keep in memory: the maps, a copy of the
-        // best of them, the images of the documents.
+        // best of them, the embeddings of the documents.
         let base = PROGRAM + fit.counts() + sum(&sweep);
-        let room = fit.limit.saturating_sub(base);
-        let mut left = room;
+        let placement = fit.limit.saturating_sub(base);
+        let mut left = placement;
         let mut scratch = 0;
         let on_disk = self.penalty == Penalty::None && maps > left;
         if on_disk {
@@ -52,15 +52,15 @@ impl Rmls {
         }
         if fit.judged > 0 {
             // Whatever a penalty leaves: how much that is, the fit does not know beforehand.
-            if dense.saturating_mul(2) > room || maps > left {
+            if dense.saturating_mul(2) > placement || maps > left {
                 scratch += maps;
             } else {
                 left -= maps;
                 sweep.push(("the best maps so far", maps));
             }
-            let (what, images) = fit.images();
-            if 2 * images <= left {
-                sweep.push((what, images));
+            let (what, embeddings) = fit.embeddings();
+            if 2 * embeddings <= left {
+                sweep.push((what, embeddings));
             }
         }
         let mut phases = vec![sweep];
@@ -74,7 +74,7 @@ impl Rmls {
         let rows = |d: u64| (d * fit.dim) as f64 * share.map_or(4.0, |share| 8.0 * share);
         let larger = rows(fit.d_x.max(fit.d_y)) as u64;
         let kept = rows(fit.d_x + fit.d_y) as u64;
-        // Maps in scratch files stay there until they are written to the model; so do the images
+        // Maps in scratch files stay there until they are written to the model; so do the embeddings
         // of the documents, if memory cannot hold them.
         if on_disk {
             scratch = scratch.max(maps + larger);
@@ -84,10 +84,10 @@ impl Rmls {
         let mut held = if share.is_some() { vec![("maps", kept)] } else { fit.fitted(kept) };
         if on_disk {
             held.remove(0);
-            let (images, (_, bytes)) = (fit.n_docs * fit.dim * 4, held[0]);
+            let (embeddings, (_, bytes)) = (fit.n_docs * fit.dim * 4, held[0]);
             if PROGRAM + fit.counts() + bytes > fit.limit {
-                held[0] = ("features of the documents", bytes - images);
-                scratch = scratch.max(kept + images);
+                held[0] = ("features of the documents", bytes - embeddings);
+                scratch = scratch.max(kept + embeddings);
             }
         }
         let disk = fit.counts() + kept;
@@ -104,12 +104,12 @@ impl Rmls {
             seconds.push((format!("{sweeps} sweeps"), sweeps as f64 * sweep));
             if fit.judged > 0 {
                 let times = sweeps.saturating_mul(2).saturating_add(u64::from(spectral));
-                // Each score reads the image of its document.
+                // Each score reads the embedding of its document.
                 let scores = numbers(fit.judged, fit.dim) / rates.stream;
-                let once = RANKING * (scores + fit.images_seconds(rates));
+                let once = RANKING * (scores + fit.embeddings_seconds(rates));
                 seconds.push((format!("validation, {times} times"), times as f64 * once));
             }
-            seconds.push(("images of the documents".to_owned(), fit.images_seconds(rates)));
+            seconds.push(("embeddings of the documents".to_owned(), fit.embeddings_seconds(rates)));
             seconds.push(fit.writing(disk, rates));
             seconds
         });

@@ -3,14 +3,15 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::bytes::{dense_bytes, scratch_bytes};
-use super::fit::{Room, fit_in};
+use super::fit::{MemoryPlacement, fit_in};
 use super::*;
 use crate::linalg::{Side, soft_threshold};
 use crate::matchers::Map;
 use crate::oracle::{Naive, random_csr, same_at_any_thread_count};
 use crate::sparse::{Csr, explicit_c};
 
-const IN_MEMORY: Room = Room { maps: u64::MAX, maps_on_disk: false, best_on_disk: false };
+const IN_MEMORY: MemoryPlacement =
+    MemoryPlacement { maps: u64::MAX, maps_on_disk: false, best_on_disk: false };
 
 fn matrices() -> (Csr, Csr, Csr) {
     let positive = |matrix: Csr| matrix.map(|_, _, value| value.abs()).unwrap();
@@ -132,18 +133,18 @@ fn where_the_maps_lie_does_not_change_a_bit() {
     let run = silent.with_scratch(folder.path());
     for penalty in [Penalty::None, Penalty::Relative] {
         let params = Rmls { sweeps: 4, patience: 9, ..params(penalty) };
-        let fit = |room: Room| {
+        let fit = |placement: MemoryPlacement| {
             let mut calls = 0;
             let mut validate = |_: &Panels, _: &Panels| {
                 calls += 1;
                 Ok(if calls == 3 { 1.0 } else { 0.0 })
             };
-            fit_in(room, &params, operator(), None, Some(&mut validate), &run).unwrap()
+            fit_in(placement, &params, operator(), None, Some(&mut validate), &run).unwrap()
         };
         let expected = fit(IN_MEMORY);
         assert_eq!(expected.1.best, 2);
         let maps_on_disk = penalty == Penalty::None;
-        let found = fit(Room { maps_on_disk, best_on_disk: true, ..IN_MEMORY });
+        let found = fit(MemoryPlacement { maps_on_disk, best_on_disk: true, ..IN_MEMORY });
         assert_eq!(found, expected);
         for map in [found.0.l_x, found.0.l_y] {
             assert_eq!(matches!(&map, Map::Dense(map) if map.is_on_disk()), maps_on_disk);
@@ -154,8 +155,9 @@ fn where_the_maps_lie_does_not_change_a_bit() {
 
 #[test]
 fn maps_that_outgrow_their_room_end_the_fit_with_advice() {
-    let room = Room { maps: 40_000, ..IN_MEMORY };
-    let error = fit_in(room, &params(Penalty::Relative), operator(), None, None, &Run::silent());
+    let placement = MemoryPlacement { maps: 40_000, ..IN_MEMORY };
+    let error =
+        fit_in(placement, &params(Penalty::Relative), operator(), None, None, &Run::silent());
     let message = error.err().unwrap().to_string();
     assert!(message.contains("not enough memory: after "), "{message}");
     assert!(message.contains("raise the penalty"), "{message}");
@@ -165,18 +167,20 @@ fn maps_that_outgrow_their_room_end_the_fit_with_advice() {
 fn the_place_of_the_maps_follows_from_the_memory() {
     let shape = operator().shape();
     let (fixed, dense) = (scratch_bytes(shape), dense_bytes(shape, 70));
-    let room = |penalty, validated, left| Room::of(&params(penalty), shape, validated, left);
-    let ample = room(Penalty::None, true, fixed + 2 * dense).unwrap();
+    let placement =
+        |penalty, validated, left| MemoryPlacement::of(&params(penalty), shape, validated, left);
+    let ample = placement(Penalty::None, true, fixed + 2 * dense).unwrap();
     assert_eq!((ample.maps_on_disk, ample.best_on_disk), (false, false));
-    let tight = room(Penalty::None, true, fixed + 2 * dense - 1).unwrap();
+    let tight = placement(Penalty::None, true, fixed + 2 * dense - 1).unwrap();
     assert_eq!((tight.maps_on_disk, tight.best_on_disk), (false, true));
-    let small = room(Penalty::None, false, fixed + dense - 1).unwrap();
+    let small = placement(Penalty::None, false, fixed + dense - 1).unwrap();
     assert_eq!((small.maps_on_disk, small.best_on_disk), (true, true));
-    let sparse = room(Penalty::Relative, false, fixed + dense - 1).unwrap();
+    let sparse = placement(Penalty::Relative, false, fixed + dense - 1).unwrap();
     assert!(!sparse.maps_on_disk);
-    for refused in
-        [room(Penalty::Bound, false, fixed + dense - 1), room(Penalty::None, false, fixed - 1)]
-    {
+    for refused in [
+        placement(Penalty::Bound, false, fixed + dense - 1),
+        placement(Penalty::None, false, fixed - 1),
+    ] {
         let message = refused.unwrap_err().to_string();
         assert!(
             message.contains("not enough memory") && message.contains("`max_memory`"),
@@ -189,7 +193,7 @@ fn the_place_of_the_maps_follows_from_the_memory() {
 fn a_fit_stopped_in_a_half_sweep_leaves_no_scratch_file() {
     let folder = tempfile::tempdir().unwrap();
     let params = Rmls { sweeps: 4, patience: 9, ..params(Penalty::None) };
-    let room = Room { maps_on_disk: true, best_on_disk: true, ..IN_MEMORY };
+    let placement = MemoryPlacement { maps_on_disk: true, best_on_disk: true, ..IN_MEMORY };
     // A half-sweep asks before it begins and at each of its three panels; this is inside the
     // first of the second sweep, when maps and a copy of the best lie in files.
     let asked = AtomicUsize::new(0);
@@ -200,7 +204,8 @@ fn a_fit_stopped_in_a_half_sweep_leaves_no_scratch_file() {
         calls += 1;
         Ok(0.5)
     };
-    let error = fit_in(room, &params, operator(), None, Some(&mut validate), &run).err().unwrap();
+    let error =
+        fit_in(placement, &params, operator(), None, Some(&mut validate), &run).err().unwrap();
     assert!(matches!(error, Error::Cancelled), "{error}");
     assert_eq!((calls, asked.into_inner()), (2, 11));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "scratch files are left");

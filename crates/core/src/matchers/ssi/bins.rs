@@ -108,15 +108,15 @@ impl Bins {
         })
     }
 
-    /// The image of every word, those of all places side by side.
+    /// The embedding of every word, those of all places side by side.
     pub fn of_words(&self, map: &Dense) -> Dense {
         let dim = map.n_cols();
-        let mut images = Dense::zeros(self.to[0].n_rows(), dim * self.places());
+        let mut embeddings = Dense::zeros(self.to[0].n_rows(), dim * self.places());
         for (place, to) in self.to.iter().enumerate() {
-            let columns = images.block_mut(place * dim..(place + 1) * dim);
+            let columns = embeddings.block_mut(place * dim..(place + 1) * dim);
             csr_times_dense(to, map.block(0..dim), columns);
         }
-        images
+        embeddings
     }
 }
 

@@ -65,7 +65,7 @@ impl Data {
         self.views.get(view).map_or(1, |view| view.bins.places())
     }
 
-    /// The image of every word under a map of the features of a view: those of all places side
+    /// The embedding of every word under a map of the features of a view: those of all places side
     /// by side.
     pub fn of_words(&self, view: usize, map: Dense) -> Dense {
         match self.views.get(view) {

@@ -6,7 +6,7 @@
 
 use super::data::{Data, Triple};
 use super::fitted::Learnt;
-use super::sgd::{Moved, Shape, look_all};
+use super::sgd::{Moved, WeightForm, look_all};
 use crate::Result;
 use crate::matchers::Maps;
 
@@ -22,7 +22,7 @@ impl Diagonal {
     }
 }
 
-impl Shape for Diagonal {
+impl WeightForm for Diagonal {
     /// A query has few words: the moves are nothing to share among threads.
     fn turn(
         &mut self,

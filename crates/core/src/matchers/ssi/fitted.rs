@@ -7,7 +7,7 @@ use super::hashed::Hashes;
 use crate::features::{Counts, Features, Featurizer, QueryTerms};
 use crate::file::TensorsWriter;
 use crate::matchers::dots::DocRows;
-use crate::matchers::{Bilinear, Line, Map, Maps, Matcher};
+use crate::matchers::{Bilinear, Contribution, Map, Maps, Matcher};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
 
@@ -41,7 +41,7 @@ impl Learnt<Maps> {
     /// Whether it is about `n` words.
     fn fits(&self, n: usize) -> bool {
         match self {
-            // Checked where the images are made.
+            // Checked where the embeddings are made.
             Learnt::Latent(_) => true,
             Learnt::Diagonal(weights) => weights.len() == n,
             Learnt::Full(cells) => (cells.n_rows(), cells.n_cols()) == (n, n),
@@ -207,7 +207,7 @@ impl Matcher for Indexed {
     }
 
     /// What every pair of words adds; a word adds by itself, too, if the identity is part of W.
-    fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line> {
+    fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
         let (indices, mut values) = self.featurizer.query_terms(counts, query);
         let row = self.rows.docs.row(doc as usize);
         let word = |word: u32| counts.vocabulary.term(word).to_owned();
@@ -217,13 +217,13 @@ impl Matcher for Indexed {
                 for (t, d) in row.iter() {
                     let value = f64::from(q) * f64::from(d) * f64::from(cell(s, t));
                     if value != 0.0 {
-                        lines.push(Line { query: word(s), doc: word(t), value });
+                        lines.push(Contribution { query: word(s), doc: word(t), value });
                     }
                 }
             }
         };
         match &self.part {
-            Learnt::Latent(latent) => lines = latent.lines(counts, query, doc),
+            Learnt::Latent(latent) => lines = latent.contributions(counts, query, doc),
             Learnt::Diagonal(_) => {}
             Learnt::Full(cells) => pairs(&|s, t| cells.row(s as usize).get(t)),
             Learnt::Hashed(weights) => pairs(&|s, t| weights[Hashes::of(s, weights.len()).at(t)]),
@@ -232,7 +232,7 @@ impl Matcher for Indexed {
         for (&s, &q) in indices.iter().zip(&values) {
             let value = f64::from(q) * f64::from(row.get(s));
             if value != 0.0 {
-                lines.push(Line {
+                lines.push(Contribution {
                     query: word(s),
                     doc: format!("{} (the same word)", word(s)),
                     value,

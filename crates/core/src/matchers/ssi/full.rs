@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::data::{Data, Triple};
 use super::fitted::Learnt;
-use super::sgd::{Moved, Shape, look_all};
+use super::sgd::{Moved, WeightForm, look_all};
 use crate::matchers::Maps;
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
@@ -101,7 +101,7 @@ impl Full {
     }
 }
 
-impl Shape for Full {
+impl WeightForm for Full {
     fn turn(
         &mut self,
         data: &Data,

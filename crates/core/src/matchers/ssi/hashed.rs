@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::data::{Data, Triple};
 use super::fitted::Learnt;
-use super::sgd::{Moved, Shape, look_all};
+use super::sgd::{Moved, WeightForm, look_all};
 use crate::Result;
 use crate::matchers::Maps;
 use crate::sparse::Row;
@@ -113,7 +113,7 @@ impl Hashed {
     }
 }
 
-impl Shape for Hashed {
+impl WeightForm for Hashed {
     fn turn(
         &mut self,
         data: &Data,

@@ -7,7 +7,7 @@
 
 use super::data::{Data, Triple};
 use super::fitted::Learnt;
-use super::sgd::{Moved, Shape};
+use super::sgd::{Moved, WeightForm};
 use super::strips::Latent;
 use crate::Result;
 use crate::linalg::Dense;
@@ -30,7 +30,7 @@ impl Mixed {
     }
 }
 
-impl Shape for Mixed {
+impl WeightForm for Mixed {
     fn turn(
         &mut self,
         data: &Data,
@@ -48,7 +48,7 @@ impl Shape for Mixed {
         Ok(())
     }
 
-    /// A word has an image in the space of its model alone; the factor is part of U.
+    /// A word has an embedding in the space of its model alone; the factor is part of U.
     fn learnt(&self, data: &Data) -> Result<Learnt<Maps>> {
         let ((u, v), (rare_u, rare_v)) = (self.frequent.of_words(data), self.rare.of_words(data));
         let map = |first: &Dense, second: &Dense, factor: f32| {

@@ -51,7 +51,7 @@ use self::draws::Draws;
 use self::fitted::{Identity, Indexed, Learnt};
 use super::check::{MOST, check_positive, check_range, check_weight};
 use super::epochs::learn_at;
-use super::method::{Fitting, Kept, Matcher, Method};
+use super::method::{Fitting, Matcher, Method, SavedState};
 use super::space::{DIM, Varied};
 use super::{FitReport, Maps, StepsReport};
 use crate::features::{Counts, Features, Featurizer};
@@ -206,7 +206,7 @@ impl Method for Ssi {
         learn_at(self.rate, |rate| Ssi { rate, ..self.clone() }.learn(&data, &draws, &fitting))
     }
 
-    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         let tensors = kept.tensors()?;
         let learnt = match self.form {
             Form::LowRank | Form::Symmetric => Learnt::Latent(Maps::read(tensors)?),
@@ -432,7 +432,7 @@ impl Ssi {
         if self.steps > 0 { self.steps } else { pairs.max(FEWEST) }
     }
 
-    /// What W takes over so many words, and so many documents' images of it; steps touch at most so
+    /// What W takes over so many words, and so many documents' embeddings of it; steps touch at most so
     /// many `cells`.
     pub(crate) fn bytes(&self, words: u64, docs: u64, cells: u64) -> Bytes {
         let features = if self.frequent > 0 { words.min(self.frequent as u64) } else { words };
@@ -459,7 +459,7 @@ impl Ssi {
         }
     }
 
-    /// Refuses a W for which there is no room: that which is learnt, and with the images of the
+    /// Refuses a W for which there is no room: that which is learnt, and with the embeddings of the
     /// documents those of the best epoch and of the last. `full` looks at it while it grows.
     fn check_memory(&self, counts: &Counts, most: u64) -> Result<()> {
         let (words, docs) = (counts.n_terms(), counts.n_docs());
@@ -475,7 +475,7 @@ impl Ssi {
             _ => {
                 let dim = self.dim;
                 let what = format!(
-                    "maps of {words} words in {dim} dimensions and the images of {docs} documents"
+                    "maps of {words} words in {dim} dimensions and the embeddings of {docs} documents"
                 );
                 (what, "lower `dim` or set `frequent`")
             }

@@ -5,7 +5,7 @@ use crate::plan::{Fit, Plan, csr};
 
 impl Ssi {
     /// W while it is learnt, and by words as the best epoch and the last leave it, each with the
-    /// images of the documents where W is of maps.
+    /// embeddings of the documents where W is of maps.
     pub(super) fn planned(&self, fit: &Fit<'_>) -> Plan {
         let name = "W while it is learnt";
         let words = csr(fit.nnz_x + 2 * fit.nnz_y, fit.n_queries + fit.n_docs + fit.d_y);
@@ -29,13 +29,13 @@ impl Ssi {
         ];
         let mut held = vec![("W", by_words)];
         if all.epoch > by_words {
-            held.push(("images of the documents", all.epoch - by_words));
+            held.push(("embeddings of the documents", all.epoch - by_words));
         }
         // Read to be looked at; read and written where the margin is violated, as it is at first.
         let moved = 3.0 * 4.0 * triples * touched;
         let seconds = fit.rates.map(|rates| {
-            let images = if held.len() > 1 { fit.images_seconds(rates) } else { 0.0 };
-            ssi.epochs as f64 * (moved / rates.gather(all.learnt) + images)
+            let embeddings = if held.len() > 1 { fit.embeddings_seconds(rates) } else { 0.0 };
+            ssi.epochs as f64 * (moved / rates.gather(all.learnt) + embeddings)
         });
         fit.found((name, seconds), vec![sought], held)
     }

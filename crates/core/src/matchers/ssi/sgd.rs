@@ -24,7 +24,7 @@ use crate::{Result, Run};
 const DRAWN: usize = 1 << 12;
 
 /// A form of W while it is learnt, less the identity.
-pub(super) trait Shape: Sync {
+pub(super) trait WeightForm: Sync {
     /// Moves W by rate·q(d⁺ − d⁻)ᵀ, or what is learnt in its place, for the triples `moved` of
     /// the batch before, then writes qᵀW(d⁺ − d⁻) of the triples `now` to `scores`.
     fn turn(
@@ -73,14 +73,14 @@ pub(super) struct Seen {
 }
 
 /// Learns W and keeps the best epoch by validation, or the last.
-pub(super) fn fit<S: Shape>(
+pub(super) fn fit<S: WeightForm>(
     params: &Ssi,
     mut shape: S,
     data: &Data,
     draws: &Draws<'_>,
     fitting: &Fitting<'_>,
 ) -> Result<(Box<dyn Matcher>, StepsReport)> {
-    let &Fitting { counts, judge, run, .. } = fitting;
+    let &Fitting { counts, scorer, run, .. } = fitting;
     let steps = params.triples(draws.n_pairs());
     let rows = Arc::new(DocRows::over(data.documents()));
     let indexed = |shape: &S, identity: Identity, epoch: usize| {
@@ -91,8 +91,8 @@ pub(super) fn fit<S: Shape>(
         Indexed::over(counts, Arc::clone(&rows), identity, learnt)
     };
     let judged = |matcher: &Indexed| {
-        judge.map(|judge| {
-            judge(&|query, docs| matcher.scores(counts, &counts.query(query as usize), docs))
+        scorer.map(|scorer| {
+            scorer(&|query, docs| matcher.scores(counts, &counts.query(query as usize), docs))
         })
     };
     let mut identity = params.identity_at_start();
@@ -140,7 +140,7 @@ pub(super) fn fit<S: Shape>(
         figures.extend(identity.learnt.then_some(f64::from(identity.weight)));
         let mut stop = false;
         // Only what can be judged or is the last needs to be put together.
-        if judge.is_some() || epoch == params.epochs {
+        if scorer.is_some() || epoch == params.epochs {
             let matcher = indexed(&shape, identity, epoch)?;
             let value = judged(&matcher);
             figures.extend(value);
@@ -168,7 +168,7 @@ pub(super) fn fit<S: Shape>(
 }
 
 /// One epoch, counted from one, of so many triples.
-pub(super) fn one_epoch<S: Shape>(
+pub(super) fn one_epoch<S: WeightForm>(
     params: &Ssi,
     shape: &mut S,
     identity: &mut Identity,

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::data::{Data, Triple};
 use super::fitted::Learnt;
-use super::sgd::{Moved, Shape};
+use super::sgd::{Moved, WeightForm};
 use crate::Result;
 use crate::linalg::{Buffer, Dense};
 use crate::matchers::{Map, Maps};
@@ -73,7 +73,7 @@ impl Latent {
     }
 }
 
-impl Shape for Latent {
+impl WeightForm for Latent {
     fn turn(
         &mut self,
         data: &Data,
@@ -123,7 +123,7 @@ trait Columns: Send + Sync {
     /// Makes the moves of the batch before and looks at the next.
     fn turn(&mut self, turn: &Turn<'_>);
 
-    /// Adds the dot products of images number `at` to `score`, eight columns after the other.
+    /// Adds the dot products of embeddings number `at` to `score`, eight columns after the other.
     fn add_dots(&self, at: usize, score: f32) -> f32;
 
     fn n_maps(&self) -> usize;
@@ -156,8 +156,8 @@ struct Strip<const N: usize> {
     /// Features × `N` each.
     maps: Vec<Buffer>,
     /// Uq and V(d⁺ − d⁻) for every triple of the last batch and every place.
-    images: Vec<[[f32; N]; 2]>,
-    /// The dot products of the images, one for each lane.
+    embeddings: Vec<[[f32; N]; 2]>,
+    /// The dot products of the embeddings, one for each lane.
     dots: Vec<f32>,
 }
 
@@ -171,7 +171,7 @@ impl<const N: usize> Strip<N> {
             Ok(strip)
         };
         let maps = maps.iter().map(cut).collect::<Result<_>>()?;
-        Ok(Box::new(Strip::<N> { maps, images: Vec::new(), dots: Vec::new() }))
+        Ok(Box::new(Strip::<N> { maps, embeddings: Vec::new(), dots: Vec::new() }))
     }
 
     /// [`Strip::turn_here`], compiled for AVX2. Nothing is fused: that would change the bits.
@@ -187,7 +187,7 @@ impl<const N: usize> Strip<N> {
         let (places, v) = (data.places(view), self.maps.len() - 1);
         for moved in moved {
             for place in 0..places {
-                let [query, difference] = self.images[moved.slot * places + place];
+                let [query, difference] = self.embeddings[moved.slot * places + place];
                 let [q, good, bad] = data.rows(view, moved.triple, place);
                 add(self.maps[0].as_chunks_mut().0, q, rate, &difference);
                 let documents = self.maps[v].as_chunks_mut().0;
@@ -195,7 +195,7 @@ impl<const N: usize> Strip<N> {
                 add(documents, bad, -rate, &query);
             }
         }
-        self.images.clear();
+        self.embeddings.clear();
         self.dots.clear();
         for &triple in now {
             for place in 0..places {
@@ -207,7 +207,7 @@ impl<const N: usize> Strip<N> {
                 self.dots.extend(
                     query.as_chunks::<LANE>().0.iter().zip(difference.as_chunks().0).map(dot),
                 );
-                self.images.push([query, difference]);
+                self.embeddings.push([query, difference]);
             }
         }
     }
@@ -239,13 +239,16 @@ impl<const N: usize> Columns for Strip<N> {
     }
 }
 
-/// Adds factor·value·image to the row of every entry of `row`.
+/// Adds factor·value·embedding to the row of every entry of `row`.
 #[inline(always)]
-fn add<const N: usize>(map: &mut [[f32; N]], row: Row<'_>, factor: f32, image: &[f32; N]) {
+fn add<const N: usize>(map: &mut [[f32; N]], row: Row<'_>, factor: f32, embedding: &[f32; N]) {
     for (i, value) in row.iter() {
         let factor = factor * value;
         let entries = &mut map[i as usize];
-        entries.iter_mut().zip(image).for_each(|(entry, image)| *entry += factor * image);
+        entries
+            .iter_mut()
+            .zip(embedding)
+            .for_each(|(entry, embedding)| *entry += factor * embedding);
     }
 }
 
@@ -267,7 +270,7 @@ fn summed<const N: usize>(
     sums
 }
 
-/// The dot product of a lane of each image.
+/// The dot product of a lane of each embedding.
 #[inline(always)]
 fn dot((a, b): (&[f32; LANE], &[f32; LANE])) -> f32 {
     let mut sums = [0.0f32; LANE];
@@ -307,8 +310,8 @@ mod tests {
             strip.copy_from_slice(map.values());
             strip
         });
-        let (maps, images, dots) = (maps.collect(), Vec::new(), Vec::new());
-        let mut strip = Strip::<N> { maps, images, dots };
+        let (maps, embeddings, dots) = (maps.collect(), Vec::new(), Vec::new());
+        let mut strip = Strip::<N> { maps, embeddings, dots };
         let now: Vec<Triple> = (0..30u32)
             .map(|i| Triple { query: i % 9, good: i * 7 % 20, bad: (i * 3 + 1) % 20 })
             .collect();

@@ -10,7 +10,7 @@ mod gradients;
 mod identities;
 
 use super::data::Triple;
-use super::sgd::{Moved, Shape, one_epoch};
+use super::sgd::{Moved, WeightForm, one_epoch};
 use super::*;
 use crate::data::Dataset;
 use crate::data::fixture::Fixture;
@@ -44,7 +44,7 @@ fn counts(held_out: &[u32]) -> Counts {
 }
 
 fn fitted(params: &Ssi, counts: &Counts) -> Result<(Box<dyn Matcher>, FitReport)> {
-    params.fit_to(Fitting { counts, init: None, judge: None, run: &Run::silent() })
+    params.fit_to(Fitting { counts, init: None, scorer: None, run: &Run::silent() })
 }
 
 /// Scores of all queries of `counts` with all documents.
@@ -69,12 +69,18 @@ impl<'a> Bench<'a> {
     }
 
     /// Takes `steps` triples as one epoch.
-    fn run<S: Shape>(&self, params: &Ssi, shape: &mut S, steps: usize) -> Learnt<Maps> {
+    fn run<S: WeightForm>(&self, params: &Ssi, shape: &mut S, steps: usize) -> Learnt<Maps> {
         self.run_from(params, shape, &mut params.identity_at_start(), steps);
         shape.learnt(&self.data).unwrap()
     }
 
-    fn run_from<S: Shape>(&self, params: &Ssi, shape: &mut S, identity: &mut Identity, n: usize) {
+    fn run_from<S: WeightForm>(
+        &self,
+        params: &Ssi,
+        shape: &mut S,
+        identity: &mut Identity,
+        n: usize,
+    ) {
         let run = Run::silent();
         one_epoch(params, shape, identity, &self.data, &self.draws, (1, n), &run).unwrap();
     }
@@ -84,7 +90,7 @@ impl<'a> Bench<'a> {
     }
 
     /// What `shape` says of the first `n` triples.
-    fn look<S: Shape>(&self, shape: &mut S, n: usize) -> Vec<f32> {
+    fn look<S: WeightForm>(&self, shape: &mut S, n: usize) -> Vec<f32> {
         let triples: Vec<Triple> = (0..n as u64).map(|number| self.triple(number)).collect();
         let mut scores = vec![f32::NAN; n];
         shape.turn(&self.data, &[], &triples, 1.0, &mut scores).unwrap();
@@ -205,20 +211,20 @@ fn plain_step(params: &Ssi, to: &mut [f64], n: usize, q: &[f64], good: &[f64], b
     let (rate, dim) = (params.rate, params.dim);
     let diff: Vec<f64> = good.iter().zip(bad).map(|(a, b)| a - b).collect();
     let before = to.to_vec();
-    let image = |first: usize, row: &[f64], k: usize| -> f64 {
+    let embedding = |first: usize, row: &[f64], k: usize| -> f64 {
         (0..n).map(|s| row[s] * before[(first + s) * dim + k]).sum()
     };
     for s in 0..n {
         match params.form {
             Form::LowRank => {
                 for k in 0..dim {
-                    to[s * dim + k] += rate * q[s] * image(n, &diff, k);
-                    to[(n + s) * dim + k] += rate * diff[s] * image(0, q, k);
+                    to[s * dim + k] += rate * q[s] * embedding(n, &diff, k);
+                    to[(n + s) * dim + k] += rate * diff[s] * embedding(0, q, k);
                 }
             }
             Form::Symmetric => {
                 for k in 0..dim {
-                    let by = q[s] * image(0, &diff, k) + diff[s] * image(0, q, k);
+                    let by = q[s] * embedding(0, &diff, k) + diff[s] * embedding(0, q, k);
                     to[s * dim + k] += rate * by;
                 }
             }

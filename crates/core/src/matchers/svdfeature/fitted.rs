@@ -1,10 +1,10 @@
-//! A fitted factorisation, ready to score: the dot product of the images, and the biases.
+//! A fitted factorisation, ready to score: the dot product of the embeddings, and the biases.
 
 use super::samples::popularity;
 use crate::features::{Counts, Features, QueryTerms};
 use crate::file::{Tensors, TensorsWriter};
 use crate::linalg::dot;
-use crate::matchers::{Bilinear, Line, Maps, Matcher};
+use crate::matchers::{Bilinear, Contribution, Maps, Matcher};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
 
@@ -82,37 +82,38 @@ impl Factors {
         Ok(Factors { latent, biases, popularity, docs })
     }
 
-    /// The image of a query, and what it adds whatever the document.
+    /// The embedding of a query, and what it adds whatever the document.
     fn query(&self, counts: &Counts, query: &QueryTerms) -> (Vec<f32>, f32) {
         let (indices, values) = self.latent.featurizer().query_terms(counts, query);
         let bias = bias_of(Row { indices: &indices, values: &values }, &self.biases.x);
-        (self.latent.query_image(counts, query), self.biases.shared[0] + bias)
+        (self.latent.query_embedding(counts, query), self.biases.shared[0] + bias)
     }
 }
 
 impl Matcher for Factors {
     fn score_all(&self, counts: &Counts, query: &QueryTerms, out: &mut [f32]) {
-        let (image, bias) = self.query(counts, query);
+        let (embedding, bias) = self.query(counts, query);
         for (doc, out) in out.iter_mut().enumerate() {
-            *out = score(&image, bias, &self.latent.doc_image(doc as u32), self.docs[doc]);
+            *out = score(&embedding, bias, &self.latent.doc_embedding(doc as u32), self.docs[doc]);
         }
     }
 
     fn score_some(&self, counts: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]) {
-        let (image, bias) = self.query(counts, query);
+        let (embedding, bias) = self.query(counts, query);
         for (out, &doc) in out.iter_mut().zip(docs) {
-            *out = score(&image, bias, &self.latent.doc_image(doc), self.docs[doc as usize]);
+            *out =
+                score(&embedding, bias, &self.latent.doc_embedding(doc), self.docs[doc as usize]);
         }
     }
 
     /// What every pair of features adds, then the biases.
-    fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line> {
-        let mut lines = self.latent.lines(counts, query, doc);
+    fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
+        let mut lines = self.latent.contributions(counts, query, doc);
         let featurizer = self.latent.featurizer();
         let (any_query, any_doc) = ("any query", "any document");
         let mut push = |query: String, doc: String, value: f64| {
             if value != 0.0 {
-                lines.push(Line { query, doc, value });
+                lines.push(Contribution { query, doc, value });
             }
         };
         push(any_query.into(), any_doc.into(), self.biases.shared[0].into());

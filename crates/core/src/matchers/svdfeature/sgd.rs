@@ -11,11 +11,11 @@ use super::samples::{Sample, Samples};
 use super::{Loss, SvdFeature};
 use crate::early_stopping::EarlyStopping;
 use crate::linalg::{Dense, dot};
-use crate::matchers::bilinear::image_of;
+use crate::matchers::bilinear::embedding_of;
 use crate::matchers::epochs::{FEWEST_A_THREAD, NOTHING_DRAWN, Progress, diverged, speed};
-use crate::matchers::judging::scores_of;
 use crate::matchers::method::{Fitting, Matcher};
-use crate::matchers::{Judge, Maps, StepsReport};
+use crate::matchers::validation::scores_of;
+use crate::matchers::{Maps, StepsReport, ValidationScorer};
 use crate::sparse::Row;
 use crate::{Result, Run};
 
@@ -45,9 +45,9 @@ pub(super) struct Slot {
     doc: (Vec<u32>, Vec<f32>),
     /// The global feature.
     global: f32,
-    /// The images, with what moves a bias of the other side after the last dimension.
-    query_image: Vec<f32>,
-    doc_image: Vec<f32>,
+    /// The embeddings, with what moves a bias of the other side after the last dimension.
+    query_embedding: Vec<f32>,
+    doc_embedding: Vec<f32>,
     /// The loss and its derivative by the score.
     pub loss: f32,
     pub slope: f32,
@@ -86,18 +86,18 @@ impl Learner {
         let dim = params.dim;
         slot.sample = Some(sample);
         slot.global = samples.doc(sample, &mut slot.doc);
-        image(&self.p, samples.query(sample), &mut slot.query_image);
+        embedding(&self.p, samples.query(sample), &mut slot.query_embedding);
         let doc = Row { indices: &slot.doc.0, values: &slot.doc.1 };
-        image(&self.q, doc, &mut slot.doc_image);
-        let mut score = dot(&slot.query_image[..dim], &slot.doc_image[..dim])
-            + (slot.doc_image[dim] + self.global * slot.global);
+        embedding(&self.q, doc, &mut slot.doc_embedding);
+        let mut score = dot(&slot.query_embedding[..dim], &slot.doc_embedding[..dim])
+            + (slot.doc_embedding[dim] + self.global * slot.global);
         if params.loss != Loss::Pairwise {
-            score += self.base + slot.query_image[dim];
+            score += self.base + slot.query_embedding[dim];
         }
         (slot.loss, slot.slope) = loss(params.loss, score, sample);
         let has = |has: bool| f32::from(params.biases && has);
-        slot.query_image[dim] = has(true);
-        slot.doc_image[dim] = has(params.loss != Loss::Pairwise);
+        slot.query_embedding[dim] = has(true);
+        slot.doc_embedding[dim] = has(params.loss != Loss::Pairwise);
     }
 
     /// Moves what the samples of a batch touch.
@@ -108,14 +108,14 @@ impl Learner {
             seen().map(|(slot, sample)| Move {
                 row: samples.query(sample),
                 factor: -rate * slot.slope,
-                image: &slot.doc_image,
+                embedding: &slot.doc_embedding,
             })
         };
         let docs = || {
             seen().map(|(slot, _)| Move {
                 row: Row { indices: &slot.doc.0, values: &slot.doc.1 },
                 factor: -rate * slot.slope,
-                image: &slot.query_image,
+                embedding: &slot.query_embedding,
             })
         };
         move_rows(&mut self.p, queries, shrink);
@@ -160,30 +160,33 @@ fn loss(loss: Loss, score: f32, sample: Sample) -> (f32, f32) {
     }
 }
 
-/// The image of a row of features, the sum of their biases after it.
-fn image(map: &Dense, row: Row<'_>, image: &mut Vec<f32>) {
-    image.clear();
-    image.resize(map.n_cols(), 0.0);
+/// The embedding of a row of features, the sum of their biases after it.
+fn embedding(map: &Dense, row: Row<'_>, embedding: &mut Vec<f32>) {
+    embedding.clear();
+    embedding.resize(map.n_cols(), 0.0);
     let (fours, rest) = row.indices.as_chunks::<4>();
     let (values, rest_values) = row.values.as_chunks::<4>();
     // Four rows at a time, so that the sums are loaded and stored a quarter as often; each sum
     // still grows in order.
     for (at, &[p, q, r, s]) in fours.iter().zip(values) {
         let [a, b, c, d] = at.map(|i| map.row(i as usize));
-        for (sum, (((a, b), c), d)) in image.iter_mut().zip(a.iter().zip(b).zip(c).zip(d)) {
+        for (sum, (((a, b), c), d)) in embedding.iter_mut().zip(a.iter().zip(b).zip(c).zip(d)) {
             *sum = (((*sum + p * a) + q * b) + r * c) + s * d;
         }
     }
     for (&i, &value) in rest.iter().zip(rest_values) {
-        image.iter_mut().zip(map.row(i as usize)).for_each(|(sum, entry)| *sum += value * entry);
+        embedding
+            .iter_mut()
+            .zip(map.row(i as usize))
+            .for_each(|(sum, entry)| *sum += value * entry);
     }
 }
 
-/// One outer product that moves a map: row i gets factor·value_i·image for every entry of `row`.
+/// One outer product that moves a map: row i gets factor·value_i·embedding for every entry of `row`.
 struct Move<'a> {
     row: Row<'a>,
     factor: f32,
-    image: &'a [f32],
+    embedding: &'a [f32],
 }
 
 /// Takes `shrink` of every touched row as it was, once for each touch, and adds all moves.
@@ -213,7 +216,10 @@ where
             for (i, value) in moved.row.within(span.clone()).iter() {
                 let (start, factor) = (place(i), moved.factor * value);
                 let entries = &mut values[start..start + width];
-                entries.iter_mut().zip(moved.image).for_each(|(entry, by)| *entry += factor * by);
+                entries
+                    .iter_mut()
+                    .zip(moved.embedding)
+                    .for_each(|(entry, by)| *entry += factor * by);
             }
         }
     });
@@ -271,7 +277,7 @@ pub(super) fn fit(
     samples: &Samples<'_>,
     fitting: &Fitting<'_>,
 ) -> Result<(Box<dyn Matcher>, StepsReport)> {
-    let &Fitting { counts, judge, run, .. } = fitting;
+    let &Fitting { counts, scorer, run, .. } = fitting;
     let mut learner = Learner::new(params, samples);
     let mut report = StepsReport {
         step: "epoch".into(),
@@ -284,7 +290,7 @@ pub(super) fn fit(
         )],
         ..StepsReport::default()
     };
-    if judge.is_some() {
+    if scorer.is_some() {
         report.figures.push("validation".into());
     }
     if !samples.any() {
@@ -298,12 +304,12 @@ pub(super) fn fit(
         let seconds = start.elapsed().as_secs_f64().max(1e-9);
         speeds.push(samples.len() as f64 / seconds);
         let mut figures = vec![loss];
-        let Some(judge) = judge else {
+        let Some(scorer) = scorer else {
             report.steps.push(figures);
             continue;
         };
         let (maps, biases) = learner.learnt();
-        let value = judged(judge, samples, &maps, &biases);
+        let value = judged(scorer, samples, &maps, &biases);
         figures.push(value);
         report.steps.push(figures);
         if stopping.observe(epoch, value, || (maps, biases)) {
@@ -330,15 +336,20 @@ pub(super) fn fit(
     Ok((Box::new(fitted), report))
 }
 
-/// What `judge` says, of the scores that the fitted matcher would give.
-fn judged(judge: &Judge<'_>, samples: &Samples<'_>, maps: &Maps, biases: &Biases) -> f64 {
-    let (images, n_docs) = (maps.l_y.images(&samples.y), samples.y.n_rows());
+/// What `scorer` says, of the scores that the fitted matcher would give.
+fn judged(
+    scorer: &ValidationScorer<'_>,
+    samples: &Samples<'_>,
+    maps: &Maps,
+    biases: &Biases,
+) -> f64 {
+    let (embeddings, n_docs) = (maps.l_y.embeddings(&samples.y), samples.y.n_rows());
     let docs = doc_biases(&samples.y, biases, &samples.popularity);
-    judge(&|query, candidates| {
+    scorer(&|query, candidates| {
         let row = samples.x.row(query as usize);
-        let image = image_of(row, &maps.l_x);
+        let embedding = embedding_of(row, &maps.l_x);
         let bias = biases.shared[0] + bias_of(row, &biases.x);
-        let of = |doc: usize| score(&image, bias, images.row(doc), docs[doc]);
+        let of = |doc: usize| score(&embedding, bias, embeddings.row(doc), docs[doc]);
         scores_of(candidates, n_docs, of)
     })
 }

@@ -61,7 +61,7 @@ fn samples<'a>(params: &SvdFeature, counts: &'a Counts) -> Samples<'a> {
 
 fn fitted(params: &SvdFeature, counts: &Counts) -> (Box<dyn Matcher>, FitReport) {
     let run = Run::silent();
-    params.fit_to(Fitting { counts, init: None, judge: None, run: &run }).unwrap()
+    params.fit_to(Fitting { counts, init: None, scorer: None, run: &run }).unwrap()
 }
 
 fn small(loss: Loss) -> SvdFeature {
@@ -296,7 +296,7 @@ fn scores_biases_and_explanations_belong_together() {
             let all = scores(&*matcher, &counts);
             for (k, &score) in all.iter().enumerate() {
                 let (query, doc) = (k / counts.n_docs(), k % counts.n_docs());
-                let lines = matcher.lines(&counts, &counts.query(query), doc as u32);
+                let lines = matcher.contributions(&counts, &counts.query(query), doc as u32);
                 let sum: f64 = lines.iter().map(|line| line.value).sum();
                 assert!((sum - f64::from(score)).abs() < 1e-5, "{sum} {score}");
             }
@@ -309,7 +309,7 @@ fn scores_biases_and_explanations_belong_together() {
             matcher.keep(&mut tensors);
             tensors.write(&path).unwrap();
             let kept = Tensors::open(&path).unwrap();
-            let again = params.restore(&counts, Kept(Some(&kept))).unwrap();
+            let again = params.restore(&counts, SavedState(Some(&kept))).unwrap();
             assert_eq!(scores(&*again, &counts), all);
         }
     }
@@ -320,14 +320,14 @@ fn validation_sees_the_scores_of_the_matcher_and_keeps_the_best_epoch() {
     let counts = drawn();
     let params = SvdFeature { popularity: true, epochs: 6, patience: 2, ..small(Loss::Squared) };
     let seen = std::cell::RefCell::new(Vec::new());
-    let judge = |score: &crate::matchers::Score<'_>| {
+    let scorer = |score: &crate::matchers::Score<'_>| {
         let mut seen = seen.borrow_mut();
         seen.push((0..5).flat_map(|query| score(query, None)).collect::<Vec<f32>>());
         // The second epoch is the best.
         if seen.len() == 2 { 1.0 } else { 0.5 }
     };
     let run = Run::silent();
-    let fitting = Fitting { counts: &counts, init: None, judge: Some(&judge), run: &run };
+    let fitting = Fitting { counts: &counts, init: None, scorer: Some(&scorer), run: &run };
     let (matcher, FitReport::Steps(report)) = params.fit_to(fitting).unwrap() else {
         panic!("no steps")
     };
@@ -372,7 +372,7 @@ fn what_makes_no_sense_is_refused() {
     let grows = [3.0, 10.0, 30.0, 100.0].into_iter().any(|rate| {
         let params = SvdFeature { popularity: true, lambda: 0.0, rate, ..small(Loss::Logistic) };
         let (counts, run) = (drawn(), Run::silent());
-        let fitting = Fitting { counts: &counts, init: None, judge: None, run: &run };
+        let fitting = Fitting { counts: &counts, init: None, scorer: None, run: &run };
         let warnings = params.fit_to(fitting).map(|(_, report)| report.warnings());
         warnings.is_ok_and(|warnings| warnings.iter().any(|w| w.contains("lower `rate`")))
     });
@@ -380,7 +380,7 @@ fn what_makes_no_sense_is_refused() {
     let wild = SvdFeature { rate: 1e20, lambda: 0.0, ..small(Loss::Squared) };
     let counts = drawn();
     let run = Run::silent();
-    let fitting = Fitting { counts: &counts, init: None, judge: None, run: &run };
+    let fitting = Fitting { counts: &counts, init: None, scorer: None, run: &run };
     let message = wild.fit_to(fitting).map(|_| ()).unwrap_err().to_string();
     assert!(message.contains("lower `rate`"), "{message}");
 }

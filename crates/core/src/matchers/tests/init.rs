@@ -1,7 +1,7 @@
 //! Training that goes on from a model.
 
 use super::*;
-use crate::training::Begin;
+use crate::training::TrainOptions;
 
 /// The checkerboard, and the same log later: its queries in another order, one more of each
 /// group, one more document of each group, and words that nobody used before.
@@ -31,8 +31,8 @@ fn grown(path: &Path) -> (Dataset, Dataset) {
 fn go_on(data: &Dataset, name: &str, params: Params, init: Option<&Model>) -> Result<Trained> {
     let mixture = Mixture::parse(name).unwrap();
     let (prepared, run) = (Preparation::default(), Run::silent());
-    let begin = Begin { init, ..Begin::default() };
-    crate::training::train_from(data, &prepared, &mixture, &[params], &begin, &run)
+    let options = TrainOptions { init, ..TrainOptions::default() };
+    crate::training::train_from(data, &prepared, &mixture, &[params], &options, &run)
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn rows_stand_where_their_features_stand_now() {
     let (before, after) = grown(dir.path());
     let old = train(&before, "rmls").model;
     let counts = Counts::of(&after, &Preparation::default(), &Run::silent()).unwrap();
-    let begun = old.begin(&small("rmls"), 0, &counts).unwrap().unwrap();
+    let begun = old.warm_start(&small("rmls"), 0, &counts).unwrap().unwrap();
     let (maps, was) = (&begun.maps, old.parts[0].matcher.bilinear().unwrap().maps());
     let zero = [0.0f32; 3];
     let mut new_terms = Vec::new();
@@ -194,9 +194,9 @@ fn a_model_of_another_kind_is_refused_with_what_differs() {
     ] {
         let params = [small("rmls")];
         let run = Run::silent();
-        let begin = Begin { init: Some(&old), ..Begin::default() };
+        let options = TrainOptions { init: Some(&old), ..TrainOptions::default() };
         let refused =
-            crate::training::train_from(&after, &prepared, &mixture, &params, &begin, &run);
+            crate::training::train_from(&after, &prepared, &mixture, &params, &options, &run);
         let said = refused.err().unwrap().to_string();
         assert!(said.contains(word), "{said}");
     }

@@ -36,7 +36,7 @@ fn documents_and_terms_agree_with_a_dense_svd() {
     let docs = featurizer.docs(&counts).unwrap();
     let (n_terms, n_docs, dim) = (counts.n_terms(), counts.n_docs(), 4);
     let [u, _, _] = dense_svd(n_terms, n_docs, |t, j| docs.row(j).get(t as u32).into());
-    let image = |row: Row<'_>| -> Vec<f64> {
+    let embedding = |row: Row<'_>| -> Vec<f64> {
         (0..dim).map(|k| row.iter().map(|(t, x)| f64::from(x) * u[(t as usize, k)]).sum()).collect()
     };
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
@@ -47,10 +47,10 @@ fn documents_and_terms_agree_with_a_dense_svd() {
         for text in ["distance earth", "insurance policy sun", "vehicle"] {
             let query = counts.read_query(text);
             let (indices, values) = featurizer.query_terms(&counts, &query);
-            let q = image(Row { indices: &indices, values: &values });
+            let q = embedding(Row { indices: &indices, values: &values });
             let found = matcher.scores(&counts, &query, None);
             for (j, found) in found.iter().enumerate() {
-                let d = image(docs.row(j));
+                let d = embedding(docs.row(j));
                 let lengths = if cosine { (dot(&q, &q) * dot(&d, &d)).sqrt() } else { 1.0 };
                 let expected = dot(&q, &d) / lengths;
                 assert!((f64::from(*found) - expected).abs() < 1e-4, "{text} {j}: {expected}");
@@ -91,15 +91,15 @@ fn the_cosine_of_tfidf_is_mixed_in_as_it_is() {
         let found = mixed.scores(&counts, &query, None);
         assert!(apart(&found, &expected(weight.parse().unwrap())) < 1e-5, "{weight}");
         assert_eq!(mixed.scores(&counts, &query, Some(&[4, 0])), [found[4], found[0]]);
-        let sum: f64 = mixed.lines(&counts, &query, 4).iter().map(|line| line.value).sum();
+        let sum: f64 = mixed.contributions(&counts, &query, 4).iter().map(|line| line.value).sum();
         assert!((sum - f64::from(found[4])).abs() < 1e-5, "{weight}");
     }
 
-    // A judge that likes 0.7 best.
-    let judge = |score: &Score<'_>| -f64::from(apart(&score(0, None), &expected(0.7)));
+    // A scorer that likes 0.7 best.
+    let scorer = |score: &Score<'_>| -f64::from(apart(&score(0, None), &expected(0.7)));
     let tuned = set("lsi_dt", &[("dim", "2"), ("tfidf", "tuned")]);
     assert!(tuned.validated() && !set("lsi_dt", &[("tfidf", "0.5")]).validated());
-    let (mixed, _) = tuned.fit(&counts, Some(&judge), &Run::silent()).unwrap();
+    let (mixed, _) = tuned.fit(&counts, Some(&scorer), &Run::silent()).unwrap();
     assert!(apart(&mixed.scores(&counts, &query, None), &expected(0.7)) < 1e-5);
     let Err(error) = tuned.fit(&counts, None, &Run::silent()) else { panic!("tuned by nothing") };
     assert!(error.to_string().contains("there is no validation data"), "{error}");
@@ -179,7 +179,7 @@ fn clicks_agree_with_a_dense_svd() {
                     (0..2).map(|k| u[(i, k)] * v[(j, k)] * sigma[(k, 0)].powf(power)).sum();
                 assert!((f64::from(*found) - expected).abs() < 1e-4, "{i} {j}: {found} {expected}");
             }
-            // The fifth document and the last query have no clicks, and so no image.
+            // The fifth document and the last query have no clicks, and so no embedding.
             assert_eq!(found[4], 0.0);
         }
         assert!(matcher.scores(&counts, &counts.query(5), None).iter().all(|&s| s == 0.0));

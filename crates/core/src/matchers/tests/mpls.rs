@@ -77,24 +77,24 @@ fn weights_of_the_kinds_follow_the_judge() {
     let error = params.fit(&counts, None, &Run::silent()).err().unwrap();
     assert!(error.to_string().contains("no validation data"), "{error}");
 
-    // A judge that wants a new query, which has words alone, to score low wants no words.
+    // A scorer that wants a new query, which has words alone, to score low wants no words.
     let new = counts.queries.n_rows() as u32 - 1;
-    let judge =
+    let scorer =
         |score: &Score<'_>| -score(new, None).iter().map(|s| f64::from(s.abs())).sum::<f64>();
     let mut without = mpls("com");
     without.set("alpha", "tuned").unwrap();
-    let (_, report) = without.fit(&counts, Some(&judge), &Run::silent()).unwrap();
+    let (_, report) = without.fit(&counts, Some(&scorer), &Run::silent()).unwrap();
     let FitReport::Mpls(report) = report else { panic!("a report of each kind") };
     let alphas: Vec<f64> = report.kinds.iter().map(|kind| kind.alpha).collect();
     assert!((alphas[0] + alphas[1] - 1.0).abs() < 1e-12);
-    let best = judge(&|query, docs| {
-        let (matcher, _) = without.fit(&counts, Some(&judge), &Run::silent()).unwrap();
+    let best = scorer(&|query, docs| {
+        let (matcher, _) = without.fit(&counts, Some(&scorer), &Run::silent()).unwrap();
         matcher.scores(&counts, &counts.query(query as usize), docs)
     });
     for kinds in ["word", "bipar"] {
         let (matcher, _) = fitted(&counts, &mpls(kinds));
         let alone =
-            judge(&|query, docs| matcher.scores(&counts, &counts.query(query as usize), docs));
+            scorer(&|query, docs| matcher.scores(&counts, &counts.query(query as usize), docs));
         assert!(best >= alone - 1e-4, "{kinds}: {best} {alone}");
     }
 }

@@ -1,4 +1,4 @@
-//! What lies near, against the cosines of all images in plain loops.
+//! What lies near, against the cosines of all embeddings in plain loops.
 
 use super::*;
 
@@ -10,15 +10,16 @@ fn cosine(a: &[f32], b: &[f32]) -> Option<f64> {
     (norms > 0.0).then(|| dot(a, b) / norms)
 }
 
-/// The `k` nearest to `image` of `n` rows, nearest first, but for those that `skip` names.
+/// The `k` nearest to `embedding` of `n` rows, nearest first, but for those that `skip` names.
 fn nearest(
-    image: &[f32],
+    embedding: &[f32],
     n: usize,
     row: impl Fn(usize) -> Vec<f32>,
     skip: impl Fn(usize) -> bool,
     k: usize,
 ) -> Vec<(usize, f64)> {
-    let cosines = (0..n).filter(|&i| !skip(i)).filter_map(|i| Some((i, cosine(image, &row(i))?)));
+    let cosines =
+        (0..n).filter(|&i| !skip(i)).filter_map(|i| Some((i, cosine(embedding, &row(i))?)));
     let mut all: Vec<(usize, f64)> = cosines.collect();
     all.sort_by(|a, b| b.1.partial_cmp(&a.1).unwrap().then(a.0.cmp(&b.0)));
     all.truncate(k);
@@ -39,26 +40,31 @@ fn neighbours_are_the_largest_cosines_in_falling_order() {
     let model = train(&dataset, "pls").model;
     let (counts, near) = (&model.counts, Neighbours::of(&model).unwrap());
     let bilinear = model.parts[0].matcher.bilinear().unwrap();
-    let doc_image = |j: usize| bilinear.doc_image(j as u32).to_vec();
-    let query_image = |i: usize| bilinear.query_image(counts, &counts.query(i));
+    let doc_embedding = |j: usize| bilinear.doc_embedding(j as u32).to_vec();
+    let query_embedding = |i: usize| bilinear.query_embedding(counts, &counts.query(i));
     let n_terms = counts.n_terms();
     for k in [1, 3, 1000] {
         for doc in [0, 17, 49] {
-            let expected = nearest(&doc_image(doc), 50, doc_image, |j| j == doc, k);
+            let expected = nearest(&doc_embedding(doc), 50, doc_embedding, |j| j == doc, k);
             let found = near.docs(doc as u32, k);
-            // Documents of the same words have the same image, but for the last digits.
+            // Documents of the same words have the same embedding, but for the last digits.
             assert_eq!(found.len(), expected.len());
             for (&(_, found), &(_, cosine)) in found.iter().zip(&expected) {
                 assert!((found - cosine).abs() < 1e-9, "{found} {cosine}");
             }
             for &(j, found) in &found {
-                let cosine = cosine(&doc_image(doc), &doc_image(j as usize)).unwrap();
+                let cosine = cosine(&doc_embedding(doc), &doc_embedding(j as usize)).unwrap();
                 assert!((found - cosine).abs() < 1e-9 && j as usize != doc, "{j} {found}");
             }
         }
         for i in 0..counts.n_queries() {
-            let expected =
-                nearest(&query_image(i), counts.n_queries(), query_image, |other| other == i, k);
+            let expected = nearest(
+                &query_embedding(i),
+                counts.n_queries(),
+                query_embedding,
+                |other| other == i,
+                k,
+            );
             let named = |&(i, cosine): &(usize, f64)| (counts.query_texts[i].clone(), cosine);
             let expected: Vec<_> = expected.iter().map(named).collect();
             same(&near.queries(&counts.query(i), k), &expected, "queries");
@@ -66,11 +72,11 @@ fn neighbours_are_the_largest_cosines_in_falling_order() {
         for word in ["fruit", "water"] {
             let id = counts.vocabulary.id(&word.to_owned()).unwrap() as usize;
             let maps = bilinear.maps();
-            let image = maps.l_x.row(id).to_vec();
+            let embedding = maps.l_x.row(id).to_vec();
             let of_map = |map: &Map, own: Option<usize>| -> Vec<(String, f64)> {
                 let row = |i: usize| map.row(i).to_vec();
                 let skip = |i: usize| i >= n_terms || Some(i) == own;
-                let all = nearest(&image, map.n_rows(), row, skip, k);
+                let all = nearest(&embedding, map.n_rows(), row, skip, k);
                 let term = |(i, cosine)| (counts.vocabulary.term(i as u32).to_owned(), cosine);
                 all.into_iter().map(term).collect()
             };

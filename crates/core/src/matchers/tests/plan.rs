@@ -99,10 +99,10 @@ fn scratch_files_are_planned_where_memory_ends() {
     assert_eq!((tight.scratch, small.scratch), (maps, 2 * maps));
     assert!(tight.total < ample.total && small.total < tight.total);
     small.check(1 << 30).unwrap();
-    assert!(small.lines.iter().any(|(what, _)| what.contains("images")), "{small}");
+    assert!(small.lines.iter().any(|(what, _)| what.contains("embeddings")), "{small}");
     let least = plan(400 << 20);
     least.check(400 << 20).unwrap();
-    assert!(!least.lines.iter().any(|(what, _)| what.contains("images")), "{least}");
+    assert!(!least.lines.iter().any(|(what, _)| what.contains("embeddings")), "{least}");
     assert!(tight.to_string().contains("of scratch files while it runs"), "{tight}");
 }
 

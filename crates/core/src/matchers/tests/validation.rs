@@ -62,12 +62,12 @@ fn what_is_kept_is_the_best_on_validation_and_not_on_test() {
             let model = train(&data, choosing).model;
             let measured = |on: HeldOut| {
                 let task = Task::new(&data, on, &model.counts, Candidates::All, Variant::default());
-                let judge = task.judge(Measure::Ndcg { k: Some(10) }).unwrap();
+                let scorer = task.validation_scorer(Measure::Ndcg { k: Some(10) }).unwrap();
                 let scores = |query: u32, docs: Option<&[u32]>| {
                     let query = model.counts.query(query as usize);
                     model.parts[0].matcher.scores(&model.counts, &query, docs)
                 };
-                judge(&scores)
+                scorer(&scores)
             };
             assert_eq!(measured(HeldOut::Validation), 1.0, "{choosing}");
             assert!(measured(HeldOut::Test) < 1.0, "{choosing}");

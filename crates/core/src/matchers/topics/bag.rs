@@ -13,9 +13,9 @@ use crate::features::{Counts, QueryTerms};
 use crate::file::{Tensors, TensorsWriter};
 use crate::linalg::{Dense, dot, dot_f64, scale_to};
 use crate::matchers::pairs::text_of;
-use crate::matchers::{Line, Map, Matcher};
+use crate::matchers::{Contribution, Map, Matcher};
 use crate::sparse::Csr;
-use crate::topic::{BagTopics, Room, completion};
+use crate::topic::{BagTopics, Workspace, completion};
 use crate::{Error, Result, Run};
 
 /// A fitted model of bags of words.
@@ -86,20 +86,20 @@ impl Bag {
     fn shares(&self, query: &QueryTerms) -> Option<Vec<f32>> {
         query.indices.iter().any(|&term| self.topics.knows(term)).then(|| {
             let mut theta = vec![0.0; self.topics.dim()];
-            self.topics.fold_in(query.row(), &mut Room::new(theta.len()), &mut theta);
+            self.topics.fold_in(query.row(), &mut Workspace::new(theta.len()), &mut theta);
             theta
         })
     }
 
     /// The same with norm 1; zeros where there are none.
-    fn image(&self, query: &QueryTerms) -> Vec<f32> {
-        let mut image = self.shares(query).unwrap_or_else(|| vec![0.0; self.topics.dim()]);
-        scale_to(&mut image, 1.0);
-        image
+    fn embedding(&self, query: &QueryTerms) -> Vec<f32> {
+        let mut embedding = self.shares(query).unwrap_or_else(|| vec![0.0; self.topics.dim()]);
+        scale_to(&mut embedding, 1.0);
+        embedding
     }
 
-    fn score(&self, image: &[f32], doc: usize) -> f32 {
-        dot(image, self.theta.row(doc)) * self.scales[doc]
+    fn score(&self, embedding: &[f32], doc: usize) -> f32 {
+        dot(embedding, self.theta.row(doc)) * self.scales[doc]
     }
 
     /// The three strongest words of every topic.
@@ -122,24 +122,24 @@ impl Bag {
 
 impl Matcher for Bag {
     fn score_all(&self, _: &Counts, query: &QueryTerms, out: &mut [f32]) {
-        let image = self.image(query);
-        out.iter_mut().enumerate().for_each(|(doc, score)| *score = self.score(&image, doc));
+        let embedding = self.embedding(query);
+        out.iter_mut().enumerate().for_each(|(doc, score)| *score = self.score(&embedding, doc));
     }
 
     fn score_some(&self, _: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]) {
-        let image = self.image(query);
+        let embedding = self.embedding(query);
         for (score, &doc) in out.iter_mut().zip(docs) {
-            *score = self.score(&image, doc as usize);
+            *score = self.score(&embedding, doc as usize);
         }
     }
 
     /// What every topic adds.
-    fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line> {
-        let (image, doc) = (self.image(query), doc as usize);
+    fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
+        let (embedding, doc) = (self.embedding(query), doc as usize);
         let (words, scale) = (self.words(counts), f64::from(self.scales[doc]));
-        let parts = image.iter().zip(self.theta.row(doc)).zip(words).enumerate();
+        let parts = embedding.iter().zip(self.theta.row(doc)).zip(words).enumerate();
         parts
-            .map(|(k, ((&x, &y), words))| Line {
+            .map(|(k, ((&x, &y), words))| Contribution {
                 query: format!("topic {}", k + 1),
                 doc: words,
                 value: f64::from(x) * f64::from(y) * scale,

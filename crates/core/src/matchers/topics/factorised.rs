@@ -6,7 +6,7 @@ use crate::early_stopping::EarlyStopping;
 use crate::features::{Counts, Features, Featurizer};
 use crate::linalg::Dense;
 use crate::matchers::check::{MOST, check_range, check_weight};
-use crate::matchers::{FitReport, Fitting, Kept, Matcher, StepsReport};
+use crate::matchers::{FitReport, Fitting, Matcher, SavedState, StepsReport};
 use crate::topic::{Corpus, Factorise, Factors, Rule, Topics};
 use crate::{Error, Result};
 
@@ -35,7 +35,7 @@ impl Grouped {
 
     pub fn fit(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
         self.check()?;
-        let Fitting { counts, judge, run, .. } = fitting;
+        let Fitting { counts, scorer, run, .. } = fitting;
         let featurizer = Featurizer::new(counts, &Features::words())?;
         let mut notes = Vec::new();
         let mut groups = match &self.grouping {
@@ -91,14 +91,14 @@ impl Grouped {
         let fold = |doc: u32| rule == Rule::NonNegative || held_out(doc);
         let mut judged: Vec<f64> = Vec::new();
         let mut stopping = EarlyStopping::new(0);
-        let judge = judge.filter(|_| self.validate);
+        let scorer = scorer.filter(|_| self.validate);
         let factors = self.factorise.fit(
             &corpus,
             |sweep, topics, weights| {
-                let Some(judge) = judge else { return Ok(()) };
+                let Some(scorer) = scorer else { return Ok(()) };
                 let fitted =
                     Factorised::new(counts, learnt(topics, weights, &groups)?, rule, fold, run)?;
-                let value = judge(&|query, docs| {
+                let value = scorer(&|query, docs| {
                     fitted.scores(counts, &counts.query(query as usize), docs)
                 });
                 judged.push(value);
@@ -109,7 +109,7 @@ impl Grouped {
         )?;
         let kept = stopping.best().map(|&(sweep, ..)| sweep);
         let mut report = report(&factors, &self.factorise, judged, kept, notes);
-        if self.validate && judge.is_none() {
+        if self.validate && scorer.is_none() {
             report
                 .warnings
                 .push("there is no validation to choose a sweep by: the last was kept".into());
@@ -134,7 +134,7 @@ impl Grouped {
         Ok((Box::new(fitted), FitReport::Steps(report)))
     }
 
-    pub fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    pub fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         let grouped = self.grouping.is_some();
         Ok(Box::new(Factorised::restored(counts, kept, self.factorise.rule, grouped)?))
     }
@@ -198,7 +198,7 @@ macro_rules! factorisation {
                 tolerance: f64 = 1e-4,
                 /// Most passes of coordinate descent over a word's topics (under NMF also a document's), in a sweep.
                 passes: usize = $passes,
-                /// Judge every sweep on validation and keep the best, instead of the last.
+                /// ValidationScorer every sweep on validation and keep the best, instead of the last.
                 validate: bool = false,
                 /// Seed of what topics begin with, and of clusters.
                 seed: u64 = 1,
@@ -237,7 +237,7 @@ macro_rules! factorisation {
             fn restore(
                 &self,
                 counts: &crate::features::Counts,
-                kept: crate::matchers::Kept<'_>,
+                kept: crate::matchers::SavedState<'_>,
             ) -> crate::Result<Box<dyn crate::matchers::Matcher>> {
                 self.grouped().restore(counts, kept)
             }

@@ -16,7 +16,7 @@ use super::view::TopicsView;
 use crate::features::{Counts, Features, Featurizer, QueryTerms};
 use crate::file::{Tensors, TensorsWriter};
 use crate::linalg::{Dense, dot, dot_f64, scale_to};
-use crate::matchers::{Kept, Line, Map, Matcher};
+use crate::matchers::{Contribution, Map, Matcher, SavedState};
 use crate::sparse::{Csr, Row};
 use crate::topic::{Folding, Rule, Topics, nearest_centre};
 use crate::{Error, Result, Run};
@@ -107,7 +107,12 @@ impl Factorised {
     }
 
     /// What a model folder keeps, checked.
-    pub fn restored(counts: &Counts, kept: Kept<'_>, rule: Rule, grouped: bool) -> Result<Self> {
+    pub fn restored(
+        counts: &Counts,
+        kept: SavedState<'_>,
+        rule: Rule,
+        grouped: bool,
+    ) -> Result<Self> {
         let tensors = kept.tensors()?;
         let learnt = Learnt::read(tensors, counts, grouped)?;
         Factorised::new(counts, learnt, rule, |_| false, &Run::silent())
@@ -259,7 +264,7 @@ impl Matcher for Factorised {
     }
 
     /// What every topic adds.
-    fn lines(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Line> {
+    fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
         let class = self.class_of[doc as usize] as usize;
         let query = &self.query_weights(counts, query)[class];
         let n_shared = self.topics.n_shared();
@@ -276,7 +281,7 @@ impl Matcher for Factorised {
                         self.name_of(counts, &own, at),
                     ),
                 };
-                Line {
+                Contribution {
                     query: format!("topic {}", number + 1),
                     doc: name,
                     value: f64::from(q) * f64::from(v) * inverse,

@@ -18,7 +18,7 @@ use crate::linalg::Dense;
 use crate::matchers::check::{MOST, check_positive, check_range, check_weight};
 use crate::matchers::pairs::text_of;
 use crate::matchers::space::{DIM, Varied};
-use crate::matchers::{FitReport, Fitting, Kept, Matcher, Method, StepsReport};
+use crate::matchers::{FitReport, Fitting, Matcher, Method, SavedState, StepsReport};
 use crate::plan::{Fit, Plan};
 use crate::topic::BagTopics;
 use crate::topic::lda::LdaFit;
@@ -144,7 +144,7 @@ impl Method for Lda {
         Ok((Box::new(matcher), FitReport::Steps(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         let topics = |lambda: Dense| Arc::new(self.trainer().topics(lambda)) as Arc<dyn BagTopics>;
         Bag::restored(kept.tensors()?, counts, self.field.as_deref(), self.dim, topics)
     }

@@ -17,7 +17,7 @@ use crate::linalg::Dense;
 use crate::matchers::check::{MOST, check_range, check_weight};
 use crate::matchers::pairs::text_of;
 use crate::matchers::space::{DIM, Varied};
-use crate::matchers::{FitReport, Fitting, Kept, Matcher, Method, StepsReport};
+use crate::matchers::{FitReport, Fitting, Matcher, Method, SavedState, StepsReport};
 use crate::plan::{Fit, Plan};
 use crate::topic::BagTopics;
 use crate::topic::plsi::PlsiFit;
@@ -105,7 +105,7 @@ impl Method for Plsi {
         Ok((Box::new(matcher), FitReport::Steps(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: Kept<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         let topics = |phi: Dense| Arc::new(self.trainer().topics(phi)) as Arc<dyn BagTopics>;
         Bag::restored(kept.tensors()?, counts, self.field.as_deref(), self.dim, topics)
     }

@@ -16,7 +16,7 @@ const FORMAT: u32 = 1;
 /// A way to diversify.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "kebab-case")]
-pub enum Method {
+pub enum DiversifyMethod {
     /// Maximal marginal relevance with the similarity of this name.
     Mmr {
         /// Its parameters.
@@ -41,7 +41,7 @@ pub struct Diversifier {
     pub relations: Vec<String>,
     /// The way.
     #[serde(flatten)]
-    pub method: Method,
+    pub method: DiversifyMethod,
     /// How it was learnt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<RankReport>,
@@ -50,7 +50,7 @@ pub struct Diversifier {
 impl Diversifier {
     /// A way to diversify the results of `runs` runs by `relations`. An error if it asks for
     /// others.
-    pub fn new(runs: usize, relations: Vec<String>, method: Method) -> Result<Self> {
+    pub fn new(runs: usize, relations: Vec<String>, method: DiversifyMethod) -> Result<Self> {
         let made = Diversifier { format: FORMAT, runs, relations, method, report: None };
         made.kind()?;
         Ok(made)
@@ -59,7 +59,7 @@ impl Diversifier {
     /// The similarity of maximal marginal relevance, by its place; or whether the weights fit.
     fn kind(&self) -> Result<usize> {
         match &self.method {
-            Method::Mmr { params, similarity } => {
+            DiversifyMethod::Mmr { params, similarity } => {
                 params.check()?;
                 let found = self.relations.iter().position(|name| name == similarity);
                 found.ok_or_else(|| Error::Unknown {
@@ -68,7 +68,7 @@ impl Diversifier {
                     advice: format!("the models have {}", self.relations.join(", ")),
                 })
             }
-            Method::RLtr { weights } => {
+            DiversifyMethod::RLtr { weights } => {
                 let found = (weights.relevance.len(), weights.relations.len());
                 let numbers = weights.relational.names().len();
                 if found == (self.runs, self.relations.len() * numbers) {
@@ -87,10 +87,10 @@ impl Diversifier {
     pub fn order(&self, candidates: &Candidates, k: usize) -> Vec<usize> {
         match &self.method {
             // What was made or read has the similarity.
-            Method::Mmr { params, .. } => {
+            DiversifyMethod::Mmr { params, .. } => {
                 params.order_of(candidates, self.kind().unwrap_or_default(), k)
             }
-            Method::RLtr { weights } => weights.order(candidates, k),
+            DiversifyMethod::RLtr { weights } => weights.order(candidates, k),
         }
     }
 
@@ -169,8 +169,8 @@ mod tests {
             let (relevance, relations) = (weights(3), weights(6));
             let weights = RLtr { relational: Relational::All, relevance, relations };
             let method = match turn {
-                0 => Method::Mmr { params: Mmr::default(), similarity: "latent".into() },
-                _ => Method::RLtr { weights },
+                0 => DiversifyMethod::Mmr { params: Mmr::default(), similarity: "latent".into() },
+                _ => DiversifyMethod::RLtr { weights },
             };
             let mut made = Diversifier::new(3, names(), method).unwrap();
             made.report = Some(RankReport::default());
@@ -192,11 +192,11 @@ mod tests {
         let candidates = |similar: Vec<f64>| {
             Candidates::new(scores.clone(), Similarities::new(3).with_given(similar))
         };
-        let mmr = |lambda: f64| Method::Mmr {
+        let mmr = |lambda: f64| DiversifyMethod::Mmr {
             params: Mmr { lambda, ..Mmr::default() },
             similarity: "words".into(),
         };
-        let r_ltr = |novelty: f32| Method::RLtr {
+        let r_ltr = |novelty: f32| DiversifyMethod::RLtr {
             weights: RLtr {
                 relational: Relational::Minimal,
                 relevance: vec![1.0],
@@ -218,16 +218,23 @@ mod tests {
     fn what_does_not_fit_is_refused() {
         let mmr = |similarity: &str, lambda: f64| {
             let params = Mmr { lambda, ..Mmr::default() };
-            Diversifier::new(1, names(), Method::Mmr { params, similarity: similarity.into() })
+            Diversifier::new(
+                1,
+                names(),
+                DiversifyMethod::Mmr { params, similarity: similarity.into() },
+            )
         };
         let message = mmr("title", 0.5).unwrap_err().to_string();
         assert!(message.contains("the models have words, latent"), "{message}");
         assert!(mmr("words", 2.0).is_err());
         let weights =
             RLtr { relational: Relational::All, relevance: vec![1.0], relations: vec![1.0; 2] };
-        assert!(Diversifier::new(1, names(), Method::RLtr { weights: weights.clone() }).is_err());
+        assert!(
+            Diversifier::new(1, names(), DiversifyMethod::RLtr { weights: weights.clone() })
+                .is_err()
+        );
         let weights = RLtr { relational: Relational::Minimal, ..weights };
-        let made = Diversifier::new(1, names(), Method::RLtr { weights }).unwrap();
+        let made = Diversifier::new(1, names(), DiversifyMethod::RLtr { weights }).unwrap();
         let path = Path::new("some.json");
         made.check_inputs(path, 1, &names()).unwrap();
         let message = made.check_inputs(path, 2, &names()).unwrap_err().to_string();

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! relevance      one or more numbers a candidate: an engine's scores     (gather.rs)
-//! similarity     one or more numbers a pair: words, fields, images      (relations.rs)
+//! similarity     one or more numbers a pair: words, fields, embeddings      (relations.rs)
 //!      │ Mmr       one of each, and how much of either                  (mmr.rs, tune.rs)
 //!      │ RLtr      weights of all of them, learnt                       (r_ltr.rs, r_ltr/fit.rs)
 //!      ▼
@@ -30,7 +30,7 @@ mod relations;
 mod tune;
 
 pub use candidates::{Candidates, Similarities};
-pub use diversifier::{Diversifier, Method};
+pub use diversifier::{Diversifier, DiversifyMethod};
 pub use gather::Gathered;
 pub use judged::{JudgedCandidates, mean};
 pub use mmr::Mmr;

@@ -1,5 +1,5 @@
 //! How alike documents are by what models know of them: the words of all fields and of each (the
-//! cosine of (1 + ln tf)·idf), the images in a latent space (their cosine), the class.
+//! cosine of (1 + ln tf)·idf), the embeddings in a latent space (their cosine), the class.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -96,10 +96,10 @@ impl<'m> Relations<'m> {
                     all.with_sparse(numbers.iter().map(row).collect())
                 }
                 Source::Latent(bilinear) => {
-                    let image = |doc: &Option<u32>| {
-                        doc.map_or(Vec::new(), |doc| bilinear.doc_image(doc).into_owned())
+                    let embedding = |doc: &Option<u32>| {
+                        doc.map_or(Vec::new(), |doc| bilinear.doc_embedding(doc).into_owned())
                     };
-                    all.with_dense(numbers.iter().map(image).collect())
+                    all.with_dense(numbers.iter().map(embedding).collect())
                 }
                 Source::Class(classes) => {
                     // Documents of classes that training did not know share one number.
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_alike_as_the_vector_space_and_the_images_say() {
+    fn documents_are_alike_as_the_vector_space_and_the_embeddings_say() {
         let dir = tempfile::tempdir().unwrap();
         let models =
             [model("pls", &dir.path().join("pls")), model("bm25", &dir.path().join("bm25"))];
@@ -178,7 +178,7 @@ mod tests {
                 use crate::matchers::Matcher;
                 let cosine = f64::from(vsm.scores(counts, &query, Some(&[b]))[0]);
                 assert!((between.of(0, i, j) - cosine).abs() < 1e-6, "{a} {b}");
-                let (x, y) = (latent.doc_image(a), latent.doc_image(b));
+                let (x, y) = (latent.doc_embedding(a), latent.doc_embedding(b));
                 let dot = |x: &[f32], y: &[f32]| crate::linalg::dot_f64(x, y);
                 let cosine = dot(&x, &y) / (dot(&x, &x) * dot(&y, &y)).sqrt();
                 assert!((between.of(4, i, j) - cosine).abs() < 1e-6, "{a} {b}");

@@ -48,7 +48,7 @@ pub struct About {
 
 /// Where a feature comes from.
 #[derive(Clone)]
-enum Column {
+enum FeatureSource {
     /// A matcher of the words of one text.
     Words { matcher: Arc<dyn Matcher>, text: Text },
     /// How words stand to each other in a text.
@@ -64,7 +64,7 @@ enum Column {
 /// Features that do not depend on clicks, so that they can be shared by extractors whose matchers
 /// learnt from different ones.
 pub struct Fixed {
-    columns: Vec<(About, Column)>,
+    columns: Vec<(About, FeatureSource)>,
     groups: Vec<Group>,
 }
 
@@ -77,7 +77,7 @@ impl Fixed {
         if groups.contains(&Group::Url) || groups.contains(&Group::Fields) {
             let (depths, fields) = documents::read(dataset, counts, run)?;
             let mut add = |name: String, group: Group, numbers| {
-                let column = Column::Document(Arc::new(numbers));
+                let column = FeatureSource::Document(Arc::new(numbers));
                 columns.push((About { name, group, model: None }, column));
             };
             if let Some(depths) = depths.filter(|_| groups.contains(&Group::Url)) {
@@ -95,7 +95,7 @@ impl Fixed {
 #[derive(Clone)]
 pub struct Extractor {
     about: Vec<About>,
-    columns: Vec<Column>,
+    columns: Vec<FeatureSource>,
 }
 
 /// A query to be looked at.
@@ -122,14 +122,14 @@ impl Extractor {
     /// The features of `fixed`, those of `counts`' clicks, and one for each of `sources`. A
     /// source that is called as a lexical matcher takes the place of that one over all texts.
     pub fn new(fixed: &Fixed, counts: &Counts, sources: Vec<(String, Source)>) -> Self {
-        let (mut about, mut columns): (Vec<About>, Vec<Column>) =
+        let (mut about, mut columns): (Vec<About>, Vec<FeatureSource>) =
             fixed.columns.iter().cloned().unzip();
         if fixed.groups.contains(&Group::Clicks) && counts.clicks.nnz() > 0 {
             let ranks = documents::pagerank(counts).map(|ranks| ("pagerank", ranks));
             for (name, numbers) in [("clicks", documents::clicks(counts))].into_iter().chain(ranks)
             {
                 about.push(About { name: name.into(), group: Group::Clicks, model: None });
-                columns.push(Column::Document(Arc::new(numbers)));
+                columns.push(FeatureSource::Document(Arc::new(numbers)));
             }
         }
         for (name, source) in sources {
@@ -137,7 +137,7 @@ impl Extractor {
             match place {
                 Some(place) => {
                     about[place].model = Some(name);
-                    columns[place] = Column::Source(source);
+                    columns[place] = FeatureSource::Source(source);
                 }
                 None => {
                     about.push(About {
@@ -145,7 +145,7 @@ impl Extractor {
                         group: Group::Models,
                         model: Some(name),
                     });
-                    columns.push(Column::Source(source));
+                    columns.push(FeatureSource::Source(source));
                 }
             }
         }
@@ -164,8 +164,8 @@ impl Extractor {
 
     /// The models that do not know some documents, by name, and how many.
     pub fn unknown_documents(&self) -> Vec<(String, usize)> {
-        let unknown = |(about, column): (&About, &Column)| match column {
-            Column::Source(source) => Some((about.model.clone()?, source.unknown())),
+        let unknown = |(about, column): (&About, &FeatureSource)| match column {
+            FeatureSource::Source(source) => Some((about.model.clone()?, source.unknown())),
             _ => None,
         };
         let found = self.about.iter().zip(&self.columns).filter_map(unknown);
@@ -205,22 +205,22 @@ impl Extractor {
         let mut near: Vec<(usize, Text, Near)> = Vec::new();
         for (c, column) in self.columns.iter().enumerate() {
             match (column, &scored[c]) {
-                (Column::Near { text, near: what }, _) => {
+                (FeatureSource::Near { text, near: what }, _) => {
                     near.push((c, *text, *what));
                     continue;
                 }
                 (_, Some(all)) => pick(all, docs, &mut scores),
-                (Column::Words { matcher, .. }, None) => {
+                (FeatureSource::Words { matcher, .. }, None) => {
                     matcher.score_some(counts, terms, docs, &mut scores);
                 }
-                (Column::Document(numbers), None) => pick(numbers, docs, &mut scores),
-                (Column::QueryLength, None) => scores.fill(terms.counts.iter().sum()),
-                (Column::Source(source), None) => {
+                (FeatureSource::Document(numbers), None) => pick(numbers, docs, &mut scores),
+                (FeatureSource::QueryLength, None) => scores.fill(terms.counts.iter().sum()),
+                (FeatureSource::Source(source), None) => {
                     source.score_some(counts, question, docs, &mut scores);
                 }
             }
             // The score of a text that is not there says nothing of it.
-            if let Column::Words { text, .. } = column {
+            if let FeatureSource::Words { text, .. } = column {
                 for (score, &doc) in scores.iter_mut().zip(docs) {
                     if text.is_empty(counts, doc) {
                         *score = f32::NAN;

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{Column, Extractor, Question};
+use super::{Extractor, FeatureSource, Question};
 use crate::eval::Task;
 use crate::features::Counts;
 use crate::rank::{FeatureTable, TableBuilder};
@@ -83,10 +83,10 @@ impl Extractor {
         let mut scored: Vec<Option<Vec<f32>>> = vec![None; self.columns.len()];
         for (c, column) in self.columns.iter().enumerate() {
             let (scores, zero_is_none) = match column {
-                Column::Source(source) => {
+                FeatureSource::Source(source) => {
                     (source.score_all(counts, question), source.zero_is_none())
                 }
-                Column::Words { matcher, .. } if self.about[c].name == "bm25(all)" => {
+                FeatureSource::Words { matcher, .. } if self.about[c].name == "bm25(all)" => {
                     (matcher.scores(counts, question.terms, None), true)
                 }
                 _ => continue,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{About, Column, Group};
+use super::{About, FeatureSource, Group};
 use crate::Result;
 use crate::features::proximity::{Pair, ordered, pairs, smallest_span, unordered};
 use crate::features::{Counts, GAP, QueryTerms};
@@ -59,17 +59,17 @@ impl Text {
 }
 
 /// The features of texts that `groups` ask for.
-pub(super) fn columns(counts: &Counts, groups: &[Group]) -> Result<Vec<(About, Column)>> {
+pub(super) fn columns(counts: &Counts, groups: &[Group]) -> Result<Vec<(About, FeatureSource)>> {
     let mut columns = Vec::new();
     let texts = texts(counts);
-    let mut add = |name: &str, text: Text, group: Group, column: Column| {
+    let mut add = |name: &str, text: Text, group: Group, column: FeatureSource| {
         let name = format!("{name}({})", text.name(counts));
         columns.push((About { name, group, model: None }, column));
     };
     for group in [Group::Bm25, Group::Vsm, Group::Lm, Group::LmJm] {
         for &text in texts.iter().filter(|_| groups.contains(&group)) {
             let matcher: Arc<dyn Matcher> = Arc::new(words(counts, text, group)?);
-            add(group.name(), text, group, Column::Words { matcher, text });
+            add(group.name(), text, group, FeatureSource::Words { matcher, text });
         }
     }
     if groups.contains(&Group::Proximity) && counts.positions.is_some() {
@@ -77,7 +77,7 @@ pub(super) fn columns(counts: &Counts, groups: &[Group]) -> Result<Vec<(About, C
             [("ordered", Near::Ordered), ("unordered", Near::Unordered), ("span", Near::Span)]
         {
             for &text in &texts {
-                add(name, text, Group::Proximity, Column::Near { text, near });
+                add(name, text, Group::Proximity, FeatureSource::Near { text, near });
             }
         }
     }
@@ -88,10 +88,10 @@ pub(super) fn columns(counts: &Counts, groups: &[Group]) -> Result<Vec<(About, C
                 Text::All => &counts.docs,
             };
             let lengths = docs.rows().map(|row| row.values.iter().sum()).collect();
-            add("length", text, Group::Length, Column::Document(Arc::new(lengths)));
+            add("length", text, Group::Length, FeatureSource::Document(Arc::new(lengths)));
         }
         let about = About { name: "query_length".into(), group: Group::Length, model: None };
-        columns.push((about, Column::QueryLength));
+        columns.push((about, FeatureSource::QueryLength));
     }
     Ok(columns)
 }

@@ -113,9 +113,9 @@ struct Query {
     differ: Vec<bool>,
 }
 
-/// Room to try steps in.
+/// Workspace to try steps in.
 #[derive(Default)]
-struct Room {
+struct Workspace {
     column: Vec<f64>,
     moved: Vec<f64>,
     order: Vec<u32>,
@@ -227,11 +227,11 @@ impl<'a> Ascent<'a> {
 
     /// The sum of the measure over the queries after each of `steps` of a feature's weight.
     fn tried(&self, feature: usize, steps: &[f64]) -> Vec<f64> {
-        let of_query = |room: &mut Room, query: &Query| {
+        let of_query = |workspace: &mut Workspace, query: &Query| {
             if !query.differ[feature] {
                 return vec![query.value; steps.len()];
             }
-            let Room { column, moved, order } = room;
+            let Workspace { column, moved, order } = workspace;
             order.clone_from(&query.order);
             column.clear();
             let rows = self.judge.rows_of(query.number);
@@ -246,7 +246,7 @@ impl<'a> Ascent<'a> {
             steps.iter().map(value).collect::<Vec<f64>>()
         };
         let parts: Vec<Vec<f64>> =
-            self.queries.par_iter().map_init(Room::default, of_query).collect();
+            self.queries.par_iter().map_init(Workspace::default, of_query).collect();
         let mut sums = vec![0.0; steps.len()];
         for part in parts {
             sums.iter_mut().zip(part).for_each(|(sum, value)| *sum += value);

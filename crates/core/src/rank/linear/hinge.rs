@@ -16,7 +16,7 @@ use faer::Mat;
 use rayon::prelude::*;
 
 use super::learnable::not_finite;
-use super::pairs::{Pairs, Shape, Sums};
+use super::pairs::{HingeShape, Pairs, Sums};
 use super::positive::solve;
 use super::rows::{Rows, add_products, inner};
 use crate::{Result, Run};
@@ -75,7 +75,7 @@ impl HingeProblem<'_> {
     /// The optimum for the penalty `c`, from the weights `start`.
     pub fn minimise(&self, c: f64, start: Vec<f64>, run: &Run<'_>) -> Result<Optimum> {
         let mut width = FIRST_WIDTH;
-        let mut shape = if self.squared { Shape::SQUARED } else { Shape::rounded(width) };
+        let mut shape = if self.squared { HingeShape::SQUARED } else { HingeShape::rounded(width) };
         let mut order = self.pairs.first_order();
         let mut point = self.point(start, c, shape, &mut order);
         let mut best = Optimum { weights: vec![], objective: f64::INFINITY, gap: 0.0, steps: 0 };
@@ -93,7 +93,7 @@ impl HingeProblem<'_> {
                     (objective, objective - rest)
                 }
                 false => {
-                    let losses = self.pairs.value(&point.scores, &order, Shape::HINGE);
+                    let losses = self.pairs.value(&point.scores, &order, HingeShape::HINGE);
                     let pulled = |(g, w): (&f64, &f64)| (g - w) * (g - w);
                     let pull: f64 = point.gradient.iter().zip(&point.weights).map(pulled).sum();
                     (norm + c * losses, c * point.sums.slope - pull / 2.0)
@@ -114,7 +114,7 @@ impl HingeProblem<'_> {
                 if width < LAST_WIDTH {
                     return Ok(best);
                 }
-                shape = Shape::rounded(width);
+                shape = HingeShape::rounded(width);
                 point = self.point(point.weights, c, shape, &mut order);
                 continue;
             }
@@ -125,7 +125,7 @@ impl HingeProblem<'_> {
                 None if self.squared || width * SHRINK < LAST_WIDTH => return Ok(best),
                 None => {
                     width *= SHRINK;
-                    shape = Shape::rounded(width);
+                    shape = HingeShape::rounded(width);
                     point = self.point(point.weights, c, shape, &mut order);
                 }
             }
@@ -133,7 +133,7 @@ impl HingeProblem<'_> {
         Ok(best)
     }
 
-    fn point(&self, weights: Vec<f64>, c: f64, shape: Shape, order: &mut [Vec<u32>]) -> Point {
+    fn point(&self, weights: Vec<f64>, c: f64, shape: HingeShape, order: &mut [Vec<u32>]) -> Point {
         let scores = self.rows.times(&weights);
         let sums = self.pairs.sums(&scores, order, shape);
         let mut gradient = self.rows.transposed(&sums.by_row);
@@ -146,7 +146,7 @@ impl HingeProblem<'_> {
         &self,
         point: &Point,
         c: f64,
-        shape: Shape,
+        shape: HingeShape,
         order: &[Vec<u32>],
         step: usize,
     ) -> Result<Vec<f64>> {
@@ -172,7 +172,7 @@ impl HingeProblem<'_> {
     }
 
     /// XᵀLX.
-    fn curvature(&self, point: &Point, shape: Shape, order: &[Vec<u32>]) -> Mat<f64> {
+    fn curvature(&self, point: &Point, shape: HingeShape, order: &[Vec<u32>]) -> Mat<f64> {
         let d = self.rows.n_features();
         let mut sum = Mat::zeros(d, d);
         let (mut plain, mut times) = (vec![], vec![]);
@@ -206,7 +206,7 @@ impl HingeProblem<'_> {
     fn curvature_times(
         &self,
         point: &Point,
-        shape: Shape,
+        shape: HingeShape,
         order: &[Vec<u32>],
         p: &[f64],
     ) -> Vec<f64> {
@@ -233,7 +233,7 @@ impl HingeProblem<'_> {
         point: &Point,
         direction: &[f64],
         c: f64,
-        shape: Shape,
+        shape: HingeShape,
         order: &mut [Vec<u32>],
     ) -> Option<Vec<f64>> {
         let steepness = inner(&point.gradient, direction);

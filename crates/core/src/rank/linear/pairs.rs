@@ -20,7 +20,7 @@ use tally::Tally;
 
 /// The loss of a pair as a function of how far it falls short of the margin.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Shape {
+pub(super) struct HingeShape {
     /// The second derivative between 0 and `width`.
     curvature: f64,
     /// Where the line begins.
@@ -29,15 +29,15 @@ pub(super) struct Shape {
     slope: f64,
 }
 
-impl Shape {
+impl HingeShape {
     /// max(0, u).
-    pub const HINGE: Shape = Shape { curvature: 0.0, width: 0.0, slope: 1.0 };
+    pub const HINGE: HingeShape = HingeShape { curvature: 0.0, width: 0.0, slope: 1.0 };
     /// max(0, u)².
-    pub const SQUARED: Shape = Shape { curvature: 2.0, width: f64::INFINITY, slope: 0.0 };
+    pub const SQUARED: HingeShape = HingeShape { curvature: 2.0, width: f64::INFINITY, slope: 0.0 };
 
     /// max(0, u) with the corner rounded off by u²/(2·width); below it by width/2 at most.
-    pub fn rounded(width: f64) -> Shape {
-        Shape { curvature: width.recip(), width, slope: 1.0 }
+    pub fn rounded(width: f64) -> HingeShape {
+        HingeShape { curvature: width.recip(), width, slope: 1.0 }
     }
 }
 
@@ -124,7 +124,7 @@ impl Pairs {
 
     /// Sums of losses and slopes at `scores`; `order` holds the rows of each query in some order
     /// and is put into that of the scores.
-    pub fn sums(&self, scores: &[f64], order: &mut [Vec<u32>], shape: Shape) -> Sums {
+    pub fn sums(&self, scores: &[f64], order: &mut [Vec<u32>], shape: HingeShape) -> Sums {
         let work = self.queries.par_iter().zip(order.par_iter_mut()).map(|(query, order)| {
             let scores = &scores[query.rows.clone()];
             sort(order, scores);
@@ -141,7 +141,7 @@ impl Pairs {
     }
 
     /// The sum of losses alone, with the rows already in the order of the scores.
-    pub fn value(&self, scores: &[f64], order: &[Vec<u32>], shape: Shape) -> f64 {
+    pub fn value(&self, scores: &[f64], order: &[Vec<u32>], shape: HingeShape) -> f64 {
         let work = self.queries.par_iter().zip(order).map(|(query, order)| {
             query.value(&scores[query.rows.clone()], order, shape, &mut |_, _| {})
         });
@@ -173,7 +173,7 @@ impl Pairs {
         &self,
         query: usize,
         (scores, order): (&[f64], &[u32]),
-        shape: Shape,
+        shape: HingeShape,
         (columns, width): (&[f64], usize),
         product: &mut [f64],
     ) {
@@ -213,7 +213,7 @@ impl Pairs {
 }
 
 impl Query {
-    fn sums(&self, scores: &[f64], order: &[u32], shape: Shape) -> (f64, f64, Vec<f64>) {
+    fn sums(&self, scores: &[f64], order: &[u32], shape: HingeShape) -> (f64, f64, Vec<f64>) {
         let mut by_row = vec![0.0; scores.len()];
         let mut total = 0.0;
         let value = self.value(scores, order, shape, &mut |row, slope| {
@@ -234,7 +234,7 @@ impl Query {
         &self,
         scores: &[f64],
         order: &[u32],
-        shape: Shape,
+        shape: HingeShape,
         tell: &mut impl FnMut(usize, f64),
     ) -> f64 {
         let channels = |row: usize| [1.0, scores[row], scores[row] * scores[row]];

@@ -23,7 +23,7 @@ const SAMPLE: usize = 200_000;
 
 /// The bins of one feature.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Column {
+pub(super) struct BinnedFeature {
     /// Which feature it is.
     pub feature: u32,
     /// The largest value of each bin but the last.
@@ -32,7 +32,7 @@ pub(super) struct Column {
     pub has_missing: bool,
 }
 
-impl Column {
+impl BinnedFeature {
     /// How many bins hold values.
     pub fn n_values(&self) -> usize {
         self.bounds.len() + 1
@@ -48,7 +48,7 @@ impl Column {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Binned {
     /// The features, [`WIDTH`] to a block.
-    pub columns: Vec<Column>,
+    pub columns: Vec<BinnedFeature>,
     /// Block by block, the bins of every row.
     pub blocks: Vec<Vec<[u8; WIDTH]>>,
     /// How many rows there are.
@@ -63,7 +63,7 @@ impl Binned {
         let groups = features.par_chunks(16);
         let found = groups.map(|group| columns_of(table, group, bins.clamp(2, 255)));
         let columns = found.collect::<Vec<_>>().into_iter().flatten();
-        let columns: Vec<Column> = columns.filter(|column| column.n_bins() > 1).collect();
+        let columns: Vec<BinnedFeature> = columns.filter(|column| column.n_bins() > 1).collect();
         let blocks = encode(table, &columns);
         Binned { columns, blocks, n_rows: table.n_rows() }
     }
@@ -73,7 +73,7 @@ impl Binned {
 const ROWS: usize = 4096;
 
 /// The bins of every row, block by block. The table is read row by row, once.
-fn encode(table: &FeatureTable, columns: &[Column]) -> Vec<Vec<[u8; WIDTH]>> {
+fn encode(table: &FeatureTable, columns: &[BinnedFeature]) -> Vec<Vec<[u8; WIDTH]>> {
     let finders: Vec<Finder> = columns.iter().map(Finder::of).collect();
     let n_blocks = columns.len().div_ceil(WIDTH);
     let mut blocks = vec![vec![[0; WIDTH]; table.n_rows()]; n_blocks];
@@ -111,7 +111,7 @@ struct Finder {
 const BITS: u32 = 14;
 
 impl Finder {
-    fn of(column: &Column) -> Self {
+    fn of(column: &BinnedFeature) -> Self {
         let mut bounds: Vec<f32> = column.bounds.iter().map(|&bound| below(bound)).collect();
         let mut lower = Vec::with_capacity(1 << BITS);
         let mut n = 0;
@@ -157,7 +157,7 @@ fn below(bound: f64) -> f32 {
 }
 
 /// The bins of some features that lie side by side.
-fn columns_of(table: &FeatureTable, features: &[u32], bins: usize) -> Vec<Column> {
+fn columns_of(table: &FeatureTable, features: &[u32], bins: usize) -> Vec<BinnedFeature> {
     let n = table.n_rows();
     let n_sample = n.min(SAMPLE);
     let mut values = vec![Vec::with_capacity(n_sample); features.len()];
@@ -187,7 +187,7 @@ fn columns_of(table: &FeatureTable, features: &[u32], bins: usize) -> Vec<Column
         .collect()
 }
 
-fn column(feature: u32, mut values: Vec<f32>, has_missing: bool, bins: usize) -> Column {
+fn column(feature: u32, mut values: Vec<f32>, has_missing: bool, bins: usize) -> BinnedFeature {
     values.sort_unstable_by(f32::total_cmp);
     let mut distinct: Vec<(f32, usize)> = Vec::new();
     for value in values {
@@ -198,7 +198,7 @@ fn column(feature: u32, mut values: Vec<f32>, has_missing: bool, bins: usize) ->
     }
     // Where nothing but missing values is seen there is nothing to split.
     let has_missing = has_missing && !distinct.is_empty();
-    Column { feature, bounds: bounds(&distinct, bins), has_missing }
+    BinnedFeature { feature, bounds: bounds(&distinct, bins), has_missing }
 }
 
 /// The bounds between at most `bins` bins of `distinct` values, ascending, with their counts.

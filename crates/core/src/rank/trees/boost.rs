@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bins::Binned;
-use super::grow::{Grower, Grown, Shape};
+use super::grow::{Grower, Grown, TreeShape};
 use super::histogram::{Scale, Sums};
 use super::split::Limits;
 use super::{Tree, Trees};
@@ -303,7 +303,7 @@ impl Boosting {
         Ok((Trees { trees, base }, report))
     }
 
-    fn shape(&self, table: &FeatureTable, binned: &Binned) -> Result<Shape> {
+    fn shape(&self, table: &FeatureTable, binned: &Binned) -> Result<TreeShape> {
         if let Some(name) = self.monotone.keys().find(|name| !table.names().contains(name)) {
             return Err(Error::Unknown {
                 kind: "feature",
@@ -324,7 +324,7 @@ impl Boosting {
             l2: self.l2,
             min_gain: self.min_gain,
         };
-        Ok(Shape { leaves: self.leaves, depth: self.depth, limits, trends })
+        Ok(TreeShape { leaves: self.leaves, depth: self.depth, limits, trends })
     }
 }
 

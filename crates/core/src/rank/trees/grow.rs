@@ -16,7 +16,7 @@ use crate::{Result, Run};
 
 /// What a tree may look like.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Shape {
+pub(super) struct TreeShape {
     /// The most leaves.
     pub leaves: usize,
     /// The most splits on the way to a leaf; 0 for any number.
@@ -53,7 +53,7 @@ struct Node {
 /// Grows trees on one table.
 pub(super) struct Grower<'a> {
     binned: &'a Binned,
-    shape: &'a Shape,
+    shape: &'a TreeShape,
     /// The rows of the tree, those of a leaf side by side.
     rows: Vec<u32>,
     /// Room for rows that go right.
@@ -76,7 +76,7 @@ pub(super) struct Grown {
 }
 
 impl<'a> Grower<'a> {
-    pub fn new(binned: &'a Binned, shape: &'a Shape) -> Self {
+    pub fn new(binned: &'a Binned, shape: &'a TreeShape) -> Self {
         Grower {
             binned,
             shape,
@@ -328,7 +328,7 @@ impl<'a> Grower<'a> {
         })
     }
 
-    fn columns(&self, block: usize) -> &[super::bins::Column] {
+    fn columns(&self, block: usize) -> &[super::bins::BinnedFeature] {
         let columns = &self.binned.columns[block * WIDTH..];
         &columns[..columns.len().min(WIDTH)]
     }

@@ -5,7 +5,7 @@
 //! the histogram of a child is exactly its parent's less its sibling's. The rounding is as fine as
 //! 64 bits allow, 2⁻⁴⁰ of the largest gradient for half a million rows.
 
-use super::bins::{Column, WIDTH};
+use super::bins::{BinnedFeature, WIDTH};
 
 /// What rows add up to: their gradients, their second derivatives and how many they are, the latter
 /// two in one number.
@@ -132,7 +132,7 @@ pub(super) const AHEAD: usize = 32;
 /// Fills `block` with the sums of `rows`, whose own are in `sums`.
 pub(super) fn fill(
     block: &mut Block,
-    columns: &[Column],
+    columns: &[BinnedFeature],
     bins: &[[u8; WIDTH]],
     rows: &[u32],
     sums: &[Sums],
@@ -164,7 +164,7 @@ pub(super) fn prefetch<T>(items: &[T], at: usize) {
 }
 
 /// Takes what `less` has away from `block`.
-pub(super) fn subtract(block: &mut Block, less: &Block, columns: &[Column]) {
+pub(super) fn subtract(block: &mut Block, less: &Block, columns: &[BinnedFeature]) {
     for (lane, column) in columns.iter().enumerate() {
         let n = column.n_bins();
         for (cell, &less) in block[lane][..n].iter_mut().zip(&less[lane][..n]) {
@@ -173,7 +173,7 @@ pub(super) fn subtract(block: &mut Block, less: &Block, columns: &[Column]) {
     }
 }
 
-fn clear(block: &mut Block, columns: &[Column]) {
+fn clear(block: &mut Block, columns: &[BinnedFeature]) {
     for (lane, column) in columns.iter().enumerate() {
         block[lane][..column.n_bins()].fill(Sums::default());
     }

@@ -143,9 +143,9 @@ fn worth(grades: &[f32], gain: Gain, out: &mut [f64]) {
     }
 }
 
-/// Room for the work on one query.
+/// Workspace for the work on one query.
 #[derive(Default)]
-struct Room {
+struct Workspace {
     /// Ranks to rows of the query.
     order: Vec<u32>,
     /// By rank.
@@ -174,11 +174,11 @@ impl Loss for Pairs<'_> {
             slices.push((number, rows.start, own));
         }
         slices.into_par_iter().with_min_len(8).for_each_init(
-            Room::default,
-            |room, (number, start, out)| {
+            Workspace::default,
+            |workspace, (number, start, out)| {
                 out.fill([0.0; 2]);
                 if !self.queries[number].skip {
-                    self.of_query(number, start, &scores[start..start + out.len()], out, room);
+                    self.of_query(number, start, &scores[start..start + out.len()], out, workspace);
                 }
             },
         );
@@ -193,38 +193,41 @@ impl Pairs<'_> {
         start: usize,
         scores: &[f64],
         out: &mut [[f64; 2]],
-        room: &mut Room,
+        workspace: &mut Workspace,
     ) {
         let n = scores.len();
-        room.order.clear();
-        room.order.extend(0..n as u32);
-        room.order.sort_unstable_by(|&a, &b| {
+        workspace.order.clear();
+        workspace.order.extend(0..n as u32);
+        workspace.order.sort_unstable_by(|&a, &b| {
             scores[b as usize].total_cmp(&scores[a as usize]).then(a.cmp(&b))
         });
         let by_rank = |from: &[f64], into: &mut Vec<f64>| {
             into.clear();
-            into.extend(room.order.iter().map(|&row| from[row as usize]));
+            into.extend(workspace.order.iter().map(|&row| from[row as usize]));
         };
-        by_rank(scores, &mut room.scores);
-        by_rank(&self.gains[start..start + n], &mut room.gains);
-        room.weights.clear();
-        room.weights.extend(room.order.iter().map(|&row| self.table.weight(start + row as usize)));
-        room.out.clear();
-        room.out.resize(n, [0.0; 2]);
+        by_rank(scores, &mut workspace.scores);
+        by_rank(&self.gains[start..start + n], &mut workspace.gains);
+        workspace.weights.clear();
+        workspace
+            .weights
+            .extend(workspace.order.iter().map(|&row| self.table.weight(start + row as usize)));
+        workspace.out.clear();
+        workspace.out.resize(n, [0.0; 2]);
         let norm = self.queries[number].norm;
         let sum = match self.params.lambdas {
             Lambdas::Ndcg => {
                 let discounts = &self.discounts;
-                room.pairs(self.params, |gains, high, low| {
+                workspace.pairs(self.params, |gains, high, low| {
                     (gains[high] - gains[low]) * (discounts[high] - discounts[low]).abs() * norm
                 })
             }
             Lambdas::Map => {
-                let relevant = precisions(&room.gains, std::mem::take(&mut room.relevant));
-                let sum = room.pairs(self.params, |_, high, low| {
+                let relevant =
+                    precisions(&workspace.gains, std::mem::take(&mut workspace.relevant));
+                let sum = workspace.pairs(self.params, |_, high, low| {
                     norm * change_of_precision(&relevant, high, low)
                 });
-                room.relevant = relevant;
+                workspace.relevant = relevant;
                 sum
             }
         };
@@ -232,13 +235,13 @@ impl Pairs<'_> {
             true => (1.0 + sum).log2() / sum,
             false => 1.0,
         };
-        for (&row, &[gradient, hessian]) in room.order.iter().zip(&room.out) {
+        for (&row, &[gradient, hessian]) in workspace.order.iter().zip(&workspace.out) {
             out[row as usize] = [gradient * scale, hessian * scale];
         }
     }
 }
 
-impl Room {
+impl Workspace {
     /// Adds up the pairs of a query by rank; `change` says how much a swap of the ranks of a better
     /// and a worse row changes the measure. The sum of all λ, as if all rows counted 1.
     fn pairs(&mut self, params: &LambdaMart, change: impl Fn(&[f64], usize, usize) -> f64) -> f64 {
@@ -288,15 +291,15 @@ impl Room {
 
 /// For every rank, from the first: how many relevant rows there are up to it, and the sum of 1/rank
 /// over them.
-fn precisions(gains: &[f64], mut room: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
-    room.clear();
+fn precisions(gains: &[f64], mut workspace: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
+    workspace.clear();
     let mut so_far = [0.0; 2];
     for (rank, &gain) in (1..).zip(gains) {
         so_far[0] += gain;
         so_far[1] += gain / f64::from(rank);
-        room.push(so_far);
+        workspace.push(so_far);
     }
-    room
+    workspace
 }
 
 /// By how much average precision, times the number of relevant rows, changes when a relevant and

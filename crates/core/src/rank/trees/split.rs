@@ -4,7 +4,7 @@
 //! lowers the loss by G² / (H + λ), twice over; a split gains what its two sides lower it by, less
 //! what the node does.
 
-use super::bins::Column;
+use super::bins::BinnedFeature;
 use super::histogram::{Scale, Sums};
 
 /// What a split must meet.
@@ -100,7 +100,7 @@ impl<'a> Finder<'a> {
     pub fn best(
         &self,
         cells: &[Sums; 256],
-        column: &Column,
+        column: &BinnedFeature,
         number: usize,
         trend: i8,
         least: f64,

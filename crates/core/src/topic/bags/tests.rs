@@ -111,16 +111,16 @@ proptest! {
         // Without the logarithm, and with the rows side by side, it is the same to the bit.
         walk(entries, &matrix, own.row(0), &mut sums);
         prop_assert_eq!(&sums.sum, &found);
-        let mut room = Room::new(dim);
+        let mut workspace = Workspace::new(dim);
         for (index, n) in entries.iter() {
-            room.push(n).copy_from_slice(matrix.row(index as usize));
+            workspace.push(n).copy_from_slice(matrix.row(index as usize));
         }
-        gather(&room.words, &room.counts, own.row(0), &mut sums);
+        gather(&workspace.words, &workspace.counts, own.row(0), &mut sums);
         prop_assert_eq!(&sums.sum, &found);
         same_with_any_instructions(|| {
             let mut sums = Sums::new(matrix.lanes());
             let log = walk_with_log(entries, &matrix, own.row(0), &mut sums);
-            (log, logs(&room.words, &room.counts, own.row(0)), sums.sum)
+            (log, logs(&workspace.words, &workspace.counts, own.row(0)), sums.sum)
         });
     }
 }

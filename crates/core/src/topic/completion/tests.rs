@@ -45,7 +45,7 @@ fn perplexity_is_that_of_the_formula() {
                 tokens.iter().step_by(2).map(|&w| (0, w, 1.0)).collect();
             let seen = Csr::from_triplets(1, 24, seen).unwrap();
             let mut theta = [0.0f32; 2];
-            topics.fold_in(seen.row(0), &mut Room::new(2), &mut theta);
+            topics.fold_in(seen.row(0), &mut Workspace::new(2), &mut theta);
             for &w in tokens.iter().skip(1).step_by(2) {
                 let row = topics.weights().row(w as usize);
                 let total = |k: usize| -> f32 { (0..24).map(|w| topics.weights().row(w)[k]).sum() };

@@ -1,6 +1,6 @@
 //! The rounds of one document, and how rows of θ̃ and φ̃ are made.
 
-use crate::topic::bags::{LANES, Lane, Room, copy_in, gather, wide};
+use crate::topic::bags::{LANES, Lane, Workspace, copy_in, gather, wide};
 use crate::topic::special::{digamma, digamma_f64, exp};
 
 /// The least exponent: what is smaller beside the largest counts as this.
@@ -20,17 +20,17 @@ pub(super) fn begin(gamma: &mut [Lane], alpha: f32, counts: &[f32], mask: &[Lane
 }
 
 wide! {
-    /// Rounds of γ and θ̃ of one document until γ comes to rest. `room` has its words, and θ̃ in the end; the
+    /// Rounds of γ and θ̃ of one document until γ comes to rest. `workspace` has its words, and θ̃ in the end; the
     /// logarithm of what θ̃ was scaled by (without ψ(Σγ)), and the rounds.
     pub(super) fn rest(
-        room: &mut Room,
+        workspace: &mut Workspace,
         alpha: f32,
         mask: &[Lane],
         rounds: usize,
         tolerance: f32,
         gamma: &mut [Lane],
     ) -> (f32, usize) {
-        let Room { words, counts, theta, sums, .. } = room;
+        let Workspace { words, counts, theta, sums, .. } = workspace;
         let dim = mask.iter().flat_map(|lane| lane.0).sum::<f32>();
         let mut taken = 0;
         theta.copy_from_slice(gamma);

@@ -9,7 +9,7 @@ use super::rounds::{begin, psi_of, rest, scale_document, scale_word};
 use crate::random::Random;
 use crate::special::ln_gamma;
 use crate::topic::bags::{
-    Corpus, LANES, Lane, Room, Rows, Sums, copy_in, each_row, length, logs, mask, total,
+    Corpus, LANES, Lane, Rows, Sums, Workspace, copy_in, each_row, length, logs, mask, total,
     walk_with_log,
 };
 use crate::topic::special::digamma_f64;
@@ -127,13 +127,13 @@ impl<'a> State<'a> {
         let parts: Vec<Expected> = rows
             .enumerate()
             .map_init(
-                || Room::new(fit.dim),
-                |room, (at, (gamma, theta))| {
+                || Workspace::new(fit.dim),
+                |workspace, (at, (gamma, theta))| {
                     run.check()?;
                     let words = corpus.docs.row(span.start + at);
-                    room.clear();
+                    workspace.clear();
                     for (term, count) in words.iter() {
-                        room.push(count).copy_from_slice(phi.row(term as usize));
+                        workspace.push(count).copy_from_slice(phi.row(term as usize));
                     }
                     let (inner, tolerance) = (fit.inner, fit.inner_tolerance as f32);
                     let n_words = length(words);
@@ -143,19 +143,21 @@ impl<'a> State<'a> {
                         let divergence = divergence(gamma, alpha, prior, |_| psi, fit.dim);
                         constant - ln_gamma(sum) + n_words * (f64::from(scale) - psi) + divergence
                     };
-                    let log = |room: &Room| logs(&room.words, &room.counts, &room.theta);
+                    let log = |workspace: &Workspace| {
+                        logs(&workspace.words, &workspace.counts, &workspace.theta)
+                    };
                     let mut gain = 0.0;
                     if anew {
-                        room.theta.copy_from_slice(gamma);
-                        let scale = scale_document(&mut room.theta, mask);
-                        gain -= bound_of(gamma, scale) + log(room);
+                        workspace.theta.copy_from_slice(gamma);
+                        let scale = scale_document(&mut workspace.theta, mask);
+                        gain -= bound_of(gamma, scale) + log(workspace);
                         begin(gamma, alpha, words.values, mask, fit.dim);
                     }
-                    let (scale, rounds) = rest(room, alpha, mask, inner, tolerance, gamma);
-                    theta.copy_from_slice(&room.theta);
+                    let (scale, rounds) = rest(workspace, alpha, mask, inner, tolerance, gamma);
+                    theta.copy_from_slice(&workspace.theta);
                     let bound = bound_of(gamma, scale);
                     if anew {
-                        gain += bound + log(room);
+                        gain += bound + log(workspace);
                     }
                     Ok(Expected { bound, rounds: rounds as f64, gain })
                 },
@@ -186,8 +188,8 @@ impl<'a> State<'a> {
         let (stay, eta_now, new) =
             ((1.0 - rate) as f32, (rate * fit.eta) as f32, (rate * share) as f32);
         let span = span.start as u32..span.end as u32;
-        let room = || Sums::new(mask.len());
-        let mut bound = each_row(lambda.par_rows_mut(), run, room, |w, lambda, sums| {
+        let workspace = || Sums::new(mask.len());
+        let mut bound = each_row(lambda.par_rows_mut(), run, workspace, |w, lambda, sums| {
             let all = corpus.postings.row(w);
             if all.is_empty() {
                 return 0.0;

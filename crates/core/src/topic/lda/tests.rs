@@ -277,7 +277,7 @@ fn more_topics_than_documents_and_tiny_priors_do_no_harm() {
         assert!(fitted.documents.values().iter().all(|share| share.is_finite()));
         let nobody = Row { indices: &[23], values: &[2.0] };
         let mut theta = [0.0f32; 9];
-        fitted.topics.fold_in(nobody, &mut Room::new(9), &mut theta);
+        fitted.topics.fold_in(nobody, &mut Workspace::new(9), &mut theta);
         assert_eq!(theta, [1.0 / 9.0; 9]);
     }
 }
@@ -289,7 +289,7 @@ fn documents_are_folded_in_alike_with_any_instructions() {
     same_with_any_instructions(|| {
         let mut theta = vec![0.0f32; 3 * 21];
         for (d, theta) in theta.chunks_mut(3).enumerate() {
-            topics.fold_in(docs.row(d), &mut Room::new(3), theta);
+            topics.fold_in(docs.row(d), &mut Workspace::new(3), theta);
         }
         theta
     });

@@ -97,13 +97,13 @@ fn folding_in_climbs_to_the_best_theta_and_knows_no_other_words() {
     let topics = fit(2, 1).topics(phi);
     let mut theta = [0.0f32; 2];
     let words = Row { indices: &[0, 1, 2], values: &[6.0, 4.0, 9.0] };
-    topics.fold_in(words, &mut Room::new(2), &mut theta);
+    topics.fold_in(words, &mut Workspace::new(2), &mut theta);
     let log =
         |t: f64| 6.0 * (0.7 * t + 0.2 * (1.0 - t)).ln() + 4.0 * (0.3 * t + 0.8 * (1.0 - t)).ln();
     let best = (1..10_000).map(|i| log(f64::from(i) / 1e4)).fold(f64::MIN, f64::max);
     assert!((log(f64::from(theta[0])) - best).abs() < 1e-6, "{theta:?}");
     for words in [Row { indices: &[2], values: &[3.0] }, Row { indices: &[], values: &[] }] {
-        topics.fold_in(words, &mut Room::new(2), &mut theta);
+        topics.fold_in(words, &mut Workspace::new(2), &mut theta);
         assert_eq!(theta, [0.5, 0.5]);
     }
 }
@@ -130,7 +130,7 @@ fn documents_are_folded_in_alike_with_any_instructions() {
     same_with_any_instructions(|| {
         let mut theta = vec![0.0f32; 3 * 21];
         for (d, theta) in theta.chunks_mut(3).enumerate() {
-            topics.fold_in(docs.row(d), &mut Room::new(3), theta);
+            topics.fold_in(docs.row(d), &mut Workspace::new(3), theta);
         }
         theta
     });

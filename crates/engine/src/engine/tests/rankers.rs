@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use liken::rank::features::{Ask, Group, Question, Table, extract};
 use liken::rank::{Goal, Normalisation, Over, RankParams, RankSetup, Ranker, Scale, TableBuilder};
-use liken::stack::{FeatureParams, Made};
+use liken::stack::{FeatureInputs, FeatureParams};
 
 use super::*;
 
@@ -15,17 +15,17 @@ const QUERIES: [&str; 6] =
     ["car insurance", "heart attack", "far sun", "cheap house zebra", "cold flu", "red car moon"];
 
 /// Everything that makes features offline, with `pls` from the folder of that name.
-fn offline(pls: &str) -> Made {
+fn offline(pls: &str) -> FeatureInputs {
     let dataset = Dataset::open(&made().join("data")).unwrap();
     let opened = [("bm25", "bm25"), ("pls", pls), ("walk", "walk")]
         .map(|(name, folder)| (name.to_owned(), Model::open(&made().join(folder)).unwrap()));
     let params =
         FeatureParams { preparation: &Preparation::default(), models: &[], groups: &Group::all() };
-    Made::of(&dataset, &params, opened.into(), &Run::silent()).unwrap()
+    FeatureInputs::of(&dataset, &params, opened.into(), &Run::silent()).unwrap()
 }
 
 /// Learns from the clicks on all documents.
-fn learnt(made: &Made, method: &str, scale: Scale, over: Over, folder: &Path) -> PathBuf {
+fn learnt(made: &FeatureInputs, method: &str, scale: Scale, over: Over, folder: &Path) -> PathBuf {
     let counts = &made.counts;
     let queries: Vec<u32> = (0..counts.n_queries() as u32).collect();
     let docs: Vec<u32> = (0..counts.n_docs() as u32).collect();
@@ -49,7 +49,7 @@ fn learnt(made: &Made, method: &str, scale: Scale, over: Over, folder: &Path) ->
 }
 
 /// An index with a ranker of weights and one of trees.
-fn ranked_index() -> (tempfile::TempDir, PathBuf, Made) {
+fn ranked_index() -> (tempfile::TempDir, PathBuf, FeatureInputs) {
     let folder = tempfile::tempdir().unwrap();
     let made = offline("pls");
     let line = learnt(&made, "regression", Scale::ZScore, Over::Query, folder.path());
@@ -73,7 +73,7 @@ fn ask_ranker(query: &str, models: &[&str], ranker: &str) -> SearchRequest {
 }
 
 /// Checks that what the service says of every hit is what is computed offline.
-fn same_as_offline(made: &Made, ranker: &Ranker, text: &str, found: &SearchResponse) {
+fn same_as_offline(made: &FeatureInputs, ranker: &Ranker, text: &str, found: &SearchResponse) {
     let counts = &made.counts;
     let number = |id: &str| counts.doc_ids.iter().position(|other| other == id).unwrap() as u32;
     let mut docs: Vec<u32> = found.hits.iter().map(|hit| number(&hit.id)).collect();

@@ -109,9 +109,9 @@ fn residuals_are_what_they_say() {
     assert!(!svd.converged && svd.iterations == 1);
     for k in 0..10 {
         let miss = |c: &Naive, from: &Dense, to: &Dense| {
-            let image = c.times(&Naive::from_fn(c.n_cols, 1, |i, _| from.row(i)[k].into()));
+            let embedding = c.times(&Naive::from_fn(c.n_cols, 1, |i, _| from.row(i)[k].into()));
             let misses = (0..c.n_rows)
-                .map(|i| (image.values[i] - svd.sigma[k] * f64::from(to.row(i)[k])).powi(2));
+                .map(|i| (embedding.values[i] - svd.sigma[k] * f64::from(to.row(i)[k])).powi(2));
             misses.sum::<f64>().sqrt() / svd.sigma[0]
         };
         let larger = miss(&c, &svd.v, &svd.u).max(miss(&c.transpose(), &svd.u, &svd.v));

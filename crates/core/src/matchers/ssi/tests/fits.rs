@@ -50,7 +50,7 @@ fn every_form_explains_itself_scores_alike_and_is_restored() {
             matcher.keep(&mut tensors);
             tensors.write(&path).unwrap();
             let kept = crate::file::Tensors::open(&path).unwrap();
-            let again = params.restore(&counts, Kept(Some(&kept))).unwrap();
+            let again = params.restore(&counts, SavedState(Some(&kept))).unwrap();
             assert_eq!(scores(&*matcher, &counts), scores(&*again, &counts), "{params:?}");
             for q in 0..counts.n_queries() {
                 let query = counts.query(q);
@@ -58,7 +58,7 @@ fn every_form_explains_itself_scores_alike_and_is_restored() {
                 let some = matcher.scores(&counts, &query, Some(&[7, 2]));
                 assert_eq!(some, [all[7], all[2]], "{params:?}");
                 for (doc, score) in all.iter().enumerate() {
-                    let lines = matcher.lines(&counts, &query, doc as u32);
+                    let lines = matcher.contributions(&counts, &query, doc as u32);
                     let sum: f64 = lines.iter().map(|line| line.value).sum();
                     assert!((sum - f64::from(*score)).abs() < 1e-5, "{params:?} {sum} {score}");
                 }
@@ -94,23 +94,23 @@ fn the_best_epoch_by_validation_is_kept_and_patience_ends_the_fit() {
     let params = Ssi { epochs: 20, patience: 2, steps: 20, ..small(Form::LowRank) };
     // Says 0 at the start, then 1, 2, 5, 4, 3.
     let said = std::sync::atomic::AtomicUsize::new(0);
-    let judge: &crate::matchers::Judge<'_> = &|score| {
+    let scorer: &crate::matchers::ValidationScorer<'_> = &|score| {
         assert_eq!(score(0, None).len(), 12);
         let n = said.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         [0.0, 1.0, 2.0, 5.0, 4.0, 3.0][n]
     };
     let run = Run::silent();
     let (best, report) = params
-        .fit_to(Fitting { counts: &counts, init: None, judge: Some(judge), run: &run })
+        .fit_to(Fitting { counts: &counts, init: None, scorer: Some(scorer), run: &run })
         .unwrap();
     let FitReport::Steps(report) = report else { unreachable!() };
     assert_eq!((report.kept, report.steps.len()), (Some(2), 5));
     let (third, _) = fitted(&Ssi { epochs: 3, ..params.clone() }, &counts).unwrap();
     assert_eq!(scores(&*best, &counts), scores(&*third, &counts));
     // Nothing better than the start.
-    let judge: &crate::matchers::Judge<'_> = &|_| 0.5;
+    let scorer: &crate::matchers::ValidationScorer<'_> = &|_| 0.5;
     let (_, report) = params
-        .fit_to(Fitting { counts: &counts, init: None, judge: Some(judge), run: &run })
+        .fit_to(Fitting { counts: &counts, init: None, scorer: Some(scorer), run: &run })
         .unwrap();
     assert!(report.warnings()[0].contains("than the start"));
 }

@@ -54,10 +54,12 @@ fn loss_of_views(
             let n = u.len() / dim;
             let rows = bench.data.rows(view, triple, place).map(|row| dense(row, n));
             for k in 0..dim {
-                let image = |map: &[f64], row: &[f64]| -> f64 {
+                let embedding = |map: &[f64], row: &[f64]| -> f64 {
                     (0..n).map(|i| map[i * dim + k] * row[i]).sum()
                 };
-                score += factor * image(u, &rows[0]) * (image(v, &rows[1]) - image(v, &rows[2]));
+                score += factor
+                    * embedding(u, &rows[0])
+                    * (embedding(v, &rows[1]) - embedding(v, &rows[2]));
             }
         }
     }
@@ -102,7 +104,7 @@ fn exact_bins_the_mix_and_a_learnt_identity_go_against_the_gradient() {
             let one = Ssi { rate: if number < 7 { 0.2 } else { 1.0 }, ..params.clone() };
             let before = taken(&mixed, &alone, identity);
             let mut scores = [0.0];
-            let shape: &mut dyn Shape = if params.rare { &mut mixed } else { &mut alone };
+            let shape: &mut dyn WeightForm = if params.rare { &mut mixed } else { &mut alone };
             shape.turn(&bench.data, &[], &[triple], 1.0, &mut scores).unwrap();
             let moved = [Moved { slot: 0, triple }];
             shape.turn(&bench.data, &moved, &[], one.rate as f32, &mut []).unwrap();
@@ -203,19 +205,20 @@ fn strips_of_any_width_are_a_plain_loop() {
             for number in first..first + 3 {
                 let triple = bench.triple(number);
                 let [q, good, bad] = bench.data.features(triple);
-                let image = |map: &Dense, row: Row<'_>, k: usize| -> f32 {
+                let embedding = |map: &Dense, row: Row<'_>, k: usize| -> f32 {
                     row.iter().map(|(i, value)| value * map.row(i as usize)[k]).sum()
                 };
-                let uq: Vec<f32> = (0..dim).map(|k| image(&before_u, q, k)).collect();
+                let uq: Vec<f32> = (0..dim).map(|k| embedding(&before_u, q, k)).collect();
                 let vd: Vec<f32> = (0..dim)
-                    .map(|k| image(&before_v, good, k) - image(&before_v, bad, k))
+                    .map(|k| embedding(&before_v, good, k) - embedding(&before_v, bad, k))
                     .collect();
                 let score: f32 = uq.iter().zip(&vd).map(|(a, b)| a * b).sum();
                 if score + bench.data.cosines(triple) < 1.0 {
-                    let add = |map: &mut Dense, row: Row<'_>, factor: f32, image: &[f32]| {
+                    let add = |map: &mut Dense, row: Row<'_>, factor: f32, embedding: &[f32]| {
                         for (i, value) in row.iter() {
                             let row = map.row_mut(i as usize).iter_mut();
-                            row.zip(image).for_each(|(to, image)| *to += factor * value * image);
+                            row.zip(embedding)
+                                .for_each(|(to, embedding)| *to += factor * value * embedding);
                         }
                     };
                     add(&mut u, q, 0.3, &vd);

@@ -162,10 +162,10 @@ fn from_nothing_one_map_moves_and_the_other_stays() {
     let [q, good, bad] = bench.data.features(bench.triple(0));
     for s in 0..n {
         for k in 0..3 {
-            let image = |row: crate::sparse::Row<'_>| -> f32 {
+            let embedding = |row: crate::sparse::Row<'_>| -> f32 {
                 row.iter().map(|(t, value)| value * v.row(t as usize)[k]).sum()
             };
-            let expected = 0.5 * q.get(s as u32) * (image(good) - image(bad));
+            let expected = 0.5 * q.get(s as u32) * (embedding(good) - embedding(bad));
             assert!((shape.map(0).row(s)[k] - expected).abs() < 1e-6);
         }
     }

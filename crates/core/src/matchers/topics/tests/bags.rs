@@ -61,7 +61,7 @@ fn texts_of_a_kind_match_and_topics_are_shown() {
         let (class, shares) = matcher.topics_of(&counts, &query).unwrap();
         let near = shares.iter().zip(view.documents.row(0)).all(|(a, b)| (a - b).abs() < 0.3);
         assert!(class.is_none() && near, "{method} {shares:?} {:?}", view.documents.row(0));
-        let lines = matcher.lines(&counts, &query, 0);
+        let lines = matcher.contributions(&counts, &query, 0);
         assert!(lines.iter().any(|line| line.doc.contains("orbit")), "{method} {lines:?}");
         let sum: f64 = lines.iter().map(|line| line.value).sum();
         assert!((sum - f64::from(scores[0])).abs() < 1e-5);

@@ -17,7 +17,7 @@ fn table(grades: &[u8]) -> FeatureTable {
 }
 
 /// Loss, slope and second derivative at u.
-fn loss(shape: Shape, u: f64) -> (f64, f64, f64) {
+fn loss(shape: HingeShape, u: f64) -> (f64, f64, f64) {
     if u <= 0.0 {
         (0.0, 0.0, 0.0)
     } else if u < shape.width {
@@ -41,7 +41,9 @@ fn check(grades: &[u8], costs: bool, seed: u64) {
     let scores: Vec<f64> = (0..n).map(|_| (random.normal() * 4.0).round() / 4.0).collect();
     let column: Vec<f64> = (0..n).map(|_| random.normal()).collect();
     let pairs = Pairs::of(&table, costs.as_ref());
-    for shape in [Shape::HINGE, Shape::SQUARED, Shape::rounded(0.5), Shape::rounded(0.1)] {
+    for shape in
+        [HingeShape::HINGE, HingeShape::SQUARED, HingeShape::rounded(0.5), HingeShape::rounded(0.1)]
+    {
         let mut order = pairs.first_order();
         let sums = pairs.sums(&scores, &mut order, shape);
         let (mut value, mut slope) = (0.0, 0.0);

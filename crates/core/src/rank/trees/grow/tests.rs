@@ -4,9 +4,9 @@ use super::*;
 use crate::random::Random;
 use crate::rank::trees::fixture;
 
-fn shape(leaves: usize, depth: usize, min_leaf: usize) -> Shape {
+fn shape(leaves: usize, depth: usize, min_leaf: usize) -> TreeShape {
     let limits = Limits { min_leaf, min_hessian: 1e-3, l2: 0.5, min_gain: 0.0 };
-    Shape { leaves, depth, limits, trends: Vec::new() }
+    TreeShape { leaves, depth, limits, trends: Vec::new() }
 }
 
 /// Gradients that depend on the rows and on chance, in steps and as they are.
@@ -21,7 +21,7 @@ fn gradients(n: usize, seed: u64) -> (Vec<[f64; 2]>, Scale, Vec<Sums>) {
 
 /// Leaf-wise growth as anyone would write it: every split of every leaf is tried by adding up its
 /// rows. The leaves as sorted rows, with their values.
-fn slowly(binned: &Binned, shape: &Shape, pairs: &[[f64; 2]]) -> Vec<(Vec<u32>, f64)> {
+fn slowly(binned: &Binned, shape: &TreeShape, pairs: &[[f64; 2]]) -> Vec<(Vec<u32>, f64)> {
     let l2 = shape.limits.l2;
     let add = |rows: &[u32]| {
         rows.iter().fold([0.0; 2], |sum, &row| {

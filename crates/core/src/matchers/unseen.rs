@@ -11,7 +11,7 @@ use crate::features::QueryTerms;
 use crate::sparse::Csr;
 
 /// Documents that came after training, as a model sees them.
-pub struct Newcomers {
+pub struct UnseenDocuments {
     /// Their ids.
     pub ids: Vec<String>,
     /// Documents × terms.
@@ -25,11 +25,11 @@ pub struct Newcomers {
 pub enum Place<'a> {
     /// Among the model's own.
     Own(u32),
-    /// Among newcomers.
-    New(&'a Newcomers, u32),
+    /// Among unseen.
+    New(&'a UnseenDocuments, u32),
 }
 
-impl Newcomers {
+impl UnseenDocuments {
     /// The number of documents.
     pub fn len(&self) -> usize {
         self.ids.len()
@@ -50,7 +50,7 @@ impl Newcomers {
 impl Model {
     /// The documents as the model sees them, beside its own; `None` if a part of it has no short
     /// way to take them in, and [`Model::with_documents`] must make it anew.
-    pub fn newcomers(&self, documents: &[Document]) -> Result<Option<Newcomers>> {
+    pub fn unseen(&self, documents: &[Document]) -> Result<Option<UnseenDocuments>> {
         let new = self.counts.read_documents(documents)?;
         let mut parts = Vec::with_capacity(self.parts.len());
         for part in &self.parts {
@@ -61,7 +61,7 @@ impl Model {
             let Some(matcher) = beside else { return Ok(None) };
             parts.push(matcher);
         }
-        Ok(Some(Newcomers { ids: new.ids, docs: new.docs, parts }))
+        Ok(Some(UnseenDocuments { ids: new.ids, docs: new.docs, parts }))
     }
 
     /// The scores of the model's own documents `own`, or of all of them, then of all of `new`, one
@@ -70,10 +70,10 @@ impl Model {
         &self,
         query: &QueryTerms,
         own: Option<&[u32]>,
-        new: &[&Newcomers],
+        new: &[&UnseenDocuments],
     ) -> (Vec<f32>, Vec<f32>) {
         let all_new = |part: usize| {
-            let each = |new: &&Newcomers| {
+            let each = |new: &&UnseenDocuments| {
                 let mut scores = vec![0.0; new.len()];
                 new.part(part).score_all(&self.counts, query, &mut scores);
                 scores
@@ -146,7 +146,7 @@ impl Model {
             Place::Own(doc) => (&*part.matcher, doc),
             Place::New(new, doc) => (new.part(p), doc),
         };
-        let mut lines = matcher.lines(counts, query, doc);
+        let mut lines = matcher.contributions(counts, query, doc);
         lines.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
         let score = matcher.scores(counts, query, Some(&[doc]))[0];
         let (standard, adds) = if self.parts.len() > 1 {

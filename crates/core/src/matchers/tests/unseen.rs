@@ -41,7 +41,7 @@ fn a_new_document_scores_as_one_of_training_with_the_same_words() {
             document("copy", "named twice"),
             document("cheap", "cheap cheap pressure"),
         ];
-        let beside = model.newcomers(&[again[0].clone(), again[2].clone(), again[4].clone()]);
+        let beside = model.unseen(&[again[0].clone(), again[2].clone(), again[4].clone()]);
         let beside = beside.unwrap().map(|new| {
             queries.map(|text| {
                 let query = model.read_query(text).unwrap();
@@ -74,7 +74,7 @@ fn newcomers_are_explained_as_documents_of_the_model() {
     for name in ["bm25", "vsm", "lm", "lm-jm", "pls", "rmls", "pls+bm25", "rrf:pls+bm25"] {
         let (model, text) = (train(&dataset, name).model, "earth insurance");
         let documents = [document("blank", "nothing"), document("new", "earth policy sun")];
-        let new = model.newcomers(&documents).unwrap().expect("a short way");
+        let new = model.unseen(&documents).unwrap().expect("a short way");
         let beside = model.explain_at(text, Place::New(&new, 1), 2).unwrap();
         assert_eq!(beside.parts.len(), model.parts.len());
         let extended = model.with_documents(&documents).unwrap();

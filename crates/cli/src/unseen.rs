@@ -15,14 +15,14 @@ use crate::output::counted;
 
 /// Documents beside those of training.
 #[derive(Args)]
-pub struct NewcomerArgs {
+pub struct UnseenArgs {
     /// More documents, which training did not know, as JSON lines with an id and fields like
     /// those of training; they are scored by their words.
     #[arg(long, value_name = "FILE")]
     documents: Option<PathBuf>,
 }
 
-impl NewcomerArgs {
+impl UnseenArgs {
     /// The file of documents, if there is one.
     pub fn path(&self) -> Option<&PathBuf> {
         self.documents.as_ref()

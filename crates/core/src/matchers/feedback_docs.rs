@@ -16,7 +16,7 @@ pub(super) const MOST_LOOKED_AT: usize = 100_000;
 /// Who ranks first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum First {
+pub enum FeedbackDocs {
     /// BM25.
     Bm25,
     /// The vector space model.
@@ -26,14 +26,14 @@ pub enum First {
     Clicked,
 }
 
-impl First {
+impl FeedbackDocs {
     /// The ranking for `counts`.
     pub(super) fn fit(self, counts: &Counts) -> Result<Ranking> {
         let lexical = match self {
-            First::Bm25 => Bm25::default().fit(counts)?,
-            First::Vsm => Vsm::default().fit(counts)?,
+            FeedbackDocs::Bm25 => Bm25::default().fit(counts)?,
+            FeedbackDocs::Vsm => Vsm::default().fit(counts)?,
             // Best on validation of nfcorpus where text and clicked queries weigh the same.
-            First::Clicked => {
+            FeedbackDocs::Clicked => {
                 Clicked { weight: 1.0, clicked_b: 0.75, ..Clicked::default() }.fit(counts)?
             }
         };

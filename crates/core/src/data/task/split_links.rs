@@ -12,7 +12,7 @@ use super::super::task_params::{TaskParams, TaskSplit};
 use crate::{Error, Result};
 
 /// Links that were dealt out.
-pub(super) struct Dealt {
+pub(super) struct SplitLinks {
     pub divided: Divided,
     /// Links left out because their ends lie in different parts.
     pub crossing: u64,
@@ -22,7 +22,7 @@ pub(super) struct Dealt {
 
 impl TaskParams {
     /// Deals out `edges`, which are sorted.
-    pub(super) fn deal(&self, edges: Vec<Edge>, log: &Log, split: &Split) -> Result<Dealt> {
+    pub(super) fn deal(&self, edges: Vec<Edge>, log: &Log, split: &Split) -> Result<SplitLinks> {
         if edges.is_empty() {
             return Err(Error::Empty {
                 what: "no link is left to be dealt out".into(),
@@ -147,6 +147,6 @@ impl TaskParams {
                         .into(),
             });
         }
-        Ok(Dealt { divided, crossing, kept_back })
+        Ok(SplitLinks { divided, crossing, kept_back })
     }
 }

@@ -1,4 +1,4 @@
-//! Where tries are made: what they have in common is made once.
+//! Where trials are made: what they have in common is made once.
 //!
 //! The counts are kept as long as text is read the same way, the features as long as the
 //! parameters that make them stay, each model of a mix as long as its own parameters do.
@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use serde_json::{Map, Value};
 
-use super::{Setting, Try, Tuning};
+use super::{Setting, Trial, Tuning};
 use crate::data::{Dataset, SplitBy};
-use crate::eval::{CompareParams, Contender, HeldOut, compare};
+use crate::eval::{CompareParams, HeldOut, System, compare};
 use crate::features::{Counts, Preparation};
 use crate::matchers::{FitReport, Params};
 use crate::random::Random;
@@ -23,12 +23,12 @@ const SAMPLE_STREAM: u64 = u64::MAX;
 /// A fitted model of a mix, and what it was fitted with.
 struct Fitted {
     params: Params,
-    contender: Contender,
+    system: System,
     report: FitReport,
 }
 
-/// Makes tries.
-pub(super) struct Workshop<'a> {
+/// Makes trials.
+pub(super) struct TrialRunner<'a> {
     dataset: &'a Dataset,
     tuning: &'a Tuning<'a>,
     counts: Option<(Preparation, Counts)>,
@@ -39,22 +39,22 @@ pub(super) struct Workshop<'a> {
     fitted_to: u32,
 }
 
-impl<'a> Workshop<'a> {
+impl<'a> TrialRunner<'a> {
     pub(super) fn new(dataset: &'a Dataset, tuning: &'a Tuning<'a>) -> Self {
         let fitted = tuning.base.models.iter().map(|_| None).collect();
-        Workshop { dataset, tuning, counts: None, part: None, fitted, fitted_to: 1 }
+        TrialRunner { dataset, tuning, counts: None, part: None, fitted, fitted_to: 1 }
     }
 
     /// Fits a setting to one in `one_in` of the training data and measures it. What is wrong with
-    /// the setting is written into the try; what is wrong with the world is an error.
+    /// the setting is written into the trial; what is wrong with the world is an error.
     pub(super) fn make(
         &mut self,
         values: Map<String, Value>,
         setting: &Setting,
         one_in: u32,
         run: &Run<'_>,
-    ) -> Result<Try> {
-        let mut made = Try {
+    ) -> Result<Trial> {
+        let mut made = Trial {
             setting: values,
             one_in,
             score: None,
@@ -125,7 +125,7 @@ impl<'a> Workshop<'a> {
         setting: &Setting,
         one_in: u32,
         run: &Run<'_>,
-        made: &mut Try,
+        made: &mut Trial,
     ) -> Result<()> {
         let counts = match (&self.part, &self.counts) {
             (Some((part, counts)), _) if one_in > 1 && *part == one_in => counts,
@@ -139,26 +139,26 @@ impl<'a> Workshop<'a> {
             }
             *place = None;
             let model = [(name.clone(), params.clone())];
-            let (mut contenders, mut reports) =
+            let (mut systems, mut reports) =
                 fit_all(self.dataset, counts, &model, tuning.candidates, tuning.variant, run)?;
-            if let (Some(contender), Some(report)) = (contenders.pop(), reports.pop()) {
-                *place = Some(Fitted { params: params.clone(), contender, report });
+            if let (Some(system), Some(report)) = (systems.pop(), reports.pop()) {
+                *place = Some(Fitted { params: params.clone(), system, report });
             }
         }
-        // The comparison wants its contenders in a row; they come back afterwards.
+        // The comparison wants its systems in a row; they come back afterwards.
         let fits: Vec<Fitted> = self.fitted.iter_mut().filter_map(Option::take).collect();
         let mut rest = Vec::with_capacity(fits.len());
-        let mut contenders = Vec::with_capacity(fits.len());
-        for Fitted { params, contender, report } in fits {
+        let mut systems = Vec::with_capacity(fits.len());
+        for Fitted { params, system, report } in fits {
             made.warnings.extend(report.warnings());
             made.kept = made.kept.take().or_else(|| kept(&report));
             rest.push((params, report));
-            contenders.push(contender);
+            systems.push(system);
         }
         let measured = compare(
             self.dataset,
             counts,
-            &contenders,
+            &systems,
             &CompareParams {
                 rows: std::slice::from_ref(tuning.mixture),
                 measures: &[tuning.measure],
@@ -171,10 +171,10 @@ impl<'a> Workshop<'a> {
             },
             run,
         );
-        for (place, ((params, report), contender)) in
-            self.fitted.iter_mut().zip(rest.into_iter().zip(contenders))
+        for (place, ((params, report), system)) in
+            self.fitted.iter_mut().zip(rest.into_iter().zip(systems))
         {
-            *place = Some(Fitted { params, contender, report });
+            *place = Some(Fitted { params, system, report });
         }
         let mut comparison = measured?;
         let Some(row) = comparison.rows.pop() else {

@@ -10,18 +10,18 @@ use super::{note_names, warn_of_lacking};
 use crate::console::Console;
 
 /// A ranker, or scores.
-pub enum Contender {
+pub enum System {
     /// A ranker.
     Ranker(Box<Ranker>),
     /// One score a row, in the order of the file.
     Scores(Vec<f64>),
 }
 
-impl Contender {
+impl System {
     /// Opens what is at `path`: a folder is a ranker, a file a LightGBM model or scores.
     pub fn open(path: &Path, console: &Console) -> liken::Result<Self> {
         if path.is_dir() || Ranker::is_lightgbm(path) {
-            return Ok(Contender::Ranker(Box::new(console.run(|_| Ranker::open(path))?)));
+            return Ok(System::Ranker(Box::new(console.run(|_| Ranker::open(path))?)));
         }
         let scores = console.run(|run| {
             let mut scores = Vec::new();
@@ -47,7 +47,7 @@ impl Contender {
             }
             Ok(scores)
         })?;
-        Ok(Contender::Scores(scores))
+        Ok(System::Scores(scores))
     }
 
     /// The scores of the rows of `table`, which was read from `file`; this one was from `path`.
@@ -59,13 +59,13 @@ impl Contender {
         console: &Console,
     ) -> liken::Result<Vec<f64>> {
         match self {
-            Contender::Ranker(ranker) => {
+            System::Ranker(ranker) => {
                 note_names(ranker, table, console);
                 let scored = console.run(|_| ranker.score(table))?;
                 warn_of_lacking(file, &scored.lacking, table, console);
                 Ok(scored.scores)
             }
-            Contender::Scores(scores) => {
+            System::Scores(scores) => {
                 if scores.len() != table.n_rows() {
                     return Err(liken::Error::Unusable {
                         path: path.to_owned(),

@@ -1,7 +1,7 @@
 //! A dataset, counted, with matchers fitted to it and an extractor of features over them.
 
 use crate::data::Dataset;
-use crate::eval::{Candidates, Contender, HeldOut, Task, Variant};
+use crate::eval::{Candidates, HeldOut, System, Task, Variant};
 use crate::features::{Counts, Preparation};
 use crate::matchers::{FitReport, Model, Params};
 use crate::rank::FeatureTable;
@@ -20,11 +20,11 @@ pub struct FeatureParams<'a> {
 }
 
 /// Everything that rows are made with.
-pub struct Made {
+pub struct FeatureInputs {
     /// Everything counted.
     pub counts: Counts,
     /// The models, fitted to all training clicks.
-    pub contenders: Vec<Contender>,
+    pub systems: Vec<System>,
     /// What their fits say.
     pub reports: Vec<FitReport>,
     /// Features that do not depend on clicks.
@@ -33,7 +33,7 @@ pub struct Made {
     pub extractor: Extractor,
 }
 
-impl Made {
+impl FeatureInputs {
     /// Counts `dataset`, fits the models and puts `opened` models, by name, beside them.
     pub fn of(
         dataset: &Dataset,
@@ -45,14 +45,14 @@ impl Made {
         let mut preparation = Params::prepared(params.preparation, models);
         preparation.positions |= params.groups.contains(&Group::Proximity);
         let counts = Counts::of(dataset, &preparation, run)?;
-        let (contenders, reports) =
+        let (systems, reports) =
             fit_all(dataset, &counts, params.models, Candidates::Auto, Variant::default(), run)?;
         let fixed = Fixed::of(dataset, &counts, params.groups, run)?;
-        let mut sources = sources(&contenders, params.groups);
+        let mut sources = sources(&systems, params.groups);
         let opened = opened.into_iter().map(|(name, model)| (name, Source::opened(model, &counts)));
         sources.extend(opened);
         let extractor = Extractor::new(&fixed, &counts, sources);
-        Ok(Made { counts, contenders, reports, fixed, extractor })
+        Ok(FeatureInputs { counts, systems, reports, fixed, extractor })
     }
 
     /// The features of the judged queries of a held-out part, with their grades.
@@ -69,8 +69,8 @@ impl Made {
 }
 
 /// The fitted matchers as sources of features, where models are to be features.
-pub(super) fn sources(contenders: &[Contender], groups: &[Group]) -> Vec<(String, Source)> {
+pub(super) fn sources(systems: &[System], groups: &[Group]) -> Vec<(String, Source)> {
     let wanted = groups.contains(&Group::Models);
-    let of = |one: &Contender| (one.name.clone(), Source::Fitted(one.matcher.clone()));
-    contenders.iter().filter(|_| wanted).map(of).collect()
+    let of = |one: &System| (one.name.clone(), Source::Fitted(one.matcher.clone()));
+    systems.iter().filter(|_| wanted).map(of).collect()
 }

@@ -1,4 +1,4 @@
-//! The images of documents in a file: n × d numbers by rows, mapped into memory.
+//! The embeddings of documents in a file: n × d numbers by rows, mapped into memory.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::mapped::{HEADER, Layout, Mapped, header, mixed};
 use crate::file::NewFile;
 use crate::{Error, Result, Run};
 
-/// What a file of images begins with.
+/// What a file of embeddings begins with.
 const MARK: &[u8; 8] = b"likenimg";
 /// Numbers that are produced before they are written.
 const BLOCK: usize = 1 << 20;
@@ -19,36 +19,36 @@ const ROWS_PER_TASK: usize = 16;
 const MOST_DIM: usize = 1 << 16;
 
 /// One vector a document, in the order of the documents' numbers.
-pub struct Images {
+pub struct Embeddings {
     file: Mapped,
     n: usize,
     dim: usize,
     start: usize,
 }
 
-impl Images {
-    /// Writes `n` images of `dim` numbers to `path`; `image` fills the one of the document whose
+impl Embeddings {
+    /// Writes `n` embeddings of `dim` numbers to `path`; `embedding` fills the one of the document whose
     /// number it is given, on several threads.
     pub fn write(
         path: &Path,
         n: usize,
         dim: usize,
         run: &Run<'_>,
-        image: impl Fn(usize, &mut [f32]) + Sync,
+        embedding: impl Fn(usize, &mut [f32]) + Sync,
     ) -> Result<()> {
-        Images::write_blocks(path, n, dim, |first, rows| {
-            run.step("images of documents", first as u64, Some(n as u64))?;
+        Embeddings::write_blocks(path, n, dim, |first, rows| {
+            run.step("embeddings of documents", first as u64, Some(n as u64))?;
             rows.par_chunks_mut(dim * ROWS_PER_TASK).enumerate().for_each(|(task, rows)| {
                 for (at, row) in rows.chunks_exact_mut(dim).enumerate() {
-                    image(first + task * ROWS_PER_TASK + at, row);
+                    embedding(first + task * ROWS_PER_TASK + at, row);
                 }
             });
             Ok(())
         })
     }
 
-    /// The same for images that come in order: `fill` is given the number of a document and room
-    /// for its image and those of some documents after it, all zeros.
+    /// The same for embeddings that come in order: `fill` is given the number of a document and room
+    /// for its embedding and those of some documents after it, all zeros.
     pub fn write_blocks(
         path: &Path,
         n: usize,
@@ -82,33 +82,33 @@ impl Images {
         new.commit()
     }
 
-    /// Opens what [`Images::write`] wrote. The header and the length are checked; the numbers are
+    /// Opens what [`Embeddings::write`] wrote. The header and the length are checked; the numbers are
     /// read when they are asked for.
     pub fn open(path: &Path) -> Result<Self> {
         let file = Mapped::open(path, MARK)?;
         let n = u32::try_from(file.fields[0]).ok().map(|n| n as usize);
         let dim = usize::try_from(file.fields[1]).ok().filter(|dim| (1..=MOST_DIM).contains(dim));
         let (Some(n), Some(dim)) = (n, dim) else {
-            let problem = format!("{} images of {} numbers", file.fields[0], file.fields[1]);
+            let problem = format!("{} embeddings of {} numbers", file.fields[0], file.fields[1]);
             return Err(file.damaged(problem));
         };
         let mut layout = Layout::new();
         let start = layout.place::<f32>(n, dim);
         file.check_len(layout.end())?;
-        Ok(Images { file, n, dim, start })
+        Ok(Embeddings { file, n, dim, start })
     }
 
-    /// How many images there are.
+    /// How many embeddings there are.
     pub fn n_rows(&self) -> usize {
         self.n
     }
 
-    /// How many numbers an image has.
+    /// How many numbers an embedding has.
     pub fn dim(&self) -> usize {
         self.dim
     }
 
-    /// The image of document `doc`.
+    /// The embedding of document `doc`.
     ///
     /// # Panics
     /// If there is no such document.
@@ -117,7 +117,7 @@ impl Images {
         &self.values()[doc * self.dim..(doc + 1) * self.dim]
     }
 
-    /// All images, one after another.
+    /// All embeddings, one after another.
     #[inline]
     pub fn values(&self) -> &[f32] {
         self.file.array(self.start, self.n * self.dim)
@@ -135,7 +135,7 @@ impl Images {
         if found == self.checksum() {
             return Ok(());
         }
-        Err(self.file.damaged("the images do not fit their checksum"))
+        Err(self.file.damaged("the embeddings do not fit their checksum"))
     }
 
     /// Bytes of the file.
@@ -144,7 +144,7 @@ impl Images {
     }
 }
 
-// The first image follows the header at once.
+// The first embedding follows the header at once.
 const _: () = assert!(HEADER.is_multiple_of(64));
 
 /// The checksum of `sum` and a block of numbers.

@@ -2,30 +2,30 @@
 
 use std::sync::OnceLock;
 
-use super::bilinear::image_of;
-use super::{Judge, Maps};
+use super::bilinear::embedding_of;
+use super::{Maps, ValidationScorer};
 use crate::linalg::{Dense, Panels, dot};
 use crate::sparse::{Csr, Row};
 use crate::{Result, Run};
 
-/// Documents whose images are made together, and the most entries they have unless it is one.
+/// Documents whose embeddings are made together, and the most entries they have unless it is one.
 const BLOCK_DOCS: usize = 256;
 const BLOCK_ENTRIES: usize = 1 << 15;
 
-/// What `judge` says of a pair of maps.
-pub(super) fn judge_maps(judge: &Judge<'_>, x: &Csr, y: &Csr, maps: &Maps) -> f64 {
-    let docs = maps.l_y.images(y);
-    judge(&|query, candidates| {
-        let image = image_of(x.row(query as usize), &maps.l_x);
-        let score = |doc: usize| dot(&image, docs.row(doc));
+/// What `scorer` says of a pair of maps.
+pub(super) fn score_maps(scorer: &ValidationScorer<'_>, x: &Csr, y: &Csr, maps: &Maps) -> f64 {
+    let docs = maps.l_y.embeddings(y);
+    scorer(&|query, candidates| {
+        let embedding = embedding_of(x.row(query as usize), &maps.l_x);
+        let score = |doc: usize| dot(&embedding, docs.row(doc));
         scores_of(candidates, y.n_rows(), score)
     })
 }
 
-/// What `judge` says of a pair of maps while they are made. Where there is no room for the
-/// images of all documents, those that are asked for are made block by block, to the same bits.
-pub(super) fn judge_panels(
-    judge: &Judge<'_>,
+/// What `scorer` says of a pair of maps while they are made. Where there is no room for the
+/// embeddings of all documents, those that are asked for are made block by block, to the same bits.
+pub(super) fn score_panels(
+    scorer: &ValidationScorer<'_>,
     x: &Csr,
     y: &Csr,
     l_x: &Panels,
@@ -33,30 +33,30 @@ pub(super) fn judge_panels(
     run: &Run<'_>,
 ) -> Result<f64> {
     let bytes = 4 * (y.n_rows() * l_y.n_cols()) as u64;
-    let docs = if 2 * bytes <= run.memory_left() { Some(l_y.images(y)?) } else { None };
-    judge_images(judge, (x, l_x), (y, l_y), docs.as_ref())
+    let docs = if 2 * bytes <= run.memory_left() { Some(l_y.embeddings(y)?) } else { None };
+    score_embeddings(scorer, (x, l_x), (y, l_y), docs.as_ref())
 }
 
-/// The same with the images of all documents, or without.
-fn judge_images(
-    judge: &Judge<'_>,
+/// The same with the embeddings of all documents, or without.
+fn score_embeddings(
+    scorer: &ValidationScorer<'_>,
     (x, l_x): (&Csr, &Panels),
     (y, l_y): (&Csr, &Panels),
     docs: Option<&Dense>,
 ) -> Result<f64> {
-    let image = |row: Row<'_>| {
-        let (mut image, mut feature) = (vec![0.0f32; l_x.n_cols()], vec![0.0f32; l_x.n_cols()]);
+    let embedding = |row: Row<'_>| {
+        let (mut embedding, mut feature) = (vec![0.0f32; l_x.n_cols()], vec![0.0f32; l_x.n_cols()]);
         for (v, value) in row.iter() {
             l_x.row_into(v as usize, &mut feature);
-            image.iter_mut().zip(&feature).for_each(|(sum, &entry)| *sum += value * entry);
+            embedding.iter_mut().zip(&feature).for_each(|(sum, &entry)| *sum += value * entry);
         }
-        image
+        embedding
     };
     let all: Vec<u32> = if docs.is_some() { Vec::new() } else { (0..y.n_rows() as u32).collect() };
-    // A judge wants scores; what goes wrong meanwhile waits until it has done.
+    // A scorer wants scores; what goes wrong meanwhile waits until it has done.
     let failed = OnceLock::new();
-    let value = judge(&|query, candidates| {
-        let query = image(x.row(query as usize));
+    let value = scorer(&|query, candidates| {
+        let query = embedding(x.row(query as usize));
         match docs {
             Some(docs) => {
                 scores_of(candidates, y.n_rows(), |doc: usize| dot(&query, docs.row(doc)))
@@ -76,7 +76,7 @@ fn judge_images(
     }
 }
 
-/// The score of every candidate, whose images are made and forgotten block by block.
+/// The score of every candidate, whose embeddings are made and forgotten block by block.
 fn in_blocks(query: &[f32], y: &Csr, l_y: &Panels, candidates: &[u32]) -> Result<Vec<f32>> {
     let mut scores = Vec::with_capacity(candidates.len());
     while scores.len() < candidates.len() {
@@ -87,8 +87,8 @@ fn in_blocks(query: &[f32], y: &Csr, l_y: &Panels, candidates: &[u32]) -> Result
             entries <= BLOCK_ENTRIES
         };
         let n = rest.iter().take(BLOCK_DOCS).take_while(fits).count().max(1);
-        let images = l_y.images_of(y, &rest[..n])?;
-        scores.extend((0..n).map(|k| dot(query, images.row(k))));
+        let embeddings = l_y.embeddings_of(y, &rest[..n])?;
+        scores.extend((0..n).map(|k| dot(query, embeddings.row(k))));
     }
     Ok(scores)
 }
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_are_the_same_with_and_without_images_of_all_documents() {
+    fn scores_are_the_same_with_and_without_embeddings_of_all_documents() {
         let (x, y) = (random_csr(6, 50, 5, 1), documents());
         let drawn = Panels::random(20_000, 40, 2, 1.5);
         let mut sparse = drawn.to_dense().unwrap();
@@ -155,7 +155,7 @@ mod tests {
         for l_y in [drawn, packed, dense] {
             let scores = |docs: Option<&Dense>| {
                 let found = Mutex::new(Vec::new());
-                let judge: &Judge<'_> = &|score| {
+                let scorer: &ValidationScorer<'_> = &|score| {
                     for query in 0..6 {
                         let mut found = found.lock().unwrap();
                         found.push(score(query, None));
@@ -163,20 +163,20 @@ mod tests {
                     }
                     0.5
                 };
-                assert_eq!(judge_images(judge, (&x, &l_x), (&y, &l_y), docs).unwrap(), 0.5);
+                assert_eq!(score_embeddings(scorer, (&x, &l_x), (&y, &l_y), docs).unwrap(), 0.5);
                 found.into_inner().unwrap()
             };
-            assert_eq!(scores(None), scores(Some(&l_y.images(&y).unwrap())));
+            assert_eq!(scores(None), scores(Some(&l_y.embeddings(&y).unwrap())));
         }
     }
 
     #[test]
-    fn what_goes_wrong_while_images_are_made_is_said() {
+    fn what_goes_wrong_while_embeddings_are_made_is_said() {
         let (x, y) = (random_csr(2, 50, 5, 1), documents());
         let l_x = Panels::random(50, 40, 3, 1.0);
         let mut l_y = Panels::random(20_000, 40, 2, 1.5);
         l_y.set_scale(vec![f32::NAN; 20_000]);
-        let judge: &Judge<'_> = &|score| f64::from(score(0, None)[0]);
-        assert!(judge_images(judge, (&x, &l_x), (&y, &l_y), None).is_err());
+        let scorer: &ValidationScorer<'_> = &|score| f64::from(score(0, None)[0]);
+        assert!(score_embeddings(scorer, (&x, &l_x), (&y, &l_y), None).is_err());
     }
 }
