@@ -96,6 +96,7 @@ pub struct Goldens {
 
 impl Goldens {
     /// The files in the folder `name` of the golden files. All of them are to be checked.
+    #[allow(clippy::disallowed_methods, reason = "files of the repository, written on request")]
     pub fn new(name: &str) -> Self {
         let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens");
         let updates = std::env::var_os("LIKEN_UPDATE_GOLDENS").is_some_and(|value| value == "1");
@@ -113,6 +114,7 @@ impl Goldens {
     }
 
     /// Compares what is computed now with the file `name`.
+    #[allow(clippy::disallowed_methods, reason = "files of the repository, written on request")]
     pub fn check(&mut self, name: &str, found: &str) {
         self.seen.push(name.to_owned());
         let path = self.folder.join(name);

@@ -134,7 +134,7 @@ impl Crate {
                 return None;
             }
             let Some(name) = path.get(folder.len()) else { break };
-            let child = [folder, &[name.clone()]].concat();
+            let child = [folder, std::slice::from_ref(name)].concat();
             if self.modules.contains_key(&child) {
                 return Some(name.clone());
             }

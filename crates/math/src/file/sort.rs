@@ -202,7 +202,7 @@ enum Source {
 
 impl Sorted {
     /// The next record.
-    pub fn next(&mut self) -> Result<Option<&[u8]>> {
+    pub fn next_record(&mut self) -> Result<Option<&[u8]>> {
         match &mut self.source {
             Source::Files(merge) => merge.next(),
             Source::Memory { blocks, entries, at } => {
@@ -323,7 +323,7 @@ mod tests {
         }
         let mut sorted = sorter.finish(&Run::silent()).unwrap();
         let mut all = Vec::new();
-        while let Some(record) = sorted.next().unwrap() {
+        while let Some(record) = sorted.next_record().unwrap() {
             all.push(record.to_vec());
         }
         let files = sorted.files();

@@ -156,7 +156,7 @@ impl Service {
 
     /// The database beside the one that serves, as `liken key` opens it.
     pub fn keys(&self) -> Store {
-        Store::open_for_keys(&Layout::new(&self.path("index")).store()).unwrap()
+        Store::open_for_keys(&Layout::new(self.path("index")).store()).unwrap()
     }
 
     /// A new key.

@@ -39,7 +39,7 @@ pub(super) fn group(
     let mut previous = Vec::new();
     let mut grouping: Option<Grouping> = None;
     let mut seen = 0u64;
-    while let Some(record) = events.next()? {
+    while let Some(record) = events.next_record()? {
         seen += 1;
         if seen.is_multiple_of(1 << 16) {
             run.step("aggregating", seen, None)?;
@@ -241,7 +241,7 @@ pub(super) fn robots(users: Sorter, most: u64, run: &Run<'_>) -> Result<HashSet<
     let mut robots = HashSet::new();
     let mut users = users.finish(run)?;
     let (mut current, mut count) = ([0; 8], 0);
-    while let Some(key) = users.next()? {
+    while let Some(key) = users.next_record()? {
         if key != current {
             current.copy_from_slice(key);
             count = 0;

@@ -64,7 +64,7 @@ impl EventLog {
         let mut previous = Vec::new();
         let mut open: Option<OpenPage> = None;
         let mut seen = 0u64;
-        while let Some(record) = events.next()? {
+        while let Some(record) = events.next_record()? {
             seen += 1;
             if seen.is_multiple_of(1 << 16) {
                 run.step("looking for clicks at rank 1", seen, None)?;

@@ -70,7 +70,7 @@ fn neighbours_are_the_largest_cosines_in_falling_order() {
             same(&near.queries(&counts.query(i), k), &expected, "queries");
         }
         for word in ["fruit", "water"] {
-            let id = counts.vocabulary.id(&word.to_owned()).unwrap() as usize;
+            let id = counts.vocabulary.id(word).unwrap() as usize;
             let maps = bilinear.maps();
             let embedding = maps.l_x.row(id).to_vec();
             let of_map = |map: &Map, own: Option<usize>| -> Vec<(String, f64)> {
