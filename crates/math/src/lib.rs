@@ -1,6 +1,6 @@
 //! What liken stands on: everything that knows neither text nor clicks.
 //!
-//! Errors and progress ([`Error`], [`Run`]), files that appear whole or not at all ([`file`]), checked
+//! Errors and progress ([`Error`], [`Run`]), files that appear whole or not at all ([`mod@file`]), checked
 //! sparse matrices ([`sparse`]), dense blocks and the operator C = XᵀRY with its SVD and solvers
 //! ([`linalg`]), the nearest neighbours of an embedding ([`index`]), the best of many scores
 //! ([`ranking`]), early stopping ([`early_stopping`]). `liken` re-exports all of it; other languages, several machines and other devices

@@ -263,7 +263,7 @@ pub fn multiply_right(
     )
 }
 
-/// block ← block·m, summed in f32: half the time of [`multiply_right`], for an m that is near
+/// block ← block·m, summed in f32: half the time of `multiply_right`, for an m that is near
 /// to orthonormal.
 pub fn rotate(block: &mut Dense, m: &Mat<f64>, run: &Run<'_>) -> Result<()> {
     let k = block.n_cols();

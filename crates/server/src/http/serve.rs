@@ -50,7 +50,7 @@ pub struct ServeOptions {
     pub log: Log,
     /// The incidents that `/ready` takes account of.
     pub incidents: Incidents,
-    /// What is served; [`crate::run`] adds the API and the pages.
+    /// What is served; [`crate::run()`] adds the API and the pages.
     pub routes: Routes,
     /// Told the address once connections are accepted.
     pub listening: Option<Box<dyn FnOnce(SocketAddr) + Send>>,
