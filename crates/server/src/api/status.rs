@@ -40,8 +40,8 @@ pub(super) async fn ready(call: Call) -> Result<Response, Problem> {
     let stuck = state.stuck(&status).filter(|stuck| *stuck > most);
     let reason = if let Some(stuck) = stuck {
         Some(format!(
-            "degraded: search has stayed at change {} for {} seconds; {} later ones wait and are \
-             retried: {}",
+            "degraded: search has stayed at change {} for {} s; pending changes, retried every \
+             second: {}; {}",
             status.applied,
             stuck.as_secs(),
             status.written.saturating_sub(status.applied),

@@ -23,7 +23,10 @@ pub(super) fn read(name: &str, text: &str, comment: Option<u8>) -> Result<TrecRu
             "line {line}: expected {expected}, found {found}; nothing was kept of the run"
         ))
     };
-    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let is_row = |line: &&str| {
+        !line.trim().is_empty() && comment.is_none_or(|c| line.as_bytes().first() != Some(&c))
+    };
+    let first = text.lines().find(is_row).unwrap_or_default();
     let delimiter = if first.contains('\t') { b'\t' } else { b',' };
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
