@@ -37,7 +37,7 @@ fn models_and_runs_are_compared_query_by_query() {
     is_clean(&html);
     assert!(html.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "{html}");
     assert!(html.contains("Queries 1 to "), "{html}");
-    let said = "Candidates: </strong>all documents, because a run takes part";
+    let said = "Candidates: </strong>all documents, because a run has what its engine retrieved";
     assert!(html.contains(said), "{html}");
     // The same ranking: every query is a tie.
     let n = questions.queries.len();

@@ -185,7 +185,7 @@ fn a_model_of_another_kind_is_refused_with_what_differs() {
     for (prepared, word) in [
         (
             Preparation { fields: vec!["title".into()], ..Preparation::default() },
-            "`fields = title,body`",
+            "`fields = title,body,url`",
         ),
         (
             serde_json::from_str(r#"{"analyzer": {"language": "none"}}"#).unwrap(),

@@ -196,7 +196,7 @@ fn a_field_that_is_not_there_is_refused_and_so_is_a_table_that_does_not_fit() {
     let pairs = clicked_pairs(&counts, Response::Raw).unwrap();
     let cells = em::cells(&counts.queries, &pairs).unwrap();
     let message = em::Trainer::new(&cells, &counts.docs, 10).err().unwrap().to_string();
-    assert!(message.contains("entries") && message.contains("field=title"), "{message}");
+    assert!(message.contains("entries") && message.contains("field = title"), "{message}");
 }
 
 #[test]
