@@ -343,7 +343,7 @@ fn validation_without_relevant_documents_is_refused_where_it_would_choose() {
         .refused(1, &["no validation query", "0.5*pls+0.5*bm25"]);
     place
         .run("tune pls data --budget 3 -o tuning")
-        .refused(1, &["no validation query of data", "every try would score the same"]);
+        .refused(1, &["no validation query of data", "every trial would score the same"]);
     let models = "[compare]\nrows = [\"rmls\"]\nmeasures = [\"AP\"]\n";
     let tables = ["clicks.tsv", "documents.jsonl", "judgments.tsv"]
         .map(|file| format!("{} = {{ path = \"{file}\" }}\n", file.split_once('.').unwrap().0));

@@ -112,7 +112,7 @@ fn a_run_of_another_engine_takes_part() {
     let means = browser.find("table.sortable").text();
     assert!(means.contains("elsewhere <b>"), "{means}");
     let how = browser.find(".how").text();
-    assert!(how.contains("all documents, because a run takes part"), "{how}");
+    assert!(how.contains("all documents, because a run has what its engine retrieved"), "{how}");
     no_console_errors(&browser);
     accessible(&browser);
     browser.screenshot("run");

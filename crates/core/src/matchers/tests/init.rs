@@ -204,7 +204,7 @@ fn a_model_of_another_kind_is_refused_with_what_differs() {
         let said = message(small(name));
         assert!(said.contains(&format!("training of {name} cannot begin with a model")), "{said}");
     }
-    // What learns nothing has nothing to begin with.
+    // What learns nothing has nothing to start from.
     let said = message(small("bm25"));
-    assert!(said.contains("nothing to begin with"), "{said}");
+    assert!(said.contains("nothing to start from"), "{said}");
 }
