@@ -1,4 +1,4 @@
-//! The binary `liken`: one verb a file.
+//! The binary `liken`: one file per command.
 
 mod bound;
 mod compare;

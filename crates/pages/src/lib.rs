@@ -21,6 +21,8 @@
 //! assert!(svg.starts_with("<svg ") && svg.contains("time of a sweep (s)"));
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod axis;
 mod bars;
 mod bubbles;
