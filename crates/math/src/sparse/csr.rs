@@ -28,16 +28,19 @@ pub struct Row<'a> {
 
 impl<'a> Row<'a> {
     /// The stored (column, value) pairs in order of column.
+    #[inline]
     pub fn iter(self) -> impl ExactSizeIterator<Item = (u32, f32)> + 'a {
         self.indices.iter().copied().zip(self.values.iter().copied())
     }
 
     /// How many entries are stored.
+    #[inline]
     pub fn len(self) -> usize {
         self.indices.len()
     }
 
     /// Whether no entry is stored.
+    #[inline]
     pub fn is_empty(self) -> bool {
         self.indices.is_empty()
     }
@@ -50,6 +53,7 @@ impl<'a> Row<'a> {
     }
 
     /// The value in `column`, zero where nothing is stored.
+    #[inline]
     pub fn get(self, column: u32) -> f32 {
         self.indices.binary_search(&column).map_or(0.0, |at| self.values[at])
     }
@@ -175,16 +179,19 @@ impl Csr {
     }
 
     /// The number of rows.
+    #[inline]
     pub fn n_rows(&self) -> usize {
         self.starts.len() - 1
     }
 
     /// The number of columns.
+    #[inline]
     pub fn n_cols(&self) -> usize {
         self.n_cols
     }
 
     /// The number of stored entries.
+    #[inline]
     pub fn nnz(&self) -> usize {
         self.indices.len()
     }
@@ -199,6 +206,7 @@ impl Csr {
     }
 
     /// Row `i`.
+    #[inline]
     pub fn row(&self, i: usize) -> Row<'_> {
         let span = self.starts[i] as usize..self.starts[i + 1] as usize;
         Row { indices: &self.indices[span.clone()], values: &self.values[span] }
@@ -210,16 +218,19 @@ impl Csr {
     }
 
     /// Where each row starts in `indices` and `values`; one more entry than rows.
+    #[inline]
     pub fn starts(&self) -> &[u64] {
         &self.starts
     }
 
     /// The columns of all entries, row after row.
+    #[inline]
     pub fn indices(&self) -> &[u32] {
         &self.indices
     }
 
     /// The values of all entries, row after row.
+    #[inline]
     pub fn values(&self) -> &[f32] {
         &self.values
     }
