@@ -49,7 +49,7 @@ pub struct Import {
     pub validation: Option<f64>,
     /// The share of test, likewise.
     pub test: Option<f64>,
-    /// The seed of the deal: 0 unless set.
+    /// The seed of the split: 0 unless set.
     pub seed: Option<u64>,
     /// Drop training pairs with fewer clicks: 4 unless set, where the source counts clicks;
     /// 0 or 1 switches the filter off.

@@ -19,7 +19,7 @@ pub enum TaskKind {
     Content,
 }
 
-/// What is dealt into training, validation and test.
+/// What is split into training, validation and test.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskSplit {
@@ -43,7 +43,7 @@ pub struct TaskParams {
     pub fields: Vec<String>,
     /// In `keywords`: the language whose stop words are not drawn; `none`: any word may be.
     pub language: Language,
-    /// What is dealt out.
+    /// What is split.
     pub split: TaskSplit,
     /// The share of all links that is kept for training; all that validation and test leave, if
     /// not set. Validation and test are the same for any share.

@@ -82,7 +82,7 @@ pub(super) fn check_seekable(path: &Path) -> Result<()> {
     };
     if input::unpacked_name(path) != path {
         let advice = "unpack it first; Parquet packs its columns itself";
-        return Err(refused("is a packed file, and Parquet is read from its end", advice));
+        return Err(refused("is a compressed file, and Parquet is read from its end", advice));
     }
     let is_stream = |about: std::fs::Metadata| !about.is_file() && !about.is_dir();
     if input::is_stdin(path) || path.metadata().is_ok_and(is_stream) {

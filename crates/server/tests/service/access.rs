@@ -128,8 +128,8 @@ fn every_route_asks_for_its_scope() {
     service.keys().revoke_key("revoked").unwrap();
     for (method, path, needed) in ROUTES {
         let status = |key: Option<&str>| service.send(method, &filled(path), key, None).status;
-        let strangers = [None, Some("lk_wrong"), Some(revoked.as_str())];
-        for key in strangers {
+        let unknown_keys = [None, Some("lk_wrong"), Some(revoked.as_str())];
+        for key in unknown_keys {
             let status = status(key);
             let named = format!("{method} {path} with {key:?}: {status}");
             match needed {
