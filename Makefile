@@ -22,10 +22,11 @@ test: ## check the style and run every test (real data: LIKEN_DATA, default ../s
 	LIKEN_SKIP_LOG=$(SKIP_LOG) cargo test --release $(PACKAGES) $(FEATURES)
 	@scripts/check-skipped.sh $(SKIP_LOG)
 
-check: ## what `test` does not: lints (also of the default build, without Parquet), documentation, licences, advisories
+check: ## what `test` does not: lints (also of the default build, without Parquet), the oldest Rust, documentation, licences, advisories
 	cargo fmt --all --check
 	cargo clippy --release $(PACKAGES) $(FEATURES) --all-targets -- -D warnings
 	cargo clippy --release $(PACKAGES) -- -D warnings
+	@scripts/check-rust-version.sh --release $(PACKAGES) $(FEATURES)
 	RUSTDOCFLAGS="-D warnings" cargo doc --release $(PACKAGES) $(FEATURES) --no-deps --document-private-items
 	@if cargo deny --version >/dev/null 2>&1; then cargo deny check; \
 	else echo "cargo-deny is not installed, so licences and advisories were not checked: cargo install cargo-deny"; fi

@@ -1,5 +1,4 @@
-//! `liken bound`: how far the papers say that unseen data may lie from training, and how far
-//! it does.
+//! `liken bound`: the papers' generalisation bound of a model beside the gap that is measured.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -10,7 +9,7 @@ use liken::eval::{Bound, Constants, bounds};
 use liken::matchers::Model;
 
 use crate::console::Console;
-use crate::output::{Format, Grid, TableFormat, grouped, json};
+use crate::output::{Format, Grid, TableFormat, grouped};
 use crate::render::in_flags;
 
 /// Show the generalisation bound of a learnt model beside the measured gap.
@@ -18,9 +17,8 @@ use crate::render::in_flags;
 #[command(after_help = "\
 The bound is on the objective, the mean over queries of the mean of response · score over a
 query's pairs, and holds with probability 1 − 2δ for models trained with weighting=mean, without
-centring, without negative responses and with rows of unit norm. For other models the figures
-are shown with what is not fulfilled. Below it the objective on training pairs and on pairs that
-training did not see.
+centring, without negative responses and with rows of unit norm. For other models the output names the
+conditions that they violate. A second table has the objective on training pairs and on held-out pairs.
 
 Examples:
   liken train rmls DATASET -o model --set weighting=mean
@@ -33,11 +31,11 @@ pub struct BoundArgs {
     /// Dataset folder that the model was trained on.
     dataset: PathBuf,
 
-    /// The chance that the bound fails, for queries and for documents each.
+    /// Probability that the bound fails, for queries and for documents each (δ).
     #[arg(long, value_name = "SHARE", default_value_t = 0.05)]
     delta: f64,
 
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -50,19 +48,15 @@ pub fn run(args: &BoundArgs, console: &Console) -> anyhow::Result<()> {
         run.step("measuring", 0, None)?;
         bounds(&model, &dataset, args.delta)
     })?;
-    let mut out = console.out();
-    match args.format {
-        Format::Json => json(&mut out, &found)?,
-        Format::Table => {
-            for (b, bound) in found.iter().enumerate() {
-                if b > 0 {
-                    writeln!(out)?;
-                }
-                print(&mut out, bound)?;
+    console.print(args.format, &found, |out| {
+        for (b, bound) in found.iter().enumerate() {
+            if b > 0 {
+                writeln!(out)?;
             }
+            print(out, bound)?;
         }
-    }
-    Ok(out.flush()?)
+        Ok(())
+    })
 }
 
 fn print(out: &mut impl Write, bound: &Bound) -> anyhow::Result<()> {
@@ -80,7 +74,7 @@ fn print(out: &mut impl Write, bound: &Bound) -> anyhow::Result<()> {
     line("d", grouped(sample.d), "latent dimensions");
     if let Some(rows) = &bound.rows {
         let how = if rows.after_the_fact {
-            "largest ℓ1 norm of a row, found after the fact"
+            "largest ℓ1 norm of a row, measured after training"
         } else {
             "largest ℓ1 norm that a row may have"
         };
@@ -94,10 +88,9 @@ fn print(out: &mut impl Write, bound: &Bound) -> anyhow::Result<()> {
     let title = format!("with probability {}", bound.probability);
     let mut grid = Grid::new([title.as_str(), "B", "C", "bound", "bound at R = 1", ""]).left(&[5]);
     let mut constants = |name: &str, found: &Constants| {
-        let says = if found.vacuous { "vacuous: above R·B" } else { "" };
+        let remark = if found.vacuous { "vacuous: above R·B" } else { "" };
         let numbers = [found.b, found.c, found.bound, found.bound_at_one].map(number);
-        let cells = [name.to_owned()].into_iter().chain(numbers).chain([says.to_owned()]);
-        grid.row(cells);
+        grid.row([name.to_owned()].into_iter().chain(numbers).chain([remark.to_owned()]));
     };
     constants("as published", &bound.published);
     if bound.rows.is_some() {
@@ -120,7 +113,7 @@ fn print(out: &mut impl Write, bound: &Bound) -> anyhow::Result<()> {
     grid.write(out, TableFormat::Table)?;
     writeln!(out, "training with the model's own response: {}", number(bound.training))?;
     if bound.held_out.is_empty() {
-        writeln!(out, "nothing is held out: there is no gap to measure")?;
+        writeln!(out, "no gap to measure: the dataset has no held-out pairs")?;
     }
     for broken in &bound.broken {
         writeln!(out, "the bound does not hold for this model: {}", in_flags(broken))?;

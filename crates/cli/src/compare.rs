@@ -10,11 +10,11 @@ use liken::experiment::fit_and_compare_with;
 use liken::matchers::{FitReport, Mixture, Params, methods};
 use liken::stack::Rankers;
 
-use crate::console::{Console, Usage};
-use crate::output::{Grid, TableFormat, counted, json, remark};
+use crate::console::{Console, usage};
+use crate::output::{Grid, TableFormat, counted, four_digits, json, remark};
 use crate::rankers::{self, RankerArgs};
-use crate::settings::{MemoryArgs, ParamArgs, TextArgs, named, resolve};
-use crate::tables::{NOTHING, Table};
+use crate::settings::{FitArgs, choice, expand_all, parse_mixtures};
+use crate::tables::Table;
 use crate::variant::VariantArgs;
 
 const EXAMPLES: &str = "\
@@ -30,27 +30,27 @@ Examples:
   liken compare DATASET --models bm25,pls,rmls --rankers mart:-pls+-rmls,mart:-rmls,mart:-pls,mart \
     --baseline mart:-pls+-rmls      what matchers add as features of a ranker";
 
-/// What is compared where no models are named.
+/// Compared where no models are named.
 const MODELS: [&str; 7] = ["bm25", "vsm", "lm", "pls", "rmls", "pls+bm25", "rmls+bm25"];
 
-/// Compare models on a dataset's test queries, with intervals and tests of significance.
+/// Compare models on a dataset's test queries, with confidence intervals and significance tests.
 #[derive(Args)]
 #[command(after_help = after_help())]
 pub struct CompareArgs {
     /// Dataset folder with test judgments or held-out clicks.
     dataset: PathBuf,
 
-    /// Models and mixes, separated by commas; `all` stands for every method
-    /// [default: bm25,vsm,lm,pls,rmls,pls+bm25,rmls+bm25; of these, where there is nothing to learn
-    /// from, those that do not learn].
+    /// Models and mixes, separated by commas; `all` is every method
+    /// [default: bm25,vsm,lm,pls,rmls,pls+bm25,rmls+bm25; without training pairs, those of them that
+    /// do not learn].
     #[arg(long, value_name = "M,M", value_delimiter = ',')]
     models: Option<Vec<String>>,
 
     #[command(flatten)]
     rankers: RankerArgs,
 
-    /// Measures: nDCG@k, AP, P@k, R@k, RR, ERR@k, Rprec, Success@k, Judged@k, RankLoss (of judged
-    /// pairs), RankLossAll (of a relevant and any other document).
+    /// Measures: nDCG@k, AP, P@k, R@k, RR, ERR@k, Rprec, Success@k, Judged@k, RankLoss (over judged
+    /// pairs), RankLossAll (over pairs of a relevant and any other document).
     #[arg(
         long,
         value_name = "M,M",
@@ -59,24 +59,25 @@ pub struct CompareArgs {
     )]
     measures: Vec<Measure>,
 
-    /// The measure that tunes the weights of mixes on validation.
+    /// The measure on validation by which the weights of mixes are tuned.
     #[arg(long, value_name = "MEASURE", default_value = "nDCG@10")]
     tune_on: Measure,
 
-    /// The model that others are tested against [default: the first].
+    /// The model to test the others against [default: the first].
     #[arg(long, value_name = "MODEL")]
     baseline: Option<String>,
 
     /// Queries to measure on: test, or validation while choosing parameters.
-    #[arg(long, value_name = "PART", default_value = "test", value_parser = ["test", "validation"])]
-    on: String,
+    #[arg(long, value_name = "PART", default_value = "test",
+        value_parser = choice::<HeldOut>(["test", "validation"]))]
+    on: HeldOut,
 
-    /// Documents to rank: all, judged, auto (judged if the judgments hold bad documents too), or
-    /// sampled:N (the judged and N others), sampled:N:Q (for Q of the queries).
+    /// Documents to rank: all, judged, auto (judged if some judgments are not relevant, else all),
+    /// sampled:N (the judged ones and N others), or sampled:N:Q (the same for Q of the queries).
     #[arg(long, value_name = "WHICH", default_value = "auto")]
     candidates: Candidates,
 
-    /// Print standard errors of the means in the place of intervals.
+    /// Print standard errors of the means instead of intervals.
     #[arg(long)]
     standard_errors: bool,
 
@@ -84,34 +85,27 @@ pub struct CompareArgs {
     variant: VariantArgs,
 
     #[command(flatten)]
-    params: ParamArgs,
+    fit: FitArgs,
 
-    #[command(flatten)]
-    text: TextArgs,
-
-    #[command(flatten)]
-    memory: MemoryArgs,
-
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: TableFormat,
 }
 
 pub fn run(args: &CompareArgs, console: &Console) -> anyhow::Result<()> {
     let names = match &args.models {
-        Some(names) => names.iter().flat_map(|name| expanded(name)).collect(),
+        Some(names) => expand_all(names),
         None => default_models(&args.dataset, console)?,
     };
-    let mut rows: Vec<Mixture> =
-        names.iter().map(|name| Mixture::parse(name)).collect::<Result<_, _>>()?;
+    let mut rows = parse_mixtures(&names)?;
     let specs = args.rankers.specs()?;
     let asked = rows.iter().cloned().chain(rankers::models_of(&specs)).collect::<Vec<_>>();
     rows.extend(specs.iter().map(|spec| rankers::row(&spec.name)));
     if let Some(twice) = (1..rows.len()).find(|&r| rows[..r].contains(&rows[r])) {
-        return Err(Usage(format!("--models: {} is named twice", rows[twice])).into());
+        return Err(usage(format!("--models: {} is named twice", rows[twice])));
     }
-    let settings = resolve(&args.text, &args.params, &asked)?;
-    let stacking = args.rankers.stacking(args.params.seed())?;
+    let settings = args.fit.resolve(&asked)?;
+    let stacking = args.rankers.stacking(args.fit.params.seed)?;
     let baseline = match &args.baseline {
         None => 0,
         Some(name) => match rows.iter().position(|row| &row.to_string() == name) {
@@ -119,9 +113,7 @@ pub fn run(args: &CompareArgs, console: &Console) -> anyhow::Result<()> {
             None => {
                 let all: Vec<String> = rows.iter().map(Mixture::to_string).collect();
                 let all = all.join(", ");
-                return Err(
-                    Usage(format!("--baseline {name}: expected one of the models: {all}")).into()
-                );
+                return Err(usage(format!("--baseline {name}: expected one of the models: {all}")));
             }
         },
     };
@@ -130,14 +122,14 @@ pub fn run(args: &CompareArgs, console: &Console) -> anyhow::Result<()> {
         measures: &args.measures,
         tune_on: args.tune_on,
         baseline,
-        on: named(&args.on)?,
+        on: args.on,
         candidates: args.candidates,
         variant: args.variant.variant()?,
-        seed: args.params.seed().unwrap_or(1),
+        seed: args.fit.params.seed.unwrap_or(1),
     };
     let (comparison, fits) = console.run(|run| {
         let dataset = Dataset::open(&args.dataset)?;
-        let run = &args.memory.within(run);
+        let run = &args.fit.within(run);
         let (preparation, models) = (&settings.preparation, &settings.models);
         let rankers = Rankers { specs: &specs, stacking: &stacking };
         fit_and_compare_with(&dataset, preparation, models, rankers, &params, run)
@@ -155,7 +147,7 @@ pub fn run(args: &CompareArgs, console: &Console) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// Examples, and every method in a line.
+/// Examples and the methods.
 fn after_help() -> String {
     let mut text =
         format!("{EXAMPLES}\n\nMethods (`liken train METHOD --help` lists parameters):\n");
@@ -165,22 +157,7 @@ fn after_help() -> String {
     text
 }
 
-/// Every method for `all`; another name is what it says.
-fn expanded(name: &str) -> Vec<String> {
-    if name == "all" { every_method() } else { vec![name.to_owned()] }
-}
-
-/// Every method, each once.
-pub fn every_method() -> Vec<String> {
-    let mut seen: Vec<Params> = Vec::new();
-    let new = |(name, _): &(&str, &str)| {
-        let params = Params::named(name).ok().filter(|params| !seen.contains(params));
-        params.map(|params| seen.push(params)).is_some()
-    };
-    methods().filter(new).map(|(name, _)| name.to_owned()).collect()
-}
-
-/// The models to compare where none are named: those that can be made from the dataset.
+/// The models to compare where none are named: those that can be fitted to the dataset.
 fn default_models(dataset: &Path, console: &Console) -> anyhow::Result<Vec<String>> {
     let mut names: Vec<String> = MODELS.map(str::to_owned).to_vec();
     if Dataset::open(dataset)?.about().counts.pairs > 0 {
@@ -192,13 +169,13 @@ fn default_models(dataset: &Path, console: &Console) -> anyhow::Result<Vec<Strin
     };
     let left_out: Vec<String> = names.extract_if(.., |name| learns(name)).collect();
     console.warn(format!(
-        "nothing to learn from, so these are left out: {}; to learn from judged pairs, import with --split queries",
+        "the dataset has no training pairs, so these models are left out: {}; to learn from judged pairs, import with --split queries",
         left_out.join(", ")
     ));
     Ok(names)
 }
 
-/// Warns of what the comparison found wrong.
+/// Warns of text without terms, of ties and of problems of the fits.
 pub fn warn_about(comparison: &Comparison, fits: &[(String, FitReport)], console: &Console) {
     if comparison.unread.documents > 0 {
         let documents = comparison.unread.documents;
@@ -211,7 +188,7 @@ pub fn warn_about(comparison: &Comparison, fits: &[(String, FitReport)], console
             comparison.unread_queries, comparison.queries
         ));
     }
-    // Words that do not meet are what all this is about; a row of nothing else says nothing.
+    // Some queries share no word with any document; if most do, the row measures the tie-breaking.
     for row in comparison.rows.iter().filter(|row| row.tied * 2 > comparison.queries) {
         console.warn(format!(
             "{}: for {} of {} queries every document has the same score; the order is that of the ids, descending",
@@ -234,7 +211,7 @@ pub fn write(
     write_all(out, comparison, false, format)
 }
 
-/// The same, with standard errors in the place of intervals if asked for.
+/// [`write`], with standard errors instead of intervals if asked for.
 fn write_all(
     out: &mut impl Write,
     comparison: &Comparison,
@@ -339,7 +316,7 @@ fn write_bins(
         .zip(&first.bins)
         .map(|(name, (_, queries, _))| format!("{name} ({queries})"))
         .collect();
-    // With many measures the first will do; JSON has them all.
+    // With many measures, only the first; JSON has all.
     let shown = if comparison.measures.len() <= 4 { comparison.measures.len() } else { 1 };
     for (m, measure) in comparison.measures.iter().enumerate().take(shown) {
         writeln!(out)?;
@@ -348,9 +325,7 @@ fn write_bins(
         let mut grid = Grid::new(std::iter::once("model".to_owned()).chain(heading));
         for row in &comparison.rows {
             let mean = |b: usize| row.bins[b].2[m];
-            let cells = filled
-                .iter()
-                .map(|&b| mean(b).map_or(NOTHING.to_owned(), |mean| format!("{mean:.4}")));
+            let cells = filled.iter().map(|&b| four_digits(mean(b)));
             grid.row(std::iter::once(row.name.clone()).chain(cells));
         }
         grid.write(out, format)?;

@@ -1,8 +1,9 @@
-//! The one place that writes to the terminal: results to stdout, progress and warnings to
-//! stderr, and the wish to stop (Ctrl-C) on its way in.
+//! The terminal: results go to stdout, progress and warnings to stderr, and Ctrl-C asks running work
+//! to stop. No other module of the command line prints.
 
 use std::fmt::{self, Display};
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,10 +12,12 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use liken::{Progress, Run};
 use liken_engine::Error;
+use serde::Serialize;
 
+use crate::output::{Format, is_stdout, json, write_file};
 use crate::render::{in_flags, parameters_help};
 
-/// Set by Ctrl-C; long work looks at it.
+/// Set by Ctrl-C; long work polls it.
 static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Whether the user asked to stop.
@@ -22,29 +25,35 @@ pub fn stopped() -> bool {
     STOP.load(Ordering::SeqCst)
 }
 
-/// The user typed something that cannot be meant: exit code 2.
+/// A failure with an exit code of its own.
 #[derive(Debug)]
-pub struct Usage(pub String);
+enum Failure {
+    Usage(String),
+    Stopped(String),
+}
 
-impl Display for Usage {
+impl Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        let (Failure::Usage(message) | Failure::Stopped(message)) = self;
+        f.write_str(message)
     }
 }
 
-impl std::error::Error for Usage {}
+impl std::error::Error for Failure {}
 
-/// The user asked to stop, and what was done so far is kept: exit code 130.
-#[derive(Debug)]
-pub struct Stopped(pub String);
-
-impl Display for Stopped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+/// An error in the command line as it was typed: exit code 2.
+pub fn usage(message: impl Into<String>) -> anyhow::Error {
+    Failure::Usage(message.into()).into()
 }
 
-impl std::error::Error for Stopped {}
+/// The user asked to stop, and the work done so far is kept: exit code 130.
+pub fn stopped_with(message: impl Into<String>) -> anyhow::Error {
+    Failure::Stopped(message.into()).into()
+}
+
+/// Standard output, buffered by blocks; a closed pipe shows as an error that [`Console::fail`] takes
+/// for the end.
+pub type Out = io::BufWriter<io::StdoutLock<'static>>;
 
 /// The terminal.
 pub struct Console {
@@ -84,8 +93,11 @@ impl Console {
         result
     }
 
-    /// The same for work of the engine, whose errors do not say that the user stopped it.
-    pub fn serve<T>(&self, work: impl FnOnce(&Run<'_>) -> Result<T, Error>) -> anyhow::Result<T> {
+    /// [`Console::run`] for work of the engine, whose errors do not tell that the user stopped it.
+    pub fn run_engine<T>(
+        &self,
+        work: impl FnOnce(&Run<'_>) -> Result<T, Error>,
+    ) -> anyhow::Result<T> {
         let result = self.run(|run| Ok(work(run)))?;
         match result {
             Err(_) if stopped() => Err(liken::Error::Cancelled.into()),
@@ -110,7 +122,7 @@ impl Console {
         self.bar.tick();
     }
 
-    /// Writes a warning to stderr, quiet or not: nothing that matters passes silently.
+    /// Writes a warning to stderr, even if quiet.
     pub fn warn(&self, text: impl Display) {
         let text = with_help(&in_flags(&text.to_string()));
         self.bar.suspend(|| {
@@ -128,13 +140,43 @@ impl Console {
         }
     }
 
-    /// Standard output, buffered by line blocks; a closed pipe shows as an error that
-    /// [`Console::fail`] takes for the end.
-    pub fn out(&self) -> impl Write {
+    /// Standard output; it must be flushed.
+    pub fn out(&self) -> Out {
         io::BufWriter::new(io::stdout().lock())
     }
 
-    /// Ends the program because of `error`: quietly if the reader of our output went away.
+    /// Prints `value` as JSON, or what `table` writes.
+    pub fn print(
+        &self,
+        format: Format,
+        value: &impl Serialize,
+        table: impl FnOnce(&mut Out) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let mut out = self.out();
+        match format {
+            Format::Json => json(&mut out, value)?,
+            Format::Table => table(&mut out)?,
+        }
+        Ok(out.flush()?)
+    }
+
+    /// Lets `write` write to standard output if `path` is `-`, else to a file that appears whole or
+    /// not at all.
+    pub fn write_to<T>(
+        &self,
+        path: &Path,
+        write: impl FnOnce(&mut dyn Write) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        if !is_stdout(path) {
+            return write_file(path, write);
+        }
+        let mut out = self.out();
+        let written = write(&mut out)?;
+        out.flush()?;
+        Ok(written)
+    }
+
+    /// Prints `error` and returns its exit code; silent if the reader of our output went away.
     pub fn fail(&self, error: &anyhow::Error) -> ExitCode {
         let closed_pipe = error.chain().any(|cause| {
             cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
@@ -147,10 +189,12 @@ impl Console {
             let _ = writeln!(io::stderr(), "error: {message}");
         });
         let cancelled = matches!(error.downcast_ref(), Some(liken::Error::Cancelled));
-        if cancelled || error.is::<Stopped>() {
-            return ExitCode::from(130);
+        match error.downcast_ref() {
+            Some(Failure::Stopped(_)) => ExitCode::from(130),
+            _ if cancelled => ExitCode::from(130),
+            _ if error.chain().any(is_usage) => ExitCode::from(2),
+            _ => ExitCode::FAILURE,
         }
-        if error.chain().any(is_usage) { ExitCode::from(2) } else { ExitCode::FAILURE }
     }
 }
 
@@ -158,17 +202,17 @@ impl Console {
 const WRITERS: &str =
     "`liken import` makes a dataset, `liken train` a model, `liken rank train` a ranker";
 
-/// What went wrong, in one line, and what to do about it in a line that begins with `help:`.
+/// The problem in one line, and the advice in a second line that begins with `help:`.
 fn message(error: &anyhow::Error) -> String {
     let mut links = Vec::new();
     for cause in error.chain() {
         // Our own errors already say what caused them, so the chain ends there.
         if let Some(error) = cause.downcast_ref::<liken::Error>() {
-            links.push(said(error));
+            links.push(with_flags(error));
             break;
         }
         let text = match cause.downcast_ref::<Error>() {
-            Some(error) => with_help(&in_flags(error.message())),
+            Some(error) => with_help(&in_flags(&error.to_string())),
             None if cause.is::<io::Error>() => with_help(&in_flags(&cause.to_string())),
             None => cause.to_string(),
         };
@@ -178,7 +222,7 @@ fn message(error: &anyhow::Error) -> String {
 }
 
 /// An error of the libraries in the words of the command line: the problem and a line of help.
-pub fn said(error: &liken::Error) -> String {
+pub fn with_flags(error: &liken::Error) -> String {
     use liken::Error::{NoManifest, OtherKind, Setting};
     let problem = match error {
         // The names between backticks are those of a file or of `--set`.
@@ -196,15 +240,15 @@ pub fn said(error: &liken::Error) -> String {
     if help.is_empty() { problem } else { format!("{problem}\nhelp: {help}") }
 }
 
-/// `text` with the advice of the libraries, in indented lines, as lines of help.
+/// `text` with the advice of the libraries, which is indented, as lines of help.
 fn with_help(text: &str) -> String {
     text.replace("\n  ", "\nhelp: ")
 }
 
-/// Whether the cause of a failure is what the user typed, not what was found.
+/// Whether the command line caused the failure, not a file or the system.
 fn is_usage(cause: &(dyn std::error::Error + 'static)) -> bool {
     use liken::Error::{Parameter, Setting, Unknown};
-    cause.is::<Usage>()
+    matches!(cause.downcast_ref(), Some(Failure::Usage(_)))
         || matches!(
             cause.downcast_ref(),
             Some(
@@ -216,7 +260,7 @@ fn is_usage(cause: &(dyn std::error::Error + 'static)) -> bool {
                             | "row"
                             | "measure"
                             | "feature"
-                            | "way to learn to rank"
+                            | "ranking method"
                             | "group of features",
                         ..
                     }

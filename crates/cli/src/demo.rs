@@ -1,4 +1,4 @@
-//! `liken demo`: the whole path on a built-in click log, told in plain language.
+//! `liken demo`: all steps on a built-in click log, with explanations.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,19 +15,20 @@ use liken::matchers::{Explanation, Mixture, Model, Params, Trained};
 use liken::synth::{Synthetic, SyntheticLog, import_of};
 use liken::training;
 use liken_engine::Error;
-use liken_engine::{Building, Built};
+use liken_engine::{BuildReport, IndexBuilder};
 use liken_pages::shorten;
 
-use crate::console::{Console, said};
-use crate::index::hold;
-use crate::output::{Grid, TableFormat, grouped, typed};
-use crate::search::Shelf;
+use crate::console::{Console, with_flags};
+use crate::index::lock;
+use crate::output::{Grid, NOTHING, TableFormat, grouped, typed};
+use crate::search::DocTexts;
 use crate::serve::ServiceArgs;
+use crate::settings::{every_method, parse_mixtures};
 use crate::{compare, explain};
 
 /// Latent dimensions: enough for a few hundred concepts.
 const DIM: &str = "200";
-/// What `--all` mixes with BM25 beside the mixes of [`ROWS`].
+/// Mixes of `--all` besides those of [`ROWS`].
 const MORE_MIXES: [&str; 4] = ["walk+bm25", "lsi_qd+bm25", "ridge+bm25", "clicked+bm25"];
 const ROWS: [&str; 7] = ["bm25", "vsm", "lm", "pls", "rmls", "pls+bm25", "rmls+bm25"];
 
@@ -36,11 +37,11 @@ const ROWS: [&str; 7] = ["bm25", "vsm", "lm", "pls", "rmls", "pls+bm25", "rmls+b
 #[command(after_help = "\
 Examples:
   liken demo
-  liken demo --serve      and search it in the browser
-  liken demo --all        every method there is
+  liken demo --serve      then search the log in the browser
+  liken demo --all        compare all methods
   liken demo -o demo      keeps the log, the dataset and the model in the folder demo")]
 pub struct DemoArgs {
-    /// Compare every method, not a few.
+    /// Compare all methods.
     #[arg(long)]
     all: bool,
 
@@ -48,15 +49,15 @@ pub struct DemoArgs {
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
 
-    /// Replace what an earlier demo wrote there.
+    /// Replace the files of an earlier demo in the folder.
     #[arg(long)]
     force: bool,
 
-    /// Seed of the log.
+    /// Random seed of the log.
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
 
-    /// Then serve the log with BM25 and RMLS side by side, and open the pages in the browser.
+    /// Then serve the log with BM25 and RMLS, and open the pages in the browser.
     #[arg(long)]
     serve: bool,
 
@@ -69,23 +70,23 @@ pub fn run(args: &DemoArgs, console: &Console) -> anyhow::Result<()> {
     let folder = args.output.clone().unwrap_or_else(|| temporary.path().to_owned());
     let (raw, data, model) = (folder.join("log"), folder.join("data"), folder.join("model"));
     for path in [&raw, &data, &model] {
-        // Refuse before the work, not in the middle of it.
+        // Before the work, not in the middle of it.
         if path.exists() && !args.force {
             let again = match folder.join("index") {
                 index if args.serve && index.exists() => {
-                    format!(", or serve the index that is there: liken serve {}", typed(&index))
+                    format!(", or serve the existing index: liken serve {}", typed(&index))
                 }
                 _ => String::new(),
             };
             let exists = liken::Error::Exists { path: path.clone() };
-            return Err(anyhow::anyhow!("{}{again}", said(&exists)));
+            return Err(anyhow::anyhow!("{}{again}", with_flags(&exists)));
         }
     }
     let index = folder.join("index");
-    let held = (args.serve && args.force).then(|| hold(&index)).transpose()?;
+    let locked = (args.serve && args.force).then(|| lock(&index)).transpose()?;
     let mut out = console.out();
 
-    writeln!(out, "1. A click log: people search, click, and the engine learns nothing from it")?;
+    writeln!(out, "1. A click log: users search and click")?;
     let log = Synthetic { seed: args.seed, ..Synthetic::new(SyntheticLog::Demo) };
     console.run(|run| log.write_raw(&raw, args.force, run))?;
     for line in first_lines(&raw.join("clicks.tsv"), 4)? {
@@ -94,7 +95,7 @@ pub fn run(args: &DemoArgs, console: &Console) -> anyhow::Result<()> {
 
     writeln!(
         out,
-        "\n2. Import: rare pairs are noise and go, judged queries are dealt into validation and test"
+        "\n2. Import: drop rare pairs as noise, split the judged queries into validation and test"
     )?;
     out.flush()?;
     let report = console.run(|run| import_of(&raw, false).run(&data, args.force, run))?;
@@ -112,11 +113,11 @@ pub fn run(args: &DemoArgs, console: &Console) -> anyhow::Result<()> {
 
     writeln!(
         out,
-        "\n3. Train and compare: word counting against maps learnt from clicks, and both together"
+        "\n3. Train and compare: lexical models, models learnt from clicks, and mixes of both"
     )?;
     out.flush()?;
     let dataset = console.run(|_| Dataset::open(&data))?;
-    let rows = if args.all { every_row() } else { ROWS.map(str::to_owned).to_vec() };
+    let rows = if args.all { all_rows() } else { ROWS.map(str::to_owned).to_vec() };
     let comparison = console.run(|run| compare_rows(&dataset, &rows, run))?;
     writeln!(out)?;
     compare::write_means(&mut out, &comparison, TableFormat::Table)?;
@@ -131,7 +132,7 @@ pub fn run(args: &DemoArgs, console: &Console) -> anyhow::Result<()> {
     let words = console.run(|run| train(&dataset, "bm25", run))?;
     writeln!(
         out,
-        "\n4. Why: two queries that nobody searched before, each sharing no word with its best document"
+        "\n4. Explain: two queries without clicks, which share no word with their best documents"
     )?;
     for (text, doc) in telling_examples(&dataset, &learnt.model, &words.model)? {
         show(&mut out, &text, doc, &learnt.model, &words.model)?;
@@ -145,24 +146,23 @@ pub fn run(args: &DemoArgs, console: &Console) -> anyhow::Result<()> {
     if args.output.is_some() {
         writeln!(
             out,
-            "Everything is kept in {}: try liken similar {} --query \"heart attack\"",
+            "All files are in {}; try liken similar {} --query \"heart attack\"",
             folder.display(),
             typed(&model)
         )?;
     }
     if args.serve {
-        writeln!(out, "\n5. Search it: words and clicks side by side")?;
+        writeln!(out, "\n5. Serve: search with BM25 and RMLS")?;
         out.flush()?;
         drop(out);
-        console.serve(|run| index_of(&data, &dataset, words, &folder, args.force, run))?;
-        drop(held);
+        console.run_engine(|run| index_of(&data, &dataset, words, &folder, args.force, run))?;
+        drop(locked);
         return args.service.serve(&index, true);
     }
     Ok(out.flush()?)
 }
 
-/// An index of the log with BM25, and RMLS in a version that only knows words as features, so that
-/// what it finds for a new query can be read off them.
+/// Builds an index of the log with BM25 and RMLS.
 fn index_of(
     data: &Path,
     dataset: &Dataset,
@@ -170,7 +170,7 @@ fn index_of(
     folder: &Path,
     force: bool,
     run: &Run<'_>,
-) -> Result<Built, Error> {
+) -> Result<BuildReport, Error> {
     let mut models = Vec::new();
     for (name, trained) in [("bm25", words), ("rmls", train(dataset, "rmls", run)?)] {
         let path = folder.join(name);
@@ -178,7 +178,8 @@ fn index_of(
         models.push((Some(name.to_owned()), path));
     }
     let output = folder.join("index");
-    Building { dataset: data.to_owned(), models, output, force, ..Building::default() }.run(run)
+    IndexBuilder { dataset: data.to_owned(), models, output, force, ..IndexBuilder::default() }
+        .run(run)
 }
 
 fn first_lines(path: &Path, n: u64) -> liken::Result<Vec<String>> {
@@ -196,17 +197,16 @@ fn named(name: &str) -> liken::Result<Params> {
     Ok(params)
 }
 
-/// Every method, and those that know what words do not together with BM25.
-fn every_row() -> Vec<String> {
-    let mut rows = compare::every_method();
+/// Every method, and mixes of learnt methods with BM25.
+fn all_rows() -> Vec<String> {
+    let mut rows = every_method();
     rows.extend(ROWS.iter().filter(|row| row.contains('+')).map(|&row| row.to_owned()));
     rows.extend(MORE_MIXES.map(str::to_owned));
     rows
 }
 
 fn compare_rows(dataset: &Dataset, names: &[String], run: &Run<'_>) -> liken::Result<Comparison> {
-    let rows: Vec<Mixture> =
-        names.iter().map(|row| Mixture::parse(row)).collect::<Result<_, _>>()?;
+    let rows = parse_mixtures(names)?;
     let mut models = Vec::new();
     for name in names.iter().filter(|name| !name.contains('+')) {
         models.push((name.clone(), named(name)?));
@@ -225,26 +225,17 @@ fn compare_rows(dataset: &Dataset, names: &[String], run: &Run<'_>) -> liken::Re
     Ok(fit_and_compare(dataset, &Preparation::default(), &models, &params, run)?.0)
 }
 
-/// The mix with the best validation score: test data chooses nothing.
+/// The mix with the best validation score: test data must not choose.
 fn best_mix(comparison: &Comparison) -> Option<usize> {
-    (0..comparison.rows.len()).filter(|&r| comparison.rows[r].validation.is_some()).max_by(
-        |&a, &b| {
-            comparison.rows[a]
-                .validation
-                .unwrap_or(0.0)
-                .total_cmp(&comparison.rows[b].validation.unwrap_or(0.0))
-        },
-    )
+    let score = |r: usize| comparison.rows[r].validation;
+    let mixes = (0..comparison.rows.len()).filter(|&r| score(r).is_some());
+    mixes.max_by(|&a, &b| score(a).unwrap_or(0.0).total_cmp(&score(b).unwrap_or(0.0)))
 }
 
 fn verdict(out: &mut impl Write, comparison: &Comparison, best: usize) -> anyhow::Result<()> {
     let row = &comparison.rows[best];
-    let worst_p = row
-        .cells
-        .iter()
-        .filter_map(|cell| cell.against)
-        .map(|against| against.t_holm)
-        .fold(0.0, f64::max);
+    let tests = || row.cells.iter().filter_map(|cell| cell.against);
+    let largest_p = tests().map(|against| against.t_holm).fold(0.0, f64::max);
     let gains: Vec<String> = comparison
         .measures
         .iter()
@@ -253,24 +244,18 @@ fn verdict(out: &mut impl Write, comparison: &Comparison, best: usize) -> anyhow
             cell.against.map(|against| format!("{:+.3} {measure}", against.difference))
         })
         .collect();
-    let beats =
-        row.cells.iter().filter_map(|cell| cell.against).all(|against| against.difference > 0.0);
-    if beats && worst_p < 0.01 {
-        writeln!(
+    let (name, gains) = (&row.name, gains.join(", "));
+    let better = tests().all(|against| against.difference > 0.0) && largest_p < 0.01;
+    Ok(match better {
+        true => writeln!(
             out,
-            "\n     {} (best on validation) beats BM25 alone: {}, p < 0.01 each.",
-            row.name,
-            gains.join(", ")
-        )?;
-    } else {
-        writeln!(
+            "\n     {name} (best on validation) beats BM25 alone: {gains}, p < 0.01 each."
+        ),
+        false => writeln!(
             out,
-            "\n     {} (best on validation) against BM25 alone: {}; largest p {worst_p:.3}.",
-            row.name,
-            gains.join(", ")
-        )?;
-    }
-    Ok(())
+            "\n     {name} (best on validation) against BM25 alone: {gains}; largest p {largest_p:.3}."
+        ),
+    }?)
 }
 
 fn train(dataset: &Dataset, name: &str, run: &Run<'_>) -> liken::Result<Trained> {
@@ -280,9 +265,8 @@ fn train(dataset: &Dataset, name: &str, run: &Run<'_>) -> liken::Result<Trained>
     training::train(dataset, &Preparation::default(), &mixture, &params, run)
 }
 
-/// Two test queries that nobody searched for, so that no click of their own helps, and whose
-/// best document under `learnt` is judged good and shares no word with the query; those
-/// first that word counting serves worst.
+/// Two test queries without clicks whose best document by `learnt` is relevant and shares no word with
+/// the query, preferably such that BM25 ranks badly.
 fn telling_examples(
     dataset: &Dataset,
     learnt: &Model,
@@ -309,7 +293,7 @@ fn telling_examples(
     let mut chosen: Vec<(String, u32)> = Vec::new();
     for (_, i, doc) in found {
         let text = learnt.counts.query_texts[i as usize].clone();
-        // Two of different topics say more than two of one.
+        // Examples of different classes.
         let class = |doc: u32| {
             dataset.documents.get(doc as usize).ok().and_then(|d| d.fields.get("class").cloned())
         };
@@ -330,28 +314,28 @@ fn show(
     learnt: &Model,
     words: &Model,
 ) -> anyhow::Result<()> {
-    let shelf = Shelf::open(learnt, None);
+    let texts = DocTexts::open(learnt, None);
     let top =
         |model: &Model| -> liken::Result<Vec<String>> {
             let hits = model.search(&model.read_query(text)?, 3);
             Ok(hits
                 .iter()
                 .map(|hit| {
-                    if hit.score > 0.0 { shorten(&shelf.title(hit.doc), 44) } else { "–".into() }
+                    if hit.score > 0.0 { shorten(&texts.title(hit.doc), 44) } else { "–".into() }
                 })
                 .collect())
         };
     writeln!(out, "\n   “{text}”")?;
     let (by_words, by_clicks) = (top(words).unwrap_or_default(), top(learnt)?);
-    let mut grid = Grid::new(["", "BM25 alone", "with what clicks taught"]).left(&[1, 2]);
-    for place in 0..3 {
-        let cell = |list: &[String]| list.get(place).cloned().unwrap_or_else(|| "–".into());
-        grid.row([(place + 1).to_string(), cell(&by_words), cell(&by_clicks)]);
+    let mut grid = Grid::new(["", "BM25 alone", "with clicks"]).left(&[1, 2]);
+    for rank in 0..3 {
+        let cell = |list: &[String]| list.get(rank).cloned().unwrap_or_else(|| NOTHING.into());
+        grid.row([(rank + 1).to_string(), cell(&by_words), cell(&by_clicks)]);
     }
     grid.write(out, TableFormat::Table)?;
     writeln!(out)?;
     let explanation = learnt.explain(text, doc, 5)?;
-    writeln!(out, "In plain words: {}\n", in_words(&explanation))?;
+    writeln!(out, "In words: {}\n", in_words(&explanation))?;
     explain::print(out, &explanation)
 }
 

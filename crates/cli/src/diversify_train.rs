@@ -1,5 +1,4 @@
-//! `liken diversify train`: what to look at when results are diversified, learnt from judgments
-//! by subtopic.
+//! `liken diversify train`: learns to diversify from judgments by subtopic.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -13,25 +12,26 @@ use liken::rank::diversify::{
 };
 use serde_json::json;
 
-use crate::console::{Console, Usage};
-use crate::diversify::{InputArgs, Inputs};
-use crate::output::{Format, Grid, TableFormat, counted, json};
+use crate::console::{Console, usage};
+use crate::diversify_inputs::{InputArgs, Inputs, method_name};
+use crate::output::{Format, Grid, TableFormat, counted, four_digits, is_stdout};
 use crate::runs::{check_output, check_stdin, read_diversity_judgments};
+use crate::settings::assignment;
 
-/// Learn a way to diversify from judgments by subtopic (qid subtopic docno grade).
+/// Learn a diversifier from judgments by subtopic (qid subtopic docno grade).
 #[derive(Args)]
 #[command(after_help = "\
-r-ltr (relational learning to rank, Zhu et al. 2014) learns a weight for the score of every run
-and weights for every way in which documents are alike, so that pages as good as alpha-nDCG wants
-them become likely. mmr tries the shares of relevance 0, 0.05, … 1 and every similarity.
+r-ltr (relational learning to rank, Zhu et al. 2014) learns a weight for the score of every run and
+weights for every similarity of documents; it maximises the likelihood of the ideal ranking by
+alpha-nDCG. mmr tries lambda = 0, 0.05, … 1 with every similarity.
 The penalty of r-ltr is chosen on validation queries: those of --validation, or every fifth query.
 
 Parameters of r-ltr (--set KEY=VALUE):
   relational=all       distances to the documents above: minimal, average, maximal or all three
-  top=10               places of the ideal page that are learnt from
-  alpha=0.5            share of a subtopic's worth that one answer takes away in it
-  penalties=[1.0, …]   penalties on the squares of the weights that are tried
-  patience=4           stop after so many that are no better on validation; 0 tries all
+  top=10               ranks of the ideal ranking to learn from
+  alpha=0.5            alpha of alpha-nDCG: the loss in gain of a subtopic per document on it
+  penalties=[1.0, …]   l2 penalties to try
+  patience=4           stop after this many penalties without improvement on validation; 0 tries all
 
 Examples:
   liken diversify train bm25.trec train.qrels --model model -o diversifier.json
@@ -51,20 +51,20 @@ pub struct LearnArgs {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// What to learn.
+    /// Method to learn.
     #[arg(long, value_enum, default_value_t)]
     method: MethodName,
 
-    /// Judgments of other queries of the run, which choose the penalty [default: every fifth query
-    /// of the judgments].
+    /// Judgments of validation queries, which choose the penalty [default: every fifth query of the
+    /// judgments].
     #[arg(long, value_name = "FILE")]
     validation: Option<PathBuf>,
 
-    /// What is to be good on validation: alpha_nDCG@k, ERR_IA@k, StRecall@k …
+    /// Measure on validation: alpha_nDCG@k, ERR_IA@k, StRecall@k …
     #[arg(long, value_name = "MEASURE", default_value = "alpha_nDCG@10")]
     measure: DiversityMeasure,
 
-    /// The lowest grade that answers a subtopic.
+    /// The lowest grade that counts as relevant to a subtopic.
     #[arg(short, long, value_name = "GRADE", default_value_t = 1,
         value_parser = clap::value_parser!(i32).range(0..))]
     level: i32,
@@ -73,42 +73,39 @@ pub struct LearnArgs {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
 
-    /// How to print what was learnt.
+    /// Output format of the report.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 
-    /// Replace the file if it is there.
+    /// Replace the file if it exists.
     #[arg(long)]
     force: bool,
 }
 
-/// What can be learnt.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum MethodName {
     /// Weights of runs and similarities.
     #[default]
     RLtr,
-    /// The share of relevance and the similarity of maximal marginal relevance.
+    /// Lambda and the similarity of maximal marginal relevance.
     Mmr,
 }
 
-/// With fewer queries none is set aside for validation.
-const ENOUGH: usize = 10;
+/// With fewer queries, none is held out for validation.
+const MIN_QUERIES_TO_SPLIT: usize = 10;
 
 pub fn run(args: &LearnArgs, console: &Console) -> anyhow::Result<()> {
     let mut params = RLtrParams::default();
     for setting in &args.set {
-        let Some((key, value)) = setting.split_once('=') else {
-            return Err(Usage(format!("--set {setting}: expected KEY=VALUE")).into());
-        };
+        let (key, value) = assignment("--set", setting, "relational=minimal")?;
         if args.method == MethodName::Mmr {
-            return Err(Usage("--set: mmr has nothing to set; it tries everything".into()).into());
+            return Err(usage("--set: mmr has no parameters; it tries all values"));
         }
         params.set(key, value)?;
     }
     params.check()?;
-    if args.output.as_os_str() == "-" {
-        return Err(Usage("-o -: expected a file to write".into()).into());
+    if is_stdout(&args.output) {
+        return Err(usage("-o -: expected a file to write"));
     }
     let files = [&args.run, &args.qrels].into_iter().chain(&args.validation);
     check_stdin(files.chain(args.inputs.files()))?;
@@ -123,7 +120,7 @@ pub fn run(args: &LearnArgs, console: &Console) -> anyhow::Result<()> {
     let all = judged(&qrels)?;
     let (training, validation) = match &validation {
         Some(qrels) => (all, judged(qrels)?),
-        None if all.len() >= ENOUGH => deal(all),
+        None if all.len() >= MIN_QUERIES_TO_SPLIT => split(all),
         None => (all, Vec::new()),
     };
     let learnt = console.run(|run| {
@@ -134,11 +131,8 @@ pub fn run(args: &LearnArgs, console: &Console) -> anyhow::Result<()> {
             MethodName::Mmr => {
                 let tuned = tune_mmr(&Mmr::default(), &kinds, &training, &args.measure)?;
                 let similarity = names[tuned.kind].clone();
-                Diversifier::new(
-                    n_runs,
-                    names,
-                    DiversifyMethod::Mmr { params: tuned.mmr, similarity },
-                )
+                let method = DiversifyMethod::Mmr { params: tuned.mmr, similarity };
+                Diversifier::new(n_runs, names, method)
             }
             MethodName::RLtr => {
                 let (weights, report) = params.fit(&training, &validation, &args.measure, run)?;
@@ -155,8 +149,8 @@ pub fn run(args: &LearnArgs, console: &Console) -> anyhow::Result<()> {
     args.show(&learnt, &training, &validation, console)
 }
 
-/// Every fifth query for validation, the others to learn from.
-fn deal(all: Vec<JudgedCandidates>) -> (Vec<JudgedCandidates>, Vec<JudgedCandidates>) {
+/// Every fifth query is for validation, the others are for training.
+fn split(all: Vec<JudgedCandidates>) -> (Vec<JudgedCandidates>, Vec<JudgedCandidates>) {
     let (mut training, mut validation) = (Vec::new(), Vec::new());
     for (place, query) in all.into_iter().enumerate() {
         let part = if place % 5 == 4 { &mut validation } else { &mut training };
@@ -182,7 +176,7 @@ impl LearnArgs {
         if judged.is_empty() {
             return Err(liken::Error::Empty {
                 what: "no query of the run is judged".into(),
-                advice: "the first column of the judgments must name the queries as the run does"
+                advice: "the judgments must have the query ids of the run in their first column"
                     .into(),
             });
         }
@@ -197,61 +191,50 @@ impl LearnArgs {
         console: &Console,
     ) -> anyhow::Result<()> {
         let measure = &self.measure;
-        let as_it_is = |candidates: &Candidates| (0..candidates.len()).collect::<Vec<usize>>();
-        let by_learnt = |candidates: &Candidates| learnt.order(candidates, measure.k);
-        let before = [training, validation].map(|queries| mean(measure, queries, as_it_is));
-        let after = [training, validation].map(|queries| mean(measure, queries, by_learnt));
-        let mut out = console.out();
-        if self.format == Format::Json {
-            let figures = |values: [Option<f64>; 2]| json!({ "training": values[0], "validation": values[1] });
-            let mut described = serde_json::to_value(learnt)?;
-            described["measure"] = json!(measure.to_string());
-            described["queries"] =
-                json!({ "training": training.len(), "validation": validation.len() });
-            described["before"] = figures(before);
-            described["after"] = figures(after);
-            json(&mut out, &described)?;
-            return Ok(out.flush()?);
-        }
-        let four =
-            |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.4}"));
-        writeln!(
-            out,
-            "{measure}: {} to learn from, {} for validation\n",
-            counted(training.len(), "query", "queries"),
-            counted(validation.len(), "query", "queries")
-        )?;
-        let name = match &learnt.method {
-            DiversifyMethod::Mmr { .. } => "mmr",
-            DiversifyMethod::RLtr { .. } => "r-ltr",
-        };
-        let mut grid = Grid::new(["order", "training", "validation"]);
-        for (name, values) in [("as the run has it", before), (name, after)] {
-            grid.row([name.to_owned(), four(values[0]), four(values[1])]);
-        }
-        grid.write(&mut out, TableFormat::Table)?;
-        writeln!(out)?;
-        match &learnt.method {
-            DiversifyMethod::Mmr { params, similarity } => {
-                writeln!(out, "lambda {}, similarity {similarity}", params.lambda)?;
+        let unchanged = |candidates: &Candidates| (0..candidates.len()).collect::<Vec<usize>>();
+        let diversified = |candidates: &Candidates| learnt.order(candidates, measure.k);
+        let before = [training, validation].map(|queries| mean(measure, queries, unchanged));
+        let after = [training, validation].map(|queries| mean(measure, queries, diversified));
+        let figures =
+            |values: [Option<f64>; 2]| json!({ "training": values[0], "validation": values[1] });
+        let mut described = serde_json::to_value(learnt)?;
+        described["measure"] = json!(measure.to_string());
+        described["queries"] =
+            json!({ "training": training.len(), "validation": validation.len() });
+        described["before"] = figures(before);
+        described["after"] = figures(after);
+        console.print(self.format, &described, |out| {
+            writeln!(
+                out,
+                "{measure}: {} to learn from, {} for validation\n",
+                counted(training.len(), "query", "queries"),
+                counted(validation.len(), "query", "queries")
+            )?;
+            let mut grid = Grid::new(["order", "training", "validation"]);
+            for (name, values) in [("the run", before), (method_name(&learnt.method), after)] {
+                grid.row([name.to_owned(), four_digits(values[0]), four_digits(values[1])]);
             }
-            DiversifyMethod::RLtr { weights } => {
-                let mut grid = Grid::new(["weight of", "value"]);
-                for (run, weight) in (1..).zip(&weights.relevance) {
-                    grid.row([format!("the score of run {run}"), format!("{weight:.4}")]);
+            grid.write(out, TableFormat::Table)?;
+            writeln!(out)?;
+            let weights = match &learnt.method {
+                DiversifyMethod::Mmr { params, similarity } => {
+                    let lambda = params.lambda;
+                    return Ok(writeln!(out, "lambda {lambda}, similarity {similarity}")?);
                 }
-                let numbers = weights.relational.names();
-                for (name, weights) in
-                    learnt.relations.iter().zip(weights.relations.chunks_exact(numbers.len()))
-                {
-                    for (number, weight) in numbers.iter().zip(weights) {
-                        let what = format!("the {number} distance by {name}");
-                        grid.row([what, format!("{weight:.4}")]);
-                    }
-                }
-                grid.write(&mut out, TableFormat::Table)?;
+                DiversifyMethod::RLtr { weights } => weights,
+            };
+            let mut grid = Grid::new(["weight of", "value"]);
+            for (run, weight) in (1..).zip(&weights.relevance) {
+                grid.row([format!("the score of run {run}"), format!("{weight:.4}")]);
             }
-        }
-        Ok(out.flush()?)
+            let numbers = weights.relational.names();
+            let by_relation = weights.relations.chunks_exact(numbers.len());
+            for (name, weights) in learnt.relations.iter().zip(by_relation) {
+                for (number, weight) in numbers.iter().zip(weights) {
+                    grid.row([format!("the {number} distance by {name}"), format!("{weight:.4}")]);
+                }
+            }
+            Ok(grid.write(out, TableFormat::Table)?)
+        })
     }
 }

@@ -1,5 +1,5 @@
-//! `liken eval`: runs of any engine against judgments, printed as trec_eval prints them, or
-//! beside each other as a table with tests.
+//! `liken eval`: measures runs of any engine against judgments, in the format of trec_eval or as a table
+//! with significance tests.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use liken::eval::trec::{Qrels, TrecRun};
 use liken::eval::trec_eval::{
     EvalParams, Evaluation, MeasureColumn, Over, Value, columns, columns_as, evaluate,
 };
-use liken::eval::{Doubts, LOOKED_AT, RunComparison, Ties, Variant, compare_runs};
+use liken::eval::{CAVEAT_CUT, RunCaveats, RunComparison, Ties, Variant, compare_runs};
 use serde_json::json;
 
-use crate::console::{Console, Usage};
+use crate::console::{Console, usage};
 use crate::output::{Grid, TableFormat, counted, grouped, json, remark};
 use crate::runs::{check_stdin, read_diversity_judgments, read_engine_run, read_judgments};
 use crate::tables::Table;
@@ -21,16 +21,16 @@ use crate::variant::VariantArgs;
 /// Evaluate runs against judgments as trec_eval does, or compare several.
 #[derive(Args)]
 #[command(after_help = "\
-Judgments: qid iteration docno grade. Runs: qid Q0 docno rank score tag. Fields are parted by
-white space, lines that begin with # are comments; .gz, .zst and - (standard input) are fine.
-Measures have trec_eval's names (map, P.5,10, ndcg_cut.10, ndcg.1=3,2=9, official, set, all_trec)
+Judgments: qid iteration docno grade. Runs: qid Q0 docno rank score tag. Fields are separated by
+white space; lines that begin with # are comments. Files may be compressed (.gz, .zst) or - (standard
+input). Measures have trec_eval's names (map, P.5,10, ndcg_cut.10, ndcg.1=3,2=9, official, set, all_trec)
 or those of ir_measures (nDCG@10, AP, R@100, RR@10, ERR@20, RBP(p=0.8), Judged@10, AP(rel=2)@1000,
-nDCG(dcg='exp-log2')@10). One run is printed as trec_eval prints it, several as a table.
+nDCG(dcg='exp-log2')@10). One run is printed in trec_eval's format, several as a table.
 Measures of diversity (alpha_nDCG@10, alpha_nDCG(alpha=0.3)@10, alpha_DCG@10, ERR_IA@10,
-nERR_IA@10, P_IA@10, StRecall@10; as TREC's ndeval) take the judgments' second column for the
-subtopic: qid subtopic docno grade. Measures beside them look at a document's highest grade.
-With --preset (or --gain, --discount and so on) the measures of ir_measures' spelling are those of
-liken compare in that variant, and the table says so; RankLoss is one of them.
+nERR_IA@10, P_IA@10, StRecall@10; as in TREC's ndeval) read the second column of the judgments as the
+subtopic: qid subtopic docno grade. Other measures then use the highest grade of a document.
+With --preset (or --gain, --discount and so on), measures with names of ir_measures are those of
+`liken compare` in that variant, which the table names; RankLoss is one of them.
 
 Examples:
   liken eval qrels.txt run.trec
@@ -48,16 +48,17 @@ pub struct EvalArgs {
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
 
-    /// Measure to compute; may be given several times [default: official as in trec_eval; for
-    /// tables nDCG@10, AP, P@10, RR and R@100].
+    /// Measure to compute. Repeatable [default: official as in trec_eval; for tables nDCG@10, AP,
+    /// P@10, RR and R@100].
     #[arg(short, long = "measure", value_name = "MEASURE", allow_hyphen_values = true)]
     measures: Vec<String>,
 
-    /// Show every query's values, too; for several runs sorted by difference to the baseline.
+    /// Also print the values of each query; for several runs, sorted by difference to the baseline.
     #[arg(short = 'q', long)]
     per_query: bool,
 
-    /// Average over all judged queries, those without results as 0, instead of those with results.
+    /// Average over all judged queries, with 0 for those without results, not only over those with
+    /// results.
     #[arg(short, long)]
     complete: bool,
 
@@ -66,52 +67,52 @@ pub struct EvalArgs {
         value_parser = clap::value_parser!(i32).range(0..))]
     level: i32,
 
-    /// Look at the first N results of a query only.
+    /// Use only the first N results of a query.
     #[arg(short = 'M', long, value_name = "N")]
     max_results: Option<usize>,
 
-    /// Take documents that were not judged out of the rankings before measuring.
+    /// Remove unjudged documents from the rankings before measuring.
     #[arg(short = 'J', long)]
     judged_only: bool,
 
-    /// Documents in the collection, for utility alone.
+    /// Number of documents in the collection, for the measure utility.
     #[arg(short = 'N', long, value_name = "N", default_value_t = 0)]
     n_docs: u64,
 
-    /// No values over all queries, as in trec_eval; for --format trec.
+    /// Do not print means over all queries, as in trec_eval; for --format trec.
     #[arg(short = 'n', long)]
     no_summary: bool,
 
-    /// The run that others are tested against: its file or tag [default: the first].
+    /// The run to test the others against, by its file or tag [default: the first].
     #[arg(long, value_name = "RUN")]
     baseline: Option<String>,
 
-    /// Of the queries show the N largest gains and losses against the baseline.
+    /// Print the queries with the N largest gains and losses against the baseline.
     #[arg(long, value_name = "N")]
     top: Option<usize>,
 
     #[command(flatten)]
     variant: VariantArgs,
 
-    /// Leave bad lines out and count them, instead of stopping at the first.
+    /// Skip and count bad lines instead of stopping at the first.
     #[arg(long)]
     lenient: bool,
 
-    /// Seed of the bootstrap and the randomisation test.
+    /// Random seed of the bootstrap and the randomisation test.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// How to print it [default: trec for one run, table for several].
+    /// Output format [default: trec for one run, table for several].
     #[arg(long, value_enum)]
     format: Option<EvalFormat>,
 }
 
-/// Everything an evaluation can be written as.
+/// The formats of an evaluation.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum EvalFormat {
-    /// As trec_eval prints it.
+    /// The format of trec_eval.
     Trec,
-    /// For people.
+    /// Aligned columns for the terminal.
     Table,
     /// For programs.
     Json,
@@ -123,9 +124,9 @@ enum EvalFormat {
 
 const FOR_TABLES: [&str; 5] = ["nDCG@10", "AP", "P@10", "RR", "R@100"];
 
-/// More ties than this are worth a warning.
+/// A larger share of ties is worth a warning.
 const MANY_TIES: f64 = 0.1;
-/// Fewer judged documents than this are worth a warning.
+/// A smaller share of judged documents is worth a warning.
 const FEW_JUDGED: f64 = 0.5;
 
 pub fn run(args: &EvalArgs, console: &Console) -> anyhow::Result<()> {
@@ -160,8 +161,8 @@ pub fn run(args: &EvalArgs, console: &Console) -> anyhow::Result<()> {
         EvalFormat::Trec => {
             for (name, run) in &runs {
                 let evaluation = evaluate(&qrels, run, &wanted, &params)?;
-                let doubts = Doubts::about(&qrels, run, &params)?;
-                warn_about(name, &doubts, qrels.len(), args.complete, several, console);
+                let caveats = RunCaveats::of(&qrels, run, &params)?;
+                warn_about(name, &caveats, qrels.len(), args.complete, several, console);
                 evaluation.write(&mut out, args.per_query, !args.no_summary)?;
             }
             return Ok(out.flush()?);
@@ -174,12 +175,12 @@ pub fn run(args: &EvalArgs, console: &Console) -> anyhow::Result<()> {
     let comparison =
         console.run(|_| compare_runs(&qrels, &runs, &wanted, &params, baseline, args.seed))?;
     for row in &comparison.rows {
-        warn_about(&row.name, &row.doubts, qrels.len(), args.complete, several, console);
+        warn_about(&row.name, &row.caveats, qrels.len(), args.complete, several, console);
     }
     if several && !args.complete && comparison.queries.len() < qrels.len() {
         console.warn(format!(
-            "results in every run for {} of {}; the table is about those (-c counts missing \
-             ones as 0)",
+            "the table is about {} of {}, for which every run has results (-c counts missing results \
+             as 0)",
             grouped(comparison.queries.len()),
             counted(qrels.len(), "judged query", "judged queries")
         ));
@@ -206,7 +207,7 @@ fn wanted(
     })
 }
 
-/// Whether a measure is about subtopics, so that the second column of the judgments is one.
+/// Whether a measure needs subtopics, in the second column of the judgments.
 fn by_subtopic(wanted: &[MeasureColumn]) -> bool {
     wanted.iter().any(|column| column.statistic.needs_subtopics())
 }
@@ -220,12 +221,12 @@ fn own_variant(args: &EvalArgs) -> anyhow::Result<Option<Variant>> {
     if args.level != 1 {
         variant.relevant_from = args.level as f32;
     }
-    // A run has no order but that of its scores and ids.
+    // The order of a run's lines has no meaning, only scores and ids.
     variant.ties = Ties::DocnoDesc;
     Ok(Some(variant))
 }
 
-/// The files' names without their folders, unless two are the same. The same file again is
+/// Names of runs: file names, or whole paths if two file names are equal. A file that is given again is
 /// called `name#2`.
 fn names(paths: &[PathBuf]) -> Vec<String> {
     let short =
@@ -255,19 +256,19 @@ fn baseline(args: &EvalArgs, runs: &[(String, TrecRun)]) -> anyhow::Result<usize
     found.ok_or_else(|| {
         let there: Vec<&str> = runs.iter().map(|(name, _)| name.as_str()).collect();
         let there = there.join(", ");
-        Usage(format!("--baseline {wanted}: expected one of the runs: {there}")).into()
+        usage(format!("--baseline {wanted}: expected one of the runs: {there}"))
     })
 }
 
 fn warn_about(
     name: &str,
-    doubts: &Doubts,
+    caveats: &RunCaveats,
     judged: usize,
     complete: bool,
     several: bool,
     console: &Console,
 ) {
-    if doubts.missing > 0 {
+    if caveats.missing > 0 {
         let effect = match (complete, several) {
             (true, _) => "they count as 0",
             (false, true) => "they do not count",
@@ -275,35 +276,35 @@ fn warn_about(
         };
         console.warn(format!(
             "{name}: no results for {} of {}; {effect}",
-            grouped(doubts.missing),
+            grouped(caveats.missing),
             counted(judged, "judged query", "judged queries")
         ));
     }
-    if doubts.unjudged_queries > 0 {
+    if caveats.unjudged_queries > 0 {
         let queries = counted(
-            doubts.unjudged_queries,
+            caveats.unjudged_queries,
             "query has no judgments and does not count",
             "queries have no judgments and do not count",
         );
         console.warn(format!("{name}: {queries}"));
     }
-    if doubts.tied > MANY_TIES {
+    if caveats.tied > MANY_TIES {
         console.warn(format!(
-            "{name}: {:.0} % of the results share their score with another of the query; their \
-             order is that of the ids, descending",
-            doubts.tied * 100.0
+            "{name}: {:.0} % of the results have the same score as another result of the query; they \
+             are ordered by id, descending",
+            caveats.tied * 100.0
         ));
     }
-    if doubts.judged < FEW_JUDGED {
+    if caveats.judged < FEW_JUDGED {
         console.warn(format!(
-            "{name}: only {:.0} % of the first {LOOKED_AT} results are judged; the others count \
+            "{name}: only {:.0} % of the first {CAVEAT_CUT} results are judged; the others count \
              as not relevant",
-            doubts.judged * 100.0
+            caveats.judged * 100.0
         ));
     }
 }
 
-/// What was measured how, for the heading of a table.
+/// The heading of a table: queries and variant of the measures.
 fn variant(
     params: &EvalParams,
     comparison: &RunComparison,
@@ -311,7 +312,7 @@ fn variant(
     by_subtopic: bool,
 ) -> [String; 2] {
     let averaged = match (params.complete, comparison.rows.len()) {
-        (true, _) => "all judged queries, missing ones as 0",
+        (true, _) => "all judged queries, those without results as 0",
         (false, 1) => "the judged queries with results",
         (false, _) => "the judged queries with results in every run",
     };
@@ -321,17 +322,17 @@ fn variant(
         params.level
     );
     let mut how = match by_subtopic {
-        true => "diversity as ndeval, ideal made greedily; other measures look at a document's \
-                 highest grade; "
+        true => "diversity as in ndeval, with a greedy ideal ranking; other measures use the \
+                 highest grade of a document; "
             .to_owned(),
         false => String::new(),
     };
     how += &own.map_or(trec, |variant| format!("{variant}; trec_eval's names as trec_eval"));
     if params.judged_only {
-        how.push_str("; documents that were not judged are taken out");
+        how.push_str("; unjudged documents are removed");
     }
     if params.max_results < usize::MAX {
-        how.push_str(&format!("; the first {} results a query", params.max_results));
+        how.push_str(&format!("; the first {} results per query", params.max_results));
     }
     let queries = format!(
         "{} of {}: {averaged}",
@@ -359,9 +360,9 @@ fn write_table(
     let judged: Vec<String> = comparison
         .rows
         .iter()
-        .map(|row| format!("{} {:.0} %", row.name, row.doubts.judged * 100.0))
+        .map(|row| format!("{} {:.0} %", row.name, row.caveats.judged * 100.0))
         .collect();
-    let judged = format!("judged of the first {LOOKED_AT}: {}", judged.join(", "));
+    let judged = format!("judged of the first {CAVEAT_CUT}: {}", judged.join(", "));
     let own = own_variant(args)?;
     for text in variant(params, comparison, own.as_ref(), by_subtopic(wanted))
         .into_iter()
@@ -378,7 +379,7 @@ fn write_table(
     Ok(())
 }
 
-/// Every query: of one run its values, of several the differences in the first measure.
+/// Writes each query: the values of a single run, or the differences of several in the first measure.
 fn write_queries(
     out: &mut impl Write,
     top: Option<usize>,
@@ -410,7 +411,7 @@ fn write_queries(
                 let losses: Vec<usize> =
                     worst_first.filter(|&q| difference(q) < 0.0).take(n).collect();
                 order = gains.chain(losses.into_iter().rev()).collect();
-                format!("the largest gains and losses, {n} of each at most")
+                format!("the {n} largest gains and losses")
             }
             _ => "all queries by difference".to_owned(),
         };
@@ -443,11 +444,8 @@ fn write_json(
     let mut described = serde_json::to_value(comparison)?;
     described["averaged_over"] = json!(averaged);
     described["variant"] = json!(how);
-    for (row, (_, run)) in
-        comparison.rows.iter().zip(runs).enumerate().map(|(r, (_, run))| (r, run))
-    {
-        let evaluation = evaluate(qrels, run, wanted, params)?;
-        described["rows"][row]["summary"] = summary(&evaluation);
+    for (r, (_, run)) in runs.iter().enumerate() {
+        described["rows"][r]["summary"] = summary(&evaluate(qrels, run, wanted, params)?);
     }
     let per_query = args.per_query || args.top.is_some();
     if !per_query && let Some(rows) = described["rows"].as_array_mut() {
@@ -458,8 +456,8 @@ fn write_json(
     Ok(json(out, &described)?)
 }
 
-/// The field `summary` of a row: every column over the run's own queries, counts included. The
-/// `mean` of a cell is over the queries of the table, which every run has.
+/// The field `summary` of a row: all columns, with counts, over the run's own queries. The `mean` of a
+/// cell is over the queries of the table, for which every run has results.
 fn summary(evaluation: &Evaluation) -> serde_json::Value {
     let shown = |value: &Value| match value {
         Value::Real(value) => json!(value),

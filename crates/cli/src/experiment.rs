@@ -1,4 +1,4 @@
-//! `liken experiment`: replays experiment files and says which rows moved.
+//! `liken experiment`: replays experiment files and compares the scores with the expected ones.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,29 +9,28 @@ use liken::experiment::{Check, Experiment, Outcome, Setting};
 use serde::Serialize;
 
 use crate::compare;
-use crate::console::{Console, Usage};
+use crate::console::{Console, usage};
 use crate::output::{Grid, TableFormat, json, remark};
 use crate::rankers;
 use crate::settings::MemoryArgs;
 
 /// The folder of `--all`.
 const ALL: &str = "experiments";
-/// How far a score may move, where `--expected` writes down what was measured.
+/// The tolerance that `--expected` writes.
 const TOLERANCE: f64 = 0.005;
 
-/// Replay experiment files; exit code 1 if a score moved.
+/// Replay experiment files; exit code 1 if a score changed.
 #[derive(Args)]
 #[command(after_help = "\
-Paths in the files are relative to the data folder: --data, or the variable LIKEN_DATA, or
-the folder the file lies in. With a folder, or --all, files whose data are not there are
-left out and named.
+Paths in the files are relative to the data folder: --data, or the variable LIKEN_DATA, or the folder
+of the file. With a folder or --all, settings whose data are missing are skipped with a warning.
 
 Examples:
   liken experiment experiments/nfcorpus.toml --data path/to/data
   liken experiment experiments/nfcorpus.toml --format markdown
   liken experiment --all --data path/to/data           every file in the folder experiments
-  liken experiment --all --quick --data path/to/data   the small ones, a few minutes
-  liken experiment mine.toml --expected >> mine.toml   writes down what comes out today")]
+  liken experiment --all --quick --data path/to/data   only quick settings, a few minutes
+  liken experiment mine.toml --expected >> mine.toml   adds the scores of today as expected")]
 pub struct ExperimentArgs {
     /// Experiment files (TOML), or folders of them.
     #[arg(value_name = "FILE", required_unless_present = "all")]
@@ -41,31 +40,31 @@ pub struct ExperimentArgs {
     #[arg(long, conflicts_with = "files")]
     all: bool,
 
-    /// Only the small ones.
+    /// Run only settings that are marked as quick.
     #[arg(long)]
     quick: bool,
 
-    /// Only the setting of this name.
+    /// Run only the setting of this name.
     #[arg(long, value_name = "NAME")]
     setting: Option<String>,
 
-    /// Print what came out as `[[expected]]` of an experiment file, instead of the tables.
+    /// Print the scores as `[[expected]]` of an experiment file instead of tables.
     #[arg(long, conflicts_with = "format")]
     expected: bool,
 
-    /// Folder that the files' paths are relative to.
+    /// Folder to which the paths in the files are relative.
     #[arg(long, value_name = "DIR", env = "LIKEN_DATA")]
     data: Option<PathBuf>,
 
     #[command(flatten)]
     memory: MemoryArgs,
 
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: TableFormat,
 }
 
-/// One setting of one file, and what came of it.
+/// The result of one setting of one file.
 #[derive(Serialize)]
 struct Replayed {
     #[serde(skip)]
@@ -73,12 +72,12 @@ struct Replayed {
     experiment: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     setting: Option<String>,
-    /// What is not there, where the setting was left out.
+    /// The missing file, if the setting was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     missing: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<Outcome>,
-    /// Why nothing came of it.
+    /// The error, if the setting failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     failed: Option<String>,
 }
@@ -104,14 +103,14 @@ pub fn run(args: &ExperimentArgs, console: &Console) -> anyhow::Result<()> {
     let (files, several) = args.files()?;
     let mut out = console.out();
     let mut replayed: Vec<Replayed> = Vec::new();
-    // Everything that is wrong with a file is said before the first of them runs.
+    // All files are read before the first one runs, so that an error in any fails early.
     let experiments: Vec<(PathBuf, Experiment)> = files
         .into_iter()
         .map(|file| Experiment::open(&file).map(|experiment| (file, experiment)))
         .collect::<Result<_, _>>()?;
     let alone = experiments.len() == 1 && !several;
     if args.expected && experiments.len() > 1 {
-        return Err(Usage("--expected is for one file at a time".into()).into());
+        return Err(usage("--expected is for one file at a time"));
     }
     let data_of =
         |file: &Path| args.data.clone().unwrap_or(file.parent().unwrap_or(Path::new(".")).into());
@@ -120,7 +119,7 @@ pub fn run(args: &ExperimentArgs, console: &Console) -> anyhow::Result<()> {
             if let Some(missing) = setting.missing(&data_of(file)) {
                 let what = [file.display().to_string(), setting.name].join(" ");
                 bail!(
-                    "{}: there is no {}\nhelp: say where its data are (--data DIR), or which setting is meant (--setting NAME)",
+                    "{}: there is no {}\nhelp: --data DIR names the folder of the data, --setting NAME selects a setting",
                     what.trim_end(),
                     missing.display()
                 );
@@ -140,7 +139,7 @@ pub fn run(args: &ExperimentArgs, console: &Console) -> anyhow::Result<()> {
             };
             if let Some(missing) = &done.missing {
                 let missing = missing.display();
-                console.warn(format!("{} is left out: there is no {missing}", done.name()));
+                console.warn(format!("{} is skipped: there is no {missing}", done.name()));
             } else {
                 match args.replay(experiment, &setting, data, console) {
                     Ok(outcome) => {
@@ -148,7 +147,7 @@ pub fn run(args: &ExperimentArgs, console: &Console) -> anyhow::Result<()> {
                         args.show(&mut out, &done, &outcome, alone)?;
                         done.outcome = Some(outcome);
                     }
-                    // Hours of others are not lost for one; but who stops means all.
+                    // One failure does not end the others, which may take hours; Ctrl-C ends all.
                     Err(error) if alone || is_stop(&error) => return Err(error),
                     Err(error) => {
                         console.warn(format!("{} failed: {error}", done.name()));
@@ -162,9 +161,9 @@ pub fn run(args: &ExperimentArgs, console: &Console) -> anyhow::Result<()> {
     if replayed.is_empty() {
         let what = match &args.setting {
             Some(name) => format!("no setting is called {name:?}"),
-            None => "none of the settings is marked as quick".to_owned(),
+            None => "no setting is marked as quick".to_owned(),
         };
-        return Err(Usage(format!("{what} in the files given")).into());
+        return Err(usage(format!("{what} in the files given")));
     }
     match args.format {
         TableFormat::Json => match &replayed[..] {
@@ -182,15 +181,14 @@ pub fn run(args: &ExperimentArgs, console: &Console) -> anyhow::Result<()> {
 }
 
 impl ExperimentArgs {
-    /// The files, and whether they were named by their folder.
+    /// The files, and whether a folder named them.
     fn files(&self) -> anyhow::Result<(Vec<PathBuf>, bool)> {
         let all = [PathBuf::from(ALL)];
         let named = if self.all { &all[..] } else { &self.files[..] };
         if self.all && !all[0].is_dir() {
-            return Err(Usage(format!(
-                "--all replays the folder {ALL}, which is not here: go where it is, or name files"
-            ))
-            .into());
+            return Err(usage(format!(
+                "--all replays the folder {ALL}, which is not in the current folder; change the folder, or name files"
+            )));
         }
         let mut files = Vec::new();
         let mut several = false;
@@ -207,7 +205,7 @@ impl ExperimentArgs {
                 .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
                 .collect();
             if found.is_empty() {
-                return Err(Usage(format!("{}: holds no .toml file", path.display())).into());
+                return Err(usage(format!("{}: holds no .toml file", path.display())));
             }
             found.sort();
             files.extend(found);
@@ -265,12 +263,12 @@ impl ExperimentArgs {
     }
 }
 
-/// Whether somebody wants all of it to end.
+/// Whether the user pressed Ctrl-C.
 fn is_stop(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(liken::Error::Cancelled))
 }
 
-/// The means of a table as an experiment file expects them.
+/// Writes the means of a table as `[[expected]]` of an experiment file.
 fn write_expected(out: &mut impl Write, outcome: &Outcome) -> std::io::Result<()> {
     let comparison = &outcome.comparison;
     for (m, measure) in comparison.measures.iter().enumerate() {
@@ -289,7 +287,7 @@ fn write_expected(out: &mut impl Write, outcome: &Outcome) -> std::io::Result<()
     Ok(())
 }
 
-/// One line a setting.
+/// Writes one line per setting.
 fn summary(out: &mut impl Write, replayed: &[Replayed], format: TableFormat) -> anyhow::Result<()> {
     let mut grid = Grid::new(["experiment", "as expected", "moved"]).left(&[1, 2]);
     for done in replayed {
@@ -297,7 +295,7 @@ fn summary(out: &mut impl Write, replayed: &[Replayed], format: TableFormat) -> 
         let met = checks.len() - done.moved().count();
         let moved: Vec<&str> = done.moved().map(|check| check.expected.as_str()).collect();
         let result = match &done.missing {
-            Some(_) => "left out".to_owned(),
+            Some(_) => "skipped".to_owned(),
             None if done.failed.is_some() => "failed".to_owned(),
             None if checks.is_empty() => "nothing expected".to_owned(),
             None => format!("{met} of {}", checks.len()),
@@ -307,7 +305,7 @@ fn summary(out: &mut impl Write, replayed: &[Replayed], format: TableFormat) -> 
     Ok(grid.write(out, format)?)
 }
 
-/// Exit code 1 and a list of what failed or moved, if anything did.
+/// An error that lists failures or changed scores, if there are any.
 fn verdict(replayed: &[Replayed]) -> anyhow::Result<()> {
     let failed: Vec<String> = replayed
         .iter()

@@ -1,4 +1,4 @@
-//! `liken explain`: why a document has its score.
+//! `liken explain`: the contributions to the score of a document.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -7,10 +7,10 @@ use clap::Args;
 use liken::matchers::Explanation;
 
 use crate::console::Console;
-use crate::output::{Format, Grid, TableFormat, json};
+use crate::output::{Format, Grid, TableFormat};
 use crate::unseen::UnseenArgs;
 
-/// Show why a document has its score for a query: contributions that add up.
+/// Explain the score of a document for a query as a sum of contributions.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -31,11 +31,11 @@ pub struct ExplainArgs {
     #[command(flatten)]
     unseen: UnseenArgs,
 
-    /// How many contributions to show; the rest is one number.
+    /// How many contributions to show; the others are summed up.
     #[arg(short, default_value_t = 12, value_name = "N")]
     n: usize,
 
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -44,15 +44,10 @@ pub fn run(args: &ExplainArgs, console: &Console) -> anyhow::Result<()> {
     let (model, _) = args.unseen.open(&args.model, console)?;
     let doc = model.find_doc(&args.doc)?;
     let explanation = model.explain(&args.query, doc, args.n)?;
-    let mut out = console.out();
-    match args.format {
-        Format::Json => json(&mut out, &explanation)?,
-        Format::Table => print(&mut out, &explanation)?,
-    }
-    Ok(out.flush()?)
+    console.print(args.format, &explanation, |out| print(out, &explanation))
 }
 
-/// Writes an explanation for people.
+/// Writes an explanation as text and tables.
 pub fn print(out: &mut impl Write, explanation: &Explanation) -> anyhow::Result<()> {
     writeln!(
         out,
@@ -98,11 +93,8 @@ pub fn print(out: &mut impl Write, explanation: &Explanation) -> anyhow::Result<
             grid.row([format!("{:+.4}", line.value), line.query.clone(), line.doc.clone()]);
         }
         if part.n_rest > 0 || part.rest.abs() >= 0.00005 {
-            grid.row([
-                format!("{:+.4}", part.rest),
-                format!("({} more)", part.n_rest),
-                String::new(),
-            ]);
+            let others = format!("({} more)", part.n_rest);
+            grid.row([format!("{:+.4}", part.rest), others, String::new()]);
         }
         grid.write(out, TableFormat::Table)?;
     }

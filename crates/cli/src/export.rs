@@ -1,39 +1,41 @@
-//! `liken export`: the vectors or the synonyms that a model learnt, or a dataset, in the
-//! formats of others; or what came into an index.
+//! `liken export`: writes vectors or synonyms of a model, a dataset, or the contents of an index in the
+//! formats of other programs.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::{ArgGroup, Args};
 use liken::data::Dataset;
 use liken::export::{
     DatasetExport, DatasetFormat, ExportedFile, NamedQuery, SynonymFormat, SynonymParams, Synonyms,
     VectorFormat, VectorSet, Vectors,
 };
-use liken::file::{Folder, FolderKind, NewFile};
+use liken::file::{Folder, FolderKind};
 use liken::matchers::Model;
 use liken_engine::Layout;
 use serde_json::Value;
 
-use crate::console::{Console, Usage};
+use crate::console::{Console, usage};
 use crate::export_index;
-use crate::output::{Grid, TableFormat, counted, grouped, typed};
+use crate::output::{Grid, TableFormat, counted, grouped, is_stdout, typed};
 use crate::runs::{check_output, read_named_queries};
-use crate::search::Shelf;
+use crate::search::DocTexts;
+use crate::settings::described_choice;
 
 const EXAMPLES: &str = "\
-Vectors: the dot product of a query's and a document's vector is the score of a learnt model
-(of the learnt part of a mix), so any vector engine ranks as the model does. about.json in the
-folder says which formula gives the score.
+Vectors: the dot product of the vectors of a query and a document is the score of a learnt model
+(of the learnt part of a mix), so that any vector engine ranks as the model does. about.json in the
+folder has the formula of the score.
 
 Synonyms: words of documents near each word of queries, as rules (car => car, automobile) for
 the engine's search analyser, after lower-casing and before stemming.
 
-Datasets: tsv and parquet give the same dataset back (the line to type is printed); beir and
-trec have whole numbers alone: training clicks become the grades of train.
+Datasets: an import of tsv or parquet yields the same dataset (the command is printed); beir and
+trec have integers only: training clicks become the grades of train.
 
-Indexes: what came in while it was served, to learn from; it may be served meanwhile.
+Indexes: documents, events and judgments that the service has received; the index may be served
+meanwhile.
 
 Examples:
   liken export data --format beir -o beir
@@ -46,62 +48,66 @@ Examples:
   liken export index --documents documents.jsonl
   liken export index --judgments judged";
 
-/// What is no export of vectors, of a dataset, of synonyms.
+/// Flags that conflict with those of vectors, of datasets and of synonyms.
 const NOT_VECTORS: [&str; 5] = ["synonyms", "format", "events", "judgments", "documents"];
 const NOT_DATASETS: [&str; 5] = ["vectors", "synonyms", "events", "judgments", "documents"];
 const NOT_SYNONYMS: [&str; 5] = ["vectors", "format", "events", "judgments", "documents"];
 
-/// Write what a model learnt, a dataset, or what came into an index, for other programs.
+/// Export vectors or synonyms of a model, a dataset, or the contents of an index.
 #[derive(Args)]
 #[command(group = ArgGroup::new("what").required(true), after_help = EXAMPLES)]
 pub struct ExportArgs {
     /// Model folder, dataset folder or folder of an index.
     source: PathBuf,
 
-    /// The vectors of a learnt model.
-    #[arg(long, value_name = "FORMAT", value_enum, group = "what")]
-    vectors: Option<Vector>,
+    /// Export the embeddings of a learnt model.
+    #[arg(long, value_name = "FORMAT", group = "what",
+        value_parser = described_choice::<VectorFormat>(&VECTOR_FORMATS))]
+    vectors: Option<VectorFormat>,
 
-    /// The words that a model learnt to belong together.
-    #[arg(long, value_name = "FORMAT", value_enum, group = "what")]
-    synonyms: Option<Synonym>,
+    /// Export the synonyms that a model has learnt.
+    #[arg(long, value_name = "FORMAT", group = "what",
+        value_parser = described_choice::<SynonymFormat>(&SYNONYM_FORMATS))]
+    synonyms: Option<SynonymFormat>,
 
-    /// A dataset, in the format of others.
-    #[arg(long, value_name = "FORMAT", value_enum, group = "what")]
-    format: Option<Format>,
+    /// Export a dataset.
+    #[arg(long, value_name = "FORMAT", group = "what",
+        value_parser = described_choice::<DatasetFormat>(&DATASET_FORMATS))]
+    format: Option<DatasetFormat>,
 
-    /// The clicks and impressions of an index, as a log that `liken import --events` reads (- for
-    /// standard output).
+    /// Export the clicks and impressions of an index, as a log that `liken import --events` reads
+    /// (- for standard output).
     #[arg(long, value_name = "FILE.jsonl", group = "what", conflicts_with = "output")]
     events: Option<PathBuf>,
 
-    /// The grades of an index, as qrels with the texts of the queries.
+    /// Export the judgments of an index, as qrels with the texts of the queries.
     #[arg(long, value_name = "DIR", group = "what", conflicts_with = "output")]
     judgments: Option<PathBuf>,
 
-    /// The documents of an index as they are now (- for standard output).
+    /// Export the current documents of an index (- for standard output).
     #[arg(long, value_name = "FILE.jsonl", group = "what", conflicts_with = "output")]
     documents: Option<PathBuf>,
 
-    /// What to write: a folder, or, for synonyms, a file (- for standard output).
+    /// Folder to write, or, for synonyms, the file (- for standard output).
     #[arg(short, long, value_name = "PATH",
         required_unless_present_any = ["events", "judgments", "documents"])]
     output: Option<PathBuf>,
 
-    /// Replace it if it is there.
+    /// Replace the output if it exists.
     #[arg(long)]
     force: bool,
 
-    /// Whose vectors.
-    #[arg(long, value_name = "SET,…", value_enum, value_delimiter = ',', conflicts_with_all = NOT_VECTORS,
-        default_values_t = [Set::Documents, Set::Queries])]
-    of: Vec<Set>,
+    /// Sets of vectors.
+    #[arg(long, value_name = "SET,…", value_delimiter = ',', conflicts_with_all = NOT_VECTORS,
+        default_values = ["documents", "queries"],
+        value_parser = described_choice::<VectorSet>(&VECTOR_SETS))]
+    of: Vec<VectorSet>,
 
-    /// Embed these queries (id<TAB>text, or just the text), instead of the dataset's.
+    /// Embed these queries (id<TAB>text, or only the text) instead of the dataset's.
     #[arg(long, value_name = "FILE", conflicts_with_all = NOT_VECTORS)]
     queries: Option<PathBuf>,
 
-    /// Call the queries of a dataset q1, q2, … instead of by their ids.
+    /// Number the queries of a dataset q1, q2, … instead of keeping their ids.
     #[arg(long, conflicts_with_all = NOT_DATASETS)]
     number_queries: bool,
 
@@ -110,80 +116,58 @@ pub struct ExportArgs {
         default_value_t = SynonymParams::default().min_score)]
     min_score: f64,
 
-    /// So many synonyms a word at most.
+    /// Limit of synonyms per word.
     #[arg(long, value_name = "N", conflicts_with_all = NOT_SYNONYMS,
         default_value_t = SynonymParams::default().per_word)]
     per_word: usize,
 
-    /// Only words in so many training queries, and synonyms in so many training documents.
+    /// Only words in at least N training queries and synonyms in at least N training documents.
     #[arg(long, value_name = "N", conflicts_with_all = NOT_SYNONYMS,
         default_value_t = SynonymParams::default().min_count)]
     min_count: u32,
 
-    /// Write the model's stems as they are, for a filter behind the same stemmer.
+    /// Write stems instead of words, for a filter after the same stemmer.
     #[arg(long, conflicts_with_all = NOT_SYNONYMS)]
     stems: bool,
 
-    /// Where the dataset of the model lies, if not where it was in training (for the words of
-    /// synonyms).
+    /// Dataset folder of the model, if it was moved since training (for the words of synonyms).
     #[arg(long, value_name = "DIR", conflicts_with_all = NOT_SYNONYMS)]
     dataset: Option<PathBuf>,
 }
 
-/// How vectors are written.
-#[derive(Clone, Copy, ValueEnum)]
-enum Vector {
-    /// NumPy arrays, with the ids beside them.
-    Npy,
-    /// One JSON object a line: id and vector.
-    Jsonl,
-    /// One safetensors file, with the ids beside it.
-    Safetensors,
-}
+const VECTOR_FORMATS: [(&str, &str); 3] = [
+    ("npy", "NumPy arrays, and files with the ids"),
+    ("jsonl", "One JSON object per line: id and vector"),
+    ("safetensors", "One safetensors file, and files with the ids"),
+];
 
-/// What has vectors.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Set {
-    /// One a document.
-    Documents,
-    /// One a query.
-    Queries,
-    /// Two a word: as queries use it and as documents do.
-    Words,
-}
+const VECTOR_SETS: [(&str, &str); 3] = [
+    ("documents", "One vector per document"),
+    ("queries", "One vector per query"),
+    ("words", "Two vectors per word: as a word of queries and as a word of documents"),
+];
 
-/// How synonyms are written.
-#[derive(Clone, Copy, ValueEnum)]
-enum Synonym {
-    /// A file for Solr, and for synonyms_path of Elasticsearch and OpenSearch.
-    Solr,
-    /// The body of Elasticsearch's synonyms API.
-    Elasticsearch,
-    /// word, synonym, score.
-    Tsv,
-}
+const SYNONYM_FORMATS: [(&str, &str); 3] = [
+    ("solr", "A file for Solr, and for synonyms_path of Elasticsearch and OpenSearch"),
+    ("elasticsearch", "The body of a request to Elasticsearch's synonyms API"),
+    ("tsv", "word, synonym, score"),
+];
 
-/// How a dataset is written.
-#[derive(Clone, Copy, ValueEnum)]
-enum Format {
-    /// corpus.jsonl, queries.jsonl, qrels/{train,dev,test}.tsv.
-    Beir,
-    /// documents.trec, topics.trec, qrels.{train,validation,test}.
-    Trec,
-    /// clicks.tsv, documents.jsonl, queries.tsv, judgments.tsv.
-    Tsv,
-    /// The same tables as Parquet.
-    Parquet,
-}
+const DATASET_FORMATS: [(&str, &str); 4] = [
+    ("beir", "corpus.jsonl, queries.jsonl, qrels/{train,dev,test}.tsv"),
+    ("trec", "documents.trec, topics.trec, qrels.{train,validation,test}"),
+    ("tsv", "clicks.tsv, documents.jsonl, queries.tsv, judgments.tsv"),
+    ("parquet", "The tables of tsv as Parquet"),
+];
 
-/// Rules beyond which Elasticsearch's API refuses a set.
-const ELASTICSEARCH_MOST: usize = 10_000;
+/// Elasticsearch's limit of rules in a synonyms set.
+const ELASTICSEARCH_RULES: usize = 10_000;
 
-/// Pairs shown of a list of synonyms.
+/// Pairs of synonyms to show.
 const SHOWN: usize = 20;
 
 impl ExportArgs {
-    /// What to write, where it is not named by `--events` and the like.
+    /// The value of `--output`, which `--events`, `--judgments` and `--documents` make optional.
     fn output(&self) -> &Path {
         self.output.as_deref().unwrap_or(Path::new("-"))
     }
@@ -200,50 +184,37 @@ pub fn run(args: &ExportArgs, console: &Console) -> anyhow::Result<()> {
     if let Some(target) = &args.documents {
         return export_index::documents(source, target, force, console);
     }
-    if args.synonyms.is_none() && args.output().as_os_str() == "-" {
-        return usage("-o -: vectors and datasets are folders; name one to write".into());
+    if args.synonyms.is_none() && is_stdout(args.output()) {
+        return Err(usage("-o -: expected a folder, for vectors and datasets are folders"));
     }
+    let refused = |problem| Err(usage(format!("{}: {problem}", source.display())));
     if Layout::is_index(source) {
-        return usage(format!(
-            "{}: is an index: say --events, --judgments or --documents, or name a model or a dataset",
-            source.display()
-        ));
+        return refused(
+            "is an index; add --events, --judgments or --documents, or name a model or a dataset",
+        );
     }
     let (kind, _) = Folder::<Value>::peek(source)?;
     match (kind, args.vectors, args.synonyms, args.format) {
         (FolderKind::Model, Some(format), ..) => vectors(args, format, console),
         (FolderKind::Model, _, Some(format), _) => synonyms(args, format, console),
         (FolderKind::Dataset, _, _, Some(format)) => dataset(args, format, console),
-        (FolderKind::Dataset, ..) => usage(format!(
-            "{}: is a dataset, and vectors and synonyms are what a model learns: name a model, or say --format",
-            args.source.display()
-        )),
-        (FolderKind::Ranker, ..) => usage(format!(
-            "{}: is a ranker, which has nothing to export: name a model or a dataset",
-            args.source.display()
-        )),
-        (FolderKind::Model, ..) => usage(format!(
-            "{}: is a model, and --format writes a dataset: name a dataset, or say --vectors or --synonyms",
-            args.source.display()
-        )),
+        (FolderKind::Dataset, ..) => refused(
+            "is a dataset, which has no vectors and synonyms; name a model, or add --format",
+        ),
+        (FolderKind::Ranker, ..) => {
+            refused("is a ranker, which cannot be exported; name a model or a dataset")
+        }
+        (FolderKind::Model, ..) => refused(
+            "is a model, and --format is for datasets; name a dataset, or add --vectors or --synonyms",
+        ),
     }
 }
 
-fn usage(message: String) -> anyhow::Result<()> {
-    Err(Usage(message).into())
-}
-
-fn dataset(args: &ExportArgs, format: Format, console: &Console) -> anyhow::Result<()> {
+fn dataset(args: &ExportArgs, format: DatasetFormat, console: &Console) -> anyhow::Result<()> {
     let dataset = console.run(|_| Dataset::open(&args.source))?;
-    let export = DatasetExport {
-        dataset: &dataset,
-        format: format.into(),
-        number_queries: args.number_queries,
-    };
+    let export = DatasetExport { dataset: &dataset, format, number_queries: args.number_queries };
     let (about, files) = console.run(|run| export.write(args.output(), args.force, run))?;
-    for warning in &about.warnings {
-        console.warn(warning);
-    }
+    about.warnings.iter().for_each(|warning| console.warn(warning));
     let mut out = console.out();
     let counts = about.counts;
     writeln!(
@@ -266,14 +237,14 @@ fn dataset(args: &ExportArgs, format: Format, console: &Console) -> anyhow::Resu
             }
         };
         let words: Vec<String> = about.import.iter().map(option).collect();
-        writeln!(out, "to read it again: liken import {} -o data", words.join(" "))?;
+        writeln!(out, "to import it: liken import {} -o data", words.join(" "))?;
     }
     Ok(out.flush()?)
 }
 
-fn vectors(args: &ExportArgs, format: Vector, console: &Console) -> anyhow::Result<()> {
-    if args.queries.is_some() && !args.of.contains(&Set::Queries) {
-        return usage("--queries is for the vectors of queries: add them to --of".into());
+fn vectors(args: &ExportArgs, format: VectorFormat, console: &Console) -> anyhow::Result<()> {
+    if args.queries.is_some() && !args.of.contains(&VectorSet::Queries) {
+        return Err(usage("--queries is for the vectors of queries; add queries to --of"));
     }
     let model = console.run(|_| Model::open(&args.source))?;
     let queries = match &args.queries {
@@ -287,45 +258,36 @@ fn vectors(args: &ExportArgs, format: Vector, console: &Console) -> anyhow::Resu
             Some(named.collect::<Vec<_>>())
         }
     };
-    let sets: Vec<VectorSet> = args.of.iter().copied().map(Into::into).collect();
-    let vectors =
-        Vectors { model: &model, format: format.into(), sets: &sets, queries: queries.as_deref() };
+    let vectors = Vectors { model: &model, format, sets: &args.of, queries: queries.as_deref() };
     let (about, files) = console.run(|run| vectors.write(args.output(), args.force, run))?;
-    for note in &about.notes {
-        console.warn(note);
-    }
+    about.notes.iter().for_each(|note| console.warn(note));
     let mut out = console.out();
     let mut grid = Grid::new(["vectors", "count", "dim"]);
     for set in &about.sets {
         grid.row([set.name.clone(), grouped(set.count), set.dim.to_string()]);
     }
     grid.write(&mut out, TableFormat::Table)?;
-    writeln!(out)?;
-    writeln!(out, "{}", about.score)?;
+    writeln!(out, "\n{}", about.score)?;
     written(args, &files, &mut out)
 }
 
-/// Says what was written.
+/// Lists the files that were written.
 fn written(args: &ExportArgs, files: &[ExportedFile], out: &mut impl Write) -> anyhow::Result<()> {
     let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
     writeln!(out, "wrote {}: {}, about.json", args.output().display(), names.join(", "))?;
     Ok(out.flush()?)
 }
 
-fn synonyms(args: &ExportArgs, format: Synonym, console: &Console) -> anyhow::Result<()> {
-    let to_stdout = args.output().as_os_str() == "-";
+fn synonyms(args: &ExportArgs, format: SynonymFormat, console: &Console) -> anyhow::Result<()> {
     check_output(args.output(), args.force)?;
     let model = console.run(|_| Model::open(&args.source))?;
-    let shelf = match args.stems {
-        true => None,
-        false => Some(Shelf::open(&model, args.dataset.as_deref())),
-    };
-    if let Some(reason) = shelf.as_ref().and_then(|shelf| shelf.missing.as_ref()) {
+    let texts = (!args.stems).then(|| DocTexts::open(&model, args.dataset.as_deref()));
+    if let Some(reason) = texts.as_ref().and_then(|texts| texts.missing.as_ref()) {
         bail!(
-            "the model knows stems alone, and the texts that say how they are written are not there: {reason}\nhelp: --dataset DIR says where the dataset lies now; --stems writes the stems"
+            "the model has stems only, and the dataset with their words is missing: {reason}\nhelp: --dataset DIR names the folder of the dataset; --stems writes the stems"
         );
     }
-    let dataset = shelf.as_ref().and_then(|shelf| shelf.dataset.as_ref());
+    let dataset = texts.as_ref().and_then(|texts| texts.dataset.as_ref());
     let params = SynonymParams {
         min_score: args.min_score,
         per_word: args.per_word,
@@ -335,35 +297,24 @@ fn synonyms(args: &ExportArgs, format: Synonym, console: &Console) -> anyhow::Re
     let pairs = synonyms.pairs();
     if pairs.is_empty() {
         return Err(liken::Error::Empty {
-            what: "no two words are near enough to be listed".into(),
-            advice: "lower --min-score or --min-count; a model that looks at clicks alone, such as lsi_qd, knows no words".into(),
+            what: "no two words are near enough for synonyms".into(),
+            advice: "lower --min-score or --min-count; a model of clicks alone, such as lsi_qd, has no words".into(),
         }
         .into());
     }
-    for note in &synonyms.notes {
-        console.warn(note);
-    }
+    synonyms.notes.iter().for_each(|note| console.warn(note));
     let n_rules = synonyms.n_rules();
-    if matches!(format, Synonym::Elasticsearch) && n_rules > ELASTICSEARCH_MOST {
+    if format == SynonymFormat::Elasticsearch && n_rules > ELASTICSEARCH_RULES {
         console.warn(format!(
-            "{} rules: Elasticsearch takes {} in a set; raise --min-score or --min-count, or use --synonyms solr",
+            "{} rules: Elasticsearch allows {} in a set; raise --min-score or --min-count, or use --synonyms solr",
             grouped(n_rules),
-            grouped(ELASTICSEARCH_MOST)
+            grouped(ELASTICSEARCH_RULES)
         ));
     }
-    if to_stdout {
-        let mut out = console.out();
-        synonyms.write(&mut out, format.into())?;
-        return Ok(out.flush()?);
+    console.write_to(args.output(), |mut out| Ok(synonyms.write(&mut out, format)?))?;
+    if is_stdout(args.output()) {
+        return Ok(());
     }
-    let file = NewFile::create(args.output())?;
-    let mut writer = BufWriter::new(file.writer()?);
-    synonyms
-        .write(&mut writer, format.into())
-        .and_then(|()| writer.flush())
-        .map_err(liken::Error::io("write", args.output()))?;
-    drop(writer);
-    file.commit()?;
     let mut out = console.out();
     let mut grid = Grid::new(["score", "word of queries", "word of documents"]).left(&[1, 2]);
     for pair in pairs.iter().take(SHOWN) {
@@ -376,45 +327,4 @@ fn synonyms(args: &ExportArgs, format: Synonym, console: &Console) -> anyhow::Re
     let rules = counted(n_rules, "rule", "rules");
     writeln!(out, "wrote {}: {rules}", args.output().display())?;
     Ok(out.flush()?)
-}
-
-impl From<Vector> for VectorFormat {
-    fn from(format: Vector) -> Self {
-        match format {
-            Vector::Npy => VectorFormat::Npy,
-            Vector::Jsonl => VectorFormat::Jsonl,
-            Vector::Safetensors => VectorFormat::Safetensors,
-        }
-    }
-}
-
-impl From<Format> for DatasetFormat {
-    fn from(format: Format) -> Self {
-        match format {
-            Format::Beir => DatasetFormat::Beir,
-            Format::Trec => DatasetFormat::Trec,
-            Format::Tsv => DatasetFormat::Tsv,
-            Format::Parquet => DatasetFormat::Parquet,
-        }
-    }
-}
-
-impl From<Set> for VectorSet {
-    fn from(set: Set) -> Self {
-        match set {
-            Set::Documents => VectorSet::Documents,
-            Set::Queries => VectorSet::Queries,
-            Set::Words => VectorSet::Words,
-        }
-    }
-}
-
-impl From<Synonym> for SynonymFormat {
-    fn from(format: Synonym) -> Self {
-        match format {
-            Synonym::Solr => SynonymFormat::Solr,
-            Synonym::Elasticsearch => SynonymFormat::Elasticsearch,
-            Synonym::Tsv => SynonymFormat::Tsv,
-        }
-    }
 }

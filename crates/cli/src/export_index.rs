@@ -1,16 +1,16 @@
-//! `liken export INDEX`: what came into an index while it was served, for an import.
+//! `liken export INDEX`: documents, events and judgments of an index, for an import.
 
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use liken::file::{NewFile, StagedFolder};
-use liken_engine::store::{Exported, Store, StoreError};
+use liken_engine::store::{ExportReport, Store, StoreError};
 use serde_json::{Map, Value};
 
-use crate::console::{Console, Usage};
+use crate::console::{Console, usage};
 use crate::index::index_at;
-use crate::output::{counted, grouped, typed};
+use crate::output::{counted, grouped, is_stdout, typed};
 
 const QRELS: &str = "judgments.qrels";
 const QUERIES: &str = "queries.tsv";
@@ -19,23 +19,18 @@ const QUERIES: &str = "queries.tsv";
 pub fn events(index: &Path, target: &Path, force: bool, console: &Console) -> anyhow::Result<()> {
     let store = open(index)?;
     if store.count_events()? == 0 {
-        return empty("events", "POST /events of the service takes them");
+        return empty("events", "send them to POST /events of the service");
     }
     let exported = lines("--events", target, force, console, |out| Ok(store.export_events(out)?))?;
-    let Some(Exported { taken, lines, .. }) = exported else { return Ok(()) };
+    let Some(ExportReport { taken, lines, .. }) = exported else { return Ok(()) };
+    let (events, lines) = (counted(taken, "event", "events"), counted(lines, "line", "lines"));
     let mut out = console.out();
-    writeln!(
-        out,
-        "wrote {}: {}, {}",
-        target.display(),
-        counted(taken, "event", "events"),
-        counted(lines, "line", "lines")
-    )?;
-    writeln!(out, "to read it: liken import --events {} -o data", typed(target))?;
+    writeln!(out, "wrote {}: {events}, {lines}", target.display())?;
+    writeln!(out, "to import it: liken import --events {} -o data", typed(target))?;
     Ok(out.flush()?)
 }
 
-/// Writes the documents that stand to `target` (- for standard output).
+/// Writes the current documents to `target` (- for standard output).
 pub fn documents(
     index: &Path,
     target: &Path,
@@ -62,7 +57,7 @@ pub fn documents(
     Ok(out.flush()?)
 }
 
-/// Writes the grades that stand to the folder `target`, as qrels with the texts of the queries.
+/// Writes the current judgments to the folder `target`, as qrels with the texts of the queries.
 pub fn judgments(
     index: &Path,
     target: &Path,
@@ -71,7 +66,10 @@ pub fn judgments(
 ) -> anyhow::Result<()> {
     let store = open(index)?;
     if store.judgments(None)?.is_empty() {
-        return empty("judgments", "the pages of the service and POST /judgments take them");
+        return empty(
+            "judgments",
+            "judge on the pages of the service, or send them to POST /judgments",
+        );
     }
     let staged = StagedFolder::create(target, force, is_ours)?;
     let create = |name: &str| {
@@ -82,7 +80,7 @@ pub fn judgments(
     staged.publish()?;
     if exported.left_out > 0 {
         console.warn(format!(
-            "{} left out: white space in the id of a document cannot stand in qrels",
+            "{} skipped: qrels cannot hold white space in the id of a document",
             counted(exported.left_out, "judged pair is", "judged pairs are")
         ));
     }
@@ -91,7 +89,7 @@ pub fn judgments(
     writeln!(out, "wrote {}: {QRELS} with {lines} judged pairs, {QUERIES}", target.display())?;
     writeln!(
         out,
-        "to read it: liken import --documents documents.jsonl --judgments {} --queries {} --no-header=queries --columns queries:id=0,text=1 -o data",
+        "to import it: liken import --documents documents.jsonl --judgments {} --queries {} --no-header=queries --columns queries:id=0,text=1 -o data",
         typed(&target.join(QRELS)),
         typed(&target.join(QUERIES))
     )?;
@@ -103,15 +101,15 @@ fn open(index: &Path) -> anyhow::Result<Store> {
     Ok(Store::read_only(&layout.store())?)
 }
 
-/// Whether a folder holds nothing but what [`judgments`] writes.
+/// Whether a folder holds only files that [`judgments`] writes.
 fn is_ours(folder: &Path) -> bool {
     let Ok(entries) = fs::read_dir(folder) else { return false };
     let ours = |name: &std::ffi::OsStr| name == QRELS || name == QUERIES;
     entries.flatten().all(|entry| ours(&entry.file_name()))
 }
 
-/// Lets `write` write a file of JSON lines, which appears whole or not at all; returns what that
-/// returns, unless the lines went to standard output and nothing is to be said beside them.
+/// Lets `write` write a file of JSON lines, or standard output, where nothing else may be printed:
+/// then the result is none.
 fn lines<T>(
     option: &str,
     target: &Path,
@@ -119,30 +117,21 @@ fn lines<T>(
     console: &Console,
     write: impl FnOnce(&mut dyn Write) -> anyhow::Result<T>,
 ) -> anyhow::Result<Option<T>> {
-    if target.as_os_str() == "-" {
-        let mut out = console.out();
-        write(&mut out)?;
-        out.flush()?;
-        return Ok(None);
+    if is_stdout(target) {
+        return console.write_to(target, write).map(|_| None);
     }
     if target.extension().is_none_or(|extension| extension != "jsonl") {
         let message = format!(
-            "{option} {}: expected a name that ends in .jsonl, by which an import knows what it reads",
+            "{option} {}: expected a name that ends in .jsonl, by which `liken import` knows the format",
             target.display()
         );
-        return Err(Usage(message).into());
+        return Err(usage(message));
     }
     NewFile::check(target, force)?;
-    let file = NewFile::create(target)?;
-    let mut writer = BufWriter::new(file.writer()?);
-    let written = write(&mut writer)?;
-    writer.flush().map_err(liken::Error::io("write", target))?;
-    drop(writer);
-    file.commit()?;
-    Ok(Some(written))
+    console.write_to(target, write).map(Some)
 }
 
 fn empty(what: &str, advice: &str) -> anyhow::Result<()> {
-    let what = format!("there are no {what} in the index");
+    let what = format!("the index has no {what}");
     Err(liken::Error::Empty { what, advice: advice.into() }.into())
 }

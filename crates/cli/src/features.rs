@@ -1,4 +1,4 @@
-//! `liken features`: what rankers look at, as a table of judged or of found documents.
+//! `liken features`: tables of features, from which rankers learn and on which they are measured.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,70 +7,64 @@ use clap::Args;
 use liken::data::Dataset;
 use liken::eval::{Candidates, HeldOut};
 use liken::file::NewFile;
-use liken::matchers::{Mixture, Model};
-use liken::rank::features::{ColumnLook, Group, Rows};
+use liken::matchers::Model;
+use liken::rank::features::{ColumnSummary, Group, RowSelection};
 use liken::rank::{RankFormat, write_table};
 use liken::sparse::Row;
-use liken::stack::{
-    CrossParams, FeatureInputs, FeatureParams, PageParams, cross_table, page_table,
-};
+use liken::stack::{CrossFit, FeatureInputs, FeatureParams, PageParams, cross_table, page_table};
 
-use crate::compare::every_method;
-use crate::console::{Console, Usage};
-use crate::output::{Format, Grid, TableFormat, counted, grouped, json, typed};
-use crate::settings::{MemoryArgs, ParamArgs, TextArgs, resolve};
-use crate::tables::NOTHING;
+use crate::console::{Console, usage};
+use crate::output::{Format, Grid, NOTHING, TableFormat, counted, grouped, typed};
+use crate::settings::{FitArgs, expand_all, parse_mixtures};
 
-/// Rows a query where documents are found, not judged.
+/// Documents that every matcher retrieves per query unless `--candidates` gives a number.
 const DEPTH: usize = 100;
 
-/// Write a table of features for learning to rank: words in every field, proximity, lengths, clicks,
-/// numbers of the documents, and the score of every matcher.
+/// Write a table of features for learning to rank: lexical scores of every field, proximity, lengths,
+/// clicks, numeric fields of the documents, and the score of every matcher.
 #[derive(Args)]
 #[command(after_help = "\
-Groups of features: bm25, vsm, lm, lm-jm, proximity, length, url, clicks, fields (numbers that documents
-have), models. A value that is missing stays empty.
+Groups of features: bm25, vsm, lm, lm-jm, proximity, length, url, clicks, fields (numeric fields of
+the documents), models. A missing value is an empty cell.
 
-Rows are those of held-out queries, whose grades no model has seen; what is learnt from them is
-tested with --on test. Rows of training queries (--on train) are made by cross-fitting: their grades
-are their clicks, and the models that score them were fitted without these. Rows of pages (--on pages) are
-what people saw for training queries, made the same way: a page is a query, a grade is a click, and
-a click weighs one over the chance that people look at its rank, estimated from the log (--evidence
-clicks: all weigh alike).
+By default rows are those of validation queries, whose grades no model has seen; a ranker that learns
+from them is tested on a table made with --on test. Rows of training queries (--on train) are made by
+cross-fitting: grades are clicks, and the models that score a query were fitted without its clicks.
+With --on pages, rows are result pages shown for training queries, also cross-fitted: each page counts
+as a query and each click as a grade, and the weight of a click is the inverse of the examination
+propensity of its rank, which is estimated from the log (with --evidence clicks, all weights are 1).
 
 Examples:
   liken features DATASET --models bm25,pls,rmls -o learn.csv              to learn from
   liken features DATASET --models bm25,pls,rmls --on test -o test.csv     the same for test queries
-  liken rank train lambdamart learn.csv --validation-share 0.2 -o ranker  and then
-  liken rank eval test.csv ranker
+  liken rank train lambdamart learn.csv --validation-share 0.2 -o ranker  learn
+  liken rank eval test.csv ranker                                         measure
   liken features DATASET --models all --candidates top:200 -o rows.parquet
   liken features DATASET --models feedback --on train --folds 5 -o train.csv
-  liken features DATASET --models bm25,pls --on pages -o clicks.csv    what people saw and clicked
+  liken features DATASET --models bm25,pls --on pages -o clicks.csv    impressions and clicks
   liken features DATASET --model rmls-model --groups models,bm25 -o rows.csv")]
 pub struct FeaturesArgs {
     /// Dataset folder.
     dataset: PathBuf,
 
-    /// Matchers to fit, whose scores are features, separated by commas; `all` stands for every method.
+    /// Matchers to fit, whose scores are features, separated by commas; `all` is every method.
     #[arg(long, value_name = "M,M", value_delimiter = ',')]
     models: Vec<String>,
 
-    /// Model folder whose score is a feature, called by the folder's name; may be given several
-    /// times.
+    /// Model folder whose score is a feature, named after the folder. Repeatable.
     #[arg(long, value_name = "DIR")]
     model: Vec<PathBuf>,
 
-    /// Queries that become rows.
+    /// Queries of the rows.
     #[arg(long, value_name = "PART", default_value = "validation", value_parser = ["validation", "test", "train", "pages"])]
     on: String,
 
-    /// Documents that become rows: judged, or top:N, the best N of bm25 and of every matcher, those
-    /// not judged with grade 0 [default: judged if the judgments hold bad documents too, else
-    /// top:100].
+    /// Documents of the rows: judged, or top:N, the best N of bm25 and of every matcher, with grade 0
+    /// if not judged [default: judged if some judgments are not relevant, else top:100].
     #[arg(long, value_name = "WHICH")]
-    candidates: Option<Rows>,
+    candidates: Option<RowSelection>,
 
-    /// Groups of features; with a minus before it, all but that [default: all].
+    /// Groups of features; -GROUP is all but that group [default: all].
     #[arg(long, value_name = "G,G", value_delimiter = ',', allow_hyphen_values = true)]
     groups: Vec<String>,
 
@@ -78,32 +72,26 @@ pub struct FeaturesArgs {
     #[arg(long, value_name = "N", default_value_t = 5)]
     folds: usize,
 
-    /// Most training queries, for --on train and pages; more are drawn from.
+    /// Limit of training queries, for --on train and pages; of more, a random sample is taken.
     #[arg(long, value_name = "N", default_value_t = 5000)]
     queries: usize,
 
-    /// Most different pages of a query, for --on pages; those shown most often.
+    /// Limit of different result pages per query, for --on pages; those shown most often.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pages: usize,
 
-    /// Table to write: by its ending CSV, TSV or Parquet, with the names of the features; else LETOR.
+    /// Table to write: CSV, TSV or Parquet by its ending, with the names of the features; else LETOR.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// Replace the table if it is there.
+    /// Replace the table if it exists.
     #[arg(long)]
     force: bool,
 
     #[command(flatten)]
-    params: ParamArgs,
+    fit: FitArgs,
 
-    #[command(flatten)]
-    text: TextArgs,
-
-    #[command(flatten)]
-    memory: MemoryArgs,
-
-    /// How to print what was written.
+    /// Output format of the summary.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -114,29 +102,24 @@ pub fn run(args: &FeaturesArgs, console: &Console) -> anyhow::Result<()> {
     let groups = Group::parse(&args.groups)?;
     let of_training = args.on == "train" || args.on == "pages";
     if of_training && !args.model.is_empty() {
-        return Err(Usage(
-            "--model with --on train or pages: a trained model knows the clicks of training queries; name its method with --models, so that it is fitted without them".into(),
-        )
-        .into());
+        return Err(usage(
+            "--model with --on train or pages: a trained model knows the clicks of training queries; name its method with --models, which is fitted without them",
+        ));
     }
-    let named = |name: &String| if name == "all" { every_method() } else { vec![name.clone()] };
-    let names: Vec<String> = args.models.iter().flat_map(named).collect();
-    let mixtures: Vec<Mixture> =
-        names.iter().map(|name| Mixture::parse(name)).collect::<Result<_, _>>()?;
+    let mixtures = parse_mixtures(&expand_all(&args.models))?;
     if let Some(mix) = mixtures.iter().find(|mix| mix.parts.len() > 1) {
-        return Err(Usage(format!(
-            "--models {mix}: a feature is the score of one matcher; name the parts one by one, the ranker finds their weights"
-        ))
-        .into());
+        return Err(usage(format!(
+            "--models {mix}: expected single methods, for a feature is the score of one matcher; the ranker learns the weights"
+        )));
     }
-    let settings = resolve(&args.text, &args.params, &mixtures)?;
+    let settings = args.fit.resolve(&mixtures)?;
     let mut unknown: Vec<(String, usize)> = Vec::new();
     let mut propensities = None;
     let mut asked = 0;
     let (table, reports) = console.run(|run| {
         let dataset = Dataset::open(&args.dataset)?;
         check_ids(&dataset, format)?;
-        let run = &args.memory.within(run);
+        let run = &args.fit.within(run);
         let opened: Vec<(String, Model)> = args
             .model
             .iter()
@@ -164,33 +147,28 @@ pub fn run(args: &FeaturesArgs, console: &Console) -> anyhow::Result<()> {
         };
         let made = FeatureInputs::of(&dataset, &params, opened, run)?;
         unknown = made.extractor.unknown_documents();
+        let fit = CrossFit {
+            folds: args.folds,
+            queries: args.queries,
+            seed: args.fit.params.seed.unwrap_or(1),
+        };
         let table = if args.on == "train" {
-            let cross = CrossParams {
-                folds: args.folds,
-                queries: args.queries,
-                rows: args.candidates.unwrap_or(Rows::Top(DEPTH)),
-                seed: args.params.seed().unwrap_or(1),
-            };
-            cross_table(&dataset, &made, &settings.models, &groups, &cross, run)?
+            let rows = args.candidates.unwrap_or(RowSelection::Top(DEPTH));
+            cross_table(&dataset, &made, &settings.models, &groups, (rows, &fit), run)?
         } else if args.on == "pages" {
-            let pages = PageParams {
-                folds: args.folds,
-                queries: args.queries,
-                pages: args.pages,
-                evidence: settings.preparation.evidence,
-                seed: args.params.seed().unwrap_or(1),
-            };
+            let evidence = settings.preparation.evidence;
+            let pages = PageParams { fit, pages: args.pages, evidence };
             let made = page_table(&dataset, &made, &settings.models, &groups, &pages, run)?;
             propensities = made.propensities;
             made.table
         } else {
             let rows = args.candidates.unwrap_or(match Candidates::Auto.resolve(judged) {
-                Candidates::Judged => Rows::Judged,
-                _ => Rows::Top(DEPTH),
+                Candidates::Judged => RowSelection::Judged,
+                _ => RowSelection::Top(DEPTH),
             });
             made.held_out(&dataset, on, rows, run)?
         };
-        write_table(&table, &args.output, RankFormat::of(&args.output))?;
+        write_table(&table, &args.output, format)?;
         Ok((table, made.reports))
     })?;
     for ((name, _), report) in settings.models.iter().zip(&reports) {
@@ -198,20 +176,21 @@ pub fn run(args: &FeaturesArgs, console: &Console) -> anyhow::Result<()> {
     }
     for (name, documents) in unknown {
         console.warn(format!(
-            "{name} does not know {documents} documents: its score is missing there"
+            "{name} does not know {}: its scores are missing there",
+            counted(documents, "document", "documents")
         ));
     }
     let without = asked.saturating_sub(table.n_queries());
     if without > 0 {
         let (one, many) = ("query has no row", "queries have no row");
-        console.warn(format!("{}: no matcher finds a document", counted(without, one, many)));
+        console.warn(format!("{}: no matcher retrieves a document", counted(without, one, many)));
     }
-    let looks = ColumnLook::all(&table);
+    let looks = ColumnSummary::all(&table);
     let idle: Vec<&str> =
-        looks.iter().filter(|look| look.is_idle()).map(|look| look.name.as_str()).collect();
+        looks.iter().filter(|look| look.is_constant()).map(|look| look.name.as_str()).collect();
     if !idle.is_empty() && table.n_rows() > 0 {
         console.warn(format!(
-            "always the same, so that nothing can be learnt from it: {}",
+            "constant features, from which nothing can be learnt: {}",
             idle.join(", ")
         ));
     }
@@ -222,52 +201,46 @@ pub fn run(args: &FeaturesArgs, console: &Console) -> anyhow::Result<()> {
         })
         .count();
     if of_one_grade == table.n_queries() {
-        console.warn("every query has rows of one grade only: there is no order to learn; try --candidates top:100");
+        console.warn("the rows of every query have the same grade, so that there is no order to learn; try --candidates top:100");
     }
-    let mut out = console.out();
-    if args.format == Format::Json {
-        json(
-            &mut out,
-            &serde_json::json!({
-                "table": args.output,
-                "rows": table.n_rows(),
-                "queries": table.n_queries(),
-                "queries_of_one_grade": of_one_grade,
-                "queries_without_rows": without,
-                "propensities": propensities,
-                "features": looks,
-            }),
+    let described = serde_json::json!({
+        "table": args.output,
+        "rows": table.n_rows(),
+        "queries": table.n_queries(),
+        "queries_of_one_grade": of_one_grade,
+        "queries_without_rows": without,
+        "propensities": propensities,
+        "features": looks,
+    });
+    console.print(args.format, &described, |out| {
+        let mut grid = Grid::new(["feature", "least", "most", "missing"]);
+        let number =
+            |value: Option<f32>| value.map_or(NOTHING.to_owned(), |value| format!("{value:.4}"));
+        for look in &looks {
+            let missing = format!("{:.1} %", 100.0 * look.missing);
+            grid.row([look.name.clone(), number(look.least), number(look.most), missing]);
+        }
+        grid.write(out, TableFormat::Table)?;
+        writeln!(
+            out,
+            "\n{} of {} with {}; {} with rows of one grade only",
+            counted(table.n_rows(), "row", "rows"),
+            counted(table.n_queries(), "query", "queries"),
+            counted(table.n_features(), "feature", "features"),
+            grouped(of_one_grade)
         )?;
-        return Ok(out.flush()?);
-    }
-    let mut grid = Grid::new(["feature", "least", "most", "missing"]);
-    let number =
-        |value: Option<f32>| value.map_or(NOTHING.to_owned(), |value| format!("{value:.4}"));
-    for look in &looks {
-        let missing = format!("{:.1} %", 100.0 * look.missing);
-        grid.row([look.name.clone(), number(look.least), number(look.most), missing]);
-    }
-    grid.write(&mut out, TableFormat::Table)?;
-    writeln!(
-        out,
-        "\n{} of {} with {}; {} with rows of one grade only",
-        counted(table.n_rows(), "row", "rows"),
-        counted(table.n_queries(), "query", "queries"),
-        counted(table.n_features(), "feature", "features"),
-        grouped(of_one_grade)
-    )?;
-    if let Some(propensities) = &propensities {
-        let chances: Vec<String> =
-            propensities.by_rank.iter().take(10).map(|p| format!("{p:.2}")).collect();
-        writeln!(out, "chances that people look at ranks 1, 2, …: {}", chances.join(", "))?;
-    } else if args.on == "pages" {
-        writeln!(out, "all clicks weigh alike")?;
-    }
-    writeln!(out, "{} written", typed(&args.output))?;
-    Ok(out.flush()?)
+        if let Some(propensities) = &propensities {
+            let by_rank: Vec<String> =
+                propensities.by_rank.iter().take(10).map(|p| format!("{p:.2}")).collect();
+            writeln!(out, "examination propensity at ranks 1, 2, …: {}", by_rank.join(", "))?;
+        } else if args.on == "pages" {
+            writeln!(out, "all clicks have the weight 1")?;
+        }
+        Ok(writeln!(out, "{} written", typed(&args.output))?)
+    })
 }
 
-/// LETOR has no place for ids with spaces: found before the work, not after it.
+/// Refuses ids with spaces, which LETOR cannot hold, before the work.
 fn check_ids(dataset: &Dataset, format: RankFormat) -> liken::Result<()> {
     if format != RankFormat::Letor {
         return Ok(());
@@ -278,14 +251,14 @@ fn check_ids(dataset: &Dataset, format: RankFormat) -> liken::Result<()> {
             return Err(liken::Error::parameter(
                 "output",
                 format!("LETOR, with a query whose id is {id:?}"),
-                "a name that ends in .csv, .tsv or .parquet: LETOR has no place for spaces in ids",
+                "a name that ends in .csv, .tsv or .parquet: ids with spaces cannot stand in LETOR",
             ));
         }
     }
     Ok(())
 }
 
-/// What a model is called where it is one of several.
+/// The name of a model among several.
 fn folder_name(path: &Path) -> String {
     let name = path.file_name().or_else(|| path.components().next_back().map(|c| c.as_os_str()));
     name.map_or("model".to_owned(), |name| name.to_string_lossy().into_owned())

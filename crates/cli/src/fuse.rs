@@ -1,4 +1,4 @@
-//! `liken fuse`: several runs as one.
+//! `liken fuse`: fuses several runs into one.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -6,20 +6,20 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use liken::eval::trec::TrecRun;
 use liken::eval::{Measure, Ties, Variant};
-use liken::fusion::{FusionMethod, Normalise, RunFusion, Tuned, query_ids, tune};
+use liken::fusion::{FusionMethod, Normalise, RunFusion, TunedWeights, query_ids, tune};
 
-use crate::console::{Console, Usage};
-use crate::output::{Grid, TableFormat, counted, grouped, remark};
-use crate::runs::{RunFile, check_output, check_stdin, check_tag, read_engine_run, read_judgments};
+use crate::console::{Console, usage};
+use crate::output::{Grid, TableFormat, counted, grouped, is_stdout, remark};
+use crate::runs::{RunArgs, check_stdin, read_engine_run, read_judgments};
 use crate::variant::VariantArgs;
 
 /// Fuse several TREC runs into one.
 #[derive(Args)]
 #[command(after_help = "\
 Methods: rrf adds 1 / (rank constant + rank) over the runs; sum (CombSUM), mnz (CombMNZ), max
-and min look at scores, normalised for each query and run; weighted is sum with --weights.
-In sum, a document that a run did not find counts as 0 there, or as the run's lowest score for
-the query where that is below 0.
+and min use scores, normalised per query and run; weighted is sum with --weights.
+In sum, a document that a run does not have scores 0 there, or the run's lowest score for the query
+if that is below 0.
 
 Examples:
   liken fuse bm25.trec dense.trec -o fused.trec
@@ -27,23 +27,22 @@ Examples:
   liken fuse a.trec b.trec c.trec --method mnz --normalise sum -k 100 -o -
   liken fuse bm25.trec dense.trec --method sum --qrels validation.qrels --tune nDCG@10 -o fused.trec")]
 pub struct FuseArgs {
-    /// Run files (.gz and .zst are fine; - is standard input).
+    /// Run files, also compressed (.gz, .zst); - is standard input.
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
 
-    /// Run file to write; - for standard output.
-    #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
+    #[command(flatten)]
+    output: RunArgs,
 
-    /// How ranks or scores become one score.
+    /// Formula that combines ranks or scores.
     #[arg(long, value_enum, default_value_t)]
     method: MethodName,
 
-    /// What is done to the scores of each query and run before [default: min-max].
+    /// Normalisation of the scores of each query and run [default: min-max].
     #[arg(long, alias = "normalize", alias = "normalization", value_enum)]
     normalise: Option<NormaliseName>,
 
-    /// What rrf adds to every rank [default: 60].
+    /// Constant that rrf adds to every rank [default: 60].
     #[arg(long, alias = "rank_constant", value_name = "N")]
     rank_constant: Option<f64>,
 
@@ -51,35 +50,27 @@ pub struct FuseArgs {
     #[arg(long, value_name = "W,W", value_delimiter = ',', conflicts_with = "tune")]
     weights: Option<Vec<f64>>,
 
-    /// Tune the weights by this measure on --qrels.
+    /// Tune the weights for this measure on --qrels.
     #[arg(long, value_name = "MEASURE", requires = "qrels")]
     tune: Option<Measure>,
 
-    /// Judgments to tune on: validation queries, not those that you report.
+    /// Judgments to tune on: of validation queries, not of those that you report.
     #[arg(long, value_name = "FILE", requires = "tune")]
     qrels: Option<PathBuf>,
 
-    /// Documents a query.
+    /// Documents per query.
     #[arg(short, default_value_t = 1000, value_name = "N")]
     k: usize,
 
-    /// The run's name in its last column [default: the method].
-    #[arg(long, value_name = "NAME")]
-    tag: Option<String>,
-
-    /// Leave bad lines out and count them, instead of stopping at the first.
+    /// Skip and count bad lines instead of stopping at the first.
     #[arg(long)]
     lenient: bool,
 
     #[command(flatten)]
     variant: VariantArgs,
-
-    /// Replace the run file if it is there.
-    #[arg(long)]
-    force: bool,
 }
 
-/// The methods as they are typed.
+/// Core's methods, and `weighted`.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum MethodName {
     /// Reciprocal rank fusion.
@@ -102,7 +93,7 @@ enum MethodName {
     Min,
 }
 
-/// The normalisations as they are typed.
+/// Core's normalisations with the names that other tools give them.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum NormaliseName {
     /// The scores as they are.
@@ -113,7 +104,7 @@ pub enum NormaliseName {
     /// (s - mean) / standard deviation.
     #[value(alias = "z_score", alias = "zmuv")]
     ZScore,
-    /// (s - min) / sum of the same.
+    /// (s - min) / sum of all (s - min).
     Sum,
     /// s / max.
     Max,
@@ -124,7 +115,7 @@ pub enum NormaliseName {
 }
 
 impl NormaliseName {
-    /// What core calls it.
+    /// The value of core's enum.
     pub fn normalise(self) -> Normalise {
         match self {
             NormaliseName::None => Normalise::None,
@@ -142,14 +133,12 @@ pub fn run(args: &FuseArgs, console: &Console) -> anyhow::Result<()> {
     let mut fusion = args.fusion()?;
     fusion.check(args.runs.len())?;
     if args.k == 0 {
-        return Err(Usage("-k 0: expected 1 document or more a query".into()).into());
+        return Err(usage("-k 0: expected 1 document or more per query"));
     }
     check_stdin(args.runs.iter().chain(&args.qrels))?;
-    check_tag(args.tag.as_deref())?;
     let variant = args.variant()?;
-    check_output(&args.output, args.force)?;
+    args.output.check()?;
     let name = args.method.to_possible_value().map_or(String::new(), |v| v.get_name().to_owned());
-    let tag = args.tag.as_deref().unwrap_or(&name);
     let read = |path: &PathBuf| read_engine_run(path, args.lenient, console);
     let runs: Vec<TrecRun> = args.runs.iter().map(read).collect::<liken::Result<_>>()?;
     args.warn_about(&runs, console);
@@ -160,7 +149,7 @@ pub fn run(args: &FuseArgs, console: &Console) -> anyhow::Result<()> {
         fusion.weights = Some(found.weights.clone());
         tuned = Some((measure, found));
     }
-    let mut out = RunFile::create(&args.output, tag, console)?;
+    let mut out = args.output.create(&name, console)?;
     for query in fusion.fuse(&runs, args.k)? {
         out.ranking(query.id, &query.hits)?;
     }
@@ -180,20 +169,18 @@ impl FuseArgs {
             MethodName::Max => FusionMethod::Max,
             MethodName::Min => FusionMethod::Min,
         };
-        let untold = self.weights.is_none() && self.tune.is_none();
-        if self.method == MethodName::Weighted && untold {
-            return Err(
-                Usage("--method weighted: expected --weights, such as 0.7,0.3".into()).into()
-            );
+        let unweighted = self.weights.is_none() && self.tune.is_none();
+        if self.method == MethodName::Weighted && unweighted {
+            return Err(usage("--method weighted: expected --weights, such as 0.7,0.3"));
         }
         if method == FusionMethod::Rrf && self.normalise.is_some() {
-            let message =
-                "--normalise: rrf looks at ranks alone; add --method sum, or leave it out";
-            return Err(Usage(message.into()).into());
+            let message = "--normalise: rrf does not use scores; add --method sum, or leave it out";
+            return Err(usage(message));
         }
         if method != FusionMethod::Rrf && self.rank_constant.is_some() {
-            let message = "--rank-constant: only rrf looks at ranks; leave it out, or --method";
-            return Err(Usage(message.into()).into());
+            let message =
+                "--rank-constant: only rrf uses ranks; leave out --rank-constant or --method";
+            return Err(usage(message));
         }
         let default = RunFusion::default();
         Ok(RunFusion {
@@ -204,14 +191,13 @@ impl FuseArgs {
         })
     }
 
-    /// The variant of the measure that tunes.
+    /// The variant of the measure of `--tune`.
     fn variant(&self) -> anyhow::Result<Variant> {
         if self.tune.is_none() && self.variant.is_given() {
-            let message =
-                "--preset, --gain and the like say how to measure; add --tune and --qrels";
-            return Err(Usage(message.into()).into());
+            let message = "--preset, --gain and the like are for the measure of --tune; add --tune and --qrels";
+            return Err(usage(message));
         }
-        // A fused run is ordered by score and id, whatever the preset's tool does.
+        // A fused run is ordered by score and id, whatever ties the preset has.
         Ok(Variant { ties: Ties::DocnoDesc, ..self.variant.variant()? })
     }
 
@@ -220,7 +206,7 @@ impl FuseArgs {
         for (path, run) in self.runs.iter().zip(runs) {
             if run.len() < n_queries {
                 console.warn(format!(
-                    "{}: has results for {} of {}; the other runs decide alone where it has none",
+                    "{}: has results for {} of {}; the others are ranked by the other runs alone",
                     path.display(),
                     grouped(run.len()),
                     counted(n_queries, "query", "queries")
@@ -230,7 +216,7 @@ impl FuseArgs {
         for (r, run) in runs.iter().enumerate() {
             if let Some(twin) = runs[..r].iter().position(|other| other.tag == run.tag) {
                 console.warn(format!(
-                    "{} and {} have the same tag, {}: is it the same run twice?",
+                    "{} and {} have the same tag, {}, and may be the same run",
                     self.runs[twin].display(),
                     self.runs[r].display(),
                     run.tag
@@ -239,23 +225,23 @@ impl FuseArgs {
         }
     }
 
-    /// The tuned weights, as a table where standard output is free.
+    /// Prints the tuned weights, as a table unless the run goes to standard output.
     fn show(
         &self,
         measure: Measure,
         variant: &Variant,
-        tuned: &Tuned,
+        tuned: &TunedWeights,
         console: &Console,
     ) -> anyhow::Result<()> {
         let weights: Vec<String> = tuned.weights.iter().map(ToString::to_string).collect();
         console.warn(format!(
-            "the weights {} were tuned on {}, so {measure} {:.4} there is flattering; report it on other queries",
+            "the weights {} were tuned on {}, so that {measure} {:.4} there is optimistic; report it on other queries",
             weights.join(","),
             counted(tuned.queries, "query", "queries"),
             tuned.score
         ));
-        if self.output.as_os_str() == "-" {
-            console.warn(format!("{measure} was measured so: {variant}"));
+        if is_stdout(&self.output.output) {
+            console.warn(format!("{measure} was computed with {variant}"));
             return Ok(());
         }
         let mut grid = Grid::new(["run".to_owned(), "weight".to_owned(), measure.to_string()]);

@@ -1,43 +1,42 @@
-//! `liken import`: tables or a BEIR folder → a dataset folder, and a report of what was kept
+//! `liken import`: tables or a BEIR folder → a dataset folder, and a report of the rows that were kept
 //! and dropped.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, ValueEnum};
-use liken::data::{Dropped, EventRules, Evidence, Import, ImportReport, SplitBy, Table, is_beir};
+use clap::Args;
+use liken::data::{EventRules, Evidence, Import, ImportReport, SplitBy, is_beir};
 
-use crate::console::Console;
-use crate::import_formats::FormatArgs;
-use crate::output::{Format, Grid, TableFormat as Style, grouped, json};
+use crate::console::{Console, usage};
+use crate::input_tables::InputTableArgs;
+use crate::output::{Format, Grid, TableFormat, counted, grouped, typed};
 use crate::render::in_flags;
+use crate::settings::choice;
 use crate::size::parse_size;
+use crate::table_role::Role;
 
 const EXAMPLES: &str = "\
-Tables are TSV, CSV, JSON lines or Parquet by their ending, packed (.gz, .zst; not Parquet) or
-not; - is standard input. The first line names the columns:
-  clicks     query, doc, clicks (else each line is one click) or a signed weight, [split]
-  links      query, doc, [weight], [split]: pairs that no click filter touches
+Tables are TSV, CSV, JSON lines or Parquet by their ending, and may be compressed (.gz, .zst; not
+Parquet); - is standard input. The first line names the columns:
+  clicks     query, doc, clicks (without it, each line is one click) or a signed weight, [split]
+  links      query, doc, [weight], [split]: pairs that are not clicks; --min-clicks keeps all
   events     query, doc, [time], [user], [session], [page], [rank], [clicked]: a raw log, one
              line for each document clicked or shown
-  documents  id, title, body, url, class, and anything else, which is kept
+  documents  id, title, body, url, class, and any other field, which is kept
   queries    id, text, [split]: the other tables then name queries by id
   judgments  query, doc, grade, [split]
-In TSV a tab always separates and a quotation mark is a character like any other; CSV is
-quoted as usual. In JSON lines _id and text stand for id and body, and a field that is an
-object of numbers is a bag of counts; a column may be a path (title=labels.pt), and a path
-through a list of objects (doc=results.id) makes a row of each.
-Other formats (--input-format TABLE:FORMAT, or recognised by their beginning):
+In TSV every tab separates and quotation marks have no meaning; CSV is quoted as usual. In JSON
+lines, _id and text are read as id and body, and a field that is an object of numbers is a bag of
+counts; a column may be a path (title=labels.pt), and a path through a list of objects
+(doc=results.id) makes a row of each.
+Other formats (--input-format TABLE:FORMAT, or detected by their beginning):
   json   an array of objects, or objects one after another
   smart  documents and queries (.I .T .W), judgments (query doc code)
   trec   documents (<DOC>), queries (<top>), judgments (qrels: query 0 doc grade)
   ldac   documents (n term:count …, with --vocabulary), links (n doc doc …, line = query)
-  lines  documents or queries, one a line, numbered from 0; as links: line n of both belong together
-Text is UTF-8, or what it surely is by its bytes; --encoding says it.
+  lines  documents or queries, one per line, numbered from 0; as links: line n links query n to doc n
+Text is UTF-8 or, where its bytes leave no doubt, another encoding; --encoding sets it.
 
 Examples:
   liken import --clicks clicks.tsv --documents documents.jsonl -o data
@@ -56,7 +55,7 @@ Examples:
   liken import --clicks orcas.tsv.gz --preset orcas -o data
   liken import beir nfcorpus -o data";
 
-/// Turn click logs, documents and judgments into a dataset.
+/// Import click logs, documents and judgments into a dataset.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ImportArgs {
@@ -66,11 +65,11 @@ pub struct ImportArgs {
         conflicts_with_all = ["clicks", "links", "events", "documents", "queries", "judgments"])]
     source: Vec<PathBuf>,
 
-    /// Clicks: query, doc, and how many.
+    /// Clicks: query, doc and number of clicks.
     #[arg(long, value_name = "FILE")]
     clicks: Option<PathBuf>,
 
-    /// A raw log: one line for each document that somebody clicked or was shown.
+    /// A raw log: one line for each document that was shown or clicked.
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
 
@@ -78,24 +77,24 @@ pub struct ImportArgs {
     #[arg(long, value_name = "FILE")]
     links: Option<PathBuf>,
 
-    /// The documents' texts.
+    /// Texts of the documents.
     #[arg(long, value_name = "FILE")]
     documents: Option<PathBuf>,
 
-    /// The queries' texts, where the other tables hold ids.
+    /// Texts of the queries, if the other tables hold ids.
     #[arg(long, value_name = "FILE")]
     queries: Option<PathBuf>,
 
-    /// Grades that people gave.
+    /// Relevance judgments: query, doc and grade.
     #[arg(long, value_name = "FILE")]
     judgments: Option<PathBuf>,
 
-    /// The folder to write [default: with --append, that dataset].
+    /// Dataset folder to write [default: with --append, that dataset].
     #[arg(long, short, value_name = "FOLDER", required_unless_present = "append")]
     output: Option<PathBuf>,
 
-    /// Add the events to this dataset, which was made from events, too; settings that are not
-    /// named are its own.
+    /// Add the events to this dataset, which must be made from events; options that are not given
+    /// are those of the dataset.
     #[arg(long, value_name = "DATASET", requires = "events")]
     append: Option<PathBuf>,
 
@@ -104,27 +103,28 @@ pub struct ImportArgs {
     force: bool,
 
     #[command(flatten)]
-    reading: ReadingArgs,
+    tables: InputTableArgs,
 
-    /// What to deal into training, validation and test [default: given, where the source says
-    /// it; else judgments, if there are any; else queries].
-    #[arg(long, value_name = "BY", value_parser = split_parser())]
+    /// How to split into training, validation and test [default: given, if a table has a column
+    /// split; else judgments, if there are any; else queries].
+    #[arg(long, value_name = "BY",
+        value_parser = choice::<SplitBy>(SplitBy::ALL.map(SplitBy::name)))]
     split: Option<SplitBy>,
 
-    /// The share of validation [default: 0.1; half of the judged queries].
+    /// Share of validation [default: 0.1; half of the judged queries].
     #[arg(long, value_name = "SHARE")]
     validation: Option<f64>,
 
-    /// The share of test [default: 0.1; half of the judged queries].
+    /// Share of test [default: 0.1; half of the judged queries].
     #[arg(long, value_name = "SHARE")]
     test: Option<f64>,
 
-    /// The seed of the split [default: 0].
+    /// Random seed of the split [default: 0].
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 
-    /// Keep training pairs with at least so many clicks; 1 keeps all [default: 4, where the
-    /// source counts clicks].
+    /// Keep training pairs with at least N clicks; 1 keeps all [default: 4, if the source counts
+    /// clicks].
     #[arg(long, value_name = "N")]
     min_clicks: Option<u32>,
 
@@ -135,45 +135,28 @@ pub struct ImportArgs {
     #[arg(long)]
     lenient: bool,
 
-    /// How to print the report.
+    /// Output format of the report.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// How the tables are read.
-#[derive(Args)]
-pub struct ReadingArgs {
-    /// Which column is which: our name = name in the table, or position from 0. Of the clicks,
-    /// unless another table is named first.
-    #[arg(long, value_name = "[TABLE:]OURS=THEIRS,…", value_parser = parse_columns)]
-    columns: Vec<Columns>,
-
-    /// The first line is already a row; of all tables, or of those named.
-    #[arg(long, value_name = "TABLE,…", value_enum, value_delimiter = ',',
-        num_args = 0.., require_equals = true)]
-    no_header: Option<Vec<Role>>,
-
-    #[command(flatten)]
-    formats: FormatArgs,
-}
-
-/// How a raw log is read.
+/// Flags for raw logs.
 #[derive(Args)]
 #[command(next_help_heading = "Raw logs (--events)")]
 struct EventsArgs {
-    /// Leave out queries of fewer different users: what one person asks may name that person.
+    /// Drop queries of fewer than N different users: a query of one person may identify that person.
     #[arg(long, value_name = "N", requires = "events")]
     min_users: Option<u32>,
 
-    /// Count at most so many clicks of one user on one document for one query.
+    /// Count at most N clicks of one user on one document for one query.
     #[arg(long, value_name = "N", requires = "events")]
     max_per_user: Option<u32>,
 
-    /// Leave out users with more events than this, as robots.
+    /// Drop users with more than N events, as robots.
     #[arg(long, value_name = "N", requires = "events")]
     max_user_events: Option<u64>,
 
-    /// A click counts half after so many days.
+    /// Half-life: the weight of a click halves every so many days.
     #[arg(long, value_name = "DAYS", requires = "events")]
     half_life: Option<f64>,
 
@@ -185,59 +168,39 @@ struct EventsArgs {
     #[arg(long, value_name = "TIME", requires = "events")]
     test_from: Option<String>,
 
-    /// Memory for sorting the log, as in 500MiB or 2GiB; what does not fit goes through files,
-    /// and the dataset is the same [default: half of what is free].
+    /// Memory for sorting the log, such as 500MiB or 2GiB; a larger log is sorted in files, with the
+    /// same result [default: half of the free memory].
     #[arg(long, value_name = "SIZE", requires = "events", value_parser = parse_size)]
     max_memory: Option<u64>,
 }
 
-/// A table, on the command line.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Role {
-    Clicks,
-    Events,
-    Links,
-    Documents,
-    Queries,
-    Judgments,
-}
-
-/// One `--columns`.
-#[derive(Clone)]
-pub struct Columns {
-    role: Role,
-    names: BTreeMap<String, String>,
-}
-
-/// Runs the verb.
 pub fn run(args: &ImportArgs, console: &Console) -> anyhow::Result<()> {
-    let import = args.import();
-    // A dataset that is appended to is replaced as a whole, once everything went well.
+    let import = args.import()?;
+    // Appending replaces the whole dataset, after everything succeeded.
     let in_place = args.append.is_some() && (args.output.is_none() || args.output == args.append);
     let force = args.force || in_place;
     let report = console.run(|run| import.run(args.output(), force, run))?;
-    for warning in &report.warnings {
-        console.warn(warning);
-    }
-    let mut out = console.out();
-    match args.format {
-        Format::Json => json(&mut out, &report)?,
-        Format::Table => args.print(&report, &mut out)?,
-    }
-    out.flush()?;
-    Ok(())
+    report.warnings.iter().for_each(|warning| console.warn(warning));
+    console.print(args.format, &report, |out| {
+        print(&report, args.output(), out)?;
+        if report.filter.as_ref().is_some_and(|filter| filter.is_drastic()) {
+            let line = unfiltered(std::env::args_os());
+            writeln!(out, "to keep all training pairs, type:\n  {line}")?;
+        }
+        Ok(())
+    })
 }
 
 impl ImportArgs {
-    fn import(&self) -> Import {
+    fn import(&self) -> anyhow::Result<Import> {
         let import = Import {
-            beir: self.beir(),
-            clicks: self.reading.table(Role::Clicks, &self.clicks),
-            documents: self.reading.table(Role::Documents, &self.documents),
-            queries: self.reading.table(Role::Queries, &self.queries),
-            judgments: self.reading.table(Role::Judgments, &self.judgments),
-            links: self.reading.table(Role::Links, &self.links),
-            events: self.reading.table(Role::Events, &self.events),
+            beir: self.beir()?,
+            clicks: self.tables.table(Role::Clicks, &self.clicks),
+            documents: self.tables.table(Role::Documents, &self.documents),
+            queries: self.tables.table(Role::Queries, &self.queries),
+            judgments: self.tables.table(Role::Judgments, &self.judgments),
+            links: self.tables.table(Role::Links, &self.links),
+            events: self.tables.table(Role::Events, &self.events),
             rules: EventRules {
                 min_users: self.events_args.min_users,
                 max_per_user: self.events_args.max_per_user,
@@ -248,7 +211,7 @@ impl ImportArgs {
             validation_from: self.events_args.validation_from.clone(),
             test_from: self.events_args.test_from.clone(),
             max_memory: self.events_args.max_memory,
-            doc_text: self.reading.doc_text(),
+            doc_text: self.tables.doc_text.clone(),
             split: self.split,
             validation: self.validation,
             test: self.test,
@@ -256,99 +219,38 @@ impl ImportArgs {
             min_clicks: self.min_clicks,
             lenient: self.lenient,
         };
-        self.reading.check(&import);
-        import
+        self.tables.check(&import)?;
+        Ok(import)
     }
 
     fn output(&self) -> &Path {
         self.output.as_deref().or(self.append.as_deref()).unwrap_or(Path::new(""))
     }
 
-    fn beir(&self) -> Option<PathBuf> {
+    fn beir(&self) -> anyhow::Result<Option<PathBuf>> {
         match self.source.as_slice() {
-            [kind, folder] if kind.as_os_str() == "beir" => Some(folder.clone()),
-            [kind, _] => {
-                usage(&format!("{}: not a kind of source; the kinds are: beir", kind.display()))
-            }
+            [kind, folder] if kind.as_os_str() == "beir" => Ok(Some(folder.clone())),
+            [kind, _] => Err(usage(format!("{}: expected beir before a folder", kind.display()))),
             [kind] if kind.as_os_str() == "beir" && !is_beir(kind) => {
-                usage("which folder? liken import beir FOLDER -o OUT")
+                Err(usage("beir: expected a folder after it: liken import beir FOLDER -o OUT"))
             }
-            [file] if file.is_file() => usage(&format!(
-                "{}: is a file; say what it holds: --clicks, --links, --documents, …",
+            [file] if file.is_file() => Err(usage(format!(
+                "{}: expected a BEIR folder, found a file; name its table: --clicks, --links, --documents, …",
                 file.display()
-            )),
-            sources => sources.first().cloned(),
-        }
-    }
-
-    fn print(&self, report: &ImportReport, out: &mut impl Write) -> anyhow::Result<()> {
-        print(report, self.output(), out)?;
-        if report.filter.as_ref().is_some_and(|filter| filter.is_drastic()) {
-            writeln!(
-                out,
-                "to keep all training pairs, type:\n  {}",
-                unfiltered(std::env::args_os())
-            )?;
-        }
-        Ok(())
-    }
-}
-
-impl ReadingArgs {
-    /// The field whose text stands for documents.
-    pub fn doc_text(&self) -> Option<String> {
-        self.formats.doc_text.clone()
-    }
-
-    /// The table of `role` in the file at `path`, if there is one.
-    pub fn table(&self, role: Role, path: &Option<PathBuf>) -> Option<Table> {
-        let mut table = Table::new(path.as_ref()?);
-        self.formats.apply(role, &mut table);
-        let no_header = self.no_header.as_ref();
-        table.no_header |= no_header.is_some_and(|roles| roles.is_empty() || roles.contains(&role));
-        for columns in self.columns.iter().filter(|columns| columns.role == role) {
-            table.columns.extend(columns.names.clone());
-        }
-        Some(table)
-    }
-
-    /// Ends the program if something is said of a table that `import` does not have.
-    pub fn check(&self, import: &Import) {
-        let tables = [
-            (Role::Clicks, &import.clicks),
-            (Role::Events, &import.events),
-            (Role::Documents, &import.documents),
-            (Role::Queries, &import.queries),
-            (Role::Judgments, &import.judgments),
-            (Role::Links, &import.links),
-        ];
-        let given = |role| tables.iter().any(|(known, table)| *known == role && table.is_some());
-        if let Some((role, flag)) = self.formats.missing(given) {
-            let name = role.to_possible_value().map(|value| value.get_name().to_owned());
-            let name = name.unwrap_or_default();
-            usage(&format!("{flag} is for the {name}, but there is no --{name}"));
-        }
-        for (role, table) in tables {
-            let named = self.columns.iter().any(|columns| columns.role == role);
-            if named && table.is_none() {
-                let name = role.to_possible_value().map(|value| value.get_name().to_owned());
-                let name = name.unwrap_or_default();
-                usage(&format!(
-                    "--columns is for the {name}, but there is no --{name}; say which table it is for: --columns TABLE:OURS=THEIRS"
-                ));
-            }
+            ))),
+            sources => Ok(sources.first().cloned()),
         }
     }
 }
 
-/// Prints what was read, kept and dropped, and what was written to `output`.
+/// Prints the numbers of rows that were read, kept, dropped and written to `output`.
 pub fn print(report: &ImportReport, output: &Path, out: &mut impl Write) -> anyhow::Result<()> {
     let mut read = Grid::new(["read", "as", "rows", "kept", "dropped"]).left(&[1]);
     for table in &report.tables {
         let numbers = [table.rows, table.kept, table.rows - table.kept].map(grouped);
         read.row([table.name.clone(), table.role.clone()].into_iter().chain(numbers));
     }
-    read.write(out, Style::Table)?;
+    read.write(out, TableFormat::Table)?;
     writeln!(out)?;
 
     let about = &report.about;
@@ -357,11 +259,11 @@ pub fn print(report: &ImportReport, output: &Path, out: &mut impl Write) -> anyh
         Evidence::HeldOutClicks => "held-out clicks",
     };
     let mut parts = Grid::new(["part", "queries", "pairs", "from"]).left(&[3]);
-    let read = |role: &str| about.sources.iter().any(|source| source.role == role);
+    let has = |role: &str| about.sources.iter().any(|source| source.role == role);
     let learnt = match report.training {
         (_, 0) => "nothing",
-        _ if read("clicks") || read("events") => "clicks",
-        _ if read("links") || !read("judgments") => "links",
+        _ if has("clicks") || has("events") => "clicks",
+        _ if has("links") || !has("judgments") => "links",
         _ => "judged pairs",
     };
     for (name, (queries, pairs), from) in [
@@ -371,19 +273,16 @@ pub fn print(report: &ImportReport, output: &Path, out: &mut impl Write) -> anyh
     ] {
         parts.row([name.to_owned(), grouped(queries), grouped(pairs), from.to_owned()]);
     }
-    parts.write(out, Style::Table)?;
+    parts.write(out, TableFormat::Table)?;
     writeln!(out)?;
 
     for table in &report.tables {
         for dropped in &table.dropped {
-            writeln!(
-                out,
-                "dropped {} rows of {}: {}",
-                grouped(dropped.count),
-                table.name,
-                dropped.why
-            )?;
-            samples(dropped, out)?;
+            let rows = counted(dropped.count, "row", "rows");
+            writeln!(out, "dropped {rows} of {}: {}", table.name, dropped.why)?;
+            for sample in &dropped.samples {
+                writeln!(out, "  {sample}")?;
+            }
         }
     }
     for dropped in &report.dropped {
@@ -393,35 +292,25 @@ pub fn print(report: &ImportReport, output: &Path, out: &mut impl Write) -> anyh
         writeln!(out, "note: {}", in_flags(note))?;
     }
     if report.sort_files > 0 {
-        writeln!(
-            out,
-            "the log did not fit into memory and was sorted in {} files",
-            grouped(report.sort_files)
-        )?;
+        let files = counted(report.sort_files, "file", "files");
+        writeln!(out, "the log did not fit into memory and was sorted in {files}")?;
     }
     writeln!(
         out,
-        "wrote {}: {} queries, {} documents, split by {}",
+        "wrote {}: {}, {}, split by {}",
         output.display(),
-        grouped(about.counts.queries),
-        grouped(about.counts.documents),
+        counted(about.counts.queries, "query", "queries"),
+        counted(about.counts.documents, "document", "documents"),
         about.split.by.name(),
     )?;
     Ok(())
 }
 
-fn samples(dropped: &Dropped, out: &mut impl Write) -> anyhow::Result<()> {
-    for sample in &dropped.samples {
-        writeln!(out, "  {sample}")?;
-    }
-    Ok(())
-}
-
-/// The line that was typed, without the click filter.
-fn unfiltered(typed: impl Iterator<Item = OsString>) -> String {
+/// The command line without the click filter.
+fn unfiltered(line: impl Iterator<Item = OsString>) -> String {
     let mut words = vec!["liken".to_owned()];
     let mut skip = false;
-    for word in typed.skip(1).map(|word| word.to_string_lossy().into_owned()) {
+    for word in line.skip(1).map(|word| word.to_string_lossy().into_owned()) {
         if std::mem::take(&mut skip) || word.starts_with("--min-clicks=") || word == "--force" {
             continue;
         }
@@ -429,40 +318,9 @@ fn unfiltered(typed: impl Iterator<Item = OsString>) -> String {
             skip = true;
             continue;
         }
-        let plain = |c: char| c.is_alphanumeric() || "-_./=,:@+%".contains(c);
-        if !word.is_empty() && word.chars().all(plain) {
-            words.push(word);
-        } else {
-            words.push(format!("'{}'", word.replace('\'', r"'\''")));
-        }
+        words.push(typed(Path::new(&word)));
     }
     format!("{} --min-clicks 1 --force", words.join(" "))
-}
-
-fn parse_columns(text: &str) -> Result<Columns, String> {
-    let (role, names) = match text.split_once(':') {
-        Some((role, names)) if !role.contains('=') => (Role::from_str(role, true)?, names),
-        _ => (Role::Clicks, text),
-    };
-    let names = names.split(',').map(|pair| match pair.split_once('=') {
-        Some((ours, theirs)) if !ours.is_empty() && !theirs.is_empty() => {
-            Ok((ours.trim().to_owned(), theirs.to_owned()))
-        }
-        _ => Err(format!("{pair:?}: expected OURS=THEIRS, as in query=0 or query=q")),
-    });
-    Ok(Columns { role, names: names.collect::<Result<_, _>>()? })
-}
-
-fn split_parser() -> impl TypedValueParser<Value = SplitBy> {
-    PossibleValuesParser::new(SplitBy::ALL.map(SplitBy::name)).map(|name| {
-        let named = SplitBy::ALL.into_iter().find(|by| by.name() == name);
-        named.unwrap_or(SplitBy::Queries)
-    })
-}
-
-/// Ends the program as for any other wrong usage.
-fn usage(message: &str) -> ! {
-    crate::Cli::command().error(ErrorKind::ValueValidation, message).exit()
 }
 
 #[cfg(test)]

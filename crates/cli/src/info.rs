@@ -1,6 +1,6 @@
-//! `liken info`: describes any dataset, model, ranker, index or run.
+//! `liken info`: describes a dataset, a model, a ranker, an index or a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::console::Console;
-use crate::output::{Format, grouped, json as write_json};
+use crate::output::{Format, counted, grouped, json as write_json};
 use crate::{info_index, rank};
 
 /// Describe a dataset, a model, a ranker, an index or a run file.
@@ -30,7 +30,7 @@ pub struct InfoArgs {
     /// Dataset, model, ranker or index folder, or TREC run file.
     path: PathBuf,
 
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -76,7 +76,7 @@ pub fn run(args: &InfoArgs, console: &Console) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// What every folder has: its identity and who wrote it.
+/// Writes the identity of a folder and the version that wrote it.
 fn origin<T: DeserializeOwned>(folder: &Folder<T>, out: &mut impl Write) -> anyhow::Result<()> {
     writeln!(out, "identity    {}", folder.identity())?;
     let manifest = &folder.manifest;
@@ -90,14 +90,16 @@ fn dataset(folder: &Folder<DatasetAbout>, out: &mut impl Write) -> anyhow::Resul
     origin(folder, out)?;
     writeln!(out, "queries     {}", grouped(counts.queries))?;
     writeln!(out, "documents   {}", grouped(counts.documents))?;
+    let (pairs, clicks) = (counts.pairs, counts.clicks.round());
     writeln!(
         out,
-        "training    {} pairs, {} clicks",
-        grouped(counts.pairs),
-        grouped(counts.clicks.round())
+        "training    {}, {}",
+        counted(pairs, "pair", "pairs"),
+        counted(clicks, "click", "clicks")
     )?;
     for (name, (queries, pairs)) in [("validation", counts.validation), ("test", counts.test)] {
-        writeln!(out, "{name:<11} {} queries, {} judged pairs", grouped(queries), grouped(pairs))?;
+        let queries = counted(queries, "query", "queries");
+        writeln!(out, "{name:<11} {queries}, {}", counted(pairs, "judged pair", "judged pairs"))?;
     }
     let split = &about.split;
     writeln!(out, "split       by {}, seed {}", plain(&split.by)?, split.seed)?;
@@ -128,7 +130,7 @@ fn model(folder: &Folder<ModelAbout>, out: &mut impl Write) -> anyhow::Result<()
     origin(folder, out)?;
     writeln!(
         out,
-        "knows       {} documents, {} queries, {} terms, {} training pairs",
+        "trained on  {} documents, {} queries, {} terms, {} training pairs",
         grouped(about.counts.documents),
         grouped(about.counts.queries),
         grouped(about.counts.terms),
@@ -161,7 +163,7 @@ fn model(folder: &Folder<ModelAbout>, out: &mut impl Write) -> anyhow::Result<()
     Ok(())
 }
 
-/// The beginning of a checksum, enough to tell two apart.
+/// The first digits of a checksum, enough to tell two apart.
 fn head(checksum: &str) -> String {
     checksum.chars().take(12).collect()
 }
@@ -186,13 +188,13 @@ fn plain(value: &impl serde::Serialize) -> anyhow::Result<String> {
 
 fn run_file(path: &Path, format: Format, out: &mut impl Write) -> anyhow::Result<()> {
     let (mut lines, mut queries, mut tags) =
-        (0usize, BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
+        (0usize, BTreeMap::<String, usize>::new(), BTreeSet::<String>::new());
     for line in text_lines(path, liken::Run::silent())? {
         let (number, line) = line?;
         let fields: Vec<&str> = line.split_whitespace().collect();
         let [query, _, _, _, score, tag] = fields[..] else {
             bail!(
-                "{}:{}: expected the six columns of a TREC run (qid Q0 docno rank score tag), found {}\nhelp: name a dataset folder, a model folder or a run file",
+                "{}:{}: expected the six columns of a TREC run (qid Q0 docno rank score tag), found {}\nhelp: name a folder of liken (dataset, model, ranker, index) or a run file",
                 path.display(),
                 number,
                 fields.len()
@@ -203,24 +205,19 @@ fn run_file(path: &Path, format: Format, out: &mut impl Write) -> anyhow::Result
         }
         lines += 1;
         *queries.entry(query.to_owned()).or_default() += 1;
-        *tags.entry(tag.to_owned()).or_default() += 1;
+        tags.insert(tag.to_owned());
     }
     let most = queries.values().max().copied().unwrap_or(0);
-    let names: Vec<&String> = tags.keys().collect();
     match format {
         Format::Json => write_json(
             out,
-            &json!({ "kind": "run", "lines": lines, "queries": queries.len(), "most": most, "tags": names }),
+            &json!({ "kind": "run", "lines": lines, "queries": queries.len(), "most": most, "tags": tags }),
         )?,
         Format::Table => {
             writeln!(out, "run         {}", path.display())?;
             writeln!(out, "queries     {}", grouped(queries.len()))?;
-            writeln!(out, "lines       {} (at most {} a query)", grouped(lines), grouped(most))?;
-            writeln!(
-                out,
-                "tags        {}",
-                names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
-            )?;
+            writeln!(out, "lines       {} (at most {} per query)", grouped(lines), grouped(most))?;
+            writeln!(out, "tags        {}", Vec::from_iter(tags).join(", "))?;
         }
     }
     Ok(out.flush()?)

@@ -1,10 +1,11 @@
-//! `liken info INDEX`: what an index holds, whether or not it is served.
+//! `liken info INDEX`: describes an index, which may be served meanwhile.
 
 use std::io::Write;
 use std::path::Path;
 
 use liken::memory::Bytes;
-use liken_engine::store::{ModelEntry, Store};
+use liken_engine::store::Store;
+use liken_engine::types::ModelRef;
 use liken_engine::{Layout, bytes_of};
 use serde_json::{Map, Value, json};
 
@@ -22,7 +23,6 @@ pub fn describe(path: &Path, format: Format, out: &mut impl Write) -> anyhow::Re
     let sizes = sizes(&layout);
     let total: u64 = sizes.iter().map(|&(_, bytes)| bytes).sum();
     if format == Format::Json {
-        let models: Vec<Value> = models.iter().map(model_json).collect();
         let sizes: Map<String, Value> =
             sizes.iter().map(|&(name, bytes)| (name.to_owned(), bytes.into())).collect();
         write_json(
@@ -46,9 +46,10 @@ pub fn describe(path: &Path, format: Format, out: &mut impl Write) -> anyhow::Re
         grouped(documents),
         counted(changes, "change", "changes")
     )?;
-    for model in &models {
+    for model in models.iter().map(|entry| &entry.about) {
         let state = if model.active { "active" } else { "loaded" };
-        write!(out, "model       {} {}, {state}: {}", model.name, model.version, model.method)?;
+        let ModelRef { name, version } = &model.model;
+        write!(out, "model       {name} {version}, {state}: {}", model.method)?;
         if let Some(dim) = model.dim {
             write!(out, " of {}", counted(dim, "dimension", "dimensions"))?;
         }
@@ -61,7 +62,7 @@ pub fn describe(path: &Path, format: Format, out: &mut impl Write) -> anyhow::Re
     writeln!(out, "judgments   {}", grouped(judgments))?;
     match store.has_keys()? {
         true => writeln!(out, "keys        {} valid", grouped(valid))?,
-        false => writeln!(out, "keys        none: open to all who can reach it")?,
+        false => writeln!(out, "keys        none: open to everyone who can reach the service")?,
     }
     let parts: Vec<String> =
         sizes.iter().map(|&(name, bytes)| format!("{name} {}", Bytes(bytes))).collect();
@@ -69,18 +70,10 @@ pub fn describe(path: &Path, format: Format, out: &mut impl Write) -> anyhow::Re
     Ok(out.flush()?)
 }
 
-fn model_json(model: &ModelEntry) -> Value {
-    json!({
-        "name": model.name, "version": model.version, "active": model.active,
-        "method": model.method, "dim": model.dim, "neighbours": model.neighbours,
-        "folder": model.folder, "loaded": model.loaded,
-    })
-}
-
 /// The parts of an index with their bytes on disk.
 fn sizes(layout: &Layout) -> [(&'static str, u64); 8] {
     let root = |name: &str| bytes_of(&layout.root.join(name));
-    // What is written and not yet in its place is part of the database.
+    // The write-ahead log is part of the database.
     let wal = bytes_of(&layout.store().with_extension("sqlite-wal"));
     [
         ("database", bytes_of(&layout.store()) + wal),

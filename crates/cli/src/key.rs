@@ -1,21 +1,22 @@
-//! `liken key`: who may use an index over HTTP.
+//! `liken key`: API keys of an index.
 
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use liken_engine::store::Store;
 use liken_engine::types::Scope;
 
 use crate::console::Console;
 use crate::index::index_at;
-use crate::output::{Format, Grid, TableFormat, json};
+use crate::output::{Format, Grid, TableFormat};
+use crate::settings::described_choice;
 
 /// Make, list and revoke the API keys of an index.
 #[derive(Args)]
 #[command(after_help = "\
-An index without keys is open to all who can reach it, which is this machine alone unless
-`liken serve --host` says otherwise. Only a checksum of a key is stored: it is shown once.
+An index without keys is open to everyone who can reach the service, which by default listens on this
+machine only (`liken serve --host` changes that). A key is shown once: only its checksum is stored.
 
 Examples:
   liken key add index --name shop --scope read
@@ -23,81 +24,68 @@ Examples:
   liken key revoke index --name shop")]
 pub struct KeyArgs {
     #[command(subcommand)]
-    what: What,
+    subcommand: KeyCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
-    /// Make a key and show it, this once.
+enum KeyCommand {
+    /// Make a key and print it.
     Add {
         /// Folder of the index.
         index: PathBuf,
-        /// Whom or what it is for.
+        /// Name of the key, such as that of the client.
         #[arg(long)]
         name: String,
-        /// What it allows; each includes those before it.
-        #[arg(long, value_enum, default_value_t = ScopeName::Read)]
-        scope: ScopeName,
+        /// Permissions; each includes those before it.
+        #[arg(long, default_value = "read", value_parser = described_choice::<Scope>(&SCOPES))]
+        scope: Scope,
     },
     /// List the keys.
     List {
         /// Folder of the index.
         index: PathBuf,
-        /// How to print it.
+        /// Output format.
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
-    /// Let a key open nothing any more.
+    /// Revoke a key.
     Revoke {
         /// Folder of the index.
         index: PathBuf,
-        /// Its name.
+        /// Name of the key.
         #[arg(long)]
         name: String,
     },
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum ScopeName {
-    /// Search, look, explain.
-    Read,
-    /// Documents, events and judgments, too.
-    Write,
-    /// Models, too.
-    Admin,
-}
+const SCOPES: [(&str, &str); 3] = [
+    ("read", "Search, read documents, explain"),
+    ("write", "Write documents, events and judgments"),
+    ("admin", "Load and activate models"),
+];
 
 pub fn run(args: &KeyArgs, console: &Console) -> anyhow::Result<()> {
     let mut out = console.out();
-    match &args.what {
-        What::Add { index, name, scope } => {
-            let scope = match scope {
-                ScopeName::Read => Scope::Read,
-                ScopeName::Write => Scope::Write,
-                ScopeName::Admin => Scope::Admin,
-            };
-            let key = store(index)?.add_key(name, scope)?;
+    match &args.subcommand {
+        KeyCommand::Add { index, name, scope } => {
+            let key = store(index)?.add_key(name, *scope)?;
             writeln!(out, "{key}")?;
-            console.note("keep it: only its checksum is stored");
+            console.note("keep the key: only its checksum is stored");
         }
-        What::Revoke { index, name } => {
+        KeyCommand::Revoke { index, name } => {
             store(index)?.revoke_key(name)?;
-            writeln!(out, "{name} opens nothing any more")?;
+            writeln!(out, "{name} is revoked")?;
         }
-        What::List { index, format } => {
+        KeyCommand::List { index, format } => {
             let keys = Store::read_only(&index_at(index)?.0.store())?.keys()?;
-            match format {
-                Format::Json => json(&mut out, &keys)?,
-                Format::Table => {
-                    let mut grid = Grid::new(["name", "scope", "state"]).left(&[0, 1, 2]);
-                    for key in keys {
-                        let scope = key.scope.name().to_owned();
-                        let state = if key.revoked.is_some() { "revoked" } else { "valid" };
-                        grid.row([key.name, scope, state.to_owned()]);
-                    }
-                    grid.write(&mut out, TableFormat::Table)?;
+            console.print(*format, &keys, |out| {
+                let mut grid = Grid::new(["name", "scope", "state"]).left(&[0, 1, 2]);
+                for key in &keys {
+                    let state = if key.revoked.is_some() { "revoked" } else { "valid" };
+                    grid.row([key.name.as_str(), key.scope.name(), state]);
                 }
-            }
+                Ok(grid.write(out, TableFormat::Table)?)
+            })?;
         }
     }
     Ok(out.flush()?)

@@ -5,6 +5,7 @@ mod compare;
 mod console;
 mod demo;
 mod diversify;
+mod diversify_inputs;
 mod diversify_train;
 mod eval;
 mod experiment;
@@ -14,10 +15,10 @@ mod export_index;
 mod features;
 mod fuse;
 mod import;
-mod import_formats;
 mod index;
 mod info;
 mod info_index;
+mod input_tables;
 mod key;
 mod output;
 mod plan;
@@ -36,9 +37,11 @@ mod similar;
 mod size;
 mod stats;
 mod synth;
+mod table_role;
 mod tables;
 mod task;
 mod topics;
+mod topics_figures;
 mod topics_page;
 mod train;
 mod translate;
@@ -70,9 +73,9 @@ Examples:
 )]
 struct Cli {
     #[command(subcommand)]
-    verb: Verb,
+    subcommand: Subcommands,
 
-    /// Threads to use; 0 means one for every core. The result is the same for any number.
+    /// Threads to use; 0 means one per core. The result does not depend on it.
     #[arg(long, global = true, default_value_t = 0, value_name = "N",
         value_parser = clap::value_parser!(u16).range(0..=512))]
     threads: u16,
@@ -82,25 +85,20 @@ struct Cli {
     quiet: bool,
 }
 
-/// The command line. `--quiet` goes with every verb, its short form with every verb but `eval`,
-/// where `-q` means what it means in trec_eval.
+/// The command line. Every subcommand takes `--quiet`, and every one but `eval` takes `-q`, which
+/// there has trec_eval's meaning.
 fn command() -> clap::Command {
-    let mut command = Cli::command();
-    let verbs: Vec<String> =
-        command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
-    for verb in verbs {
+    Cli::command().mut_subcommands(|command| {
         let quiet = Arg::new("quiet").long("quiet").action(ArgAction::SetTrue);
         let quiet = quiet.help("Show no progress").global(true);
-        let quiet = if verb == "eval" { quiet } else { quiet.short('q') };
-        // A negative number is a value that may be wrong, no flag that nobody knows.
-        let with_quiet = |verb: clap::Command| verb.arg(quiet).allow_negative_numbers(true);
-        command = command.mut_subcommand(verb, with_quiet);
-    }
-    command
+        let quiet = if command.get_name() == "eval" { quiet } else { quiet.short('q') };
+        // A negative number is a value, perhaps a wrong one, and no unknown flag.
+        command.arg(quiet).allow_negative_numbers(true)
+    })
 }
 
 #[derive(Subcommand)]
-enum Verb {
+enum Subcommands {
     Demo(demo::DemoArgs),
     Import(Box<import::ImportArgs>),
     Task(Box<task::TaskArgs>),
@@ -118,7 +116,7 @@ enum Verb {
     Explain(explain::ExplainArgs),
     Translate(translate::TranslateArgs),
     Topics(Box<topics::TopicsArgs>),
-    Run(run::RunArgs),
+    Run(run::BatchArgs),
     Fuse(Box<fuse::FuseArgs>),
     Rerank(rerank::RerankArgs),
     Rank(rank::RankArgs),
@@ -137,46 +135,46 @@ fn main() -> ExitCode {
     let command = command();
     let matches = command.clone().get_matches();
     render::set_command(&command, &subcommands(&matches));
-    let quiet_verb = matches.subcommand().is_some_and(|(_, verb)| verb.get_flag("quiet"));
+    let quiet = matches.subcommand().is_some_and(|(_, matches)| matches.get_flag("quiet"));
     let cli = match Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
         Err(error) => error.exit(),
     };
-    let console = Console::new(cli.quiet || quiet_verb);
+    let console = Console::new(cli.quiet || quiet);
     if let Err(error) =
         rayon::ThreadPoolBuilder::new().num_threads(cli.threads.into()).build_global()
     {
         return console.fail(&error.into());
     }
-    let result: anyhow::Result<()> = match &cli.verb {
-        Verb::Demo(args) => demo::run(args, &console),
-        Verb::Import(args) => import::run(args, &console),
-        Verb::Task(args) => task::run(args, &console),
-        Verb::Plan(args) => plan::run(args, &console),
-        Verb::Bound(args) => bound::run(args, &console),
-        Verb::Stats(args) => stats::run(args, &console),
-        Verb::Train(args) => train::run(args, &console),
-        Verb::Tune(args) => tune::run(args, &console),
-        Verb::Compare(args) => compare::run(args, &console),
-        Verb::Eval(args) => eval::run(args, &console),
-        Verb::Features(args) => features::run(args, &console),
-        Verb::Experiment(args) => experiment::run(args, &console),
-        Verb::Search(args) => search::run(args, &console),
-        Verb::Similar(args) => similar::run(args, &console),
-        Verb::Explain(args) => explain::run(args, &console),
-        Verb::Translate(args) => translate::run(args, &console),
-        Verb::Topics(args) => topics::run(args, &console),
-        Verb::Run(args) => run::run(args, &console),
-        Verb::Fuse(args) => fuse::run(args, &console),
-        Verb::Rerank(args) => rerank::run(args, &console),
-        Verb::Rank(args) => rank::run(args, &console),
-        Verb::Diversify(args) => diversify::run(args, &console),
-        Verb::Index(args) => index::run(args, &console),
-        Verb::Serve(args) => serve::run(args, &console),
-        Verb::Key(args) => key::run(args, &console),
-        Verb::Export(args) => export::run(args, &console),
-        Verb::Info(args) => info::run(args, &console),
-        Verb::Synth(args) => synth::run(args, &console),
+    let result: anyhow::Result<()> = match &cli.subcommand {
+        Subcommands::Demo(args) => demo::run(args, &console),
+        Subcommands::Import(args) => import::run(args, &console),
+        Subcommands::Task(args) => task::run(args, &console),
+        Subcommands::Plan(args) => plan::run(args, &console),
+        Subcommands::Bound(args) => bound::run(args, &console),
+        Subcommands::Stats(args) => stats::run(args, &console),
+        Subcommands::Train(args) => train::run(args, &console),
+        Subcommands::Tune(args) => tune::run(args, &console),
+        Subcommands::Compare(args) => compare::run(args, &console),
+        Subcommands::Eval(args) => eval::run(args, &console),
+        Subcommands::Features(args) => features::run(args, &console),
+        Subcommands::Experiment(args) => experiment::run(args, &console),
+        Subcommands::Search(args) => search::run(args, &console),
+        Subcommands::Similar(args) => similar::run(args, &console),
+        Subcommands::Explain(args) => explain::run(args, &console),
+        Subcommands::Translate(args) => translate::run(args, &console),
+        Subcommands::Topics(args) => topics::run(args, &console),
+        Subcommands::Run(args) => run::run(args, &console),
+        Subcommands::Fuse(args) => fuse::run(args, &console),
+        Subcommands::Rerank(args) => rerank::run(args, &console),
+        Subcommands::Rank(args) => rank::run(args, &console),
+        Subcommands::Diversify(args) => diversify::run(args, &console),
+        Subcommands::Index(args) => index::run(args, &console),
+        Subcommands::Serve(args) => serve::run(args, &console),
+        Subcommands::Key(args) => key::run(args, &console),
+        Subcommands::Export(args) => export::run(args, &console),
+        Subcommands::Info(args) => info::run(args, &console),
+        Subcommands::Synth(args) => synth::run(args, &console),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -184,7 +182,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The names of the subcommands that were typed, from the outermost on.
+/// The names of the subcommands in `matches`, the outermost first.
 fn subcommands(matches: &ArgMatches) -> Vec<&str> {
     let mut names = Vec::new();
     let mut level = matches;
@@ -195,8 +193,8 @@ fn subcommands(matches: &ArgMatches) -> Vec<&str> {
     names
 }
 
-/// A write beyond the limit on the size of files is to fail like any other failing write, so
-/// that it is reported and cleaned up after; by default the system kills the program instead.
+/// Makes a write beyond the limit on file sizes fail like any other write, so that it is reported
+/// and cleaned up; by default the system kills the program.
 #[cfg(unix)]
 fn ignore_file_size_signal() {
     // SAFETY: no other thread runs yet, and ignoring a signal installs no handler.

@@ -1,27 +1,32 @@
-//! How results look: a table for people, JSON for programs, Markdown and LaTeX for papers.
+//! How results are written: tables for the terminal, JSON, Markdown and LaTeX, and files that appear
+//! whole or not at all.
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use clap::ValueEnum;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use liken::file::NewFile;
 pub use liken_pages::grouped;
 use serde::Serialize;
+
+/// Shown where there is no number.
+pub const NOTHING: &str = "–";
 
 /// Table or JSON.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people.
+    /// Aligned columns for the terminal.
     #[default]
     Table,
     /// For programs.
     Json,
 }
 
-/// Everything a comparison can be written as.
+/// The formats of a comparison.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum TableFormat {
-    /// For people.
+    /// Aligned columns for the terminal.
     #[default]
     Table,
     /// For programs.
@@ -38,7 +43,29 @@ pub fn json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     writeln!(out)
 }
 
-/// A path as it is typed at a shell's prompt.
+/// Whether `path` is `-`, which is standard output (or input).
+pub fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Lets `write` write the file at `path`, which appears whole or not at all.
+pub fn write_file<T>(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let file = NewFile::create(path)?;
+    let mut out = BufWriter::new(file.writer()?);
+    let written = write(&mut out).and_then(|written| Ok(out.flush().map(|()| written)?));
+    let written = written.map_err(|error| match error.downcast::<io::Error>() {
+        Ok(error) => liken::Error::io("write", path)(error).into(),
+        Err(error) => error,
+    })?;
+    drop(out);
+    file.commit()?;
+    Ok(written)
+}
+
+/// A path, quoted where a shell needs it.
 pub fn typed(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "/._-+=:@,".contains(c);
@@ -48,8 +75,8 @@ pub fn typed(path: &Path) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// A table of text: a heading and rows, the first column to the left, others to the right
-/// unless `left` says so.
+/// A table of text. The first column and those that [`Grid::left`] names are aligned to the left,
+/// all others to the right.
 pub struct Grid {
     heading: Vec<String>,
     rows: Vec<Vec<String>>,
@@ -66,7 +93,7 @@ impl Grid {
         }
     }
 
-    /// These columns, too, are aligned to the left.
+    /// Aligns these columns to the left, too.
     pub fn left(mut self, columns: &[usize]) -> Self {
         self.left.extend(columns);
         self
@@ -77,7 +104,7 @@ impl Grid {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// Writes the table as `format` says; JSON is not a table and is written as Markdown.
+    /// Writes the table; as Markdown if `format` is JSON, which is no table.
     pub fn write(&self, out: &mut impl Write, format: TableFormat) -> io::Result<()> {
         match format {
             TableFormat::Latex => self.write_latex(out),
@@ -110,26 +137,22 @@ impl Grid {
             .chain(&self.rows)
             .map(|row| row.iter().map(|cell| markdown_escape(cell)).collect())
             .collect();
-        // Three dashes are the least that every reader takes for a rule.
+        // Every parser of Markdown takes three dashes for a rule, not every one fewer.
         let width = |c: usize| escaped.iter().map(|row| row[c].chars().count()).fold(3, usize::max);
         let widths: Vec<usize> = (0..self.heading.len()).map(width).collect();
         for (r, row) in escaped.iter().enumerate() {
-            write!(out, "|")?;
-            for (c, (cell, &width)) in row.iter().zip(&widths).enumerate() {
-                if self.left.contains(&c) {
-                    write!(out, " {cell:<width$} |")?;
-                } else {
-                    write!(out, " {cell:>width$} |")?;
-                }
-            }
-            writeln!(out)?;
+            let cells = row.iter().zip(&widths).enumerate();
+            let line = cells.map(|(c, (cell, &width))| match self.left.contains(&c) {
+                true => format!(" {cell:<width$} |"),
+                false => format!(" {cell:>width$} |"),
+            });
+            writeln!(out, "|{}", line.collect::<String>())?;
             if r == 0 {
-                write!(out, "|")?;
-                for (c, &width) in widths.iter().enumerate() {
+                let rule = widths.iter().enumerate().map(|(c, &width)| {
                     let end = if self.left.contains(&c) { '-' } else { ':' };
-                    write!(out, "{}{end}|", "-".repeat(width + 1))?;
-                }
-                writeln!(out)?;
+                    format!("{}{end}|", "-".repeat(width + 1))
+                });
+                writeln!(out, "|{}", rule.collect::<String>())?;
             }
         }
         Ok(())
@@ -154,7 +177,7 @@ impl Grid {
     }
 }
 
-/// Writes a line of prose beside tables: a comment in LaTeX, a paragraph in Markdown.
+/// Writes a line of text beside a table: a comment in LaTeX, a paragraph in Markdown.
 pub fn remark(out: &mut impl Write, format: TableFormat, text: &str) -> io::Result<()> {
     match format {
         TableFormat::Latex => writeln!(out, "% {text}"),
@@ -163,13 +186,11 @@ pub fn remark(out: &mut impl Write, format: TableFormat, text: &str) -> io::Resu
     }
 }
 
-/// The stars of 0.5*pls+0.5*bm25 are not emphasis.
+/// Escapes what Markdown takes for markup, such as the stars of 0.5*pls+0.5*bm25.
 fn markdown_escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
-        if matches!(c, '*' | '_' | '|' | '`' | '\\') {
-            escaped.push('\\');
-        }
+        escaped.extend(matches!(c, '*' | '_' | '|' | '`' | '\\').then_some('\\'));
         escaped.push(c);
     }
     escaped
@@ -195,7 +216,18 @@ fn latex_escape(text: &str) -> String {
     escaped
 }
 
-/// So many of something, in the words that fit the number.
+/// A fraction with four digits, or [`NOTHING`].
+pub fn four_digits(value: Option<f64>) -> String {
+    value.map_or_else(|| NOTHING.to_owned(), |value| format!("{value:.4}"))
+}
+
+/// The first five names, and whether there are more.
+pub fn some_of(names: &[String]) -> String {
+    let more = if names.len() > 5 { ", …" } else { "" };
+    format!("{}{more}", names[..names.len().min(5)].join(", "))
+}
+
+/// A number with the singular or the plural of its noun.
 pub fn counted(n: impl ToString, one: &str, many: &str) -> String {
     let n = n.to_string();
     let words = if n == "1" { one } else { many };

@@ -1,5 +1,5 @@
-//! `liken plan`: memory, seconds and disk of a fit before it is begun; and what `liken train`
-//! says and refuses by the same reckoning.
+//! `liken plan`: estimates memory, time and disk space of a fit. `liken train` prints the same estimate
+//! and refuses fits that do not fit into memory.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,29 +8,27 @@ use clap::Args;
 use liken::Run;
 use liken::data::Dataset;
 use liken::features::Counts;
-use liken::file::NewFile;
-use liken::matchers::{Mixture, Params, methods, plan_all, plan_parts};
+use liken::matchers::{Mixture, Params, plan_all, plan_parts};
 use liken::memory;
 use liken::memory::Bytes;
-use liken::plan::{Machine, Plan, Rates, Shape};
-use liken::training::scores_judged;
+use liken::plan::{Machine, Plan, Shape};
+use liken::training::n_validation_scores;
 
-use crate::console::{Console, Usage};
-use crate::output::{Format, Grid, TableFormat, grouped, json};
-use crate::settings::{ParamArgs, TextArgs, resolve};
-use crate::tables::NOTHING;
+use crate::console::{Console, usage};
+use crate::output::{Format, Grid, NOTHING, TableFormat, grouped, write_file};
+use crate::settings::{ParamArgs, TextArgs, every_method, parse_mixtures, resolve};
 
-/// Seconds that a calibration takes, and those of a quick look.
-const THOROUGH: f64 = 8.0;
+/// Seconds of a calibration and of a quick measurement.
+const CALIBRATION: f64 = 8.0;
 const QUICK: f64 = 1.0;
 
-/// Say what a fit would take: memory, seconds and disk.
+/// Estimate memory, time and disk space of a fit.
 #[derive(Args)]
 #[command(after_help = "\
-The size is that of a dataset, or of the numbers given: queries, documents, features and
-non-zeros as `liken stats` names them (n_x, n_y, d_x, d_y, n_x·c_x, n_y·c_y, n_x·ñ^y). Seconds
-follow from the rates of this machine, which --calibrate measures once and keeps in the user's
-cache; without, a quick look is taken each time.
+The estimate is for a dataset, or for given numbers of queries, documents, features and non-zeros,
+which `liken stats` calls n_x, n_y, d_x, d_y, n_x·c_x, n_y·c_y, n_x·ñ^y. Times follow from the speed of
+this machine, which --calibrate measures once and stores in the user's cache; without it, a quick
+measurement is made each time.
 
 Examples:
   liken plan --calibrate
@@ -39,7 +37,7 @@ Examples:
   liken plan --queries 94022 --documents 111631 --query-features 213535 --doc-features 195926 \\
     --nnz-x 376088 --nnz-y 658623 --nnz-r 163598 --dim 1000")]
 pub struct PlanArgs {
-    /// Dataset folder to count; else give the numbers.
+    /// Dataset folder; without it, give the numbers.
     #[arg(conflicts_with_all = ["queries", "n_docs", "query_features", "doc_features", "nnz_x", "nnz_y", "nnz_r"],
         required_unless_present_any = ["queries", "calibrate"])]
     dataset: Option<PathBuf>,
@@ -72,16 +70,16 @@ pub struct PlanArgs {
     #[arg(long, value_name = "N", requires = "queries")]
     nnz_r: Option<u64>,
 
-    /// Scores that validation computes each time it is asked: its queries (1000 at most) times the
-    /// documents ranked for each [default: 0, no validation].
+    /// Scores per validation: its queries (at most 1000) times the documents ranked for each
+    /// [default: 0, no validation].
     #[arg(long, value_name = "N", requires = "queries")]
     validation_scores: Option<u64>,
 
-    /// Methods and mixes to plan for, line by line [default: every method, a row each].
+    /// Methods and mixes to estimate in detail [default: every method, one row each].
     #[arg(long, value_name = "M,M", value_delimiter = ',')]
     methods: Option<Vec<String>>,
 
-    /// Sweeps of rmls, as --set rmls.sweeps=N.
+    /// Sweeps of rmls, the same as --set rmls.sweeps=N.
     #[arg(long, value_name = "N")]
     sweeps: Option<usize>,
 
@@ -91,11 +89,11 @@ pub struct PlanArgs {
     #[command(flatten)]
     text: TextArgs,
 
-    /// Measure this machine and keep what was found.
+    /// Measure the speed of this machine and store it.
     #[arg(long)]
     calibrate: bool,
 
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -103,7 +101,7 @@ pub struct PlanArgs {
 pub fn run(args: &PlanArgs, console: &Console) -> anyhow::Result<()> {
     let mut models = Vec::new();
     let names = args.methods.clone().unwrap_or_else(every_method);
-    let mixtures = names.iter().map(|name| Mixture::parse(name)).collect::<Result<Vec<_>, _>>()?;
+    let mixtures = parse_mixtures(&names)?;
     let settings = resolve(&args.text, &args.params, &mixtures)?;
     for (name, mut params) in settings.models {
         if let (Params::Rmls(rmls), Some(sweeps)) = (&mut params, args.sweeps) {
@@ -112,13 +110,17 @@ pub fn run(args: &PlanArgs, console: &Console) -> anyhow::Result<()> {
         params.check()?;
         models.push((name, params));
     }
-    let machine = if args.calibrate { calibrate(console)? } else { Known::here(console)? };
+    let machine = if args.calibrate {
+        Measured::calibrate(console)?
+    } else {
+        Measured::stored_or_quick(console)?
+    };
     let plans: Vec<Plan> = match (&args.dataset, args.shape()) {
         (Some(path), _) => console.run(|run| {
             let dataset = Dataset::open(path)?;
             let all = models.iter().map(|(_, params)| params);
             let counts = Counts::of(&dataset, &Params::prepared(&settings.preparation, all), run)?;
-            let judged = scores_judged(&dataset, &counts);
+            let judged = n_validation_scores(&dataset, &counts);
             plans_of(&mixtures, &models, &machine, |params| Ok(Shape::of(&counts, params, judged)))
         })?,
         (None, Some(shape)) => plans_of(&mixtures, &models, &machine, |params| {
@@ -128,24 +130,17 @@ pub fn run(args: &PlanArgs, console: &Console) -> anyhow::Result<()> {
         })?,
         (None, None) => Vec::new(),
     };
-    let mut out = console.out();
-    match args.format {
-        Format::Json => json(
-            &mut out,
-            &serde_json::json!({ "machine": machine.machine, "measured": machine.how, "plans": plans }),
-        )?,
-        Format::Table => {
-            machine.print(&mut out)?;
-            match args.methods {
-                None if !plans.is_empty() => {
-                    writeln!(out)?;
-                    print_rows(&mut out, &plans)?;
-                }
-                _ => plans.iter().try_for_each(|plan| write!(out, "\n{plan}"))?,
-            }
+    let described = serde_json::json!({
+        "machine": machine.machine, "measured": machine.how, "plans": plans
+    });
+    console.print(args.format, &described, |out| {
+        machine.print(out)?;
+        if args.methods.is_some() || plans.is_empty() {
+            return Ok(plans.iter().try_for_each(|plan| write!(out, "\n{plan}"))?);
         }
-    }
-    Ok(out.flush()?)
+        writeln!(out)?;
+        print_rows(out, &plans)
+    })
 }
 
 impl PlanArgs {
@@ -160,29 +155,16 @@ impl PlanArgs {
             nnz_y: self.nnz_y?,
             nnz_r: self.nnz_r?,
             dim: 1,
-            judged: self.validation_scores.unwrap_or(0),
+            validation_scores: self.validation_scores.unwrap_or(0),
         })
     }
 }
 
-/// Every method once: some have a second name.
-fn every_method() -> Vec<String> {
-    let mut all: Vec<(&str, Params)> = Vec::new();
-    for (name, _) in methods() {
-        if let Ok(params) = Params::named(name)
-            && !all.iter().any(|(_, known)| *known == params)
-        {
-            all.push((name, params));
-        }
-    }
-    all.into_iter().map(|(name, _)| name.to_owned()).collect()
-}
-
-/// A plan for each method, and one for each part of a mix.
+/// One plan per method and per part of a mix.
 fn plans_of(
     mixtures: &[Mixture],
     models: &[(String, Params)],
-    machine: &Known,
+    machine: &Measured,
     shape: impl Fn(&Params) -> liken::Result<Shape>,
 ) -> liken::Result<Vec<Plan>> {
     let mut plans = Vec::new();
@@ -195,18 +177,17 @@ fn plans_of(
         let shapes =
             params.iter().map(|params| shape(params)).collect::<liken::Result<Vec<_>>>()?;
         let parts = shapes.into_iter().zip(params.iter().copied());
-        let mut of_mix = plan_parts(parts, Some(machine.rates()), memory::allowed());
-        if of_mix.len() > 1 {
-            of_mix
-                .iter_mut()
-                .for_each(|plan| plan.method = format!("{} in {mixture}", plan.method));
+        let mut of_mix = plan_parts(parts, Some(&machine.machine.rates), memory::default_limit());
+        let several = of_mix.len() > 1;
+        for plan in of_mix.iter_mut().filter(|_| several) {
+            plan.method = format!("{} in {mixture}", plan.method);
         }
         plans.extend(of_mix);
     }
     Ok(plans)
 }
 
-/// One row a method.
+/// Writes one row per method.
 fn print_rows(out: &mut impl Write, plans: &[Plan]) -> anyhow::Result<()> {
     let mut grid =
         Grid::new(["method", "memory", "scratch files", "on disk", "seconds", "most memory for"])
@@ -231,25 +212,33 @@ fn print_rows(out: &mut impl Write, plans: &[Plan]) -> anyhow::Result<()> {
     Ok(grid.write(out, TableFormat::Table)?)
 }
 
-/// The machine, and how it is known.
-struct Known {
+/// The speed of the machine, and how it was measured.
+struct Measured {
     machine: Machine,
     how: String,
 }
 
-impl Known {
-    /// What a calibration kept, if it was on this machine; else a quick look.
-    fn here(console: &Console) -> anyhow::Result<Self> {
-        if let Some(machine) = kept() {
-            return Ok(Known { machine, how: "by calibration".into() });
+impl Measured {
+    /// The stored calibration of this machine, or else a quick measurement.
+    fn stored_or_quick(console: &Console) -> anyhow::Result<Self> {
+        if let Some(machine) = stored() {
+            return Ok(Measured { machine, how: "by calibration".into() });
         }
         let machine = console.run(|run| Machine::measure(QUICK, &std::env::temp_dir(), run))?;
-        let how = "just now, in about a second; --calibrate looks longer and keeps it".into();
-        Ok(Known { machine, how })
+        let how =
+            "just now, in about a second; --calibrate measures longer and stores the result".into();
+        Ok(Measured { machine, how })
     }
 
-    fn rates(&self) -> &Rates {
-        &self.machine.rates
+    /// Measures the machine and stores the result.
+    fn calibrate(console: &Console) -> anyhow::Result<Self> {
+        let path = cache().ok_or_else(|| {
+            usage("--calibrate: there is no folder to store the result; set XDG_CACHE_HOME or HOME")
+        })?;
+        // The current folder is usually on the disk where models are written.
+        let machine = console.run(|run| Machine::measure(CALIBRATION, Path::new("."), run))?;
+        write_file(&path, |out| Ok(serde_json::to_writer_pretty(out, &machine)?))?;
+        Ok(Measured { machine, how: format!("now, stored in {}", path.display()) })
     }
 
     fn print(&self, out: &mut impl Write) -> anyhow::Result<()> {
@@ -272,7 +261,7 @@ impl Known {
                 "terms of text",
                 grouped(rates.terms as u64),
                 grouped(one_thread.terms as u64),
-                "a second",
+                "per second",
             ),
         ] {
             grid.row([name.to_owned(), all, one, unit.to_owned()]);
@@ -281,20 +270,7 @@ impl Known {
     }
 }
 
-fn calibrate(console: &Console) -> anyhow::Result<Known> {
-    let Some(path) = cache() else {
-        let message = "--calibrate: there is no place to keep it; set XDG_CACHE_HOME or HOME";
-        return Err(Usage(message.into()).into());
-    };
-    // Files are measured where models are written, as a rule.
-    let machine = console.run(|run| Machine::measure(THOROUGH, Path::new("."), run))?;
-    let file = NewFile::create(&path)?;
-    serde_json::to_writer_pretty(file.writer()?, &machine)?;
-    file.commit()?;
-    Ok(Known { machine, how: format!("now, kept in {}", path.display()) })
-}
-
-/// Where the calibration lies.
+/// The file of the calibration.
 fn cache() -> Option<PathBuf> {
     let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let folder = named("XDG_CACHE_HOME")
@@ -303,19 +279,19 @@ fn cache() -> Option<PathBuf> {
     folder.is_absolute().then(|| folder.join("liken").join("machine.json"))
 }
 
-/// What was measured on this machine, for as many threads as are in use.
-fn kept() -> Option<Machine> {
+/// The stored calibration, if it is of this machine and for the number of threads in use.
+fn stored() -> Option<Machine> {
     let text = std::fs::read_to_string(cache()?).ok()?;
     let machine: Machine = serde_json::from_str(&text).ok()?;
     let one = Machine { threads: 1, rates: machine.one_thread, ..machine.clone() };
     [machine, one].into_iter().find(Machine::is_this)
 }
 
-/// Fits above this size announce themselves.
+/// Fits above this size are announced.
 const LARGE: u64 = 256 << 20;
 
-/// Says what the fits will take before they start, if it is much, and refuses what does not fit
-/// into the memory that `run` allows.
+/// Prints the estimate of large fits before they start, and refuses fits beyond the memory limit of
+/// `run`.
 pub fn announce(
     counts: &Counts,
     params: &[Params],
@@ -323,9 +299,9 @@ pub fn announce(
     run: &Run<'_>,
     console: &Console,
 ) -> liken::Result<()> {
-    give_back();
+    free_unused();
     let limit = run.memory();
-    let machine = kept();
+    let machine = stored();
     let params: Vec<&Params> = params.iter().collect();
     let rates = machine.as_ref().map(|machine| &machine.rates);
     for plan in plan_all(counts, &params, judged, rates, limit) {
@@ -337,11 +313,10 @@ pub fn announce(
     Ok(())
 }
 
-/// Gives memory that reading no longer needs back to the system: the allocator keeps it for
-/// itself, and the fit takes its own from the system.
-fn give_back() {
+/// Returns free memory of the allocator to the system: reading leaves much, and the fit maps its own.
+fn free_unused() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: it touches nothing but the allocator's free lists, under its own locks.
+    // SAFETY: it only changes the allocator's free lists, under its own locks.
     unsafe {
         libc::malloc_trim(0);
     }

@@ -1,8 +1,8 @@
-//! Well-known collections whose files have no header: which column is which.
+//! The columns of well-known collections, whose files mostly have no header.
 
 use liken::data::TableFormat;
 
-use crate::import::Role;
+use crate::table_role::Role;
 
 /// A collection.
 pub struct Preset {
@@ -15,15 +15,15 @@ pub struct PresetTable {
     pub role: Role,
     pub format: TableFormat,
     pub no_header: bool,
-    /// Whether queries are written in brackets.
+    /// Whether queries stand in brackets.
     pub brackets: bool,
-    /// Our name → their name, or the position from 0.
+    /// Our name → the name in the file, or the position from 0.
     pub columns: &'static [(&'static str, &'static str)],
 }
 
 /// Every collection that is known by name.
 pub const PRESETS: [Preset; 3] = [
-    // The AOL log of 2006: a line for each click, or for a query without one.
+    // The AOL log of 2006: one line per click, or per query without a click.
     Preset {
         name: "aol",
         tables: &[PresetTable {
@@ -40,8 +40,8 @@ pub const PRESETS: [Preset; 3] = [
             ],
         }],
     },
-    // ORCAS: query id, query, document id, URL; every line is a pair that was clicked, without
-    // a count, so that nothing is filtered.
+    // ORCAS: query id, query, document id, URL; every line is a clicked pair without a count, so
+    // that no pair is filtered.
     Preset {
         name: "orcas",
         tables: &[PresetTable {
@@ -71,8 +71,8 @@ impl Preset {
         self.tables.iter().find(|table| table.role == role)
     }
 
-    /// The tables that it describes.
-    pub fn needs(&self) -> impl Iterator<Item = Role> {
+    /// The tables that the collection consists of.
+    pub fn roles(&self) -> impl Iterator<Item = Role> {
         self.tables.iter().map(|table| table.role)
     }
 }

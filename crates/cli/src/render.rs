@@ -1,8 +1,8 @@
-//! Messages of the libraries in the words of the command line.
+//! Messages of the libraries with the flags of the command line.
 //!
 //! The libraries know no flags. They name an option between backticks as `` `name` `` or
 //! `` `name = value` ``, several as `` `a = 1, b = 2` ``, by the name that it has in files and over
-//! HTTP. Here such a name becomes what can be typed:
+//! HTTP. This module replaces such a name by a flag:
 //!
 //! 1. an option of the subcommand that runs: `` `--name value` ``;
 //! 2. with a value, a parameter of a method, if the subcommand takes `--set`:
@@ -22,32 +22,39 @@ use liken::rank::{RankParams, rank_methods};
 /// The subcommands whose output the others read, in the order of their work.
 const MAKERS: [&str; 2] = ["import", "train"];
 
-static WORDS: OnceLock<Words> = OnceLock::new();
+static RENDERER: OnceLock<Renderer> = OnceLock::new();
 
-/// Names the subcommand that runs, by its path below `root`, for [`in_flags`].
+/// Names the subcommand that runs, by its path below `root`.
 pub fn set_command(root: &Command, path: &[&str]) {
-    let _ = WORDS.set(Words::new(root, path));
+    let _ = RENDERER.set(Renderer::new(root, path));
 }
 
-/// `text` in the words of the subcommand that runs.
+/// `text` with the options of the subcommand that runs as flags.
 pub fn in_flags(text: &str) -> String {
-    WORDS.get().map_or_else(|| text.to_owned(), |words| words.render(text))
+    RENDERER.get().map_or_else(|| text.to_owned(), |renderer| renderer.render(text))
 }
 
-/// Where the parameters of methods are listed, for a user who named one that there is not.
+/// Advice for a user who named an unknown parameter: the command that lists the parameters.
 pub fn parameters_help() -> String {
-    WORDS.get().map_or_else(String::new, Words::parameters_help)
+    RENDERER.get().map_or_else(String::new, Renderer::parameters_help)
 }
 
-/// What the subcommand that runs and the [`MAKERS`] take.
-struct Words {
+/// The long help of the subcommand that runs.
+pub fn long_help() -> String {
+    RENDERER.get().map_or_else(String::new, Renderer::long_help)
+}
+
+/// Turns options into flags of the subcommand that runs and of the [`MAKERS`].
+struct Renderer {
+    root: Command,
+    path: Vec<String>,
     running: Options,
     makers: Vec<Options>,
 }
 
 /// The options of one subcommand.
 struct Options {
-    /// What is typed before the options: `liken import`.
+    /// The words before the options: `liken import`.
     command: String,
     /// By name, with `_`; whether it takes a value.
     names: BTreeMap<String, bool>,
@@ -55,10 +62,8 @@ struct Options {
 
 impl Options {
     fn of(root: &Command, path: &[&str]) -> Self {
-        let mut command = root;
-        for name in path {
-            command = command.find_subcommand(name).unwrap_or(command);
-        }
+        let command = path.iter().try_fold(root, |command, name| command.find_subcommand(name));
+        let command = command.unwrap_or(root);
         let long = command.get_arguments().filter_map(|argument| {
             let takes_value = argument.get_action().takes_values();
             Some((argument.get_long()?.replace('-', "_"), takes_value))
@@ -66,7 +71,7 @@ impl Options {
         Options { command: format!("liken {}", path.join(" ")), names: long.collect() }
     }
 
-    /// `name` as one types it, if the subcommand takes it.
+    /// The flag of the option `name`, if the subcommand takes it.
     fn typed(&self, name: &str, value: Option<&str>) -> Option<String> {
         let flag = || format!("--{}", name.replace('_', "-"));
         match (self.names.get(name), value) {
@@ -80,12 +85,22 @@ impl Options {
     }
 }
 
-impl Words {
+impl Renderer {
     fn new(root: &Command, path: &[&str]) -> Self {
-        Words {
+        Renderer {
+            root: root.clone(),
+            path: path.iter().map(ToString::to_string).collect(),
             running: Options::of(root, path),
             makers: MAKERS.map(|name| Options::of(root, &[name])).into(),
         }
+    }
+
+    fn long_help(&self) -> String {
+        let mut root = self.root.clone();
+        root.build();
+        let below = |command, name: &String| Command::find_subcommand_mut(command, name);
+        let running = self.path.iter().try_fold(&mut root, below);
+        running.map_or_else(String::new, |command| command.render_long_help().to_string())
     }
 
     fn render(&self, text: &str) -> String {
@@ -93,7 +108,7 @@ impl Words {
         let mut rendered = parts.next().unwrap_or_default().to_owned();
         while let Some(token) = parts.next() {
             let Some(after) = parts.next() else {
-                // A backtick that nobody closed.
+                // An unclosed backtick.
                 return rendered + "`" + token;
             };
             let token = self.token(token).unwrap_or_else(|| token.to_owned());
@@ -165,7 +180,7 @@ mod tests {
     use super::*;
 
     fn render(path: &[&str], text: &str) -> String {
-        Words::new(&crate::command(), path).render(text)
+        Renderer::new(&crate::command(), path).render(text)
     }
 
     #[test]
@@ -219,7 +234,7 @@ mod tests {
 
     #[test]
     fn parameters_are_listed_where_they_can_be_set() {
-        let help = |path: &[&str]| Words::new(&crate::command(), path).parameters_help();
+        let help = |path: &[&str]| Renderer::new(&crate::command(), path).parameters_help();
         assert!(help(&["rank", "train"]).contains("rank train METHOD"));
         assert!(!help(&["train"]).contains("rank train"));
         assert!(

@@ -1,14 +1,14 @@
-//! What fits say of themselves, for people.
+//! Reports of fits as text and tables.
 
 use std::io::Write;
 
 use liken::matchers::{FitReport, PlsReport, RmlsReport, StepsReport, Trained};
 use liken::memory::Bytes;
 
-use crate::output::{Grid, TableFormat, counted, grouped};
+use crate::output::{Grid, TableFormat, counted, four_digits, grouped};
 use crate::render::in_flags;
 
-/// Prints the fit of every part of a model.
+/// Prints the fit of every model of a mix.
 pub fn print(out: &mut impl Write, trained: &Trained) -> anyhow::Result<()> {
     for (part, report) in trained.model.parts.iter().zip(&trained.reports) {
         match report {
@@ -27,12 +27,8 @@ pub fn print(out: &mut impl Write, trained: &Trained) -> anyhow::Result<()> {
             }
             FitReport::Square(square) => writeln!(
                 out,
-                "square: {} dimensions after {}, residual {:.1e}, σ from {:.3e} to {:.3e}; solves of up to {} steps, residual {:.1e}; {:.1} % of the clicks explained",
-                square.dim,
-                counted(square.iterations, "iteration", "iterations"),
-                square.residual,
-                square.sigma.first().unwrap_or(&0.0),
-                square.sigma.last().unwrap_or(&0.0),
+                "square: {}; solves of up to {} steps, residual {:.1e}; {:.1} % of the clicks explained",
+                decomposition(square.dim, square.iterations, square.residual, &square.sigma),
                 square.steps,
                 square.solve_residual,
                 100.0 * square.explained
@@ -83,26 +79,25 @@ fn print_steps(out: &mut impl Write, name: &str, report: &StepsReport) -> anyhow
 }
 
 fn print_solved(out: &mut impl Write, name: &str, pls: &PlsReport) -> anyhow::Result<()> {
-    writeln!(
-        out,
-        "{name}: {} dimensions after {}, residual {:.1e}, σ from {:.3e} to {:.3e}",
-        pls.dim,
-        counted(pls.iterations, "iteration", "iterations"),
-        pls.residual,
-        pls.sigma.first().unwrap_or(&0.0),
-        pls.sigma.last().unwrap_or(&0.0)
-    )?;
+    let solved = decomposition(pls.dim, pls.iterations, pls.residual, &pls.sigma);
+    writeln!(out, "{name}: {solved}")?;
     writeln!(out, "products with C through {}", pls.way)?;
     if let Some(weight) = pls.tfidf {
-        writeln!(
-            out,
-            "{name}: tf-idf weighs {weight:.1} and LSI the rest, as is best on validation"
-        )?;
+        writeln!(out, "{name}: the weight of tf-idf is {weight:.1}, tuned on validation")?;
     }
     if name == "lsi_qd" {
-        writeln!(out, "lsi_qd: a query without training clicks scores 0 everywhere")?;
+        writeln!(out, "lsi_qd: for a query without training clicks, all scores are 0")?;
     }
     Ok(())
+}
+
+fn decomposition(dim: usize, iterations: usize, residual: f64, sigma: &[f64]) -> String {
+    format!(
+        "{dim} dimensions after {}, residual {residual:.1e}, σ from {:.3e} to {:.3e}",
+        counted(iterations, "iteration", "iterations"),
+        sigma.first().unwrap_or(&0.0),
+        sigma.last().unwrap_or(&0.0)
+    )
 }
 
 fn print_rmls(out: &mut impl Write, rmls: &RmlsReport) -> anyhow::Result<()> {
@@ -126,7 +121,7 @@ fn print_rmls(out: &mut impl Write, rmls: &RmlsReport) -> anyhow::Result<()> {
             format!("{:.3}", step.density_y),
             format!("{:.1}", step.effective_rank_x),
             format!("{:.1}", step.effective_rank_y),
-            step.validation.map_or("–".into(), |score| format!("{score:.4}")),
+            four_digits(step.validation),
         ]);
     }
     writeln!(out, "products with C through {}", rmls.way)?;
@@ -134,7 +129,7 @@ fn print_rmls(out: &mut impl Write, rmls: &RmlsReport) -> anyhow::Result<()> {
     if rmls.sampled > 0 {
         writeln!(
             out,
-            "change and effective rank are those of {} rows of each map, which have no rank above that",
+            "change and effective rank are computed from a sample of {} rows of each map",
             grouped(rmls.sampled)
         )?;
     }

@@ -1,33 +1,63 @@
-//! Run files and judgments that verbs read or write, and files of queries that they read.
+//! Run files, judgments and files of queries, as several subcommands read or write them.
 
 use std::collections::HashMap;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use liken::Run;
 use liken::data::{Dropped, text_lines};
 use liken::eval::trec::{Qrels, TrecRun, read_diversity_qrels, read_qrels, read_run, write_run};
 use liken::file::NewFile;
 use liken::ranking::Hit;
 
-use crate::console::{Console, Usage};
-use crate::output::counted;
+use crate::console::{Console, usage};
+use crate::output::{counted, is_stdout};
+
+/// Flags of commands that write a run.
+#[derive(Args)]
+pub struct RunArgs {
+    /// Run file to write; - for standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+
+    /// Name of the run, in its last column [default: the name of the model or method].
+    #[arg(long, value_name = "NAME")]
+    tag: Option<String>,
+
+    /// Replace the run file if it exists.
+    #[arg(long)]
+    force: bool,
+}
+
+impl RunArgs {
+    /// Refuses a tag or a file that cannot be written, before any work.
+    pub fn check(&self) -> anyhow::Result<()> {
+        check_tag(self.tag.as_deref())?;
+        check_output(&self.output, self.force)
+    }
+
+    /// Starts the run; `name` is its tag unless `--tag` gives one.
+    pub fn create<'a>(&self, name: &str, console: &'a Console) -> anyhow::Result<RunFile<'a>> {
+        RunFile::create(&self.output, self.tag.as_deref().unwrap_or(name), console)
+    }
+}
 
 /// Refuses an output that cannot be written, before any work.
 pub fn check_output(path: &Path, force: bool) -> anyhow::Result<()> {
-    if path.as_os_str() != "-" {
+    if !is_stdout(path) {
         NewFile::check(path, force)?;
     }
     Ok(())
 }
 
-/// Refuses a tag that a run cannot hold.
+/// Refuses a tag that cannot stand in a run.
 pub fn check_tag(tag: Option<&str>) -> anyhow::Result<()> {
     let fits =
         |tag: &str| !tag.is_empty() && !tag.chars().any(|c| c.is_whitespace() || c.is_control());
     match tag {
         Some(tag) if !fits(tag) => {
-            Err(Usage(format!("--tag {tag:?}: expected a name without white space")).into())
+            Err(usage(format!("--tag {tag:?}: expected a name without white space")))
         }
         _ => Ok(()),
     }
@@ -35,28 +65,28 @@ pub fn check_tag(tag: Option<&str>) -> anyhow::Result<()> {
 
 /// Refuses to read standard input (`-`) more than once.
 pub fn check_stdin<'p>(files: impl IntoIterator<Item = &'p PathBuf>) -> anyhow::Result<()> {
-    if files.into_iter().filter(|path| path.as_os_str() == "-").count() > 1 {
-        return Err(Usage("standard input (-) can be read only once".into()).into());
+    if files.into_iter().filter(|path| is_stdout(path)).count() > 1 {
+        return Err(usage("standard input (-) can be read only once"));
     }
     Ok(())
 }
 
-/// Reads a run, and warns of the lines that a `lenient` reading leaves out.
+/// Reads a run and warns of the lines that `lenient` skips.
 pub fn read_engine_run(path: &Path, lenient: bool, console: &Console) -> liken::Result<TrecRun> {
     let (found, dropped) = console.run(|run| read_run(path, lenient, *run))?;
     warn_of_dropped(path, &dropped, console);
     Ok(found)
 }
 
-/// Reads judgments, and warns of the lines that a `lenient` reading leaves out.
+/// Reads judgments and warns of the lines that `lenient` skips.
 pub fn read_judgments(path: &Path, lenient: bool, console: &Console) -> liken::Result<Qrels> {
     let (found, dropped) = console.run(|run| read_qrels(path, lenient, *run))?;
     warn_of_dropped(path, &dropped, console);
     Ok(found)
 }
 
-/// Reads judgments by subtopic, and warns of the lines that a `lenient` reading leaves out, and
-/// where no query has more than one subtopic.
+/// Reads judgments by subtopic and warns of the lines that `lenient` skips, and if no query has more
+/// than one subtopic.
 pub fn read_diversity_judgments(
     path: &Path,
     lenient: bool,
@@ -78,7 +108,7 @@ pub fn read_diversity_judgments(
 fn warn_of_dropped(path: &Path, dropped: &[Dropped], console: &Console) {
     for dropped in dropped {
         let lines = counted(dropped.count, "line", "lines");
-        let mut text = format!("{}: {lines} left out: {}", path.display(), dropped.why);
+        let mut text = format!("{}: {lines} skipped: {}", path.display(), dropped.why);
         if let Some(sample) = dropped.samples.first() {
             text.push_str(&format!(", for example {sample}"));
         }
@@ -86,7 +116,7 @@ fn warn_of_dropped(path: &Path, dropped: &[Dropped], console: &Console) {
     }
 }
 
-/// A TREC run being written: to standard output, or to a file that appears whole or not at all.
+/// A TREC run, written to standard output or to a file that appears whole or not at all.
 pub struct RunFile<'a> {
     path: PathBuf,
     tag: String,
@@ -95,10 +125,10 @@ pub struct RunFile<'a> {
 }
 
 impl<'a> RunFile<'a> {
-    /// Starts the run called `tag` at `path`; `-` is standard output.
+    /// Starts a run at `path`; `-` is standard output.
     pub fn create(path: &Path, tag: &str, console: &'a Console) -> anyhow::Result<Self> {
         check_tag(Some(tag))?;
-        let temporary = if path.as_os_str() == "-" { None } else { Some(NewFile::create(path)?) };
+        let temporary = if is_stdout(path) { None } else { Some(NewFile::create(path)?) };
         let out: Box<dyn Write> = match &temporary {
             None => Box::new(console.out()),
             Some(file) => Box::new(BufWriter::new(file.writer()?)),
@@ -106,7 +136,7 @@ impl<'a> RunFile<'a> {
         Ok(RunFile { path: path.to_owned(), tag: tag.to_owned(), temporary, out })
     }
 
-    /// Writes the ranking of a query; `doc_ids` by document number.
+    /// Writes the ranking of a query; `doc_ids` has the id of each document number.
     pub fn query(&mut self, id: &str, hits: &[Hit], doc_ids: &[String]) -> liken::Result<()> {
         write_run(&mut self.out, id, hits, doc_ids, &self.tag)
             .map_err(liken::Error::io("write", &self.path))
@@ -128,23 +158,23 @@ impl<'a> RunFile<'a> {
     }
 }
 
-/// Reads a file of queries, one a line: `id<TAB>text`, or the text alone, whose id is then the
-/// number of its line. The ids must be such as a run can hold.
+/// Reads a file of queries, one per line: `id<TAB>text`, or the text alone, whose id is then the
+/// number of its line. Refuses ids that cannot stand in a run.
 pub fn read_queries(path: &Path, run: &Run<'_>) -> liken::Result<Vec<(String, String)>> {
     read_queries_with(path, run, |id| {
         if id.chars().any(char::is_whitespace) {
             return Some("an id without white space before the tab");
         }
-        id.starts_with('#').then_some("an id that a TREC run does not take for a comment")
+        id.starts_with('#').then_some("an id that does not begin a comment in a TREC run")
     })
 }
 
-/// The same with any ids.
+/// [`read_queries`] with any ids.
 pub fn read_named_queries(path: &Path, run: &Run<'_>) -> liken::Result<Vec<(String, String)>> {
     read_queries_with(path, run, |_| None)
 }
 
-/// `unfit` says what was expected instead of an id.
+/// Reads queries; `unfit` returns what is expected instead of an id that does not fit.
 fn read_queries_with(
     path: &Path,
     run: &Run<'_>,
@@ -166,7 +196,7 @@ fn read_queries_with(
             line: number,
             expected: expected.to_owned(),
             found,
-            advice: "give every query an id of its own, or give the texts alone".into(),
+            advice: "give every query its own id, or write the texts without ids".into(),
         };
         if id.is_empty() {
             return Err(wrong("an id before the tab", "nothing".into()));
@@ -175,7 +205,7 @@ fn read_queries_with(
             return Err(wrong(expected, format!("{id:?}")));
         }
         if let Some(first) = seen.insert(id.clone(), number) {
-            return Err(wrong("an id of its own", format!("{id:?}, as in line {first}")));
+            return Err(wrong("a unique id", format!("{id:?}, as in line {first}")));
         }
         queries.push((id, text));
     }
@@ -183,7 +213,7 @@ fn read_queries_with(
         return Err(liken::Error::Unusable {
             path: path.to_owned(),
             problem: "no queries".into(),
-            advice: "expected one a line: id<TAB>text, or just the text".into(),
+            advice: "write one query per line: id<TAB>text, or only the text".into(),
         });
     }
     Ok(queries)

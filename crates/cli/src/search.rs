@@ -1,8 +1,7 @@
-//! `liken search`: the best documents for a query, known or new.
+//! `liken search`: the best documents for a query, and the texts that several commands show.
 
 use std::collections::HashMap;
-use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use liken::data::{Dataset, Document};
@@ -11,7 +10,7 @@ use liken_pages::shorten;
 use serde_json::Value;
 
 use crate::console::Console;
-use crate::output::{Format, Grid, TableFormat, json};
+use crate::output::{Format, Grid, TableFormat};
 use crate::unseen::UnseenArgs;
 
 /// Find the best documents for a query.
@@ -20,12 +19,12 @@ use crate::unseen::UnseenArgs;
 Examples:
   liken search model \"how far is the sun\"
   liken search model \"cheap flights\" -k 20 --format json
-  liken search model \"cheap flights\" --documents new.jsonl       documents that came later, too")]
+  liken search model \"cheap flights\" --documents new.jsonl       with unseen documents")]
 pub struct SearchArgs {
     /// Model folder.
     model: PathBuf,
 
-    /// The query, as a user would type it.
+    /// Text of the query.
     query: String,
 
     /// How many documents to show.
@@ -35,11 +34,11 @@ pub struct SearchArgs {
     #[command(flatten)]
     unseen: UnseenArgs,
 
-    /// Where the dataset lies, if not where it was in training (for titles).
+    /// Dataset folder, if it was moved since training (for titles).
     #[arg(long, value_name = "DIR")]
     dataset: Option<PathBuf>,
 
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -52,112 +51,86 @@ pub fn run(args: &SearchArgs, console: &Console) -> anyhow::Result<()> {
     }
     let mut hits = model.search(&query, args.k);
     if let [only] = &model.parts[..] {
-        // What a score of 0 means: there is nothing to rank by.
-        // A learnt score of 0 may be one among others; without any other it says nothing.
+        // Documents with the score 0 are not hits of a lexical method. A learnt score of 0 may be one
+        // among others, but if all are 0, nothing is known of the query.
         if only.matcher.zero_is_none() || hits.iter().all(|hit| hit.score == 0.0) {
             hits.retain(|hit| hit.score != 0.0);
             if hits.is_empty() && args.k > 0 {
-                console.warn(only.matcher.nothing());
+                console.warn(only.matcher.no_match());
             }
         }
     }
-    let shelf = Shelf::open(&model, args.dataset.as_deref()).with(&model, unseen);
-    let mut out = console.out();
-    match args.format {
-        Format::Json => {
-            let hits: Vec<Value> = hits
-                .iter()
-                .enumerate()
-                .map(|(i, hit)| {
-                    serde_json::json!({
-                        "rank": i + 1,
-                        "id": model.counts.doc_ids[hit.doc as usize],
-                        "score": hit.score,
-                        "document": shelf.document(hit.doc),
-                    })
-                })
-                .collect();
-            let known = query.known.is_some();
-            json(
-                &mut out,
-                &serde_json::json!({
-                    "query": args.query, "known": known, "unknown_words": query.unknown, "hits": hits
-                }),
-            )?;
+    let texts = DocTexts::open(&model, args.dataset.as_deref()).with(&model, unseen);
+    let id = |doc: u32| &model.counts.doc_ids[doc as usize];
+    let listed: Vec<Value> = match args.format {
+        Format::Json => (1..)
+            .zip(&hits)
+            .map(|(rank, hit)| {
+                serde_json::json!({ "rank": rank, "id": id(hit.doc), "score": hit.score,
+                    "document": texts.document(hit.doc) })
+            })
+            .collect(),
+        Format::Table => Vec::new(),
+    };
+    let described = serde_json::json!({
+        "query": args.query, "known": query.known.is_some(), "unknown_words": query.unknown,
+        "hits": listed
+    });
+    console.print(args.format, &described, |out| {
+        let mut grid = Grid::new(["rank", "score", "id", "title"]).left(&[2, 3]);
+        for (rank, hit) in (1..).zip(&hits) {
+            let (score, title) = (format!("{:.4}", hit.score), texts.title(hit.doc));
+            grid.row([format!("{rank}"), score, id(hit.doc).clone(), title]);
         }
-        Format::Table => {
-            let mut grid = Grid::new(["rank", "score", "id", "title"]).left(&[2, 3]);
-            for (i, hit) in hits.iter().enumerate() {
-                let id = model.counts.doc_ids[hit.doc as usize].clone();
-                grid.row([
-                    (i + 1).to_string(),
-                    format!("{:.4}", hit.score),
-                    id,
-                    shelf.title(hit.doc),
-                ]);
-            }
-            grid.write(&mut out, TableFormat::Table)?;
-        }
-    }
-    out.flush()?;
-    if let Some(reason) = shelf.missing {
-        console.warn(format!(
-            "no titles: {reason}\n  --dataset DIR says where the documents' text lies now"
-        ));
+        Ok(grid.write(out, TableFormat::Table)?)
+    })?;
+    if let Some(reason) = texts.missing {
+        console
+            .warn(format!("no titles: {reason}\n  --dataset DIR names the folder of the dataset"));
     }
     Ok(())
 }
 
-/// The documents' text, as far as the dataset is still there.
-pub struct Shelf {
-    /// The dataset, if it is there and the right one.
+/// The texts of a model's documents, which are in its dataset.
+pub struct DocTexts {
+    /// The dataset, if it could be opened and is the one of training.
     pub dataset: Option<Dataset>,
-    /// Why there is no text, if there is none.
+    /// The problem if there is no dataset.
     pub missing: Option<String>,
-    /// Documents that came after training, by number.
+    /// Unseen documents, by number.
     unseen: HashMap<u32, Document>,
 }
 
-impl Shelf {
-    /// The dataset that `model` was trained on, or the one at `elsewhere`.
-    pub fn open(model: &Model, elsewhere: Option<&std::path::Path>) -> Self {
-        let unseen = HashMap::new();
-        let path = elsewhere.unwrap_or(&model.about.dataset.path);
-        match Dataset::open(path) {
-            Ok(dataset) if dataset.folder.identity() == model.about.dataset.identity => {
-                Shelf { dataset: Some(dataset), missing: None, unseen }
+impl DocTexts {
+    /// Opens the dataset that `model` was trained on, which may have been `moved`.
+    pub fn open(model: &Model, moved: Option<&Path>) -> Self {
+        let path = moved.unwrap_or(&model.about.dataset.path);
+        let opened = match Dataset::open(path) {
+            Ok(dataset) if dataset.folder.identity() == model.about.dataset.identity => Ok(dataset),
+            Ok(_) => {
+                Err(format!("{} is not the dataset that the model was trained on", path.display()))
             }
-            Ok(_) => Shelf {
-                dataset: None,
-                missing: Some(format!(
-                    "{} is not the dataset that the model was trained on",
-                    path.display()
-                )),
-                unseen,
-            },
-            // Its first line: the rest is advice for those who want the dataset itself.
-            Err(error) => Shelf {
-                dataset: None,
-                missing: error.to_string().lines().next().map(ToOwned::to_owned),
-                unseen,
-            },
-        }
+            // Its first line: the rest is advice on a wrong argument, which this is not.
+            Err(error) => Err(error.to_string().lines().next().unwrap_or_default().to_owned()),
+        };
+        let (dataset, missing) = match opened {
+            Ok(dataset) => (Some(dataset), None),
+            Err(reason) => (None, Some(reason)),
+        };
+        DocTexts { dataset, missing, unseen: HashMap::new() }
     }
 
-    /// With documents that `model` met after training.
+    /// Adds the texts of unseen documents, which are folded into `model`.
     pub fn with(mut self, model: &Model, documents: Vec<Document>) -> Self {
         let n_own = model.about.counts.documents;
         let ids = model.counts.doc_ids[n_own..].iter().map(String::as_str);
         let numbers: HashMap<&str, u32> = ids.zip(n_own as u32..).collect();
-        for document in documents {
-            if let Some(&number) = numbers.get(document.id.as_str()) {
-                self.unseen.insert(number, document);
-            }
-        }
+        let numbered = |document: Document| Some((*numbers.get(document.id.as_str())?, document));
+        self.unseen.extend(documents.into_iter().filter_map(numbered));
         self
     }
 
-    /// The whole document, if its text is there.
+    /// The whole document, if its text is known.
     pub fn document(&self, doc: u32) -> Option<Document> {
         if let Some(unseen_doc) = self.unseen.get(&doc) {
             return Some(unseen_doc.clone());
@@ -165,7 +138,7 @@ impl Shelf {
         self.dataset.as_ref()?.documents.get(doc as usize).ok()
     }
 
-    /// A line to show for a document: its title, or the beginning of its text, or its URL.
+    /// The title of a document, or else the beginning of its text, or its URL.
     pub fn title(&self, doc: u32) -> String {
         let Some(document) = self.document(doc) else { return String::new() };
         let text = |name: &str| {

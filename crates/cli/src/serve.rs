@@ -1,4 +1,4 @@
-//! `liken serve`: an index as a service, with its pages.
+//! `liken serve`: serves an index over HTTP, with web pages.
 
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -8,27 +8,27 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use liken_engine::store::Store;
 use liken_engine::{Engine, Layout, Settings};
-use liken_server::http::{Incidents, Limits, Log, LogFormat, ServeOptions};
+use liken_server::http::{HttpLimits, Incidents, Log, LogFormat, ServeOptions};
 
-use crate::console::{Console, Usage, stopped};
+use crate::console::{Console, stopped, usage};
 use crate::index::index_at;
-use crate::output::grouped;
+use crate::output::counted;
 use crate::size::parse_size;
 
-/// Serve an index: search over HTTP, and pages to search, compare, understand and judge.
+/// Serve an index: an HTTP API, and web pages to search, compare, explain and judge.
 #[derive(Args)]
 #[command(after_help = "\
-The service listens on this machine alone unless --host says otherwise; then it asks for API keys,
-which `liken key add INDEX` makes. /openapi.json describes the API.
+By default the service accepts connections from this machine only. With another --host it requires API
+keys, which `liken key add INDEX` makes. /openapi.json describes the API.
 
 Examples:
   liken serve index
-  liken serve index --port 8080 --models bm25,rmls       searches fuse both unless they say otherwise
-  liken serve index --models bm25,rmls --ranker best     the ranker best puts the candidates of both in order
+  liken serve index --port 8080 --models bm25,rmls       searches fuse both models by default
+  liken serve index --models bm25,rmls --ranker best     the ranker best re-ranks the candidates of both
   liken serve index --host 0.0.0.0 --log-format json
   curl -d '{\"query\": \"how far is the sun\", \"k\": 3}' -H 'content-type: application/json' http://127.0.0.1:7700/search")]
 pub struct ServeArgs {
-    /// Folder of the index, made by `liken index`.
+    /// Folder of the index, built by `liken index`.
     index: PathBuf,
 
     /// Open the pages in the browser.
@@ -39,10 +39,10 @@ pub struct ServeArgs {
     service: ServiceArgs,
 }
 
-/// How a service is offered.
+/// Options of the service.
 #[derive(Args)]
 pub struct ServiceArgs {
-    /// Port to listen on; 0 for any that is free.
+    /// Port to listen on; 0 for any free port.
     #[arg(long, default_value_t = 7700)]
     port: u16,
 
@@ -50,58 +50,58 @@ pub struct ServiceArgs {
     #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), value_name = "IP")]
     host: IpAddr,
 
-    /// Models of searches that name none, fused; the index's first if not given.
+    /// Models for searches that name none; several are fused [default: the first of the index].
     #[arg(long, alias = "model", value_name = "NAME,…", value_delimiter = ',')]
     models: Vec<String>,
 
-    /// Ranker that puts the candidates in order where a search does not say, one of those that
-    /// `liken index --ranker` took in; a search that wants none says "ranker": "none".
+    /// Ranker that re-ranks the candidates of searches that name no ranker. It must be in the index
+    /// (`liken index --ranker`). A request with "ranker": "none" skips it [default: no ranker].
     #[arg(long, value_name = "NAME")]
     ranker: Option<String>,
 
-    /// Candidates that each model proposes where a search does not say.
+    /// Candidates that each model retrieves, for searches that give no number.
     #[arg(long, default_value_t = Settings::default().candidate_depth, value_name = "N")]
     candidate_depth: usize,
 
-    /// Seconds that a request may take.
-    #[arg(long, default_value_t = Limits::default().request_seconds, value_name = "S",
+    /// Time limit of a request, in seconds.
+    #[arg(long, default_value_t = HttpLimits::default().request_seconds, value_name = "S",
         value_parser = parse_seconds)]
     timeout: f64,
 
-    /// Room on the disk that is kept free: with less than this, nothing is written.
+    /// Disk space to keep free: with less, writes are refused.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64MiB")]
     reserve: u64,
 
-    /// Sites whose scripts may call the API, such as https://shop.example.
+    /// Origins whose scripts may call the API (CORS), such as https://shop.example.
     #[arg(long, value_name = "ORIGIN,…", value_delimiter = ',')]
     cors: Vec<String>,
 
-    /// Names besides localhost by which the service is called, as through a proxy. Others are
-    /// refused on an address of this machine alone, and with --allow-open, where the address in
-    /// numbers will do, too.
+    /// Host names besides localhost by which clients reach the service, as behind a proxy. On a
+    /// loopback address and with --allow-open, requests for other host names are refused (with
+    /// --allow-open, an IP address is also accepted).
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     host_names: Vec<String>,
 
-    /// Let everybody who can reach the address search and change the index, without keys.
+    /// Serve without keys: everyone who can reach the address may search and change the index.
     #[arg(long)]
     allow_open: bool,
 
-    /// What the log of requests on standard error looks like.
+    /// Format of the request log on standard error.
     #[arg(long, value_enum, default_value_t = LogName::Text, value_name = "FORMAT")]
     log_format: LogName,
 
-    /// Write the text of queries into the log, too.
+    /// Include the text of queries in the log.
     #[arg(long)]
     log_queries: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum LogName {
-    /// For people.
+    /// One line of text per request.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
-    /// Nothing.
+    /// No log.
     None,
 }
 
@@ -110,7 +110,7 @@ pub fn run(args: &ServeArgs, _: &Console) -> anyhow::Result<()> {
 }
 
 impl ServiceArgs {
-    /// Serves the index at `path` until Ctrl-C; `open` opens the pages in the browser.
+    /// Serves the index at `path` until Ctrl-C; `open` opens the start page in the browser.
     pub fn serve(&self, path: &Path, open: bool) -> anyhow::Result<()> {
         let incidents = Incidents::default();
         let reported = incidents.clone();
@@ -138,10 +138,11 @@ impl ServiceArgs {
         let status = engine.status();
         let models: Vec<String> =
             status.models.iter().map(|model| format!("{} {}", model.name, model.version)).collect();
-        let said = format!("{} documents; {}", grouped(status.documents), models.join(", "));
+        let documents = counted(status.documents, "document", "documents");
+        let banner = format!("{documents}; {}", models.join(", "));
         let options = ServeOptions {
             addr: SocketAddr::new(self.host, self.port),
-            limits: Limits { request_seconds: self.timeout, ..Limits::default() },
+            limits: HttpLimits { request_seconds: self.timeout, ..HttpLimits::default() },
             cors_origins: self.cors.clone(),
             host_names: self.host_names.clone(),
             allow_open: self.allow_open,
@@ -150,7 +151,7 @@ impl ServiceArgs {
             listening: Some(Box::new(move |addr| {
                 let url = format!("http://{addr}/");
                 let mut out = io::stdout();
-                let _ = writeln!(out, "{said}\nserving at {url} (Ctrl-C ends it)");
+                let _ = writeln!(out, "{banner}\nserving at {url} (Ctrl-C ends it)");
                 let _ = out.flush();
                 if open {
                     open_browser(&url);
@@ -159,9 +160,9 @@ impl ServiceArgs {
             ..ServeOptions::default()
         };
         liken_server::run(engine, options, stopped).map_err(|error| match error.kind() {
-            // Nothing of this is found out by looking at the index.
-            io::ErrorKind::InvalidInput => Usage(error.to_string()).into(),
-            // Ports from 1024 on are everybody's: what is refused is an index without keys.
+            // Options that do not go together.
+            io::ErrorKind::InvalidInput => usage(error.to_string()),
+            // Ports from 1024 on need no privilege, so that the cause is an index without keys.
             io::ErrorKind::PermissionDenied if self.port == 0 || self.port >= 1024 => {
                 let key = "`liken key add INDEX --name NAME` makes a key";
                 io::Error::new(error.kind(), format!("{error}; {key}")).into()
@@ -170,25 +171,23 @@ impl ServiceArgs {
         })
     }
 
-    /// An error if a model that is asked for is not in the index.
+    /// Refuses `--models` that are not in the index.
     fn check_models(&self, layout: &Layout) -> anyhow::Result<()> {
         if self.models.is_empty() {
             return Ok(());
         }
         let active = Store::read_only(&layout.store())?.active_models()?;
-        let there: Vec<&str> = active.iter().map(|model| model.name.as_str()).collect();
+        let there: Vec<&str> = active.iter().map(|entry| entry.about.model.name.as_str()).collect();
         match self.models.iter().find(|name| !there.contains(&name.as_str())) {
             None => Ok(()),
-            Some(name) => Err(Usage(format!(
-                "--models: no model is called {name:?}; there are {}",
+            Some(name) => Err(usage(format!(
+                "--models: the index has no model {name:?}; it has {}",
                 there.join(", ")
-            ))
-            .into()),
+            ))),
         }
     }
 }
 
-/// Seconds that a request may take.
 fn parse_seconds(text: &str) -> Result<f64, String> {
     let seconds = text.trim().parse::<f64>().ok();
     seconds
@@ -196,7 +195,7 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected seconds, more than 0 and at most 3600".into())
 }
 
-/// Opens the pages where there is a browser; where there is none, the address was printed.
+/// Opens the browser if there is one; the address is printed anyway.
 fn open_browser(url: &str) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let quiet = std::process::Stdio::null;
@@ -208,8 +207,8 @@ fn open_browser(url: &str) {
         .spawn();
 }
 
-/// Connections take a file each, and so does the index: as many as the system allows, since what
-/// is usual for a program may be too few for a service.
+/// Raises the limit of open files to what the system allows: every connection is a file, and the
+/// usual limit is low for a service.
 #[cfg(unix)]
 fn raise_open_files() {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -217,7 +216,7 @@ fn raise_open_files() {
     unsafe {
         if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
             limit.rlim_cur = limit.rlim_max.min(1 << 16).max(limit.rlim_cur);
-            // Where it is refused, it stays as it was.
+            // If it is refused, the limit stays.
             libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
         }
     }

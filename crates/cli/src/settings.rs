@@ -1,20 +1,37 @@
-//! Flags that several verbs share: how text is read, and the parameters of methods.
+//! Flags that several subcommands share: parameters of methods, text analysis, memory.
 
 use std::path::{Path, PathBuf};
 
+use std::io::Write;
+
 use anyhow::{Context, bail};
 use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use liken::Run;
 use liken::features::Preparation;
 use liken::matchers::{Mixture, Params, methods};
-use liken::params::{merge, set_key};
+use liken::params::{ParamDoc, merge, set_key};
 use liken::text::Language;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::console::Usage;
+use crate::console::usage;
 use crate::size::parse_size;
 
-/// How text is read.
+/// Flags of commands that fit models.
+#[derive(Args)]
+pub struct FitArgs {
+    #[command(flatten)]
+    pub params: ParamArgs,
+
+    #[command(flatten)]
+    text: TextArgs,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+/// Flags for text analysis.
 #[derive(Args)]
 pub struct TextArgs {
     /// Language of stop words and stemming: en, de, fr, … or none.
@@ -33,80 +50,138 @@ pub struct TextArgs {
     #[arg(long, value_name = "N")]
     max_terms: Option<usize>,
 
-    /// Add runs of up to N words as terms [default: 1].
+    /// Add word n-grams of up to N words as terms [default: 1].
     #[arg(long, value_name = "N")]
     word_ngrams: Option<usize>,
 
-    /// Add character n-grams as terms, e.g. 3-5; they save misspelt and unseen words.
+    /// Add character n-grams as terms, e.g. 3-5; they help with misspelt and unseen words.
     #[arg(long, value_name = "A-B")]
     char_ngrams: Option<String>,
 }
 
-/// How much memory fits may take.
+/// The memory limit of fits.
 #[derive(Args, Default, Clone, Copy)]
 pub struct MemoryArgs {
-    /// Memory that the program may take, as in 500MiB or 20GiB; a fit that would not fit is
-    /// refused before it starts [default: four fifths of what is free].
+    /// Memory limit, such as 500MiB or 20GiB; a fit that needs more is refused before it starts
+    /// [default: four fifths of the free memory].
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     max_memory: Option<u64>,
 }
 
-/// Parameters of methods.
+/// Flags for parameters of methods.
 #[derive(Args, Default)]
 pub struct ParamArgs {
     /// Latent dimensions of every learnt model [default: the method's].
     #[arg(long, value_name = "N")]
-    dim: Option<usize>,
+    pub dim: Option<usize>,
 
-    /// Seed of everything random.
+    /// Random seed.
     #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    pub seed: Option<u64>,
 
-    /// What is made of the clicks: as they are (clicks), by how rarely their documents were
-    /// shown (rates), by how unlikely they were seen at their ranks (propensity), or the best
-    /// of these that the log allows (auto).
+    /// How clicks are weighted: not at all (clicks), divided by how often the document was shown
+    /// (rates), divided by the examination propensity of its rank (propensity), or by the best of
+    /// these that the log allows (auto).
     #[arg(long, value_name = "WHICH", value_parser = ["auto", "clicks", "rates", "propensity"])]
     evidence: Option<String>,
 
-    /// Set any parameter, e.g. --set response=log; in a mix or a comparison with the model's name before it: --set rmls.response=log.
+    /// Set any parameter, e.g. --set response=log; in a mix or a comparison with the model's name
+    /// before it: --set rmls.response=log.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
 
-    /// Read parameters from a TOML file; in a mix or a comparison, a table for each model.
+    /// Read parameters from a TOML file; in a mix or a comparison, it has one table per model.
     #[arg(long, value_name = "FILE")]
     params: Option<PathBuf>,
 }
 
-/// All settings of a run, resolved.
+/// The parameters of a run: defaults, files and flags merged.
 pub struct Settings {
-    /// How text is read.
+    /// How text becomes terms, and clicks become weights.
     pub preparation: Preparation,
     /// The models, by name, in order of first appearance.
     pub models: Vec<(String, Params)>,
 }
 
 impl MemoryArgs {
-    /// The same run within the memory given.
+    /// `run` with the memory limit of the flags.
     pub fn within<'a>(&self, run: &Run<'a>) -> Run<'a> {
-        self.max_memory.map_or(*run, |memory| run.within(memory))
+        self.max_memory.map_or(*run, |memory| run.with_memory(memory))
     }
 }
 
-impl ParamArgs {
-    /// The seed, if one was given.
-    pub fn seed(&self) -> Option<u64> {
-        self.seed
+impl FitArgs {
+    /// [`resolve`] with these flags.
+    pub fn resolve(&self, mixtures: &[Mixture]) -> anyhow::Result<Settings> {
+        resolve(&self.text, &self.params, mixtures)
     }
 
-    /// The dimension, if one was given.
-    pub fn dim(&self) -> Option<usize> {
-        self.dim
+    /// `run` with the memory limit of the flags.
+    pub fn within<'a>(&self, run: &Run<'a>) -> Run<'a> {
+        self.memory.within(run)
     }
 }
 
-/// A value of one of core's enums by the name it has in files.
-pub fn named<T: serde::de::DeserializeOwned>(name: &str) -> anyhow::Result<T> {
-    Ok(serde_json::from_value(Value::String(name.to_owned()))?)
+/// Parses one of `names`, the names in files of values of one of the libraries' enums.
+pub fn choice<T: DeserializeOwned + Clone + Send + Sync + 'static>(
+    names: impl IntoIterator<Item = impl Into<PossibleValue>>,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(names)
+        .try_map(|name| serde_json::from_value::<T>(Value::String(name)))
+}
+
+/// [`choice`] with a line of help for each name.
+pub fn described_choice<T: DeserializeOwned + Clone + Send + Sync + 'static>(
+    names: &'static [(&'static str, &'static str)],
+) -> impl TypedValueParser<Value = T> {
+    choice(names.iter().map(|&(name, help)| PossibleValue::new(name).help(help)))
+}
+
+/// The key and the value in `text`, which was given to `flag`.
+pub fn assignment<'t>(
+    flag: &str,
+    text: &'t str,
+    example: &str,
+) -> anyhow::Result<(&'t str, &'t str)> {
+    let (key, value) = text.split_once('=').ok_or_else(|| {
+        usage(format!("{flag} {text}: expected KEY=VALUE, such as {flag} {example}"))
+    })?;
+    Ok((key.trim(), value.trim()))
+}
+
+/// Every method once: some have two names.
+pub fn every_method() -> Vec<String> {
+    let mut seen: Vec<Params> = Vec::new();
+    let new = |(name, _): &(&str, &str)| {
+        let params = Params::named(name).ok().filter(|params| !seen.contains(params));
+        params.map(|params| seen.push(params)).is_some()
+    };
+    methods().filter(new).map(|(name, _)| name.to_owned()).collect()
+}
+
+/// `names` with every method in the place of `all`.
+pub fn expand_all(names: &[String]) -> Vec<String> {
+    let expanded = |name: &String| if name == "all" { every_method() } else { vec![name.clone()] };
+    names.iter().flat_map(expanded).collect()
+}
+
+/// The mixes that `names` spell.
+pub fn parse_mixtures(names: &[String]) -> liken::Result<Vec<Mixture>> {
+    names.iter().map(|name| Mixture::parse(name)).collect()
+}
+
+/// Writes parameters with their defaults and their documentation.
+pub fn write_docs(out: &mut impl Write, docs: &[ParamDoc]) -> anyhow::Result<()> {
+    if docs.is_empty() {
+        writeln!(out, "  none")?;
+    }
+    for doc in docs {
+        writeln!(out, "  {} [default: {}]", doc.key, doc.default)?;
+        for line in doc.about.lines() {
+            writeln!(out, "      {line}")?;
+        }
+    }
+    Ok(())
 }
 
 /// Resolves flags, `--params` and `--set` for the models that `mixtures` name: defaults, then
@@ -135,24 +210,19 @@ pub fn resolve(
             params.set("dim", &dim.to_string())?;
         }
         if let Some(seed) = args.seed {
-            params.set_seed(seed);
+            params.set_seed(seed)?;
         }
     }
     for assignment in &args.set {
-        let Some((key, value)) = assignment.split_once('=') else {
-            return Err(Usage(format!(
-                "--set {assignment}: expected KEY=VALUE, such as --set response=log"
-            ))
-            .into());
-        };
-        set_one(key.trim(), value.trim(), &mut preparation, &mut models).map_err(|error| {
+        let (key, value) = self::assignment("--set", assignment, "response=log")?;
+        set_one(key, value, &mut preparation, &mut models).map_err(|error| {
             match error.downcast_ref() {
                 Some(liken::Error::Setting { .. }) => error.context(format!("--set {assignment}")),
                 _ => error,
             }
         })?;
     }
-    // Only together do they make sense: `char_ngrams` needs both of its lengths.
+    // All keys are set before they are checked: `char_ngrams` needs both of its lengths.
     let preparation = prepared(&preparation).with_context(|| {
         let given = args.set.iter().filter(|assignment| assignment.starts_with("preparation."));
         given.map(|assignment| format!("--set {assignment}")).collect::<Vec<_>>().join(" ")
@@ -182,14 +252,14 @@ fn set_one(
     let all = names.join(", ");
     let message = match key.split_once('.') {
         Some((name, _)) if methods().any(|(method, _)| method == name) => {
-            format!("--set {key}={value}: {name} does not take part; the models are {all}")
+            format!("--set {key}={value}: {name} is none of the models, which are {all}")
         }
         _ => format!(
-            "--set {key}={value}: say which model is meant, one of {all}: --set {}.{key}={value}",
+            "--set {key}={value}: expected the name of a model ({all}) before the key, as in --set {}.{key}={value}",
             names[0]
         ),
     };
-    Err(Usage(message).into())
+    Err(usage(message))
 }
 
 fn merge_file(
@@ -206,7 +276,7 @@ fn merge_file(
         Some(Value::Object(given)) => Ok(Some(given)),
         Some(other) => bail!("{shown}: {name} = {other}: expected a table, [{name}]"),
     };
-    // What is wrong in a file is the file's fault, not that of the line typed.
+    // Context in front of the error: an error in a file is none of usage.
     let wrong = |place: &str, error: anyhow::Error| {
         let place = if place.is_empty() { String::new() } else { format!("[{place}]: ") };
         anyhow::anyhow!("{shown}: {place}{error}")
@@ -228,14 +298,14 @@ fn merge_file(
         [(_, params)] => laid(params, &table).map_err(|error| wrong("", error))?,
         _ => {
             if let Some(name) = table.keys().next() {
-                bail!("{shown}: {name} is not a model that takes part");
+                bail!("{shown}: [{name}] is none of the models");
             }
         }
     }
     Ok(())
 }
 
-/// How text is read, from its JSON.
+/// Preparation from its JSON.
 fn prepared(preparation: &Value) -> anyhow::Result<Preparation> {
     serde_json::from_value(preparation.clone())
         .map_err(|error| liken::Error::Setting { problem: error.to_string() }.into())
@@ -270,6 +340,6 @@ fn char_ngrams(range: &str) -> anyhow::Result<Value> {
     let (from, to) = range.split_once('-').unwrap_or((range, range));
     match (from.trim().parse::<usize>(), to.trim().parse::<usize>()) {
         (Ok(from), Ok(to)) => Ok(serde_json::json!({ "min": from, "max": to })),
-        _ => Err(Usage(format!("--char-ngrams {range}: expected two lengths, such as 3-5")).into()),
+        _ => Err(usage(format!("--char-ngrams {range}: expected two lengths, such as 3-5"))),
     }
 }

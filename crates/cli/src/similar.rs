@@ -1,4 +1,4 @@
-//! `liken similar`: what lies near a query, a document or a word in the latent space.
+//! `liken similar`: nearest neighbours of a query, a document or a word in the latent space.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,11 +10,11 @@ use liken::matchers::{Neighbour, Neighbours};
 use serde::Serialize;
 
 use crate::console::Console;
-use crate::output::{Format, Grid, TableFormat, json};
-use crate::search::Shelf;
+use crate::output::{Format, Grid, TableFormat};
+use crate::search::DocTexts;
 use crate::unseen::UnseenArgs;
 
-/// Show what a learnt model holds for similar: queries, documents or words.
+/// Show the nearest neighbours of a query, a document or a word in the latent space of a model.
 #[derive(Args)]
 #[command(group = clap::ArgGroup::new("what").required(true), after_help = "\
 Examples:
@@ -25,7 +25,7 @@ pub struct SimilarArgs {
     /// Model folder.
     model: PathBuf,
 
-    /// Queries near this one, known or new.
+    /// Training queries near this text.
     #[arg(long, value_name = "TEXT", group = "what")]
     query: Option<String>,
 
@@ -33,22 +33,22 @@ pub struct SimilarArgs {
     #[arg(long, value_name = "ID", group = "what")]
     doc: Option<String>,
 
-    /// Words of queries and of documents near this one.
+    /// Words of queries and of documents near this word.
     #[arg(long, value_name = "WORD", group = "what")]
     word: Option<String>,
 
     #[command(flatten)]
     unseen: UnseenArgs,
 
-    /// How many to show.
+    /// How many neighbours to show.
     #[arg(short, default_value_t = 10, value_name = "N")]
     k: usize,
 
-    /// Where the dataset lies, if not where it was in training (for titles).
+    /// Dataset folder, if it was moved since training (for titles).
     #[arg(long, value_name = "DIR")]
     dataset: Option<PathBuf>,
 
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -63,14 +63,14 @@ pub fn run(args: &SimilarArgs, console: &Console) -> anyhow::Result<()> {
         }
         vec![Near::list("queries", "query", neighbours.queries(&query, args.k))]
     } else if let Some(id) = &args.doc {
-        let shelf = Shelf::open(&model, args.dataset.as_deref()).with(&model, unseen);
-        if let Some(reason) = &shelf.missing {
+        let texts = DocTexts::open(&model, args.dataset.as_deref()).with(&model, unseen);
+        if let Some(reason) = &texts.missing {
             console.warn(format!("no titles: {reason}"));
         }
         let near = |(doc, cosine): (u32, f64)| Near {
             cosine,
             name: model.counts.doc_ids[doc as usize].clone(),
-            title: Some(shelf.title(doc)).filter(|title| !title.is_empty()),
+            title: Some(texts.title(doc)).filter(|title| !title.is_empty()),
         };
         let found = neighbours.docs(model.find_doc(id)?, args.k);
         vec![("documents", "document", found.into_iter().map(near).collect())]
@@ -81,39 +81,32 @@ pub fn run(args: &SimilarArgs, console: &Console) -> anyhow::Result<()> {
             Near::list("documents", "word of documents", in_docs),
         ]
     } else {
-        bail!("say what is meant: --query, --doc or --word");
+        bail!("expected --query, --doc or --word");
     };
     if args.k > 0 && lists.iter().all(|(_, _, list)| list.is_empty()) {
-        console.warn("the model has learnt nothing about it, so nothing is near");
+        console.warn("the model has no embedding for it, so that it has no neighbours");
     }
-    let mut out = console.out();
-    match args.format {
-        Format::Json => {
-            let named: BTreeMap<&str, &Vec<Near>> =
-                lists.iter().map(|(key, _, list)| (*key, list)).collect();
-            json(&mut out, &named)?;
-        }
-        Format::Table => {
-            for (l, (_, heading, list)) in lists.iter().enumerate() {
-                if l > 0 {
-                    writeln!(out)?;
-                }
-                let mut grid = Grid::new(["cosine", *heading, ""]).left(&[1, 2]);
-                for near in list {
-                    let title = near.title.clone().unwrap_or_default();
-                    grid.row([format!("{:.3}", near.cosine), near.name.clone(), title]);
-                }
-                grid.write(&mut out, TableFormat::Table)?;
+    let named: BTreeMap<&str, &Vec<Near>> =
+        lists.iter().map(|(key, _, list)| (*key, list)).collect();
+    console.print(args.format, &named, |out| {
+        for (l, (_, heading, list)) in lists.iter().enumerate() {
+            if l > 0 {
+                writeln!(out)?;
             }
+            let mut grid = Grid::new(["cosine", *heading, ""]).left(&[1, 2]);
+            for near in list {
+                let title = near.title.clone().unwrap_or_default();
+                grid.row([format!("{:.3}", near.cosine), near.name.clone(), title]);
+            }
+            grid.write(out, TableFormat::Table)?;
         }
-    }
-    Ok(out.flush()?)
+        Ok(())
+    })
 }
 
-/// What is near: the key in JSON, the heading of the table, and the things.
+/// Neighbours: the key in JSON, the heading of the table, and the list.
 type List = (&'static str, &'static str, Vec<Near>);
 
-/// Something near.
 #[derive(Serialize)]
 struct Near {
     cosine: f64,

@@ -1,4 +1,4 @@
-//! `liken stats`: the papers' Table 1 for a dataset, and a histogram of its clicks.
+//! `liken stats`: sizes of a dataset (the papers' Table 1), histogram of clicks, position bias.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -12,11 +12,10 @@ use liken::features::{
 use liken_server::pages::data::{click_bins, statistics};
 
 use crate::console::Console;
-use crate::output::{Format, Grid, TableFormat, counted, grouped, json};
+use crate::output::{Format, Grid, NOTHING, TableFormat, counted, grouped};
 use crate::settings::{ParamArgs, TextArgs, resolve};
-use crate::tables::NOTHING;
 
-/// Show how large and how sparse a dataset is (the papers' Table 1).
+/// Show the sizes and the sparsity of a dataset (the papers' Table 1), and its clicks by rank.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -30,17 +29,17 @@ pub struct StatsArgs {
     #[command(flatten)]
     text: TextArgs,
 
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Ranks of which the click-through is shown.
+/// Ranks in the table of click-through rates.
 const RANKS: usize = 10;
 
 pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
     let mut preparation = resolve(&args.text, &ParamArgs::default(), &[])?.preparation;
-    // The tables are about the clicks as they are.
+    // The tables count clicks without weights.
     preparation.evidence = ClickEvidence::Clicks;
     let mut untrained = None;
     let mut shown = Impressions::default();
@@ -66,54 +65,45 @@ pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
         let histogram = ClickHistogram::of(&counts);
         Ok(Some((counts, table, histogram)))
     })?;
-    let mut out = console.out();
     let Some((counts, table, histogram)) = found else {
-        if let Some(counts) = &untrained {
-            text_alone(counts, args.format, &mut out)?;
-            warn_of_unread(counts, console);
-        }
-        return Ok(out.flush()?);
+        return untrained.map_or(Ok(()), |counts| text_alone(&counts, args.format, console));
     };
-    if args.format == Format::Json {
-        json(
-            &mut out,
-            &serde_json::json!({
-                "table": table,
-                "histogram": histogram.bins,
-                "negative_pairs": histogram.negative,
-                "impressions": { "lists": shown.len(), "by_rank": shown.by_rank(RANKS) },
-                "preferences": agreement,
-                "evidence": evidence,
-                "unread": counts.unread,
-            }),
-        )?;
-        return Ok(out.flush()?);
-    }
-    let mut grid = Grid::new(["statistic", "value", "meaning"]).left(&[2]);
-    for (name, value, whole, meaning) in statistics(&table) {
-        let value = if whole { grouped(value) } else { format!("{value:.2}") };
-        grid.row([name.to_owned(), value, meaning.to_owned()]);
-    }
-    grid.write(&mut out, TableFormat::Table)?;
-    writeln!(out)?;
-    let most = histogram.bins.iter().map(|bin| bin.1).max().unwrap_or(0).max(1);
-    let mut grid = Grid::new(["clicks", "queries", "pairs", ""]).left(&[3]);
-    for (name, queries, pairs) in click_bins(&histogram) {
-        let bar = "▇".repeat((queries * 40).div_ceil(most));
-        grid.row([name, grouped(queries), grouped(pairs), bar]);
-    }
-    grid.write(&mut out, TableFormat::Table)?;
-    if histogram.negative > 0 {
-        let pairs = counted(histogram.negative, "pair has", "pairs have");
-        writeln!(out, "{pairs} a weight below zero, in no bin")?;
-    }
-    click_through(&shown, evidence.as_ref(), &mut out)?;
-    preferences(&agreement, &mut out)?;
-    warn_of_unread(&counts, console);
-    Ok(out.flush()?)
+    let described = serde_json::json!({
+        "table": table,
+        "histogram": histogram.bins,
+        "negative_pairs": histogram.negative,
+        "impressions": { "lists": shown.len(), "by_rank": shown.by_rank(RANKS) },
+        "preferences": agreement,
+        "evidence": evidence,
+        "unread": counts.unread,
+    });
+    console.print(args.format, &described, |out| {
+        let mut grid = Grid::new(["statistic", "value", "meaning"]).left(&[2]);
+        for (name, value, whole, meaning) in statistics(&table) {
+            let value = if whole { grouped(value) } else { format!("{value:.2}") };
+            grid.row([name.to_owned(), value, meaning.to_owned()]);
+        }
+        grid.write(out, TableFormat::Table)?;
+        writeln!(out)?;
+        let most = histogram.bins.iter().map(|bin| bin.1).max().unwrap_or(0).max(1);
+        let mut grid = Grid::new(["clicks", "queries", "pairs", ""]).left(&[3]);
+        for (name, queries, pairs) in click_bins(&histogram) {
+            let bar = "▇".repeat((queries * 40).div_ceil(most));
+            grid.row([name, grouped(queries), grouped(pairs), bar]);
+        }
+        grid.write(out, TableFormat::Table)?;
+        if histogram.negative > 0 {
+            let pairs = counted(histogram.negative, "pair has", "pairs have");
+            writeln!(out, "{pairs} a weight below zero, in no bin")?;
+        }
+        click_through(&shown, evidence.as_ref(), out)?;
+        preferences(&agreement, out)?;
+        warn_of_unread(&counts, console);
+        Ok(())
+    })
 }
 
-/// How often results were clicked at each rank, where the log tells what was shown.
+/// Click-through rates by rank, if the log has impressions.
 fn click_through(
     shown: &Impressions,
     evidence: Option<&EvidenceAbout>,
@@ -123,8 +113,8 @@ fn click_through(
         return Ok(());
     }
     let times: u64 = shown.iter().map(|list| u64::from(list.count)).sum();
-    let lists = counted(shown.len(), "different list", "different lists");
-    writeln!(out, "\n{lists} of results were shown, {} times in all", grouped(times as usize))?;
+    let lists = counted(shown.len(), "different result list", "different result lists");
+    writeln!(out, "\n{lists}, {}", counted(times, "impression", "impressions"))?;
     if let Some(evidence) = evidence {
         writeln!(out, "evidence: {evidence}")?;
     }
@@ -137,19 +127,11 @@ fn click_through(
     let most = by_rank.iter().map(rate).fold(f64::MIN_POSITIVE, f64::max);
     let first = by_rank.first().map_or(0.0, &rate);
     let mut grid = match propensities {
-        // Beside one another: how much less a rank is clicked than the first, and how much less
-        // it is looked at.
-        Some(_) => Grid::new([
-            "rank",
-            "shown",
-            "clicked",
-            "rate",
-            "of rank 1",
-            "propensity",
-            "telling clicks",
-            "",
-        ])
-        .left(&[7]),
+        // The rate relative to rank 1 beside the propensity, which should be close to each other.
+        Some(_) => {
+            let fixed = ["rank", "shown", "clicked", "rate", "of rank 1"];
+            Grid::new(fixed.into_iter().chain(["propensity", "telling clicks", ""])).left(&[7])
+        }
         None => Grid::new(["rank", "shown", "clicked", "rate", ""]).left(&[4]),
     };
     for (rank, both) in (1..).zip(&by_rank).filter(|(_, (shown, _))| *shown > 0) {
@@ -157,7 +139,7 @@ fn click_through(
             vec![format!("{rank}"), grouped(both.0), grouped(both.1), format!("{:.4}", rate(both))];
         let bar = match propensities {
             Some(propensities) => {
-                let look = propensities.at(rank);
+                let propensity = propensities.at(rank);
                 let telling = propensities.telling.get(rank as usize - 1);
                 let ratio = if first > 0.0 {
                     format!("{:.3}", rate(both) / first)
@@ -165,9 +147,9 @@ fn click_through(
                     NOTHING.to_owned()
                 };
                 cells.push(ratio);
-                cells.push(format!("{look:.3}"));
+                cells.push(format!("{propensity:.3}"));
                 cells.push(grouped(telling.copied().unwrap_or(0.0).round()));
-                (look * 40.0).ceil() as usize
+                (propensity * 40.0).ceil() as usize
             }
             None => (rate(both) / most * 40.0).ceil() as usize,
         };
@@ -178,13 +160,13 @@ fn click_through(
     if propensities.is_some() {
         writeln!(
             out,
-            "propensity: how much less people look at a rank than at the first (the bars); where few clicks tell, the ranks around it do"
+            "propensity: examination propensity relative to rank 1 (bars); telling clicks: those it is estimated from; ranks with few of them are smoothed"
         )?;
     }
     Ok(())
 }
 
-/// How many pairs of results the clicks order, and how many of them judgments order otherwise.
+/// Preference pairs from clicks, and how often judgments contradict them.
 fn preferences(agreement: &Agreement, out: &mut impl Write) -> anyhow::Result<()> {
     if agreement.pairs == 0 {
         return Ok(());
@@ -204,33 +186,33 @@ fn preferences(agreement: &Agreement, out: &mut impl Write) -> anyhow::Result<()
     Ok(())
 }
 
-/// What there is to say of a dataset without training pairs.
-fn text_alone(counts: &Counts, format: Format, out: &mut impl Write) -> anyhow::Result<()> {
+/// Prints the statistics of a dataset without training pairs.
+fn text_alone(counts: &Counts, format: Format, console: &Console) -> anyhow::Result<()> {
     let per = |terms: usize, texts: usize| terms as f64 / texts.max(1) as f64;
     let (queries, documents) = (counts.query_ids.len(), counts.doc_ids.len());
     let per_query = per(counts.queries.nnz(), queries);
     let per_document = per(counts.docs.nnz(), documents);
-    if format == Format::Json {
-        let text = serde_json::json!({
-            "queries": queries,
-            "documents": documents,
-            "words": counts.vocabulary.len(),
-            "words_per_query": per_query,
-            "words_per_document": per_document,
-        });
-        return Ok(json(out, &serde_json::json!({ "text": text, "unread": counts.unread }))?);
-    }
+    let text = serde_json::json!({
+        "queries": queries,
+        "documents": documents,
+        "words": counts.vocabulary.len(),
+        "words_per_query": per_query,
+        "words_per_document": per_document,
+    });
     let mut grid = Grid::new(["statistic", "value", "meaning"]).left(&[2]);
     for (name, value, meaning) in [
-        ("queries", grouped(queries), "none of them with training clicks"),
-        ("documents", grouped(documents), "all of them"),
+        ("queries", grouped(queries), "none with training clicks"),
+        ("documents", grouped(documents), "all"),
         ("words", grouped(counts.vocabulary.len()), "distinct words"),
-        ("c_x", format!("{per_query:.2}"), "distinct words a query"),
-        ("c_y", format!("{per_document:.2}"), "distinct words a document"),
+        ("c_x", format!("{per_query:.2}"), "distinct words per query"),
+        ("c_y", format!("{per_document:.2}"), "distinct words per document"),
     ] {
         grid.row([name.to_owned(), value, meaning.to_owned()]);
     }
-    Ok(grid.write(out, TableFormat::Table)?)
+    let described = serde_json::json!({ "text": text, "unread": counts.unread });
+    console.print(format, &described, |out| Ok(grid.write(out, TableFormat::Table)?))?;
+    warn_of_unread(counts, console);
+    Ok(())
 }
 
 fn warn_of_unread(counts: &Counts, console: &Console) {

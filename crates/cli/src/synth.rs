@@ -1,43 +1,41 @@
-//! `liken synth`: click logs and a corpus made up from a known truth.
+//! `liken synth`: synthetic click logs and a synthetic corpus.
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser};
 use liken::synth::{Synthetic, SyntheticLog};
 
 use crate::console::Console;
 use crate::output::{grouped, typed};
-use crate::settings::named;
+use crate::settings::described_choice;
 
-/// Make a synthetic click log or corpus: a dataset folder, or raw files as a user would have them.
+/// Make a synthetic click log or corpus, as a dataset folder or as raw files.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   liken synth demo -o demo                     a small readable log, as a dataset
   liken synth demo -o raw --raw                the same as clicks.tsv, documents.jsonl, judgments.tsv
-  liken synth demo -o raw --events             every result shown, clicked or not: a raw log
-  liken synth demo -o raw --events --bias 1.5 --shuffle 0.05   users who hardly look down the page
+  liken synth demo -o raw --events             a raw log: every result shown, clicked or not
+  liken synth demo -o raw --events --bias 1.5 --shuffle 0.05   strong position bias
   liken synth one-week -o week                 the size and shape of the papers' one week of clicks
   liken synth half-year -o sample --scale 0.01 a hundredth of their half year
   liken synth topics -o corpus                 documents with 100 planted topics, in 20 classes
   liken synth topics -o corpus --documents 1000000 --terms 500000 --topics 500 --length 100")]
 pub struct SynthArgs {
-    /// Which log.
-    #[arg(value_name = "LOG", value_parser = logs())]
-    log: String,
+    /// The log or corpus.
+    #[arg(value_name = "LOG", value_parser = described_choice::<SyntheticLog>(&LOGS))]
+    log: SyntheticLog,
 
     /// Folder to write.
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
 
-    /// Write the log and the documents as a user would have them, not a dataset.
+    /// Write the log and the documents as raw files for `liken import`, not as a dataset.
     #[arg(long)]
     raw: bool,
 
-    /// Write the log as it was written down, one line for each result shown, with time,
-    /// user and rank; implies --raw.
+    /// Write a raw log, one line for each result shown, with time, user and rank; implies --raw.
     #[arg(long)]
     events: bool,
 
@@ -45,64 +43,57 @@ pub struct SynthArgs {
     #[arg(long, default_value_t = 1.0, value_name = "X")]
     scale: f64,
 
-    /// Seed of everything drawn.
+    /// Random seed.
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
 
-    /// Demo log: the chance that a user looks at position i is i^-X; 0 is no bias [default: 0.7].
+    /// Demo log: position bias: users examine rank i with probability i^-X [default: 0.7].
     #[arg(long, value_name = "X")]
     bias: Option<f64>,
 
-    /// Demo log: share of results replaced by a page on what was meant [default: 0.2].
+    /// Demo log: share of results replaced by a relevant document [default: 0.2].
     #[arg(long, value_name = "SHARE")]
     explore: Option<f64>,
 
-    /// Demo log: share of pages shown in random order [default: 0].
+    /// Demo log: share of result pages shown in random order [default: 0].
     #[arg(long, value_name = "SHARE")]
     shuffle: Option<f64>,
 
-    /// Topics: documents [default: 20000].
+    /// Topics: number of documents [default: 20000].
     #[arg(long, value_name = "N")]
     documents: Option<usize>,
 
-    /// Topics: words that documents may have [default: 10000].
+    /// Topics: size of the vocabulary [default: 10000].
     #[arg(long, value_name = "N")]
     terms: Option<usize>,
 
-    /// Topics: planted topics; a fifth of them are shared by all classes [default: 100].
+    /// Topics: number of topics; a fifth of them is shared by all classes [default: 100].
     #[arg(long, value_name = "N")]
     topics: Option<usize>,
 
-    /// Topics: average number of words of a document [default: 80].
+    /// Topics: mean number of words per document [default: 80].
     #[arg(long, value_name = "X")]
     length: Option<f64>,
 
-    /// Topics: classes of the documents [default: 20].
+    /// Topics: number of classes of documents [default: 20].
     #[arg(long, value_name = "N")]
     classes: Option<usize>,
 
-    /// Replace the folder if it is there.
+    /// Replace the folder if it exists.
     #[arg(long)]
     force: bool,
 }
 
-/// The logs by the names they have in experiment files.
-fn logs() -> PossibleValuesParser {
-    PossibleValuesParser::new([
-        PossibleValue::new("demo")
-            .help("Hand-written concepts, readable titles and queries, a real vocabulary gap"),
-        PossibleValue::new("one-week")
-            .help("94,022 queries, 111,631 documents: Table 1 of the RMLS papers, first row"),
-        PossibleValue::new("half-year")
-            .help("6,372,254 queries, 4,599,849 documents: its second row"),
-        PossibleValue::new("topics")
-            .help("Documents in classes with planted topics (topics.jsonl); no queries, no clicks"),
-    ])
-}
+const LOGS: [(&str, &str); 4] = [
+    ("demo", "Hand-written concepts, readable titles and queries, a real vocabulary gap"),
+    ("one-week", "94,022 queries, 111,631 documents: Table 1 of the RMLS papers, first row"),
+    ("half-year", "6,372,254 queries, 4,599,849 documents: the second row of Table 1"),
+    ("topics", "Documents in classes with known topics (topics.jsonl); no queries, no clicks"),
+];
 
 pub fn run(args: &SynthArgs, console: &Console) -> anyhow::Result<()> {
     let synthetic = Synthetic {
-        log: named(&args.log)?,
+        log: args.log,
         scale: args.scale,
         seed: args.seed,
         events: args.events,
@@ -126,7 +117,7 @@ pub fn run(args: &SynthArgs, console: &Console) -> anyhow::Result<()> {
     match about {
         Some(about) if is_corpus => {
             let n = grouped(about.counts.documents);
-            writeln!(out, "{path}: {n} documents; what is planted: topics.jsonl")?;
+            writeln!(out, "{path}: {n} documents; their topics are in topics.jsonl")?;
             writeln!(out, "next: liken train rlsi {} -o model", typed(&args.output))?;
         }
         None if is_corpus => {

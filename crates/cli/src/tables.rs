@@ -1,33 +1,30 @@
-//! Systems beside each other: a table of means, and one of tests against the baseline.
+//! Tables of a comparison: means of every system, and tests against the baseline.
 
 use std::io::{self, Write};
 
 use liken::eval::Cell;
 
-use crate::output::{Grid, TableFormat, remark};
+use crate::output::{Grid, NOTHING, TableFormat, four_digits, remark};
 
-/// What stands where there is nothing to average.
-pub const NOTHING: &str = "–";
-
-/// What is in the tables.
+/// A comparison of systems.
 pub struct Table<'a> {
-    /// What a row is: a model, a run.
+    /// The heading of the names: model, run or ranker.
     pub kind: &'static str,
     /// The headings of the columns.
     pub measures: Vec<String>,
-    /// The row that others are tested against.
+    /// The name of the system that the others are tested against.
     pub baseline: &'a str,
-    /// Whether means have their standard errors beside them, not their intervals.
+    /// Whether means are shown with standard errors instead of intervals.
     pub standard_errors: bool,
     /// Names and cells.
     pub rows: Vec<(&'a str, &'a [Cell])>,
 }
 
 impl Table<'_> {
-    /// What the numbers and stars of the means mean.
+    /// The meaning of the numbers and stars in the table of means.
     pub fn legend(&self) -> String {
         let mut legend = match self.standard_errors {
-            true => "mean ± its standard error over the queries".to_owned(),
+            true => "mean ± standard error over the queries".to_owned(),
             false => "mean with 95 % bootstrap interval".to_owned(),
         };
         if self.rows.len() > 1 {
@@ -51,8 +48,7 @@ impl Table<'_> {
                     _ => "",
                 };
                 if let Some(mean) = cell.mean.filter(|_| self.standard_errors) {
-                    let error = cell.standard_error;
-                    let error = error.map_or(NOTHING.to_owned(), |error| format!("{error:.4}"));
+                    let error = four_digits(cell.standard_error);
                     return format!("{mean:.4}{stars:<2} ± {error}");
                 }
                 match (cell.mean, cell.interval) {
@@ -67,12 +63,12 @@ impl Table<'_> {
         grid.write(out, format)
     }
 
-    /// Writes differences and tests, with a line above; nothing where there is one row only.
+    /// Writes differences to the baseline with their tests; nothing if there is one row only.
     pub fn write_tests(&self, out: &mut impl Write, format: TableFormat) -> io::Result<()> {
         if self.rows.len() < 2 {
             return Ok(());
         }
-        // With many measures the first will do; JSON has them all.
+        // With many measures, only the first; JSON has all.
         let all = (self.rows.len() - 1) * self.measures.len() <= 16;
         let shown = if all { self.measures.len() } else { 1 };
         let which = if all { "" } else { " (the first measure; --format json has all)" };

@@ -1,33 +1,32 @@
-//! `liken topics`: the topics that a model has learnt, for people and programs.
+//! `liken topics`: the topics that a model has learnt, as tables, JSON or a page.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use liken::export::written;
-use liken::file::NewFile;
-use liken::matchers::{Model, TextTopics, TopicFigures, TopicSummary, TopicsLook, TopicsSummary};
+use liken::export::surface_forms;
+use liken::matchers::{Model, TextTopics, TopicSummary, TopicSummaryOptions, TopicsSummary};
 use liken_pages::shorten;
 use serde::Serialize;
 
-use crate::console::{Console, Usage};
-use crate::output::{Grid, TableFormat, counted, grouped, json, remark};
+use crate::console::{Console, usage};
+use crate::output::{Grid, TableFormat, grouped, is_stdout, json, remark, write_file};
 use crate::runs::check_output;
-use crate::search::Shelf;
-use crate::tables::NOTHING;
+use crate::search::DocTexts;
+use crate::topics_figures::{npmi, percent, remarks, weight};
 use crate::topics_page::page;
 
 const EXAMPLES: &str = "\
-Share: the part of the documents that is this topic (mean of its absolute weight, by that of all
-topics). NPMI: how well its heaviest ten words belong together, from -1 (never in one document)
-over 0 (by chance) to 1 (always together). AvgComp: mean share of the vocabulary in a topic.
+Share: the topic's share of the documents (its mean absolute weight, divided by that of all topics).
+NPMI: coherence of its ten heaviest words, from -1 (never in the same document) over 0 (independent)
+to 1 (always together). AvgComp: mean share of the vocabulary in a topic.
 
 Examples:
   liken train lsi data -o model --dim 20
   liken topics model                                  every topic by its words
   liken topics model --sort coherence --top 5         the five best
-  liken topics model --html topics.html               a map of topics and more, to look at
+  liken topics model --html topics.html               a page with a map of the topics
   liken topics model --text \"price of oil\"            the topics of a text
   liken topics model --whole-words --documents --format json";
 
@@ -38,24 +37,24 @@ pub struct TopicsArgs {
     /// Model folder.
     model: PathBuf,
 
-    /// The part of a mix to look at, by its method; the first that has topics if not given.
+    /// The model of a mix, by its method [default: the first with topics].
     #[arg(long, value_name = "NAME")]
     part: Option<String>,
 
-    /// Words to show of each topic.
+    /// Words to show per topic.
     #[arg(long, default_value_t = 10, value_name = "N",
         value_parser = clap::value_parser!(u16).range(1..=1000))]
     words: u16,
 
-    /// Show only so many topics, the first of the order.
+    /// Show only the first N topics.
     #[arg(long, value_name = "N")]
     top: Option<usize>,
 
-    /// The order of topics.
+    /// Order of the topics.
     #[arg(long, value_enum, default_value_t)]
     sort: Order,
 
-    /// Only the topics of this class; `shared` for those that all classes share.
+    /// Show only the topics of this class; `shared` for those that all classes share.
     #[arg(long, value_name = "NAME")]
     class: Option<String>,
 
@@ -63,77 +62,75 @@ pub struct TopicsArgs {
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["class", "documents", "html"])]
     text: Option<String>,
 
-    /// Show words as the documents mostly write them (police), not as the model reads them
-    /// (polic); the documents are read again for that.
+    /// Show words in their most frequent form in the documents (police), not as stems (polic); this
+    /// reads all documents.
     #[arg(long)]
     whole_words: bool,
 
-    /// Show the documents in which each topic is strongest, too.
+    /// Also show the documents in which each topic is strongest.
     #[arg(long)]
     documents: bool,
 
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: TableFormat,
 
-    /// Write a page with a map of the topics, for any browser.
+    /// Write an HTML page with a map of the topics.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
-    /// Replace the page if it is there.
+    /// Replace the page if it exists.
     #[arg(long, requires = "html")]
     force: bool,
 
-    /// Where the dataset lies, if not where it was in training (for titles and
-    /// whole words).
+    /// Dataset folder, if it was moved since training (for titles and whole words).
     #[arg(long, value_name = "DIR")]
     dataset: Option<PathBuf>,
 }
 
-/// In which order topics are shown.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum Order {
-    /// As the model counts them.
+    /// By number.
     #[default]
     Number,
-    /// The largest part of the documents first.
+    /// Largest share first.
     Share,
-    /// The best NPMI first.
+    /// Best NPMI first.
     Coherence,
 }
 
-/// Documents shown of a topic.
+/// Documents shown per topic.
 const DOCUMENTS: usize = 5;
 
-/// Topics side by side on the terminal.
-const ABREAST: usize = 4;
+/// Topics per row on the terminal.
+const COLUMNS: usize = 4;
 
-/// The longest word there.
+/// Limit of characters of a word on the terminal.
 const WORD: usize = 14;
 
 pub fn run(args: &TopicsArgs, console: &Console) -> anyhow::Result<()> {
     if let Some(path) = &args.html {
-        if path.as_os_str() == "-" {
-            return Err(Usage("--html -: name a file to write the page to".into()).into());
+        if is_stdout(path) {
+            return Err(usage("--html -: expected a file to write the page to"));
         }
         check_output(path, args.force)?;
     }
     let model = Model::open(&args.model)?;
     let with_documents = args.documents || args.html.is_some();
-    let look = TopicsLook {
+    let look = TopicSummaryOptions {
         words: args.words.into(),
         documents: if with_documents { DOCUMENTS } else { 0 },
         map: args.html.is_some(),
-        ..TopicsLook::default()
+        ..TopicSummaryOptions::default()
     };
     let part = args.part.as_deref();
     let mut summary = console.run(|run| TopicsSummary::of(&model, part, &look, run))?;
-    let shelf =
-        (with_documents || args.whole_words).then(|| Shelf::open(&model, args.dataset.as_deref()));
-    if let Some(reason) = shelf.as_ref().and_then(|shelf| shelf.missing.as_ref()) {
+    let texts = (with_documents || args.whole_words)
+        .then(|| DocTexts::open(&model, args.dataset.as_deref()));
+    if let Some(reason) = texts.as_ref().and_then(|texts| texts.missing.as_ref()) {
         console.warn(format!("no titles and no whole words: {reason}"));
     }
-    let dataset = shelf.as_ref().and_then(|shelf| shelf.dataset.as_ref());
+    let dataset = texts.as_ref().and_then(|texts| texts.dataset.as_ref());
     if let Some(dataset) = dataset.filter(|_| args.whole_words) {
         let mut words: Vec<&mut String> = summary
             .topics
@@ -141,7 +138,7 @@ pub fn run(args: &TopicsArgs, console: &Console) -> anyhow::Result<()> {
             .flat_map(|topic| topic.words.iter_mut().map(|word| &mut word.word))
             .collect();
         let terms = words.iter().map(|word| word.as_str());
-        let forms = console.run(|run| written(&model, dataset, terms, run))?;
+        let forms = console.run(|run| surface_forms(&model, dataset, terms, run))?;
         for word in &mut words {
             if let Some(form) = forms.get(word.as_str()) {
                 form.clone_into(word);
@@ -156,7 +153,7 @@ pub fn run(args: &TopicsArgs, console: &Console) -> anyhow::Result<()> {
                 console.warn(format!("the model does not know {}", found.unknown.join(", ")));
             }
             if found.topics.is_empty() {
-                console.warn("the topics know no word of the text");
+                console.warn("no topic has any word of the text");
             }
             Some((text, found))
         }
@@ -164,10 +161,8 @@ pub fn run(args: &TopicsArgs, console: &Console) -> anyhow::Result<()> {
     };
     select(&mut summary, args)?;
     if let Some(path) = &args.html {
-        let html = page(&summary, &model.about.name, shelf.as_ref());
-        let file = NewFile::create(path)?;
-        file.writer()?.write_all(html.as_bytes()).map_err(liken::Error::io("write", path))?;
-        file.commit()?;
+        let html = page(&summary, &model.about.name, texts.as_ref());
+        write_file(path, |out| Ok(out.write_all(html.as_bytes())?))?;
         console.note(format!("wrote {}", path.display()));
     }
     if !args.documents {
@@ -182,14 +177,14 @@ pub fn run(args: &TopicsArgs, console: &Console) -> anyhow::Result<()> {
         (None, TableFormat::Json) => json(&mut out, &summary)?,
         (None, format) => {
             about(&mut out, &summary, format)?;
-            // Their number is said above; there is nothing to see in them.
+            // Topics without words are only counted, which `about` does.
             summary.topics.retain(|topic| topic.n_words > 0);
             match format {
                 TableFormat::Table => write_blocks(&mut out, &summary)?,
                 _ => write_rows(&mut out, &summary, format)?,
             }
             if args.documents {
-                write_documents(&mut out, &summary, shelf.as_ref(), format)?;
+                write_documents(&mut out, &summary, texts.as_ref(), format)?;
             }
         }
     }
@@ -204,7 +199,7 @@ struct Text<'a> {
     topics: &'a TextTopics,
 }
 
-/// Leaves the topics that are asked for, in the order that is.
+/// Filters, sorts and cuts the topics as the flags say.
 fn select(summary: &mut TopicsSummary, args: &TopicsArgs) -> anyhow::Result<()> {
     if let Some(name) = &args.class {
         match summary.find_class(name) {
@@ -225,47 +220,6 @@ fn select(summary: &mut TopicsSummary, args: &TopicsArgs) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// What there is to say of all topics, a line each.
-pub fn remarks(summary: &TopicsSummary) -> Vec<String> {
-    let mut lines = vec![format!(
-        "{}: {} in {}, {} terms",
-        summary.method,
-        counted(summary.all.topics, "topic", "topics"),
-        counted(summary.documents, "document", "documents"),
-        grouped(summary.terms),
-    )];
-    lines.push(figures(&summary.all));
-    let split = [("shared topics", &summary.shared), ("topics of classes", &summary.of_classes)];
-    for (name, found) in split {
-        if let Some(found) = found.as_ref().filter(|found| found.topics > 0) {
-            lines.push(format!(
-                "{name} ({}): {}; {} of the documents",
-                found.topics,
-                figures(found),
-                percent(found.share)
-            ));
-        }
-    }
-    if summary.documents_without > 0 {
-        let documents = counted(summary.documents_without, "document has", "documents have");
-        lines.push(format!("{documents} no topic: not one of their words is in any"));
-    }
-    if summary.signed {
-        lines.push(
-            "weights have signs: a topic is turned where its largest would be negative; words are the largest then".into(),
-        );
-    }
-    lines
-}
-
-fn figures(found: &TopicFigures) -> String {
-    let mut text = format!("AvgComp {:.4}, mean NPMI {}", found.avg_comp, npmi(found.npmi));
-    if found.dead > 0 {
-        text += &format!(", {} without a word", counted(found.dead, "topic", "topics"));
-    }
-    text
-}
-
 fn about(out: &mut impl Write, summary: &TopicsSummary, format: TableFormat) -> io::Result<()> {
     for line in remarks(summary) {
         remark(out, format, &line)?;
@@ -276,10 +230,10 @@ fn about(out: &mut impl Write, summary: &TopicsSummary, format: TableFormat) -> 
     Ok(())
 }
 
-/// Topics side by side, a word a line, as many abreast as a terminal holds.
+/// Writes topics side by side, one word per line.
 fn write_blocks(out: &mut impl Write, summary: &TopicsSummary) -> io::Result<()> {
     let columns: Vec<Vec<[String; 2]>> = summary.topics.iter().map(column).collect();
-    for (b, block) in columns.chunks(ABREAST).enumerate() {
+    for (b, block) in columns.chunks(COLUMNS).enumerate() {
         if b > 0 {
             writeln!(out)?;
         }
@@ -301,7 +255,7 @@ fn write_blocks(out: &mut impl Write, summary: &TopicsSummary) -> io::Result<()>
     Ok(())
 }
 
-/// A topic from top to bottom: its number, figures, and words with their weights.
+/// The cells of a topic, from top to bottom: number, figures, and words with their weights.
 fn column(topic: &TopicSummary) -> Vec<[String; 2]> {
     let name = match &topic.class {
         Some(class) => shorten(&format!("{} {class}", topic.topic), WORD),
@@ -318,7 +272,7 @@ fn column(topic: &TopicSummary) -> Vec<[String; 2]> {
     cells
 }
 
-/// A topic a row, for Markdown and LaTeX.
+/// Writes one row per topic, for Markdown and LaTeX.
 fn write_rows(
     out: &mut impl Write,
     summary: &TopicsSummary,
@@ -350,14 +304,14 @@ fn write_rows(
 fn write_documents(
     out: &mut impl Write,
     summary: &TopicsSummary,
-    shelf: Option<&Shelf>,
+    texts: Option<&DocTexts>,
     format: TableFormat,
 ) -> io::Result<()> {
     writeln!(out)?;
     let mut grid = Grid::new(["topic", "weight", "document", "title"]).left(&[2, 3]);
     for topic in &summary.topics {
         for document in &topic.documents {
-            let title = shelf.map(|shelf| shelf.title(document.doc)).unwrap_or_default();
+            let title = texts.map(|texts| texts.title(document.doc)).unwrap_or_default();
             let name = topic.topic.to_string();
             grid.row([name, weight(document.weight), document.id.clone(), title]);
         }
@@ -372,7 +326,7 @@ fn write_text(
     format: TableFormat,
 ) -> io::Result<()> {
     if let Some(class) = &found.class {
-        remark(out, format, &format!("it fits best into {class}"))?;
+        remark(out, format, &format!("best class: {class}"))?;
     }
     let classes = found.class.is_some();
     let mut heading = vec!["topic", "weight", "share"];
@@ -383,7 +337,7 @@ fn write_text(
     for topic in found.topics.iter().take(top.unwrap_or(TEXT_TOPICS)) {
         let mut cells = vec![topic.topic.to_string(), weight(topic.weight), percent(topic.share)];
         cells.extend(classes.then(|| topic.class.clone().unwrap_or_else(|| "shared".into())));
-        // A line of the terminal; all of them elsewhere.
+        // One line on the terminal; all words in other formats.
         let words = topic.words.join(" ");
         cells.push(if format == TableFormat::Table { shorten(&words, 70) } else { words });
         grid.row(cells);
@@ -391,23 +345,5 @@ fn write_text(
     grid.write(out, format)
 }
 
-/// Topics shown of a text unless `--top` says otherwise.
+/// Topics shown of a text unless `--top` is given.
 const TEXT_TOPICS: usize = 10;
-
-/// A share, as people read it.
-pub fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
-}
-
-/// A coherence, where there is one.
-pub fn npmi(value: Option<f64>) -> String {
-    value.map_or_else(|| NOTHING.to_owned(), |value| format!("{value:.3}"))
-}
-
-/// A weight in few signs.
-pub fn weight(weight: f32) -> String {
-    match weight.abs() {
-        size if size == 0.0 || size >= 0.001 => format!("{weight:.3}"),
-        _ => format!("{weight:.0e}"),
-    }
-}

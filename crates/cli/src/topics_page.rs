@@ -1,25 +1,25 @@
-//! The page of `liken topics --html`: a map of the topics, their words as bars, and how they stand
-//! to the documents and their classes.
+//! The page of `liken topics --html`: a map of the topics, their words as bars, and their shares of
+//! documents and classes.
 
 use liken::matchers::{TopicSummary, TopicsSummary};
 use liken_pages::{Bar, Card, Page, Part};
 use liken_server::pages::topics::plots::{first_words, id, map, sizes, title};
 
-use crate::search::Shelf;
-use crate::topics::{npmi, percent, remarks, weight};
+use crate::search::DocTexts;
+use crate::topics_figures::{npmi, percent, remarks, weight};
 
-/// Shared topics in the heat map at most; the largest are taken.
+/// Limit of shared topics in the heat map, which shows the largest.
 const HEAT: usize = 15;
 
-/// The whole page.
-pub fn page(summary: &TopicsSummary, model: &str, shelf: Option<&Shelf>) -> String {
+/// The page as HTML.
+pub fn page(summary: &TopicsSummary, model: &str, texts: Option<&DocTexts>) -> String {
     let mut page = Page::titled(format!("Topics of {model}"));
     let parts = &mut page.parts;
     parts.extend(remarks(summary).into_iter().map(Part::Text));
     parts.push(Part::Anchor("map".into()));
     parts.push(Part::Heading("Map".into()));
     parts.push(Part::Text(
-        "Topics with the same words lie near each other; the larger a circle, the more of the documents is its topic. Choose one to see its words."
+        "Topics with similar words are near each other. The area of a circle is the topic's share of the documents. Select a topic to see its words."
             .into(),
     ));
     parts.push(Part::Plot(map(summary)));
@@ -28,28 +28,28 @@ pub fn page(summary: &TopicsSummary, model: &str, shelf: Option<&Shelf>) -> Stri
     if left_out > 0 {
         parts.push(Part::Text(format!("{left_out} smaller topics are not on the map.")));
     }
-    parts.push(Part::Heading("How large and how coherent they are".into()));
+    parts.push(Part::Heading("Share and coherence".into()));
     parts.push(Part::Plot(sizes(summary).concat()));
     if !summary.classes.is_empty() {
         classes(summary, parts);
     }
-    parts.push(Part::Heading("Every topic by its words".into()));
-    let card = |topic| card(topic, summary, shelf);
+    parts.push(Part::Heading("All topics".into()));
+    let card = |topic| card(topic, summary, texts);
     parts.push(Part::Cards(summary.topics.iter().map(card).collect(), "map".into()));
     page.html()
 }
 
-/// How much of every class is shared topics, and which.
+/// Adds the shares of shared topics in every class.
 fn classes(summary: &TopicsSummary, parts: &mut Vec<Part>) {
     parts.push(Part::Heading("Shared topics and topics of classes".into()));
     parts.push(Part::Text(
-        "How much of the documents of each class is shared topics (grey, and the number) and how much is topics of its own (blue)."
+        "Share of shared topics (grey, with the number) and of the class's own topics (blue) in the documents of each class."
             .into(),
     ));
     let bar = |class: &liken::matchers::TopicClass| {
         let own = if class.documents > 0 { 1.0 - class.shared } else { 0.0 };
         let value = percent(class.shared);
-        Bar { pieces: vec![(class.shared, 5), (own, 0)], ..Bar::new(&class.name, 0.0, value) }
+        Bar { segments: vec![(class.shared, 5), (own, 0)], ..Bar::new(&class.name, 0.0, value) }
     };
     parts.push(Part::Bars(summary.classes.iter().map(bar).collect()));
     let mut shared: Vec<&TopicSummary> =
@@ -60,8 +60,8 @@ fn classes(summary: &TopicsSummary, parts: &mut Vec<Part>) {
         return;
     }
     parts.push(Part::Text(match shared.len() == HEAT {
-        true => format!("The part of each class that each of the {HEAT} largest shared topics is."),
-        false => "The part of each class that each shared topic is.".into(),
+        true => format!("Share of the {HEAT} largest shared topics in each class."),
+        false => "Share of each shared topic in each class.".into(),
     }));
     let mut heading = vec!["class".to_owned()];
     heading.extend(shared.iter().map(|topic| format!("{} {}", topic.topic, first_words(topic, 1))));
@@ -74,7 +74,7 @@ fn classes(summary: &TopicsSummary, parts: &mut Vec<Part>) {
     parts.push(Part::Heat { heading, rows: summary.classes.iter().map(row).collect() });
 }
 
-fn card(topic: &TopicSummary, summary: &TopicsSummary, shelf: Option<&Shelf>) -> Card {
+fn card(topic: &TopicSummary, summary: &TopicsSummary, texts: Option<&DocTexts>) -> Card {
     let mut lines = vec![format!(
         "{} of the documents, strongest in {}; NPMI {}; {} of {} words",
         percent(topic.share),
@@ -87,7 +87,7 @@ fn card(topic: &TopicSummary, summary: &TopicsSummary, shelf: Option<&Shelf>) ->
         .documents
         .iter()
         .map(|document| {
-            let title = shelf.map(|shelf| shelf.title(document.doc)).unwrap_or_default();
+            let title = texts.map(|texts| texts.title(document.doc)).unwrap_or_default();
             if title.is_empty() { document.id.clone() } else { title }
         })
         .collect();
@@ -95,7 +95,7 @@ fn card(topic: &TopicSummary, summary: &TopicsSummary, shelf: Option<&Shelf>) ->
         lines.push(format!("Documents: {}", documents.join(" · ")));
     }
     if topic.n_words == 0 {
-        lines.push("No word weighs anything in it.".into());
+        lines.push("All words have the weight 0.".into());
     }
     let bar = |word: &liken::matchers::TopicWord| {
         Bar::new(&word.word, f64::from(word.weight), weight(word.weight))

@@ -1,4 +1,4 @@
-//! `liken train`: a dataset becomes a model folder.
+//! `liken train`: fits a model to a dataset.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,27 +9,27 @@ use liken::data::Dataset;
 use liken::features::Counts;
 use liken::file::{FolderKind, NewFolder};
 use liken::matchers::{Mixture, Model, Params, Trained, preparation_docs};
-use liken::params::ParamDoc;
 use liken::training::{self, TrainOptions};
 
-use crate::console::{Console, Usage};
-use crate::output::{Format, grouped, json, typed};
+use crate::console::{Console, usage};
+use crate::output::{Format, grouped, typed};
 use crate::plan::announce;
+use crate::render::long_help;
 use crate::reports;
-use crate::settings::{MemoryArgs, ParamArgs, TextArgs, resolve};
+use crate::settings::{FitArgs, write_docs};
 
-/// Learn a model from a dataset.
+/// Train a model on a dataset.
 #[derive(Args)]
 #[command(
     disable_help_flag = true,
     override_usage = "liken train [OPTIONS] --output <DIR> <METHOD> <DATASET>",
     after_help = "\
 Examples:
-  liken train bm25 DATASET -o bm25                       the baseline; nothing is learnt
-  liken train rmls DATASET -o model --dim 200            learn from clicks
+  liken train bm25 DATASET -o bm25                       the baseline, which learns nothing
+  liken train rmls DATASET -o model --dim 200            learns from clicks
   liken train rmls+bm25 DATASET -o model                 a mix, weights tuned on validation
   liken train rmls DATASET -o model --set penalty=relative --set rho_x=0.3
-  liken train rmls NEWER -o newer --dim 200 --init model go on from a model; the log has grown
+  liken train rmls NEWER -o newer --dim 200 --init model warm start from a model of an earlier log
   liken train rmls --help                                every parameter of RMLS"
 )]
 pub struct TrainArgs {
@@ -45,23 +45,17 @@ pub struct TrainArgs {
     #[arg(short, long, value_name = "DIR", required_unless_present = "help")]
     output: Option<PathBuf>,
 
-    /// Replace the model folder if it is there.
+    /// Replace the model folder if it exists.
     #[arg(long)]
     force: bool,
 
-    /// Go on from this model instead of from nothing: the log has grown since. Method,
-    /// parameters and text settings must be its own.
+    /// Warm start: begin at the weights of this model, as when the log has grown since. Method,
+    /// parameters and text settings must be the same.
     #[arg(long, value_name = "MODEL")]
     init: Option<PathBuf>,
 
     #[command(flatten)]
-    memory: MemoryArgs,
-
-    #[command(flatten)]
-    params: ParamArgs,
-
-    #[command(flatten)]
-    text: TextArgs,
+    fit: FitArgs,
 
     /// How to print the report of the fit.
     #[arg(long, value_enum, default_value_t)]
@@ -79,27 +73,27 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
         return help(args.method.as_deref(), console);
     };
     let mixture = Mixture::parse(method)?;
-    let settings = resolve(&args.text, &args.params, std::slice::from_ref(&mixture))?;
+    let settings = args.fit.resolve(std::slice::from_ref(&mixture))?;
     let params: Vec<Params> = mixture
         .parts
         .iter()
         .filter_map(|(_, name)| settings.models.iter().find(|(known, _)| known == name))
         .map(|(_, params)| params.clone())
         .collect();
-    if args.params.dim().is_some() && !params.iter().any(Params::has_dim) {
+    if args.fit.params.dim.is_some() && !params.iter().any(Params::has_dim) {
         let message = format!(
             "--dim is for models with latent dimensions, such as pls, rmls or square; {method} has none"
         );
-        return Err(Usage(message).into());
+        return Err(usage(message));
     }
     let started = Instant::now();
     let trained = console.run(|run| {
         let dataset = Dataset::open(path)?;
-        // A place that cannot be written to is found before the work, not after it.
+        // Created before the work, so that an output that cannot be written fails early.
         let folder = NewFolder::create(FolderKind::Model, output, args.force)?;
         let init = args.init.as_deref().map(Model::open).transpose()?;
         let scratch = folder.path("");
-        let run = &args.memory.within(run).with_scratch(&scratch);
+        let run = &args.fit.within(run).with_scratch(&scratch);
         let before = |counts: &Counts, judged: u64| announce(counts, &params, judged, run, console);
         let trained = training::train_from(
             &dataset,
@@ -113,50 +107,38 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
         Ok(trained)
     })?;
     warn_about(&trained, console);
-    let mut out = console.out();
-    match args.format {
-        Format::Json => json(
-            &mut out,
-            &serde_json::json!({
-                "model": output,
-                "about": trained.model.about,
-                "validation": trained.validation,
-                "reports": trained.reports,
-                "init": args.init.as_ref().map(|_| &trained.known),
-            }),
-        )?,
-        Format::Table => {
-            if let Some(init) = &args.init {
-                print_known(&mut out, &trained, init)?;
-            }
-            let weighs = params.iter().any(|params| params.weighs_clicks());
-            if let Some(evidence) = trained.model.about.evidence.as_ref().filter(|_| weighs) {
-                writeln!(out, "evidence: {evidence}")?;
-            }
-            reports::print(&mut out, &trained)?;
-            writeln!(out, "{} written", output.display())?;
-            writeln!(out, "next: liken search {} \"your query\"", typed(output))?;
+    let described = serde_json::json!({
+        "model": output,
+        "about": trained.model.about,
+        "validation": trained.validation,
+        "reports": trained.reports,
+        "init": args.init.as_ref().map(|_| &trained.known),
+    });
+    console.print(args.format, &described, |out| {
+        if let Some(init) = &args.init {
+            print_known(out, &trained, init)?;
         }
-    }
-    Ok(out.flush()?)
+        let weighs = params.iter().any(|params| params.weighs_clicks());
+        if let Some(evidence) = trained.model.about.evidence.as_ref().filter(|_| weighs) {
+            writeln!(out, "evidence: {evidence}")?;
+        }
+        reports::print(out, &trained)?;
+        writeln!(out, "{} written", output.display())?;
+        Ok(writeln!(out, "next: liken search {} \"your query\"", typed(output))?)
+    })
 }
 
-/// Warns of what training found wrong with the text or the fit.
-pub fn warn_about(trained: &Trained, console: &Console) {
-    let unread = trained.model.counts.unread;
-    if unread.documents > 0 {
-        console.warn(format!(
-            "{} of {} documents analyse to nothing",
-            grouped(unread.documents),
-            grouped(trained.model.counts.n_docs())
-        ));
-    }
-    if unread.queries > 0 {
-        console.warn(format!(
-            "{} of {} queries analyse to nothing",
-            grouped(unread.queries),
-            grouped(trained.model.counts.n_queries())
-        ));
+/// Warns of text without terms and of problems of the fit.
+fn warn_about(trained: &Trained, console: &Console) {
+    let counts = &trained.model.counts;
+    let unread = counts.unread;
+    for (n, all, what) in [
+        (unread.documents, counts.n_docs(), "documents"),
+        (unread.queries, counts.n_queries(), "queries"),
+    ] {
+        if n > 0 {
+            console.warn(format!("{} of {} {what} analyse to nothing", grouped(n), grouped(all)));
+        }
     }
     for (part, report) in trained.model.parts.iter().zip(&trained.reports) {
         for warning in report.warnings() {
@@ -171,7 +153,7 @@ fn print_known(out: &mut impl Write, trained: &Trained, init: &Path) -> anyhow::
         let of = |(known, all): (usize, usize)| format!("{} of {}", grouped(known), grouped(all));
         writeln!(
             out,
-            "{} goes on from {}, which knew {} query features and {} document features",
+            "{} starts from {}, which has weights for {} query features and {} document features",
             part.params.name(),
             init.display(),
             of(known.query_features),
@@ -182,46 +164,25 @@ fn print_known(out: &mut impl Write, trained: &Trained, init: &Path) -> anyhow::
 }
 
 fn help(method: Option<&str>, console: &Console) -> anyhow::Result<()> {
-    // An unknown method is refused before anything is printed.
+    // First of all, so that an unknown method prints nothing else.
     let mut methods = Vec::new();
     for (_, name) in method.map(Mixture::parse).transpose()?.iter().flat_map(|mix| &mix.parts) {
         methods.push((name.clone(), Params::named(name)?.docs()));
     }
     let mut out = console.out();
-    let mut cli = crate::command();
-    cli.build();
-    if let Some(command) = cli.find_subcommand_mut("train") {
-        write!(out, "{}", command.render_long_help())?;
+    write!(out, "{}", long_help())?;
+    for (name, docs) in &methods {
+        writeln!(out, "\nParameters of {name} (--set KEY=VALUE):")?;
+        write_docs(&mut out, docs)?;
     }
-    match &methods[..] {
-        [] => {
-            writeln!(out, "\nMethods (`liken train METHOD --help` lists a method's parameters):")?;
-            for (name, about) in liken::matchers::methods() {
-                writeln!(out, "  {name:<13} {about}")?;
-            }
+    if methods.is_empty() {
+        writeln!(out, "\nMethods (`liken train METHOD --help` lists a method's parameters):")?;
+        for (name, about) in liken::matchers::methods() {
+            writeln!(out, "  {name:<13} {about}")?;
         }
-        methods => {
-            for (name, docs) in methods {
-                writeln!(out, "\nParameters of {name} (--set KEY=VALUE):")?;
-                write_docs(&mut out, docs)?;
-            }
-            writeln!(out, "\nHow text is read, whatever the method:")?;
-            write_docs(&mut out, &preparation_docs())?;
-        }
+    } else {
+        writeln!(out, "\nText analysis, the same for all methods:")?;
+        write_docs(&mut out, &preparation_docs())?;
     }
     Ok(out.flush()?)
-}
-
-/// Writes parameters with their defaults and what they do.
-pub fn write_docs(out: &mut impl Write, docs: &[ParamDoc]) -> anyhow::Result<()> {
-    if docs.is_empty() {
-        writeln!(out, "  none")?;
-    }
-    for doc in docs {
-        writeln!(out, "  {} [default: {}]", doc.key, doc.default)?;
-        for line in doc.about.lines() {
-            writeln!(out, "      {line}")?;
-        }
-    }
-    Ok(())
 }

@@ -1,4 +1,4 @@
-//! `liken translate`: what a translation model takes words of documents for in queries.
+//! `liken translate`: the word translations that a translation model has learnt.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -8,33 +8,33 @@ use liken::matchers::{Dictionary, DictionaryEntry, Model};
 use serde::Serialize;
 
 use crate::console::Console;
-use crate::output::{Format, Grid, TableFormat, json};
+use crate::output::{Format, Grid, TableFormat};
 
 /// Show the translations of words that a model has learnt from clicks.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   liken train translation data -o model
-  liken translate model automobile                  the query words it stands for, t(q|w)
+  liken translate model automobile                  query words for this document word, t(q|w)
   liken translate model automobile hypertension -k 5
-  liken translate model car --from-query            the document words that it comes from")]
+  liken translate model car --from-query            document words for this query word, P(w|q)")]
 pub struct TranslateArgs {
-    /// Model folder; a method or a mix with `translation`.
+    /// Model folder, of the method translation or a mix with it.
     model: PathBuf,
 
-    /// Words of documents.
+    /// Words of documents (of queries with --from-query).
     #[arg(required = true, value_name = "WORD")]
     words: Vec<String>,
 
-    /// The words are of queries: show the document words that they come from, P(w|q).
+    /// Translate words of queries to words of documents, P(w|q).
     #[arg(long)]
     from_query: bool,
 
-    /// How many translations to show of each word.
+    /// How many translations to show per word.
     #[arg(short, default_value_t = 10, value_name = "N")]
     k: usize,
 
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -59,33 +59,29 @@ pub fn run(args: &TranslateArgs, console: &Console) -> anyhow::Result<()> {
     } else {
         unknown.iter().for_each(|error| console.warn(error));
     }
-    let mut out = console.out();
-    match args.format {
-        Format::Json => json(&mut out, &found)?,
-        Format::Table => {
-            for (at, shown) in found.iter().enumerate() {
-                if at > 0 {
-                    writeln!(out)?;
-                }
-                let (name, heading) =
-                    if args.from_query { ("q", ["w", "P(w|q)"]) } else { ("w", ["q", "t(q|w)"]) };
-                writeln!(out, "{name} = {}", shown.term)?;
-                let mut grid = Grid::new(heading);
-                for Probable { word, probability } in &shown.translations {
-                    grid.row([word.clone(), format!("{probability:.3}")]);
-                }
-                grid.write(&mut out, TableFormat::Table)?;
+    let (name, heading) =
+        if args.from_query { ("q", ["w", "P(w|q)"]) } else { ("w", ["q", "t(q|w)"]) };
+    console.print(args.format, &found, |out| {
+        for (at, shown) in found.iter().enumerate() {
+            if at > 0 {
+                writeln!(out)?;
             }
+            writeln!(out, "{name} = {}", shown.term)?;
+            let mut grid = Grid::new(heading);
+            for Probable { word, probability } in &shown.translations {
+                grid.row([word.clone(), format!("{probability:.3}")]);
+            }
+            grid.write(out, TableFormat::Table)?;
         }
-    }
-    Ok(out.flush()?)
+        Ok(())
+    })
 }
 
 /// A word and its translations.
 #[derive(Serialize)]
 struct Shown {
     word: String,
-    /// The word as the model reads it.
+    /// The word after text analysis.
     term: String,
     translations: Vec<Probable>,
 }

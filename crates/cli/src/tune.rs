@@ -1,4 +1,4 @@
-//! `liken tune`: which parameters are best on this dataset, by its validation queries.
+//! `liken tune`: searches the parameters of a method that are best on validation queries.
 
 use std::fs;
 use std::io::Write;
@@ -9,20 +9,20 @@ use liken::data::Dataset;
 use liken::eval::{Candidates, Measure};
 use liken::features::{ClickEvidence, EvidenceAbout};
 use liken::matchers::{Mixture, Params, USUAL_SPACE, Varied, methods};
-use liken::tuning::{Journal, Plan, Setting, Space, Tuned, Tuning, tune};
+use liken::tuning::{Journal, Search, Setting, Space, Tuned, Tuning, tune};
 
-use crate::console::{Console, Stopped, said};
-use crate::output::{Format, counted, json, typed};
-use crate::settings::{MemoryArgs, ParamArgs, TextArgs, resolve};
+use crate::console::{Console, stopped_with, with_flags};
+use crate::output::{Format, counted, typed};
+use crate::settings::FitArgs;
 use crate::tune_report::Report;
 use crate::variant::VariantArgs;
 
-/// Every trial, one line each; what makes a tuning go on.
+/// One line per trial; a tuning resumes from it.
 const JOURNAL: &str = "journal.jsonl";
 
 const EXAMPLES: &str = "\
 Examples:
-  liken tune rmls DATASET --budget 20 -o tuning            the price of 20 fits
+  liken tune rmls DATASET --budget 20 -o tuning            takes the time of 20 fits
   liken tune pls+bm25 DATASET --grid grid.toml -o tuning   every combination of a file
   liken tune rmls DATASET --budget 20 --space space.toml -o tuning --measure AP
   liken train rmls DATASET --params tuning/best.toml -o model
@@ -31,21 +31,21 @@ A grid is a TOML file of keys (as after --set) with lists of values:
   dim = [100, 300]
   features.doc_clicks = [0.0, 0.3, 1.0]
   preparation.analyzer.word_ngrams = [1, 2]
-A space has ranges, too: dim = { min = 50, max = 800, log = true, int = true }.
+A space may have ranges, too: dim = { min = 50, max = 800, log = true, int = true }.
 In a mix a key begins with the model's name: rmls.dim.
 
---budget N spends the time of N full fits: one on the defaults, the rest on successive halving.
-Settings drawn at random are fitted to a ninth of the training queries (of the pairs, where pairs
-were dealt out) with a third of their dimensions, which takes about a ninth of the time; the best
-third of them to a third; the best third of these to all.
-Without --space these vary (mpls: kinds instead of the weights of features):";
+--budget N takes the time of N full fits: one for the defaults, the rest for successive halving.
+Random settings are fitted to a ninth of the training queries (of the pairs, if the dataset is split
+by pairs) with a third of their dimensions, which takes about a ninth of the time; the best third of
+them is fitted to a third of the queries, and the best third of these to all.
+Without --space these parameters vary (mpls: kinds instead of the weights of features):";
 
 const FOLDER: &str = "\
 The folder holds journal.jsonl (every trial), table.md, table.tsv, table.json, plot.svg, index.html and
-best.toml. The same command again goes on where it stopped; a larger --budget uses what is there.
-Test queries are never looked at.";
+best.toml. The same command resumes an interrupted tuning; a larger --budget reuses its trials.
+Test queries are never used.";
 
-/// Examples, and what varies by itself.
+/// Examples, and the parameters that vary by default.
 fn after_help() -> String {
     let mut text = format!("{EXAMPLES}\n");
     let mut line = |method: &str, (key, values): Varied| {
@@ -53,7 +53,7 @@ fn after_help() -> String {
     };
     USUAL_SPACE.into_iter().for_each(|varied| line("every method", varied));
     for (name, _) in methods() {
-        // Of two names of a method, the one that it goes by.
+        // Of two names of a method, the first.
         let Some(params) = Params::named(name).ok().filter(|params| params.name() == name) else {
             continue;
         };
@@ -63,7 +63,7 @@ fn after_help() -> String {
     format!("{text}\n{FOLDER}")
 }
 
-/// Find the best parameters of a method on a dataset's validation queries.
+/// Search for the parameters of a method that are best on a dataset's validation queries.
 #[derive(Args)]
 #[command(
     group(ArgGroup::new("plan").required(true).args(["grid", "budget"])),
@@ -76,32 +76,32 @@ pub struct TuneArgs {
     /// Dataset folder with validation queries.
     dataset: PathBuf,
 
-    /// Folder for the results; one of the same tuning is gone on with.
+    /// Folder for the results; a tuning that is already there is resumed.
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
 
-    /// Trial every combination of the values in this file.
+    /// Grid search: try every combination of the values in this file.
     #[arg(long, value_name = "FILE")]
     grid: Option<PathBuf>,
 
-    /// Trial settings drawn at random for the price of N full fits.
+    /// Random search with successive halving, in the time of N full fits.
     #[arg(long, value_name = "N")]
     budget: Option<usize>,
 
-    /// What varies with --budget: a file of lists and ranges [default: see below].
+    /// Search space for --budget: a file of lists and ranges [default: see below].
     #[arg(long, value_name = "FILE", conflicts_with = "grid")]
     space: Option<PathBuf>,
 
-    /// What is measured on the validation queries.
+    /// The measure on validation queries by which settings are compared.
     #[arg(long, value_name = "MEASURE", default_value = "nDCG@10")]
     measure: Measure,
 
-    /// Documents to rank: all, judged, auto (judged if the judgments hold bad documents too), or
-    /// sampled:N (the judged and N others), sampled:N:Q (for Q of the queries).
+    /// Documents to rank: all, judged, auto (judged if some judgments are not relevant, else all),
+    /// sampled:N (the judged ones and N others), or sampled:N:Q (the same for Q of the queries).
     #[arg(long, value_name = "WHICH", default_value = "auto")]
     candidates: Candidates,
 
-    /// TrainOptions anew, whatever the folder holds of an earlier tuning.
+    /// Start anew: delete an earlier tuning in the folder.
     #[arg(long)]
     force: bool,
 
@@ -109,22 +109,16 @@ pub struct TuneArgs {
     variant: VariantArgs,
 
     #[command(flatten)]
-    params: ParamArgs,
+    fit: FitArgs,
 
-    #[command(flatten)]
-    text: TextArgs,
-
-    #[command(flatten)]
-    memory: MemoryArgs,
-
-    /// How to print the result.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
 pub fn run(args: &TuneArgs, console: &Console) -> anyhow::Result<()> {
     let mixture = Mixture::parse(&args.method)?;
-    let settings = resolve(&args.text, &args.params, std::slice::from_ref(&mixture))?;
+    let settings = args.fit.resolve(std::slice::from_ref(&mixture))?;
     let base = Setting { preparation: settings.preparation, models: settings.models };
     let space = match args.grid.as_ref().or(args.space.as_ref()) {
         Some(file) => read_space(file, &base, args.grid.is_some())?,
@@ -134,32 +128,32 @@ pub fn run(args: &TuneArgs, console: &Console) -> anyhow::Result<()> {
         mixture: &mixture,
         base: &base,
         space: &space,
-        plan: args.budget.map_or(Plan::Grid, Plan::Budget),
+        search: args.budget.map_or(Search::Grid, Search::Budget),
         measure: args.measure,
         candidates: args.candidates,
         variant: args.variant.variant()?,
-        seed: args.params.seed().unwrap_or(1),
+        seed: args.fit.params.seed.unwrap_or(1),
     };
     let dataset = Dataset::open(&args.dataset)?;
     tuning.check(&dataset)?;
-    // What the log does not have is said before any work.
+    // Before any work, so that evidence that the log does not have fails early.
     let evidence =
         |asked: ClickEvidence| console.run(|run| EvidenceAbout::for_dataset(&dataset, asked, run));
     let asked = base.preparation.evidence;
     let mut used = evidence(asked)?;
     prepare(&args.output, args.force)?;
-    let mut journal = Journal::open(&args.output.join(JOURNAL), &tuning.about(&dataset)?)?;
+    let mut journal = Journal::open(&args.output.join(JOURNAL), &tuning.journal_header(&dataset)?)?;
     let found = console.run(|run| {
-        let run = args.memory.within(run).with_scratch(&args.output);
+        let run = args.fit.within(run).with_scratch(&args.output);
         tune(&dataset, &tuning, &mut journal, &run)
     });
     let tuned = match found {
         Err(liken::Error::Cancelled) => {
-            let trials = counted(journal.len(), "trial is kept", "trials are kept");
-            let place = args.output.display();
-            let message =
-                format!("stopped; {trials} in {place}; the same command goes on from there");
-            return Err(Stopped(message).into());
+            let trials = counted(journal.trials().len(), "trial is", "trials are");
+            let folder = args.output.display();
+            return Err(stopped_with(format!(
+                "stopped; {trials} saved in {folder}; the same command resumes the tuning"
+            )));
         }
         other => other?,
     };
@@ -169,44 +163,31 @@ pub fn run(args: &TuneArgs, console: &Console) -> anyhow::Result<()> {
     if tuned.best.preparation.evidence != asked {
         used = evidence(tuned.best.preparation.evidence)?;
     }
-    let mut out = console.out();
-    match args.format {
-        Format::Json => {
-            let mut said = serde_json::to_value(&tuned)?;
-            if let Some(evidence) = &used {
-                said["evidence"] = serde_json::to_value(evidence)?;
-            }
-            json(&mut out, &said)?;
-        }
-        Format::Table => {
-            if journal.opened_with() > 0 {
-                let trials = counted(journal.opened_with(), "trial was", "trials were");
-                writeln!(
-                    out,
-                    "{trials} there already, {} made",
-                    journal.len() - journal.opened_with()
-                )?;
-            }
-            report.print(&mut out)?;
-            if let Some(evidence) = &used {
-                writeln!(out, "evidence: {evidence}")?;
-            }
-            let (output, data) = (typed(&args.output), typed(&args.dataset));
-            writeln!(out, "{} written", args.output.display())?;
-            let method = typed(Path::new(&args.method));
-            writeln!(
-                out,
-                "next: liken train {method} {data} --params {output}/best.toml -o model"
-            )?;
-        }
+    let mut described = serde_json::to_value(&tuned)?;
+    if let Some(evidence) = &used {
+        described["evidence"] = serde_json::to_value(evidence)?;
     }
-    Ok(out.flush()?)
+    console.print(args.format, &described, |out| {
+        let earlier = journal.opened_with();
+        if earlier > 0 {
+            let trials = counted(earlier, "earlier trial", "earlier trials");
+            writeln!(out, "{trials}, {} new", journal.trials().len() - earlier)?;
+        }
+        report.print(out)?;
+        if let Some(evidence) = &used {
+            writeln!(out, "evidence: {evidence}")?;
+        }
+        let (output, data) = (typed(&args.output), typed(&args.dataset));
+        writeln!(out, "{} written", args.output.display())?;
+        let method = typed(Path::new(&args.method));
+        Ok(writeln!(out, "next: liken train {method} {data} --params {output}/best.toml -o model")?)
+    })
 }
 
 fn read_space(file: &Path, base: &Setting, grid: bool) -> anyhow::Result<Space> {
     let text = fs::read_to_string(file).map_err(liken::Error::io("read", file))?;
-    // What is wrong in a file is the file's fault, not that of the line typed.
-    let wrong = |error: liken::Error| anyhow::anyhow!("{}: {}", file.display(), said(&error));
+    // As text, for an error in a file is none of usage.
+    let wrong = |error: liken::Error| anyhow::anyhow!("{}: {}", file.display(), with_flags(&error));
     let space = Space::parse(&text, base).map_err(wrong)?;
     if grid {
         space.grid().map_err(wrong)?;
@@ -214,7 +195,7 @@ fn read_space(file: &Path, base: &Setting, grid: bool) -> anyhow::Result<Space> 
     Ok(space)
 }
 
-/// Makes the folder, or makes sure that it is one of ours.
+/// Makes the folder, or checks that it holds a tuning.
 fn prepare(folder: &Path, force: bool) -> anyhow::Result<()> {
     let unusable = |problem: &str, advice: &str| liken::Error::Unusable {
         path: folder.to_owned(),
@@ -234,13 +215,13 @@ fn prepare(folder: &Path, force: bool) -> anyhow::Result<()> {
     }
     let ours = |name: &String| name == JOURNAL || Report::FILES.contains(&name.as_str());
     if !names.is_empty() && !names.iter().any(|name| name == JOURNAL) {
-        let advice = "choose another name: only folders of an earlier tuning are gone on with";
-        return Err(unusable("is there, and holds no tuning", advice).into());
+        let advice = "choose another name: only the folder of an earlier tuning can be continued";
+        return Err(unusable("exists and holds no tuning", advice).into());
     }
     if force {
         if !names.iter().all(ours) {
-            let advice = "--force begins anew only where nothing else is: choose another name, or remove it by hand";
-            return Err(unusable("holds more than a tuning", advice).into());
+            let advice = "--force deletes only files of a tuning: choose another name, or delete the others by hand";
+            return Err(unusable("holds other files than those of a tuning", advice).into());
         }
         for name in names {
             let path = folder.join(name);
@@ -257,6 +238,6 @@ fn warn_about(tuned: &Tuned, console: &Console) {
         console.warn(format!("{failed} of {all} trials failed; the table says why"));
     }
     if let Some(best) = tuned.best_row() {
-        best.warnings.iter().for_each(|warning| console.warn(format!("the best: {warning}")));
+        best.warnings.iter().for_each(|warning| console.warn(format!("best trial: {warning}")));
     }
 }

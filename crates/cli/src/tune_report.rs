@@ -1,36 +1,32 @@
-//! What a tuning found, for people and programs: the table, the plot of every trial, a page with
-//! both, and the parameters that won.
+//! The results of a tuning: the table, the plot of every trial, an HTML page with both, and the
+//! parameter file of the best trial.
 
 use std::io::{self, Write};
 use std::path::Path;
 
-use liken::file::NewFile;
-use liken::tuning::{Row, Tuned};
+use liken::tuning::{TrialRow, Tuned};
 use liken_pages::{Axis, Chart, Mark, Page, Panel, Part, Point, Series};
 use serde_json::Value;
 
-use crate::output::{Grid, TableFormat, counted, typed};
-use crate::tables::NOTHING;
+use crate::output::{Grid, NOTHING, TableFormat, counted, four_digits, remark, typed, write_file};
 
-/// Rows of the table on the terminal; the files hold all.
+/// Rows of the table on the terminal; the files have all.
 const SHOWN: usize = 25;
 
-/// A tuning, ready to be written.
+/// Writes a tuning.
 pub struct Report<'a> {
-    /// What was found.
     pub tuned: &'a Tuned,
-    /// The dataset's folder.
     pub dataset: &'a Path,
-    /// The folder for the results.
+    /// The folder of the journal and the results.
     pub output: &'a Path,
 }
 
 impl Report<'_> {
-    /// Everything that is written beside the journal.
+    /// The files beside the journal.
     pub const FILES: [&'static str; 6] =
         ["table.md", "table.tsv", "table.json", "plot.svg", "index.html", "best.toml"];
 
-    /// Writes every file of the folder.
+    /// Writes [`Report::FILES`].
     pub fn write_files(&self) -> anyhow::Result<()> {
         let mut json = serde_json::to_string_pretty(self.tuned)?;
         json.push('\n');
@@ -38,15 +34,12 @@ impl Report<'_> {
         let page = self.page(&plot)?;
         let texts = [self.markdown()?, self.tsv(), json, plot, page, self.best()?];
         for (name, text) in Self::FILES.iter().zip(texts) {
-            let path = self.output.join(name);
-            let file = NewFile::create(&path)?;
-            file.writer()?.write_all(text.as_bytes()).map_err(liken::Error::io("write", &path))?;
-            file.commit()?;
+            write_file(&self.output.join(name), |out| Ok(out.write_all(text.as_bytes())?))?;
         }
         Ok(())
     }
 
-    /// Prints the table and what to make of it.
+    /// Prints the table and the conclusion.
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{}", self.about())?;
         writeln!(out)?;
@@ -59,7 +52,7 @@ impl Report<'_> {
         writeln!(out, "{}", self.verdict())
     }
 
-    /// What was tried.
+    /// The method, the dataset and the number of trials.
     fn about(&self) -> String {
         let tuned = self.tuned;
         let trials = counted(tuned.trials.len(), "trial", "trials");
@@ -70,7 +63,7 @@ impl Report<'_> {
             self.dataset.display(),
             tuned.measure,
         );
-        for (one_in, word) in PARTS {
+        for (one_in, word) in SUBSETS {
             let n = tuned.trials.iter().filter(|row| row.one_in == one_in).count();
             if n > 0 && one_in > 1 {
                 text += &format!(", {n} of them with {word} of the training data");
@@ -79,11 +72,11 @@ impl Report<'_> {
         text
     }
 
-    /// Which setting is best, and how sure that is.
+    /// The best setting and how certain it is.
     fn verdict(&self) -> String {
         let tuned = self.tuned;
         let Some(best) = tuned.best_row() else { return String::new() };
-        let score = score_of(best.score);
+        let score = four_digits(best.score);
         if tuned.defaults_are_best {
             return format!("the defaults are best here: {score}");
         }
@@ -94,25 +87,25 @@ impl Report<'_> {
             .collect();
         let values = values.join(", ");
         let Some(defaults) = tuned.defaults_row().and_then(|row| row.score) else {
-            return format!("the best: {values}: {score}; the defaults failed");
+            return format!("best trial: {values}: {score}; the defaults failed");
         };
-        let mut text = format!("the best: {values}: {score}, the defaults {defaults:.4}");
+        let mut text = format!("best trial: {values}: {score}; defaults: {defaults:.4}");
         if let (Some(difference), Some(interval)) = (best.difference, best.interval) {
             text += &format!(
                 "; difference {difference:+.4}, 95 % interval {:+.4} to {:+.4}",
                 interval.low, interval.high
             );
             if interval.low <= 0.0 && interval.high >= 0.0 {
-                text += ": it holds 0, so this may well be luck";
+                text += ", which includes 0: the trial may be no better than the defaults";
             }
         }
-        text + "\nthe best of many trials is always lucky in part: see what test says before you trust it"
+        text + "\nthe score of the best of many trials is optimistic (selection bias); measure it on test queries"
     }
 
     fn heading(&self) -> Vec<String> {
         let mut heading = vec![String::new(), self.tuned.measure.to_string()];
         heading.push("against the defaults".into());
-        if self.has_parts() {
+        if self.has_subsets() {
             heading.push("training".into());
         }
         heading.extend(self.tuned.varied.iter().cloned());
@@ -126,7 +119,7 @@ impl Report<'_> {
         heading
     }
 
-    fn cells(&self, row: &Row) -> Vec<String> {
+    fn cells(&self, row: &TrialRow) -> Vec<String> {
         let is_best = self.tuned.best_row().is_some_and(|best| std::ptr::eq(best, row));
         let name = match (is_best, row.defaults) {
             (true, true) => "best, defaults",
@@ -134,7 +127,7 @@ impl Report<'_> {
             (false, true) => "defaults",
             (false, false) => "",
         };
-        let mut cells = vec![name.to_owned(), score_of(row.score)];
+        let mut cells = vec![name.to_owned(), four_digits(row.score)];
         cells.push(match (row.difference, row.interval, &row.error) {
             (_, _, Some(error)) => format!("failed: {}", error.lines().next().unwrap_or_default()),
             (Some(difference), Some(of), _) => {
@@ -142,8 +135,8 @@ impl Report<'_> {
             }
             _ => NOTHING.to_owned(),
         });
-        if self.has_parts() {
-            cells.push(part(row.one_in).to_owned());
+        if self.has_subsets() {
+            cells.push(subset(row.one_in).to_owned());
         }
         cells.extend(self.tuned.varied.iter().map(|key| shown(row.setting.get(key))));
         cells.push(format!("{:.1}", row.seconds));
@@ -157,7 +150,7 @@ impl Report<'_> {
         cells
     }
 
-    fn has_parts(&self) -> bool {
+    fn has_subsets(&self) -> bool {
         self.tuned.trials.iter().any(|row| row.one_in > 1)
     }
 
@@ -171,31 +164,21 @@ impl Report<'_> {
 
     fn markdown(&self) -> anyhow::Result<String> {
         let mut out = Vec::new();
-        crate::output::remark(&mut out, TableFormat::Markdown, &self.about())?;
+        remark(&mut out, TableFormat::Markdown, &self.about())?;
         self.grid(usize::MAX).write(&mut out, TableFormat::Markdown)?;
         writeln!(out)?;
         for line in self.verdict().lines() {
-            crate::output::remark(&mut out, TableFormat::Markdown, line)?;
+            remark(&mut out, TableFormat::Markdown, line)?;
         }
         Ok(String::from_utf8(out)?)
     }
 
-    /// Plain numbers, for other programs: one line a trial.
+    /// Numbers with all digits, one line per trial.
     fn tsv(&self) -> String {
-        let fixed = [
-            "score",
-            "difference",
-            "low",
-            "high",
-            "one_in",
-            "seconds",
-            "kept",
-            "defaults",
-            "error",
-        ];
-        let mut text = fixed.map(str::to_owned).to_vec();
-        text.extend(self.tuned.varied.iter().cloned());
-        let mut text = text.join("\t") + "\n";
+        let mut text =
+            "score difference low high one_in seconds kept defaults error".replace(' ', "\t");
+        self.tuned.varied.iter().for_each(|key| text += &format!("\t{key}"));
+        text.push('\n');
         let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
         for row in &self.tuned.trials {
             let mut cells = vec![
@@ -215,19 +198,15 @@ impl Report<'_> {
         text
     }
 
-    /// The winner as a parameter file.
+    /// The best setting as a parameter file.
     fn best(&self) -> anyhow::Result<String> {
         let tuned = self.tuned;
-        let mut text = String::new();
-        let method = typed(Path::new(&tuned.method));
-        text += &format!(
-            "# liken train {method} {} --params best.toml -o model\n",
-            typed(self.dataset)
-        );
+        let (method, dataset) = (typed(Path::new(&tuned.method)), typed(self.dataset));
+        let mut text = format!("# liken train {method} {dataset} --params best.toml -o model\n");
         for line in self.verdict().lines().take(1) {
             text += &format!("# {} on validation, {line}\n", tuned.measure);
         }
-        text += "# what is not here is as by default\n";
+        text += "# all other parameters have their defaults\n";
         text += &tuned.best.to_toml()?;
         Ok(text)
     }
@@ -242,9 +221,9 @@ impl Report<'_> {
         page.parts.push(Part::Text(self.about()));
         page.parts.extend(self.verdict().lines().map(|line| Part::Text(line.to_owned())));
         page.parts.push(Part::Code(self.best()?));
-        page.parts.push(Part::Heading("Every trial by each parameter, and by its time".into()));
+        page.parts.push(Part::Heading("Score by parameter and by time".into()));
         page.parts.push(Part::Plot(plot.to_owned()));
-        page.parts.push(Part::Heading("Every trial, the best first".into()));
+        page.parts.push(Part::Heading("All trials, the best first".into()));
         let rows = tuned.trials.iter().map(|row| self.cells(row)).collect();
         page.parts.push(Part::Table { heading, rows, numbers });
         Ok(page.html())
@@ -255,7 +234,7 @@ impl Report<'_> {
         let tuned = self.tuned;
         let mut panels: Vec<Panel> =
             tuned.varied.iter().map(|key| self.by_parameter(key)).collect();
-        let seconds = |row: &Row| Some(row.seconds);
+        let seconds = |row: &TrialRow| Some(row.seconds);
         let mut time = self.panel("time", &seconds);
         let found: Vec<f64> = tuned.trials.iter().map(|row| row.seconds).collect();
         time.x = numeric("time of a trial", &found, false).unit("s");
@@ -266,7 +245,7 @@ impl Report<'_> {
     }
 
     fn by_parameter(&self, key: &str) -> Panel {
-        let value = |row: &Row| row.setting.get(key).cloned().unwrap_or(Value::Null);
+        let value = |row: &TrialRow| row.setting.get(key).cloned().unwrap_or(Value::Null);
         let values: Vec<Value> = self.tuned.trials.iter().map(value).collect();
         if let Some(numbers) = values.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>() {
             let mut panel = self.panel(key, &|row| value(row).as_f64());
@@ -276,44 +255,45 @@ impl Report<'_> {
         let mut names: Vec<String> = values.iter().map(|value| shown(Some(value))).collect();
         names.sort();
         names.dedup();
-        let place =
-            |row: &Row| names.binary_search(&shown(Some(&value(row)))).ok().map(|at| at as f64);
+        let place = |row: &TrialRow| {
+            names.binary_search(&shown(Some(&value(row)))).ok().map(|at| at as f64)
+        };
         let mut panel = self.panel(key, &place);
         panel.x = Axis::names(key, names.clone());
         panel
     }
 
-    /// A panel of every trial that has a score, at the places that `x` says.
-    fn panel(&self, title: &str, x: &dyn Fn(&Row) -> Option<f64>) -> Panel {
+    /// A scatter plot of every trial that has a score.
+    fn panel(&self, title: &str, x: &dyn Fn(&TrialRow) -> Option<f64>) -> Panel {
         let tuned = self.tuned;
         let best = tuned.best_row();
-        let is_best = |row: &Row| best.is_some_and(|best| std::ptr::eq(best, row));
-        let points = |wanted: &dyn Fn(&Row) -> bool| -> Vec<Point> {
+        let is_best = |row: &TrialRow| best.is_some_and(|best| std::ptr::eq(best, row));
+        let points = |wanted: &dyn Fn(&TrialRow) -> bool| -> Vec<Point> {
             let rows = tuned.trials.iter().filter(|row| wanted(row));
             rows.filter_map(|row| Some(Point::new(x(row)?, row.score?).about(self.tooltip(row))))
                 .collect()
         };
         let mut series = Vec::new();
-        for (one_in, word) in PARTS {
+        for (one_in, word) in SUBSETS {
             let all = one_in == 1;
             let name = match all {
                 true => "all training data".to_owned(),
                 false => format!("{word} of the training data"),
             };
-            let look = if all { Mark::Dot } else { Mark::Ring };
-            let mut trials = Series::scatter(name, if all { 0 } else { 5 }, look);
+            let (colour, mark) = if all { (0, Mark::Dot) } else { (5, Mark::Ring) };
+            let mut trials = Series::scatter(name, colour, mark);
             trials.opacity = match one_in {
                 1 => 0.85,
                 3 => 0.8,
                 _ => 0.45,
             };
             trials.points =
-                points(&|row: &Row| row.one_in == one_in && !row.defaults && !is_best(row));
+                points(&|row: &TrialRow| row.one_in == one_in && !row.defaults && !is_best(row));
             series.extend((!trials.points.is_empty()).then_some(trials));
         }
         let marked = [
-            ("the defaults", 1, Mark::Diamond, points(&|row: &Row| row.defaults)),
-            ("the best", 4, Mark::Star, points(&|row: &Row| is_best(row))),
+            ("defaults", 1, Mark::Diamond, points(&|row: &TrialRow| row.defaults)),
+            ("best trial", 4, Mark::Star, points(&|row: &TrialRow| is_best(row))),
         ];
         for (name, colour, mark, points) in marked {
             series.push(Series { points, ..Series::scatter(name, colour, mark) });
@@ -322,30 +302,26 @@ impl Report<'_> {
         Panel { y, series, ..Panel::titled(title) }
     }
 
-    fn tooltip(&self, row: &Row) -> String {
-        let mut text = score_of(row.score);
+    fn tooltip(&self, row: &TrialRow) -> String {
+        let mut text = four_digits(row.score);
         for key in &self.tuned.varied {
             text += &format!("\n{key} = {}", shown(row.setting.get(key)));
         }
         if row.one_in > 1 {
-            text += &format!("\nfitted to {} of the training data", part(row.one_in));
+            text += &format!("\nfitted to {} of the training data", subset(row.one_in));
         }
         text + &format!("\n{:.1} s", row.seconds)
     }
 }
 
-/// The parts of the training data that trials are fitted to.
-const PARTS: [(u32, &str); 3] = [(9, "a ninth"), (3, "a third"), (1, "all")];
+/// The subsets of the training data that trials are fitted to: one in so many queries.
+const SUBSETS: [(u32, &str); 3] = [(9, "a ninth"), (3, "a third"), (1, "all")];
 
-fn part(one_in: u32) -> &'static str {
-    PARTS.iter().find(|&&(known, _)| known == one_in).map_or(NOTHING, |&(_, word)| word)
+fn subset(one_in: u32) -> &'static str {
+    SUBSETS.iter().find(|&&(known, _)| known == one_in).map_or(NOTHING, |&(_, word)| word)
 }
 
-fn score_of(score: Option<f64>) -> String {
-    score.map_or(NOTHING.to_owned(), |score| format!("{score:.4}"))
-}
-
-/// A value as it is typed.
+/// A value as after `--set KEY=`.
 fn shown(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => "none".into(),
@@ -354,7 +330,7 @@ fn shown(value: Option<&Value>) -> String {
     }
 }
 
-/// An axis of numbers, logarithmic where they were drawn so or spread far.
+/// An axis of numbers, logarithmic if they were drawn so or span a factor of 30.
 fn numeric(label: &str, values: &[f64], log: bool) -> Axis {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -1,5 +1,4 @@
-//! Documents that a model meets after training: read from JSON lines and scored by their
-//! words, without training again.
+//! Unseen documents: read from JSON lines and folded into a model without training it again.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -11,31 +10,31 @@ use liken::matchers::Model;
 use serde_json::{Map, Value};
 
 use crate::console::Console;
-use crate::output::counted;
+use crate::output::{counted, some_of};
 
-/// Documents beside those of training.
+/// The flag for unseen documents.
 #[derive(Args)]
 pub struct UnseenArgs {
-    /// More documents, which training did not know, as JSON lines with an id and fields like
-    /// those of training; they are scored by their words.
+    /// Unseen documents to fold in, as JSON lines with an id and fields like those of training;
+    /// they are scored by their words.
     #[arg(long, value_name = "FILE")]
     documents: Option<PathBuf>,
 }
 
 impl UnseenArgs {
-    /// The file of documents, if there is one.
+    /// The file of documents, if the flag is given.
     pub fn path(&self) -> Option<&PathBuf> {
         self.documents.as_ref()
     }
 
-    /// Opens the model at `path` and adds the documents; they come back as well.
+    /// Opens the model at `path` with the documents folded in, and returns both.
     pub fn open(&self, path: &Path, console: &Console) -> anyhow::Result<(Model, Vec<Document>)> {
         let model = console.run(|_| Model::open(path))?;
         let Some(path) = &self.documents else { return Ok((model, Vec::new())) };
         let fields = &model.counts.preparation.fields;
         let documents = console.run(|run| read_documents(path, None, fields, run))?;
         if documents.is_empty() {
-            console.warn(format!("{}: no document in it", path.display()));
+            console.warn(format!("{}: holds no document", path.display()));
         }
         warn_about_known(path, &documents, &model, console);
         let first = model.counts.n_docs();
@@ -50,35 +49,42 @@ impl UnseenArgs {
                 "document has no word that the model knows",
                 "documents have no word that the model knows",
             );
-            console.warn(format!("{}: {documents}: {}", path.display(), some(&blank)));
+            console.warn(format!("{}: {documents}: {}", path.display(), some_of(&blank)));
         }
         Ok((model, documents))
     }
 }
 
-/// Says which of the documents the model knows already.
-pub fn warn_about_known(path: &Path, documents: &[Document], model: &Model, console: &Console) {
+/// Folds those documents of the file at `path` whose ids are `wanted` into `model`.
+pub fn add_documents(
+    model: Model,
+    path: &Path,
+    wanted: &HashSet<&str>,
+    console: &Console,
+) -> anyhow::Result<Model> {
+    let fields = &model.counts.preparation.fields;
+    let documents = console.run(|run| read_documents(path, Some(wanted), fields, run))?;
+    warn_about_known(path, &documents, &model, console);
+    Ok(model.with_documents(&documents)?)
+}
+
+/// Warns of documents that the model was trained with.
+fn warn_about_known(path: &Path, documents: &[Document], model: &Model, console: &Console) {
     let known: HashSet<&str> = model.counts.doc_ids.iter().map(String::as_str).collect();
     let ids = documents.iter().map(|document| document.id.clone());
     let known: Vec<String> = ids.filter(|id| known.contains(id.as_str())).collect();
     if !known.is_empty() {
         let documents = counted(
             known.len(),
-            "document is known to the model, which keeps the text of training",
-            "documents are known to the model, which keeps the texts of training",
+            "document was in the training data, whose text is used",
+            "documents were in the training data, whose texts are used",
         );
-        console.warn(format!("{}: {documents}: {}", path.display(), some(&known)));
+        console.warn(format!("{}: {documents}: {}", path.display(), some_of(&known)));
     }
 }
 
-/// The first few, for a message.
-pub fn some(names: &[String]) -> String {
-    let more = if names.len() > 5 { ", …" } else { "" };
-    format!("{}{more}", names[..names.len().min(5)].join(", "))
-}
-
 /// Reads the documents whose ids are `wanted`, or all; `fields` are those that the model reads.
-pub fn read_documents(
+fn read_documents(
     path: &Path,
     wanted: Option<&HashSet<&str>>,
     fields: &[String],
@@ -96,7 +102,7 @@ pub fn read_documents(
             line: number,
             expected: expected.to_owned(),
             found,
-            advice: "expected one document a line, as {\"id\": \"d1\", \"title\": \"…\"}".into(),
+            advice: "write one document per line, as {\"id\": \"d1\", \"title\": \"…\"}".into(),
         };
         let mut object: Map<String, Value> = serde_json::from_str(&line)
             .map_err(|error| wrong("a JSON object", error.to_string()))?;
@@ -114,7 +120,7 @@ pub fn read_documents(
         if let Some(first) = lines.insert(id.clone(), number) {
             return Err(wrong("each document once", format!("{id:?} again, as in line {first}")));
         }
-        // As the import of BEIR folders does.
+        // The import of BEIR folders does the same.
         let has = |name: &str| fields.iter().any(|field| field == name);
         if has("body")
             && !has("text")

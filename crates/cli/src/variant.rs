@@ -1,15 +1,15 @@
-//! Flags that choose the variant of the measures, for every verb that measures.
+//! Flags that choose the variant of the measures, for every subcommand that measures.
 
 use clap::Args;
-use liken::eval::{Gain, Variant};
+use liken::eval::{Discount, Empty, Gain, Ideal, Ties, Variant};
 
-use crate::settings::named;
+use crate::settings::choice;
 
-/// The variant of the measures: a preset, and what differs from it.
+/// The variant of the measures: a preset and changes to it.
 #[derive(Args)]
 pub struct VariantArgs {
-    /// Measure as another tool does: default, trec (trec_eval), letor (LETOR's scripts), lightgbm,
-    /// or web (gdeval); the flags below change it further.
+    /// Compute measures as another tool does: default, trec (trec_eval), letor (LETOR's scripts),
+    /// lightgbm, or web (gdeval); the flags below override the preset.
     #[arg(long, value_name = "NAME", value_parser = Variant::PRESETS)]
     preset: Option<String>,
 
@@ -18,70 +18,59 @@ pub struct VariantArgs {
     #[arg(long, value_name = "GAIN")]
     gain: Option<Gain>,
 
-    /// Worth of a rank in nDCG: log2 (1/log2(i+1)) or letor (1, 1, then 1/log2(i)) [default: the
+    /// Discount of a rank in nDCG: log2 (1/log2(i+1)) or letor (1, 1, then 1/log2(i)) [default: the
     /// preset's].
-    #[arg(long, value_name = "WHICH", value_parser = ["log2", "letor"])]
-    discount: Option<String>,
+    #[arg(long, value_name = "WHICH", value_parser = choice::<Discount>(["log2", "letor"]))]
+    discount: Option<Discount>,
 
-    /// What could have been found at best: all judgments, or those of the candidates ranked
-    /// [default: the preset's].
-    #[arg(long, value_name = "WHICH", value_parser = ["judgments", "candidates"])]
-    ideal: Option<String>,
+    /// Documents of the ideal ranking: all that are judged (judgments), or those of them that were
+    /// ranked (candidates) [default: the preset's].
+    #[arg(long, value_name = "WHICH", value_parser = choice::<Ideal>(["judgments", "candidates"]))]
+    ideal: Option<Ideal>,
 
     /// The lowest grade that counts as relevant in AP, P, R, RR, Rprec and Success [default: 1].
     #[arg(long, value_name = "GRADE")]
     relevant_from: Option<f32>,
 
-    /// The highest grade there is, for ERR [default: 4].
+    /// The highest grade of the scale, for ERR [default: 4].
     #[arg(long, value_name = "GRADE")]
     max_grade: Option<f32>,
 
-    /// What a query without a relevant document counts: zero, one, or skip it [default: the
-    /// preset's].
-    #[arg(long, value_name = "HOW", value_parser = ["zero", "skip", "one"])]
-    empty: Option<String>,
+    /// Value of a query without a relevant document: zero, one, or skip it [default: the preset's].
+    #[arg(long, value_name = "HOW", value_parser = choice::<Empty>(["zero", "skip", "one"]))]
+    empty: Option<Empty>,
 
-    /// Which of equal scores is first: docno-desc (the larger id) or stable (the one that came
-    /// first) [default: the preset's].
-    #[arg(long, value_name = "HOW", value_parser = ["docno-desc", "stable"])]
-    ties: Option<String>,
+    /// Order of equal scores: docno-desc (the larger id first) or stable (the order of the input)
+    /// [default: the preset's].
+    #[arg(long, value_name = "HOW", value_parser = choice::<Ties>(["docno-desc", "stable"]))]
+    ties: Option<Ties>,
 }
 
 impl VariantArgs {
     /// Whether any flag is given.
     pub fn is_given(&self) -> bool {
-        let said = [&self.discount, &self.ideal, &self.empty, &self.ties];
         self.preset.is_some()
             || self.gain.is_some()
+            || self.discount.is_some()
+            || self.ideal.is_some()
             || self.relevant_from.is_some()
             || self.max_grade.is_some()
-            || said.iter().any(|flag| flag.is_some())
+            || self.empty.is_some()
+            || self.ties.is_some()
     }
 
     /// The variant that the flags name, checked.
     pub fn variant(&self) -> anyhow::Result<Variant> {
-        let mut variant = Variant::preset(self.preset.as_deref().unwrap_or("default"))?;
-        if let Some(gain) = self.gain {
-            variant.gain = gain;
-        }
-        if let Some(discount) = &self.discount {
-            variant.discount = named(discount)?;
-        }
-        if let Some(ideal) = &self.ideal {
-            variant.ideal = named(ideal)?;
-        }
-        if let Some(grade) = self.relevant_from {
-            variant.relevant_from = grade;
-        }
-        if let Some(grade) = self.max_grade {
-            variant.max_grade = grade;
-        }
-        if let Some(empty) = &self.empty {
-            variant.empty = named(empty)?;
-        }
-        if let Some(ties) = &self.ties {
-            variant.ties = named(ties)?;
-        }
+        let preset = Variant::preset(self.preset.as_deref().unwrap_or("default"))?;
+        let variant = Variant {
+            gain: self.gain.unwrap_or(preset.gain),
+            discount: self.discount.unwrap_or(preset.discount),
+            ideal: self.ideal.unwrap_or(preset.ideal),
+            relevant_from: self.relevant_from.unwrap_or(preset.relevant_from),
+            max_grade: self.max_grade.unwrap_or(preset.max_grade),
+            empty: self.empty.unwrap_or(preset.empty),
+            ties: self.ties.unwrap_or(preset.ties),
+        };
         variant.check()?;
         Ok(variant)
     }

@@ -217,8 +217,8 @@ fn sweeps(input: &Tensors, output: &Path) -> Result<()> {
     let mut tensors = TensorsWriter::new();
     tensors.array("out", &[objectives.len()], &objectives);
     if rmls.dim <= 200 {
-        maps.l_x.keep("l_x", &mut tensors);
-        maps.l_y.keep("l_y", &mut tensors);
+        maps.l_x.save_state("l_x", &mut tensors);
+        maps.l_y.save_state("l_y", &mut tensors);
     }
     tensors.write(output)
 }

@@ -105,7 +105,7 @@ fn fit(counts: &Counts, output: &str, method: &str, settings: &[&str]) -> Answer
     let mut answer = json!({ "seconds": seconds, "report": report, "times": times });
     let Some(view) = matcher.topics() else {
         let mut tensors = TensorsWriter::new();
-        matcher.keep(&mut tensors);
+        matcher.save_state(&mut tensors);
         if output != "-" && !tensors.is_empty() {
             tensors.write(output.as_ref())?;
         }
@@ -118,7 +118,7 @@ fn fit(counts: &Counts, output: &str, method: &str, settings: &[&str]) -> Answer
         (filled / (view.weights.n_rows() * view.weights.n_cols()).max(1) as f64).into();
     if output != "-" {
         let mut tensors = TensorsWriter::new();
-        view.weights.keep("weights", &mut tensors);
+        view.weights.save_state("weights", &mut tensors);
         let documents = &view.documents;
         let shape = [documents.n_rows(), documents.n_cols()];
         tensors.array("documents", &shape, documents.values());

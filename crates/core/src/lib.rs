@@ -33,7 +33,7 @@
 //! let mixture = Mixture::parse("pls")?;
 //! let model = train(&dataset, &Preparation::default(), &mixture, &[params], &run)?.model;
 //!
-//! // No word of the query is in the document; the clicks know.
+//! // No word of the query is in the document; the model learnt from clicks.
 //! let query = model.read_query("far sun miles")?;
 //! let best = model.search(&query, 1)[0];
 //! assert_eq!(model.counts.doc_ids[best.doc as usize], "sun");
@@ -43,7 +43,7 @@
 //! # }
 //! ```
 //!
-//! The order of the modules below is the way of the data; none reaches back up.
+//! The modules below are in the order of the data flow.
 
 pub mod data;
 pub mod features;
@@ -69,15 +69,15 @@ pub mod text;
 
 mod rows;
 
-/// What the tests of the kernels share. The file belongs to the crate below, whose test code this
-/// crate cannot import; both compile it.
+/// Shared by tests of kernels. The file belongs to `liken-math`, whose test code this crate cannot
+/// import; both compile it.
 #[cfg(test)]
 #[allow(dead_code, reason = "each crate uses a part of it")]
 #[path = "../../math/src/oracle.rs"]
 mod oracle;
 
 #[cfg(not(feature = "parquet"))]
-/// How to get a liken that knows Parquet.
+/// Advice for builds without Parquet.
 pub(crate) const PARQUET_BUILD: &str = "build liken with its feature `parquet`";
 
 pub use liken_math::{Error, Progress, Result, Run, excerpt, quoted};

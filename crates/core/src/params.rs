@@ -1,5 +1,5 @@
-//! Parameters as data: a struct is read, changed and explained by the names of its fields, so that the
-//! command line, a file and `--help` know of it what the struct says.
+//! Parameters as data: a struct is read, changed and documented by the names of its fields, so that
+//! the command line, files and the help text follow the struct.
 
 use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
@@ -8,29 +8,37 @@ use serde_json::{Map, Value};
 
 use crate::{Error, Result};
 
-/// One parameter, for people.
+/// The documentation of one parameter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ParamDoc {
     /// The key, as in a file: `features.doc_clicks`.
     pub key: String,
     /// Its default, as it would be typed.
     pub default: String,
-    /// What it does, with the values it takes where they are few.
+    /// Its description, with one line per value where it takes few.
     pub about: String,
 }
 
-/// `params` after a change made to their JSON.
+fn wrong_setting(error: serde_json::Error) -> Error {
+    Error::Setting { problem: error.to_string() }
+}
+
+/// Parameters as JSON.
+pub(crate) fn to_json(params: &impl Serialize) -> Result<Value> {
+    serde_json::to_value(params).map_err(wrong_setting)
+}
+
+/// `params` after a change of their JSON.
 pub(crate) fn edited<T: Serialize + DeserializeOwned>(
     params: &T,
     change: impl FnOnce(&mut Value) -> Result<()>,
 ) -> Result<T> {
-    let broken = |error: serde_json::Error| Error::Setting { problem: error.to_string() };
-    let mut value = serde_json::to_value(params).map_err(broken)?;
+    let mut value = to_json(params)?;
     change(&mut value)?;
-    serde_json::from_value(value).map_err(broken)
+    serde_json::from_value(value).map_err(wrong_setting)
 }
 
-/// Sets the place that `key` names in `params` to `value`, read as TOML or as bare text.
+/// Sets the place that `key` names in `params` to `value`, parsed as TOML, else taken as text.
 pub fn set_key(params: &mut Value, key: &str, value: &str) -> Result<()> {
     let parsed = toml::from_str::<Map<String, Value>>(&format!("value = {value}"))
         .ok()
@@ -46,11 +54,8 @@ pub fn set_key(params: &mut Value, key: &str, value: &str) -> Result<()> {
             // An optional table that is not there yet.
             *place = Value::Object(Map::new());
         }
-        let table = match place {
-            Value::Object(table) => table,
-            _ => {
-                return Err(Error::parameter(key, value, "a key that leads to a single parameter"));
-            }
+        let Value::Object(table) = place else {
+            return Err(Error::parameter(key, value, "the key of a single parameter"));
         };
         place = table.entry(name).or_insert_with(|| Value::Object(Map::new()));
     }
@@ -58,15 +63,13 @@ pub fn set_key(params: &mut Value, key: &str, value: &str) -> Result<()> {
     Ok(())
 }
 
-/// Lays `table` over `into`, table by table.
+/// Overwrites the values of `into` by those of `table`, recursively.
 pub fn merge(into: &mut Value, table: &Map<String, Value>) {
     if let Value::Object(known) = into {
         for (key, value) in table {
             match (known.get_mut(key), value) {
                 (Some(inner @ Value::Object(_)), Value::Object(table)) => merge(inner, table),
-                _ => {
-                    known.insert(key.clone(), value.clone());
-                }
+                _ => known.extend([(key.clone(), value.clone())]),
             }
         }
     }
@@ -81,7 +84,7 @@ pub(crate) fn docs<T: JsonSchema + Default + Serialize>() -> Vec<ParamDoc> {
     found
 }
 
-/// The method called `name` among `known`, with its defaults; `kind` is what the role is called.
+/// The method called `name` among `known`, with its defaults; `kind` names the role in the error.
 pub(crate) fn find_named<'a, T: 'a>(
     kind: &'static str,
     name: &str,
@@ -98,11 +101,11 @@ pub(crate) fn find_named<'a, T: 'a>(
     })
 }
 
-/// A name, one sentence about it, and the parameters it stands for.
+/// The name of a method, one sentence about it, and a constructor of its default parameters.
 pub(crate) type Named<T> = (&'static str, &'static str, fn() -> T);
 
-/// Makes the closed set of the methods of one role (matchers, rankers) from a line for each: its name,
-/// its struct, and one sentence. The set is an enum of the structs that derefs to the role's trait.
+/// Declares the methods of one role (matchers, rankers) by one line per method: its name, its struct,
+/// and one sentence. The result is an enum of the structs that derefs to the role's trait.
 macro_rules! methods {
     ($(#[$about_set:meta])* $set:ident as dyn $role:path;
      $($name:literal $method:ident $about:literal)*) => {
@@ -132,7 +135,7 @@ macro_rules! methods {
             }
 
             /// Sets the parameter `key` (dots lead into tables) to `value`, written as in TOML; a
-            /// bare word is text. Whether all of them make sense together is for `check`.
+            /// bare word is text. `check` says whether the parameters fit together.
             pub fn set(&mut self, key: &str, value: &str) -> $crate::Result<()> {
                 self.edit(|params| $crate::params::set_key(params, key, value))
             }
@@ -144,6 +147,16 @@ macro_rules! methods {
             ) -> $crate::Result<()> {
                 self.edit(|params| {
                     $crate::params::merge(params, table);
+                    Ok(())
+                })
+            }
+
+            /// Sets the seed, if the method has one.
+            pub fn set_seed(&mut self, value: u64) -> $crate::Result<()> {
+                self.edit(|params| {
+                    if let Some(seed) = params.get_mut("seed") {
+                        *seed = value.into();
+                    }
                     Ok(())
                 })
             }
@@ -168,15 +181,30 @@ macro_rules! methods {
                 match self { $($set::$method(params) => params,)* }
             }
         }
+    };
+}
+pub(crate) use methods;
 
-        impl std::ops::DerefMut for $set {
-            fn deref_mut(&mut self) -> &mut Self::Target {
-                match self { $($set::$method(params) => params,)* }
+/// Reads and writes a type in files as text, by its `FromStr` and `Display`; to be used with
+/// `#[serde(try_from = "String", into = "String")]`.
+macro_rules! as_text {
+    ($type:ty) => {
+        impl TryFrom<String> for $type {
+            type Error = $crate::Error;
+
+            fn try_from(text: String) -> $crate::Result<Self> {
+                text.parse()
+            }
+        }
+
+        impl From<$type> for String {
+            fn from(value: $type) -> String {
+                value.to_string()
             }
         }
     };
 }
-pub(crate) use methods;
+pub(crate) use as_text;
 
 /// Walks the properties of `node`, following references into `root`.
 fn collect_docs(
@@ -197,9 +225,8 @@ fn collect_docs(
         }
         let mut about = property["description"].as_str().unwrap_or_default().replace('\n', " ");
         for choice in target["oneOf"].as_array().into_iter().flatten() {
-            if let (Some(value), Some(text)) =
-                (choice["const"].as_str(), choice["description"].as_str())
-            {
+            let named = choice["const"].as_str().zip(choice["description"].as_str());
+            if let Some((value, text)) = named {
                 about.push_str(&format!("\n  {value}: {}", text.replace('\n', " ")));
             }
         }

@@ -1,5 +1,5 @@
-//! From a dataset to a model: count, fit every part with validation looking on, tune the
-//! weights of a mix. It stands above matchers and measures, which do not know each other.
+//! From a dataset to a model: counts the text, fits every part with early stopping on validation, and
+//! tunes the weights of a mix. It connects matchers and measures, which do not import each other.
 
 use crate::data::Dataset;
 use crate::eval::{
@@ -12,11 +12,11 @@ use crate::matchers::{
 };
 use crate::{Error, Result, Run};
 
-/// The measure that decides when to stop and how to weigh a mix.
+/// The validation measure of early stopping and of the weights of a mix.
 const MEASURE: Measure = Measure::Ndcg { k: Some(10) };
 
-/// Reads `dataset` as `preparation` says and fits every part of `mixture`; weights that are not
-/// given are tuned on validation. `params` holds a set for each part.
+/// Counts the text of `dataset` by `preparation` and fits every part of `mixture`; weights that are not
+/// given are tuned on validation. `params` holds the parameters of each part.
 pub fn train(
     dataset: &Dataset,
     preparation: &Preparation,
@@ -27,26 +27,26 @@ pub fn train(
     train_from(dataset, preparation, mixture, params, &TrainOptions::default(), run)
 }
 
-/// What training starts from, and what is called before it fits.
+/// A warm start, and a callback before the fit.
 #[derive(Default, Clone, Copy)]
 pub struct TrainOptions<'a> {
-    /// Every part that learns begins with what this model has learnt.
+    /// The model of the warm start: every learnt part starts from its maps.
     pub init: Option<&'a Model>,
-    /// Called once the text is counted, before anything is fitted: the place to look at what
-    /// it will take ([`crate::plan`]) and to refuse.
+    /// Called when the text is counted, before anything is fitted, for example to check the planned
+    /// memory and time ([`crate::plan`]).
     pub before: Option<&'a BeforeFit<'a>>,
 }
 
-/// What [`TrainOptions::before`] is: called with the counts and the number of scores that validation looks at.
+/// The type of [`TrainOptions::before`], called with the counts and [`n_validation_scores`].
 pub type BeforeFit<'a> = dyn Fn(&Counts, u64) -> Result<()> + 'a;
 
-/// How many scores validation looks at when it judges a step of a fit.
-pub fn scores_judged(dataset: &Dataset, counts: &Counts) -> u64 {
-    validation(dataset, counts, Candidates::Auto, Variant::default()).judged_scores()
+/// The number of documents that are scored for the validation score of one step of a fit.
+pub fn n_validation_scores(dataset: &Dataset, counts: &Counts) -> u64 {
+    validation(dataset, counts, Candidates::Auto, Variant::default()).n_scored()
 }
 
-/// Refuses models that cannot be fitted together: those that take classes from different fields, and
-/// those that choose by validation, where validation is there but has no relevant document to choose by.
+/// Refuses models that cannot be fitted together, because they take classes from different fields, and
+/// models that choose by validation while they are fitted, if validation has no relevant document.
 pub fn check_models<'a>(
     dataset: &Dataset,
     models: impl IntoIterator<Item = &'a Params> + Clone,
@@ -60,20 +60,10 @@ pub fn check_models<'a>(
             "class",
             other,
             &format!(
-                "{first}, as the model before: models that are fitted together have the same classes"
+                "{first}, as in the model before: models that are fitted together share their classes"
             ),
         ));
     }
-    check_validation(dataset, models, variant)
-}
-
-/// Refuses models that choose by validation while they are fitted, where validation is there but
-/// has no relevant document to choose by.
-fn check_validation<'a>(
-    dataset: &Dataset,
-    models: impl IntoIterator<Item = &'a Params>,
-    variant: &Variant,
-) -> Result<()> {
     let Some(params) = models.into_iter().find(|params| params.validated()) else { return Ok(()) };
     if dataset.validation.nnz() == 0 {
         return Ok(());
@@ -92,7 +82,7 @@ fn validation<'a>(
     Task::new(dataset, HeldOut::Validation, counts, candidates, variant)
 }
 
-/// Trains as [`train`] does, and begins as `options` says.
+/// Like [`train`], with options.
 pub fn train_from(
     dataset: &Dataset,
     preparation: &Preparation,
@@ -104,7 +94,7 @@ pub fn train_from(
     check_comparable(dataset, std::slice::from_ref(mixture), None)?;
     check_tunable(dataset, std::slice::from_ref(mixture), MEASURE, &Variant::default())?;
     check_models(dataset, params, &Variant::default())?;
-    // How many parts before this one have its method.
+    // The number of earlier parts with the same method.
     let nth = |p: usize| params[..p].iter().filter(|q| q.name() == params[p].name()).count();
     let init = options.init;
     if let Some(init) = init {
@@ -121,19 +111,15 @@ pub fn train_from(
     }
     let counts = Counts::of(dataset, &Params::prepared(preparation, params), run)?;
     if let Some(before) = options.before {
-        before(&counts, scores_judged(dataset, &counts))?;
+        before(&counts, n_validation_scores(dataset, &counts))?;
     }
-    let mut warm_starts = Vec::with_capacity(params.len());
+    let (mut known, mut maps) = (Vec::new(), Vec::new());
     for (p, params) in params.iter().enumerate() {
-        warm_starts.push(match init {
-            Some(init) => init.warm_start(params, nth(p), &counts)?,
-            None => None,
-        });
+        let start =
+            init.map(|init| init.warm_start(params, nth(p), &counts)).transpose()?.flatten();
+        known.push(start.as_ref().map(|start| start.known));
+        maps.push(start.map(|start| start.maps));
     }
-    let known = warm_starts
-        .iter()
-        .map(|warm_starts| warm_starts.as_ref().map(|warm_starts| warm_starts.known))
-        .collect();
     let named: Vec<(String, Params)> =
         mixture.parts.iter().map(|(_, name)| name.clone()).zip(params.iter().cloned()).collect();
     let compare = CompareParams {
@@ -146,29 +132,21 @@ pub fn train_from(
         variant: Variant::default(),
         seed: 1,
     };
-    let warm_starts = warm_starts
-        .into_iter()
-        .map(|warm_starts| warm_starts.map(|warm_starts| warm_starts.maps))
-        .collect();
     let task = validation(dataset, &counts, compare.candidates, compare.variant);
-    let (systems, reports) = fit_each(&task, &counts, &named, warm_starts, run)?;
+    let (systems, reports) = fit_each(&task, &counts, &named, maps, run)?;
     let tuned = tune_weights(dataset, &counts, &systems, mixture, &compare, run)?;
-    let parts = systems
-        .into_iter()
-        .zip(params)
-        .zip(tuned.weights)
-        .map(|((system, params), weight)| Part {
-            weight,
-            params: params.clone(),
-            matcher: system.matcher,
-        })
-        .collect();
-    let model = Model::assemble(mixture, dataset, counts, parts);
+    let parts = systems.into_iter().zip(params).zip(tuned.weights);
+    let parts = parts.map(|((system, params), weight)| Part {
+        weight,
+        params: params.clone(),
+        matcher: system.matcher,
+    });
+    let model = Model::assemble(mixture, dataset, counts, parts.collect());
     Ok(Trained { model, reports, validation: tuned.validation, known })
 }
 
-/// Fits every model, with the validation queries of `dataset` as scorer. Refuses what would take
-/// more memory than `run` allows.
+/// Fits every model, with validation scores on `dataset`. Refuses models that need more memory than
+/// `run` allows.
 pub fn fit_all(
     dataset: &Dataset,
     counts: &Counts,
@@ -181,7 +159,7 @@ pub fn fit_all(
     let task = validation(dataset, counts, candidates, variant);
     let params: Vec<&Params> = models.iter().map(|(_, params)| params).collect();
     let limit = run.memory();
-    for plan in plan_all(counts, &params, task.judged_scores(), None, limit) {
+    for plan in plan_all(counts, &params, task.n_scored(), None, limit) {
         plan.check(limit)?;
     }
     fit_each(&task, counts, models, models.iter().map(|_| None).collect(), run)
@@ -309,9 +287,9 @@ mod tests {
             let (candidates, variant) = (Candidates::Auto, Variant::default());
             fit_all(&data, &counts, &models, candidates, variant, run).map(|_| ())
         };
-        let tight = Run::silent().within(1 << 20);
+        let tight = Run::silent().with_memory(1 << 20);
         assert!(matches!(fit("pls", &tight), Err(Error::Memory { .. })));
         fit("bm25", &tight).unwrap();
-        fit("pls", &Run::silent().within(1 << 30)).unwrap();
+        fit("pls", &Run::silent().with_memory(1 << 30)).unwrap();
     }
 }

@@ -1,10 +1,14 @@
-//! What a request must hold to, whatever the index: the one place where that is checked. Each
-//! refusal names the field, what was expected and what came.
+//! Validation of requests: search, explain, re-rank, embed, similar, events and judgments. All limits
+//! and values are checked here, and again nowhere else; only the parsers of filters (`text/filter.rs`)
+//! and of given documents (`engine/embeddings.rs`) find errors of their own. An error names the field,
+//! what was expected and what came.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::limits::{HITS, Limits};
-use crate::store::{fault_of_event, fault_of_id, fault_of_ids, fault_of_judgment, fault_of_query};
+use crate::store::{
+    IMPRESSION, fault_of_event, fault_of_id, fault_of_ids, fault_of_judgment, fault_of_query,
+};
 use crate::types::{
     EmbedRequest, Event, ExplainRequest, FusionSpec, Judgment, RerankRequest, SearchRequest,
     SimilarRequest,
@@ -21,8 +25,8 @@ fn none(fault: Option<String>) -> Checked {
     fault.map_or(Ok(()), bad)
 }
 
-/// A search, apart from how many hits it asks for.
-fn question(request: &SearchRequest, limits: &Limits) -> Checked {
+/// All of a search but the number of hits.
+fn query_and_options(request: &SearchRequest, limits: &Limits) -> Checked {
     query("query", &request.query, limits)?;
     models(&request.models, limits)?;
     fusion(request.fusion.as_ref(), limits)?;
@@ -37,69 +41,63 @@ fn question(request: &SearchRequest, limits: &Limits) -> Checked {
     }
     request.filter.as_ref().map_or(Ok(()), numbers)?;
     ids("exclude_ids", &request.exclude_ids, limits.ids)?;
-    let fields = request.fields.as_ref().map_or(0, Vec::len);
-    if fields > limits.ids {
-        return bad(format!("{fields} fields: expected at most {}", limits.ids));
-    }
-    Ok(())
+    at_most(request.fields.as_ref().map_or(0, Vec::len), "fields", limits.ids)
 }
 
-/// A search.
+/// Checks a search.
 pub fn search(request: &SearchRequest, limits: &Limits) -> Checked {
-    question(request, limits)?;
+    query_and_options(request, limits)?;
     let k = request.k.unwrap_or(HITS);
     number("k", k, limits.hits)?;
     if request.explain && k > limits.explained {
         return bad(format!(
-            "k is {k}: at most {} hits are explained at once; any one can be explained by itself",
+            "k is {k}: expected at most {} hits with explanations; any hit can be explained by itself",
             limits.explained
         ));
     }
     match request.offset.checked_add(k) {
         Some(last) if last <= limits.hits => Ok(()),
         _ => bad(format!(
-            "offset {} and k {k} are together more than {}: expected less; a filter narrows \
-             the search",
+            "offset {} and k {k} are together above {}: expected less; narrow the search with a \
+             filter",
             request.offset, limits.hits
         )),
     }
 }
 
-/// A request to explain a score.
+/// Checks a request to explain a score.
 pub fn explain(request: &ExplainRequest, limits: &Limits) -> Checked {
-    question(&request.search, limits)?;
+    query_and_options(&request.search, limits)?;
     id("id", &request.id)?;
     request.most.map_or(Ok(()), |most| number("most", most, limits.hits))
 }
 
-/// A request to re-rank given documents.
+/// Checks a request to re-rank given documents.
 pub fn rerank(request: &RerankRequest, limits: &Limits) -> Checked {
     query("query", &request.query, limits)?;
     models(&request.models, limits)?;
     fusion(request.fusion.as_ref(), limits)?;
     ids("ids", &request.ids, limits.ids)?;
-    documents(&request.documents, limits)?;
-    together(request.ids.len() + request.documents.len(), "ids and documents", limits)?;
+    total(request.ids.len() + request.documents.len(), "ids and documents", limits)?;
     request.k.map_or(Ok(()), |k| number("k", k, limits.ids))
 }
 
-/// A request for embeddings.
+/// Checks a request for embeddings.
 pub fn embed(request: &EmbedRequest, limits: &Limits) -> Checked {
     for (at, text) in request.queries.iter().enumerate() {
         query(&format!("queries[{at}]"), text, limits)?;
     }
     ids("ids", &request.ids, limits.ids)?;
-    documents(&request.documents, limits)?;
     let n = request.queries.len() + request.ids.len() + request.documents.len();
-    together(n, "queries, documents and ids", limits)
+    total(n, "queries, documents and ids", limits)
 }
 
-/// A request for nearest neighbours.
+/// Checks a request for nearest neighbours.
 pub fn similar(request: &SimilarRequest, limits: &Limits) -> Checked {
     let given = [&request.query, &request.id, &request.word];
     let n = given.iter().filter(|given| given.is_some()).count();
     if n != 1 {
-        return bad(format!("expected one of query, id and word, and {n} of them came"));
+        return bad(format!("expected exactly one of query, id and word, found {n} of them"));
     }
     if let Some(text) = &request.query {
         query("query", text, limits)?;
@@ -113,22 +111,22 @@ pub fn similar(request: &SimilarRequest, limits: &Limits) -> Checked {
     request.k.map_or(Ok(()), |k| number("k", k, limits.near))
 }
 
-/// A click or an impression.
+/// Checks a click or an impression.
 pub fn event(event: &Event, limits: &Limits) -> Checked {
     query("query", &event.query, limits)?;
-    if event.kind == "impression" && event.shown.is_empty() {
-        return bad("an impression needs the documents shown".into());
+    if event.kind == IMPRESSION && event.shown.is_empty() {
+        return bad("shown is empty: expected the documents of the impression".into());
     }
     none(fault_of_event(event))
 }
 
-/// A grade.
+/// Checks a grade.
 pub fn judgment(judgment: &Judgment, limits: &Limits) -> Checked {
     query("query", &judgment.query, limits)?;
     none(fault_of_judgment(judgment))
 }
 
-/// Numbers of a filter are compared as those of documents are kept: with 53 bits.
+/// Numbers of a filter are compared like those of documents: with 53 bits.
 fn numbers(filter: &Value) -> Checked {
     const LARGEST: u64 = 1 << 53;
     match filter {
@@ -136,8 +134,8 @@ fn numbers(filter: &Value) -> Checked {
             let whole = number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs));
             match whole {
                 Some(whole) if whole > LARGEST => bad(format!(
-                    "filter: {number} is too large to be told from its neighbours: expected whole \
-                     numbers up to {LARGEST}; keep longer ones as text"
+                    "filter: {number} is too large to be exact: expected whole numbers up to \
+                     {LARGEST}; store longer ones as text"
                 )),
                 _ => Ok(()),
             }
@@ -152,8 +150,8 @@ fn query(field: &str, text: &str, limits: &Limits) -> Checked {
     none(fault_of_query(field, text, limits.query_bytes))
 }
 
-/// A count that must be one at the least.
-pub(crate) fn number(field: &str, value: usize, most: usize) -> Checked {
+/// A count from 1 to `most`.
+pub fn number(field: &str, value: usize, most: usize) -> Checked {
     if (1..=most).contains(&value) {
         return Ok(());
     }
@@ -161,21 +159,16 @@ pub(crate) fn number(field: &str, value: usize, most: usize) -> Checked {
 }
 
 pub(crate) fn models(models: &[String], limits: &Limits) -> Checked {
-    if models.len() > limits.models {
-        return bad(format!("{} models: expected at most {}", models.len(), limits.models));
-    }
+    at_most(models.len(), "models", limits.models)?;
     match models.iter().enumerate().find(|(at, name)| models[..*at].contains(name)) {
-        Some((_, name)) => bad(format!("the model {name:?} is named twice")),
+        Some((_, name)) => bad(format!("models: {name:?} is named twice")),
         None => Ok(()),
     }
 }
 
 fn fusion(fusion: Option<&FusionSpec>, limits: &Limits) -> Checked {
     let Some(fusion) = fusion else { return Ok(()) };
-    if fusion.weights.len() > limits.models {
-        let n = fusion.weights.len();
-        return bad(format!("{n} weights: expected at most {}", limits.models));
-    }
+    at_most(fusion.weights.len(), "weights", limits.models)?;
     for (name, weight) in &fusion.weights {
         if !(0.0..=limits.weight).contains(weight) {
             let most = limits.weight;
@@ -185,39 +178,32 @@ fn fusion(fusion: Option<&FusionSpec>, limits: &Limits) -> Checked {
         }
     }
     match fusion.rank_constant {
-        Some(constant) if !(constant.is_finite() && constant >= 0.0) => bad(format!(
-            "fusion.rank_constant is {constant}: expected a number from 0 on, such as 60"
-        )),
+        Some(constant) if !(constant.is_finite() && constant >= 0.0) => {
+            bad(format!("fusion.rank_constant is {constant}: expected a number ≥ 0, such as 60"))
+        }
         _ => Ok(()),
     }
 }
 
-/// An id of a document: any text that is not empty, not long, and of one line.
+/// Checks an id: any text that is not empty, not too long, and without control characters.
 pub fn id(field: &str, id: &str) -> Checked {
     none(fault_of_id(field, id))
 }
 
-/// Ids of documents, no more than `most`.
+/// Checks ids, at most `most` of them.
 pub fn ids(field: &str, ids: &[String], most: usize) -> Checked {
-    if ids.len() > most {
-        return bad(format!("{} {field}: expected at most {most}", ids.len()));
-    }
+    at_most(ids.len(), field, most)?;
     none(fault_of_ids(field, ids))
 }
 
-fn documents(documents: &[Map<String, Value>], limits: &Limits) -> Checked {
-    // Their bodies are short enough, or they would not be here.
-    if documents.len() > limits.ids {
-        return bad(format!("{} documents: expected at most {}", documents.len(), limits.ids));
-    }
-    Ok(())
+fn at_most(n: usize, items: &str, most: usize) -> Checked {
+    if n > most { bad(format!("{n} {items}: expected at most {most}")) } else { Ok(()) }
 }
 
-fn together(n: usize, what: &str, limits: &Limits) -> Checked {
+fn total(n: usize, items: &str, limits: &Limits) -> Checked {
     match n {
-        0 => bad(format!("there are no {what}: expected at least one")),
-        n if n > limits.ids => bad(format!("{n} {what}: expected at most {}", limits.ids)),
-        _ => Ok(()),
+        0 => bad(format!("no {items}: expected at least one")),
+        n => at_most(n, items, limits.ids),
     }
 }
 

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use serde_json::json;
+use serde_json::{Map, json};
 
 use super::*;
 use crate::store::LONGEST_ID;
@@ -48,7 +48,7 @@ fn searches_are_held_to_their_limits() {
         (SearchRequest { k: Some(0), ..good() }, "k is 0: expected a whole number from 1 to 100"),
         (SearchRequest { k: Some(1_000_000_000), ..good() }, "k is 1000000000"),
         (SearchRequest { k: Some(60), offset: 41, ..good() }, "offset 41 and k 60"),
-        (SearchRequest { k: Some(4), explain: true, ..good() }, "k is 4: at most 3 hits"),
+        (SearchRequest { k: Some(4), explain: true, ..good() }, "k is 4: expected at most 3 hits"),
         (SearchRequest { offset: usize::MAX, ..good() }, "offset"),
         (SearchRequest { candidate_depth: Some(0), ..good() }, "candidate_depth is 0"),
         (SearchRequest { candidate_depth: Some(usize::MAX), ..good() }, "candidate_depth"),
@@ -154,7 +154,7 @@ fn events_say_what_happened() {
     assert_eq!(event(&click, &limits), Ok(()));
     let bad = [
         (Event { kind: "tap".into(), ..click.clone() }, "kind is \"tap\""),
-        (Event { kind: "impression".into(), ..click.clone() }, "needs the documents shown"),
+        (Event { kind: "impression".into(), ..click.clone() }, "shown is empty"),
         (
             Event { kind: "impression".into(), shown: vec!["a".into()], ..click.clone() },
             "expected none in an impression",

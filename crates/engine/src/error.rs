@@ -1,82 +1,70 @@
-//! Why the engine did not do what it was asked, without a word about HTTP: whoever offers the
-//! engine to others says it in its own way.
+//! Errors of the engine. They know nothing of HTTP: the server gives them a status.
 
 use std::io;
 
 /// An error of the engine; the message says what was expected, what came, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A request that makes no sense.
+    /// The request is invalid.
     #[error("{0}")]
     Invalid(String),
-    /// Something that is not there.
+    /// There is no such thing.
     #[error("{0}")]
     NotFound(String),
-    /// Something that cannot be done now.
+    /// Not possible now; may work later.
     #[error("{0}")]
     Unavailable(String),
     /// The disk is full: reads go on, writes do not.
     #[error("{0}")]
     Full(String),
-    /// The fault of the engine or its files, not of whoever asked.
+    /// A fault of the engine or its files, not of the caller.
     #[error("{0}")]
     Internal(String),
 }
 
-/// What a call to the engine returns.
+/// The result of a call to the engine.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// A request that makes no sense.
+    /// An [`Error::Invalid`].
     pub fn invalid(message: impl Into<String>) -> Self {
         Error::Invalid(message.into())
     }
 
-    /// Something that is not there.
+    /// An [`Error::NotFound`].
     pub fn not_found(message: impl Into<String>) -> Self {
         Error::NotFound(message.into())
     }
 
-    /// Something that cannot be done now.
+    /// An [`Error::Unavailable`].
     pub fn unavailable(message: impl Into<String>) -> Self {
         Error::Unavailable(message.into())
     }
 
-    /// The disk is full.
+    /// An [`Error::Full`].
     pub fn full(message: impl Into<String>) -> Self {
         Error::Full(message.into())
     }
 
-    /// Our own fault.
+    /// An [`Error::Internal`].
     pub fn internal(message: impl Into<String>) -> Self {
         Error::Internal(message.into())
     }
 
-    /// What the system said to somebody who was `doing` something, such as "the model cannot be
-    /// copied": a full disk takes no more for now, and a file too many can be opened later.
+    /// The error of a system call; `doing` says what failed, such as "the model cannot be copied". A
+    /// full disk and too many open files are temporary.
     pub fn io(doing: &str, error: &io::Error) -> Self {
         use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
         match error.kind() {
             StorageFull | QuotaExceeded | FileTooLarge => Error::full(format!(
-                "{doing}: the disk or its quota is full; searching goes on. Make room on the disk \
-                 of the server, and try again"
+                "{doing}: the disk or its quota is full; searching goes on. Free some space on the \
+                 disk of the server, and try again"
             )),
             _ if too_many_files(error) => Error::unavailable(format!(
-                "{doing}: the server has too many files open ({error}); try again later, or let \
-                 it open more (ulimit -n)"
+                "{doing}: the server has too many open files ({error}); try again later, or raise \
+                 its limit (ulimit -n)"
             )),
             _ => Error::internal(format!("{doing}: {error}")),
-        }
-    }
-
-    /// What was expected, what came, and what to do.
-    pub fn message(&self) -> &str {
-        match self {
-            Error::Invalid(message)
-            | Error::NotFound(message)
-            | Error::Unavailable(message)
-            | Error::Full(message)
-            | Error::Internal(message) => message,
         }
     }
 }
@@ -102,7 +90,7 @@ impl From<liken::Error> for Error {
             Core::Unknown { .. } => Error::not_found(error.to_string()),
             Core::Io { ref path, doing, ref source } => {
                 match Error::io(&format!("{}: cannot {doing}", path.display()), source) {
-                    // With advice of its own.
+                    // Core's message has its own advice.
                     Error::Internal(_) => Error::internal(error.to_string()),
                     other => other,
                 }
@@ -124,8 +112,8 @@ mod tests {
             let of_core = Error::from(liken::Error::io("write", path)(error));
             let kind = |error: &Error| std::mem::discriminant(error);
             assert_eq!(kind(&ours), kind(&of_core));
-            assert!(of_core.message().starts_with("images.bin: cannot write: "));
-            assert!(!of_core.message().contains("again with"), "nothing is to be built again");
+            assert!(of_core.to_string().starts_with("images.bin: cannot write: "));
+            assert!(!of_core.to_string().contains("again with"), "nothing is to be built again");
             ours
         };
         assert!(matches!(of(io::ErrorKind::StorageFull.into()), Error::Full(_)));

@@ -1,19 +1,23 @@
-//! The search engine of liken: one index, its documents and models, and everything that can be
-//! asked of them: retrieve → match → fuse → re-rank → diversify. It knows nothing of HTTP; all
-//! functions block, and whoever calls them from asynchronous code hands them to a thread.
+//! The search engine of liken: one index, its documents and models, and all requests to them:
+//! retrieve → match → fuse → re-rank → diversify. It knows nothing of HTTP; all functions block, and
+//! asynchronous code calls them in a thread.
 //!
 //! Each module uses only those above it:
 //!
 //! ```text
-//! error     why something was not done        types    what is asked and answered
-//! system    what the operating system says
+//! error     errors                            types    requests and responses
+//! system    calls of the operating system
 //! titles    a document in one line            snippet  fragments of its text
-//! store     what must survive: SQLite         text     the text index: tantivy
-//! limits    how much may be asked             checks   whether a request keeps to that
+//! store     the database: SQLite              text     the text index: tantivy
+//! limits    limits of requests                checks   validation of requests
 //! engine    the open index: [`Engine`]
 //! ```
 
 #![deny(unsafe_code)]
+
+// `testing.rs`, which the server's tests include, names this crate.
+#[cfg(test)]
+extern crate self as liken_engine;
 
 pub mod checks;
 mod engine;
@@ -22,15 +26,15 @@ mod limits;
 pub mod snippet;
 pub mod store;
 pub mod system;
-#[doc(hidden)]
-pub mod testing;
+#[cfg(test)]
+mod testing;
 pub mod text;
 pub mod titles;
 pub mod types;
 
 pub use engine::{
-    Building, Built, BuiltModel, Changed, Engine, IndexAbout, Layout, Reading, Served, Settings,
-    Snapshot, bytes_of,
+    BuildReport, BuiltModel, Changed, Engine, IndexAbout, IndexBuilder, Layout, ServedModel,
+    Settings, Snapshot, TextReading, bytes_of,
 };
 pub use error::{Error, Result};
 pub use limits::Limits;

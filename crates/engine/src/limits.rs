@@ -1,14 +1,14 @@
-//! How much a request may ask of the engine. Each limit stands here and nowhere else.
+//! How much a request may ask of the engine. Each limit is defined here and nowhere else.
 
 use serde::{Deserialize, Serialize};
 
 use crate::store::LONGEST_QUERY;
 use crate::{Error, Result};
 
-/// Hits of a search, and neighbours, where a request does not say how many it wants.
+/// The default number of hits of a search, and of neighbours.
 pub(crate) const HITS: usize = 10;
 
-/// What requests are held to. Each refusal names the field, what was expected and what came.
+/// The limits of requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
@@ -16,14 +16,14 @@ pub struct Limits {
     pub query_bytes: usize,
     /// The most hits of a search, offset included.
     pub hits: usize,
-    /// The most hits of a search that are explained.
+    /// The most hits of a search with explanations.
     pub explained: usize,
     /// The most neighbours of a query, a document or a word.
     pub near: usize,
     /// The most candidates that each model of a search retrieves.
     pub candidate_depth: usize,
-    /// The most ids and documents that are re-ranked or embedded at once, and of ids that are
-    /// left out of a search.
+    /// The most ids and documents that are re-ranked or embedded at once, and the most ids that a
+    /// search excludes.
     pub ids: usize,
     /// The most models of a search.
     pub models: usize,
@@ -47,7 +47,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// What is wrong with them, if no search could be held to them.
+    /// An error if they make no sense.
     pub(crate) fn check(&self) -> Result<()> {
         let counts = [
             ("hits", self.hits),
@@ -64,7 +64,7 @@ impl Limits {
             let bytes = self.query_bytes;
             return Err(Error::invalid(format!(
                 "query_bytes is {bytes}: expected at most {LONGEST_QUERY}, the longest query that \
-                 is kept"
+                 can be stored"
             )));
         }
         if !(self.weight.is_finite() && self.weight > 0.0) {
@@ -88,7 +88,7 @@ mod tests {
             (Limits { weight: f64::INFINITY, ..Limits::default() }, "weight"),
         ] {
             let error = limits.check().unwrap_err();
-            assert!(error.message().starts_with(name), "{error}");
+            assert!(error.to_string().starts_with(name), "{error}");
         }
     }
 

@@ -1,6 +1,6 @@
-//! A small index for tests, of this crate and of those that build on it: no part of what the engine
-//! offers.
-#![allow(clippy::unwrap_used, missing_docs)]
+//! Small indexes for tests. The tests of the server include this file, too, so that it is compiled
+//! into no product; each of the crates uses a part of it.
+#![allow(clippy::unwrap_used, dead_code, missing_docs)]
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -11,12 +11,11 @@ use liken::data::{Dataset, Import, Table};
 use liken::features::Preparation;
 use liken::matchers::{Mixture, Params};
 use liken::training::train;
+use liken_engine::{Engine, IndexBuilder, Settings};
 use serde_json::json;
 
-use crate::{Building, Engine, Settings};
-
 /// Documents of the fixture: a few topics, with fields to filter by.
-pub(crate) const DOCUMENTS: [(&str, &str, &str, i32); 10] = [
+pub const DOCUMENTS: [(&str, &str, &str, i32); 10] = [
     ("sun", "Distance between Earth and its star", "space", 2001),
     ("moon", "How far the Moon is from Earth", "space", 2005),
     ("mars", "A journey to the red planet", "space", 2012),
@@ -28,7 +27,7 @@ pub(crate) const DOCUMENTS: [(&str, &str, &str, i32); 10] = [
     ("flu", "Influenza in winter", "health", 2020),
     ("soup", "Chicken soup against a cold", "health", 2021),
 ];
-pub(crate) const CLICKS: [(&str, &str, u32); 16] = [
+pub const CLICKS: [(&str, &str, u32); 16] = [
     ("how far is the sun", "sun", 40),
     ("how far away is the sun", "sun", 9),
     ("miles to the sun", "sun", 7),
@@ -64,18 +63,18 @@ fn make(folder: &Path) {
         ("wide", "pls", Some(8)),
         ("walk", "walk", None),
     ];
-    make_of(folder, &clicks, &documents, &models);
+    train_on(folder, &clicks, &documents, &models);
 }
 
-/// Writes a dataset of lines of `clicks` and of `documents` into `folder`, and models: name, method
-/// and number of dimensions.
+/// Writes a dataset of lines of `clicks` and of `documents` to `folder/data`, and models with name,
+/// method and number of dimensions to `folder`.
 #[allow(clippy::disallowed_methods)]
-pub(crate) fn make_of(
+pub fn train_on(
     folder: &Path,
     clicks: &str,
     documents: &str,
     models: &[(&str, &str, Option<usize>)],
-) -> PathBuf {
+) {
     let (c, d) = (folder.join("clicks.tsv"), folder.join("documents.jsonl"));
     std::fs::write(&c, format!("query\tdoc\tclicks\n{clicks}")).unwrap();
     std::fs::write(&d, documents).unwrap();
@@ -96,11 +95,10 @@ pub(crate) fn make_of(
         let trained = train(&dataset, &Preparation::default(), &mixture, &[params], &run).unwrap();
         trained.save(&folder.join(name), false, Duration::ZERO).unwrap();
     }
-    data
 }
 
-/// Dataset and models, made once.
-pub(crate) fn made() -> &'static Path {
+/// The fixture's dataset and models, made once.
+pub fn made() -> &'static Path {
     static MADE: OnceLock<tempfile::TempDir> = OnceLock::new();
     MADE.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();
@@ -114,30 +112,30 @@ pub(crate) fn made() -> &'static Path {
 pub fn index(models: &[&str]) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
-    building(models, &path).run(&Run::silent()).unwrap();
+    building(made(), models, &path).run(&Run::silent()).unwrap();
     (folder, path)
 }
 
-/// What an index with `models` at `path` is made of.
-pub(crate) fn building(models: &[&str], path: &Path) -> Building {
-    Building {
-        dataset: made().join("data"),
-        models: models.iter().map(|&m| (Some(m.to_owned()), made().join(m))).collect(),
+/// The build of an index at `path` from the dataset and `models` in `folder`.
+pub fn building(folder: &Path, models: &[&str], path: &Path) -> IndexBuilder {
+    IndexBuilder {
+        dataset: folder.join("data"),
+        models: models.iter().map(|&m| (Some(m.to_owned()), folder.join(m))).collect(),
         output: path.to_owned(),
-        ..Building::default()
+        ..IndexBuilder::default()
     }
 }
 
-/// An open index for tests of what stands around the engine.
+/// An open index with the models `bm25` and `pls`.
 pub fn small() -> Arc<Engine> {
     small_with(Settings::default())
 }
 
-/// An open index with settings of its own.
+/// The same with settings.
 pub fn small_with(settings: Settings) -> Arc<Engine> {
     let (folder, path) = index(&["bm25", "pls"]);
     let engine = Engine::open(&path, settings).unwrap();
-    // It lives as long as the test binary.
+    // The folder stays for as long as the process.
     std::mem::forget(folder);
     engine
 }

@@ -1,12 +1,11 @@
-//! What a document is called.
+//! Titles of documents.
 
 use serde_json::{Map, Value};
 
-/// The longest title of an answer, in characters: a whole body may stand in for it. Pages cut it
-/// further, to what fits.
+/// The longest title of a response, in characters: it may be a whole body. Pages truncate it further.
 const LONGEST: usize = 500;
 
-/// The text of a field: a text as it is, a list of texts joined; nothing where there is none.
+/// The text of a field: a text trimmed, a list of texts joined; `None` if it has no text.
 pub fn text_of(value: &Value) -> Option<String> {
     let text = match value {
         Value::String(text) => text.trim().to_owned(),
@@ -25,12 +24,7 @@ pub fn title(fields: &Map<String, Value>) -> Option<String> {
         let other = fields.iter().filter(|(name, _)| !matches!(name.as_str(), "url" | "id"));
         other.filter_map(|(_, value)| text_of(value)).next()
     });
-    title.map(|mut title| {
-        if let Some((end, _)) = title.char_indices().nth(LONGEST) {
-            title.truncate(end);
-        }
-        title
-    })
+    title.map(|title| title.chars().take(LONGEST).collect())
 }
 
 #[cfg(test)]

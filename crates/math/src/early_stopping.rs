@@ -1,7 +1,6 @@
-//! Early stopping: the best step of a fit by its validation score, and when to stop looking for a
-//! better one.
+//! Early stopping of a fit by its validation score.
 
-/// The best step so far, its validation score, and the state that was saved of it.
+/// The best step so far, its validation score and its saved state.
 #[derive(Debug, Clone)]
 pub struct EarlyStopping<T> {
     patience: usize,
@@ -9,13 +8,13 @@ pub struct EarlyStopping<T> {
 }
 
 impl<T> EarlyStopping<T> {
-    /// Stops after `patience` steps without a better one; 0 never stops.
+    /// Stops after `patience` steps without improvement; 0 never stops.
     pub fn new(patience: usize) -> Self {
         EarlyStopping { patience, best: None }
     }
 
-    /// Takes the validation score of a step (higher is better) and saves `state` if it is the best
-    /// so far; of equal steps the first is kept. Says whether to stop.
+    /// Records the validation score of a step (higher is better) and saves `state` if it is the best
+    /// so far; of equal scores the first wins. Returns whether to stop.
     pub fn observe(&mut self, step: usize, score: f64, state: impl FnOnce() -> T) -> bool {
         if self.improves(score) {
             self.save(step, score, state());
@@ -23,17 +22,17 @@ impl<T> EarlyStopping<T> {
         self.patience > 0 && self.since_best(step) >= self.patience
     }
 
-    /// Whether `score` is better than all before.
+    /// Whether `score` is better than all earlier ones.
     pub fn improves(&self, score: f64) -> bool {
         self.best.as_ref().is_none_or(|&(_, best, _)| score > best)
     }
 
-    /// Makes this step the best one, whatever came before.
+    /// Makes this step the best one, regardless of earlier scores.
     pub fn save(&mut self, step: usize, score: f64, state: T) {
         self.best = Some((step, score, state));
     }
 
-    /// The steps from the best one to `step`; 0 if there is no best step.
+    /// The number of steps since the best one; 0 if there is none.
     pub fn since_best(&self, step: usize) -> usize {
         self.best.as_ref().map_or(0, |&(best, ..)| step - best)
     }
@@ -43,7 +42,7 @@ impl<T> EarlyStopping<T> {
         self.best.as_ref()
     }
 
-    /// The best step, its score and its state, taken out.
+    /// [`EarlyStopping::best`] by value.
     pub fn into_best(self) -> Option<(usize, f64, T)> {
         self.best
     }

@@ -1,14 +1,13 @@
-//! What can go wrong, said so that a person can act on it: what was expected, what came,
-//! where, and what to do.
+//! Errors that a person can act on: what was expected, what was found, where, and what to do.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The result of everything in this crate that can fail.
+/// The result of fallible functions of liken.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Every way in which this crate fails.
+/// The errors of liken.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -34,37 +33,37 @@ pub enum Error {
         /// What the user can do.
         advice: String,
     },
-    /// The operating system refused.
+    /// The operating system reported an error.
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// The verb that failed: read, write, create, rename …
+        /// The operation that failed, a verb: read, write, create, rename …
         doing: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A file of ours whose content is not what was written.
+    /// A file of liken whose content is not what liken wrote.
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// What is wrong with it.
         problem: String,
     },
-    /// A folder of ours written by a later version.
+    /// A folder of a later version of liken.
     Newer {
         /// The manifest.
         path: PathBuf,
-        /// The format it names.
+        /// Its format.
         found: u32,
-        /// The newest format this version reads.
+        /// The newest format that this version reads.
         supported: u32,
     },
-    /// A file or folder that is none of ours.
+    /// A path that is no folder of liken.
     NoManifest {
         /// The file or folder.
         path: PathBuf,
     },
-    /// A folder of ours, but of another kind.
+    /// A folder of liken, but of another kind.
     OtherKind {
         /// The folder.
         path: PathBuf,
@@ -73,47 +72,47 @@ pub enum Error {
         /// What it should be.
         expected: &'static str,
     },
-    /// The output is already there.
+    /// The output already exists.
     Exists {
         /// The file or folder.
         path: PathBuf,
     },
-    /// A parameter has a value that makes no sense.
+    /// A parameter has an invalid value.
     Parameter {
-        /// The parameter, as it is written in a file.
+        /// The parameter, as written in a file.
         name: String,
         /// The value given.
         value: String,
         /// The values allowed.
         expected: String,
     },
-    /// A parameter that does not exist, or a value of the wrong kind for it.
+    /// An unknown parameter, or a value of the wrong type.
     Setting {
-        /// Which, and what there is.
+        /// Which one, and the known ones or the expected type.
         problem: String,
     },
-    /// A name that nobody knows: a query, a document, a word, a method.
+    /// An unknown name: of a query, a document, a word, a method.
     Unknown {
-        /// What was looked for.
+        /// What the name should denote.
         kind: &'static str,
         /// The name given.
         name: String,
         /// What the user can do.
         advice: String,
     },
-    /// Something needed has nothing in it.
+    /// Required data are empty.
     Empty {
         /// What is empty.
         what: String,
         /// What the user can do.
         advice: String,
     },
-    /// A sparse matrix that breaks its own rules.
+    /// A sparse matrix that breaks an invariant.
     Structure {
-        /// The rule broken, with the place.
+        /// The broken invariant, with the position.
         problem: String,
     },
-    /// A number became infinite or undefined while fitting.
+    /// A value became infinite or NaN during a fit.
     NotFinite {
         /// The quantity.
         what: &'static str,
@@ -122,9 +121,9 @@ pub enum Error {
         /// What the user can do.
         advice: String,
     },
-    /// The work needs more memory than it may take.
+    /// The work needs more memory than it is allowed.
     Memory {
-        /// What is needed and what there is.
+        /// How much is needed, and how much is available.
         what: String,
         /// What the user can do.
         advice: String,
@@ -141,7 +140,7 @@ pub fn excerpt(text: &str) -> String {
     }
 }
 
-/// The same in quotes.
+/// [`excerpt`] in quotes.
 pub fn quoted(text: &str) -> String {
     format!("{:?}", excerpt(text))
 }
@@ -173,7 +172,7 @@ impl Error {
                 path.display()
             ),
             Error::NoManifest { path } => format!(
-                "{}: holds no manifest.json, so it is no dataset, model or ranker of liken",
+                "{}: has no manifest.json, so it is not a dataset, model or ranker of liken",
                 path.display()
             ),
             Error::OtherKind { path, found, expected } => {
@@ -193,8 +192,8 @@ impl Error {
         }
     }
 
-    /// What the user can do; empty where the problem says it. Options are named between
-    /// backticks, as `name` or `name = value`, so that every interface can show them as its own.
+    /// What the user can do; empty if the problem says it. Options are written in backticks, as `name`
+    /// or `name = value`, so that every interface can show them in its own syntax.
     pub fn advice(&self) -> &str {
         match self {
             Error::Line { advice, .. }
@@ -204,10 +203,10 @@ impl Error {
             | Error::NotFinite { advice, .. }
             | Error::Memory { advice, .. } => advice,
             Error::Io { source, .. } => io_advice(source),
-            Error::Damaged { .. } => "copy it again from where it came, or make it anew",
-            Error::Newer { .. } => "use a newer liken, or make the folder anew with this one",
-            Error::NoManifest { .. } => "name a folder that an import or a training wrote",
-            Error::OtherKind { .. } => "name a folder of the kind that is expected",
+            Error::Damaged { .. } => "copy it again from its source, or create it again",
+            Error::Newer { .. } => "use a newer liken, or create the folder again with this one",
+            Error::NoManifest { .. } => "give a folder that an import or a training wrote",
+            Error::OtherKind { .. } => "give a folder of the expected kind",
             Error::Exists { .. } => "choose another name, or replace it with `force`",
             Error::Parameter { .. }
             | Error::Setting { .. }
@@ -216,7 +215,7 @@ impl Error {
         }
     }
 
-    /// An [`Error::Io`] for `path`, to be used as `map_err(Error::io("read", path))`.
+    /// An [`Error::Io`] for `path`, used as `map_err(Error::io("read", path))`.
     pub fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
         let path = path.to_owned();
         move |source| Error::Io { path, doing, source }
@@ -225,6 +224,11 @@ impl Error {
     /// An [`Error::Damaged`] for `path`.
     pub fn damaged(path: &Path, problem: impl Into<String>) -> Error {
         Error::Damaged { path: path.to_owned(), problem: problem.into() }
+    }
+
+    /// An [`Error::NotFinite`].
+    pub fn not_finite(what: &'static str, step: usize, advice: impl Into<String>) -> Error {
+        Error::NotFinite { what, step, advice: advice.into() }
     }
 
     /// An [`Error::Parameter`].
@@ -241,12 +245,12 @@ fn io_advice(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::NotFound => "check the path",
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "choose a place you may read and write"
+            "choose a path that you may read and write"
         }
         io::ErrorKind::StorageFull
         | io::ErrorKind::QuotaExceeded
         | io::ErrorKind::FileTooLarge
-        | io::ErrorKind::WriteZero => "the disk or the quota is full; nothing was kept",
+        | io::ErrorKind::WriteZero => "the disk or the quota is full; nothing was written",
         _ => "",
     }
 }

@@ -1,12 +1,12 @@
-//! What liken stands on: everything that knows neither text nor clicks.
+//! The foundations of liken, without text and clicks.
 //!
-//! Errors and progress ([`Error`], [`Run`]), files that appear whole or not at all ([`mod@file`]), checked
-//! sparse matrices ([`sparse`]), dense blocks and the operator C = XᵀRY with its SVD and solvers
-//! ([`linalg`]), the nearest neighbours of an embedding ([`index`]), the best of many scores
-//! ([`ranking`]), early stopping ([`early_stopping`]). `liken` re-exports all of it; other languages, several machines and other devices
-//! build on this crate directly.
+//! Errors and progress ([`Error`], [`Run`]), files that appear complete or not at all
+//! ([`mod@file`]), sparse matrices ([`sparse`]), dense blocks ([`dense`]), the operator C = XᵀRY with
+//! its SVD and solvers ([`linalg`]), nearest neighbours of embeddings ([`index`]), ranking by scores
+//! ([`ranking`]) and early stopping ([`early_stopping`]). `liken` re-exports all of it.
 //!
-//! It prints nothing and builds no thread pool. Everything gives the same bits at any number of threads.
+//! The crate prints nothing and builds no thread pool. Results are the same bits at any number of
+//! threads.
 
 mod error;
 mod run;

@@ -1,20 +1,18 @@
-//! How much memory there is.
+//! The memory of the machine and of the process.
 
 use std::fmt;
 
-/// Bytes that the system can give without swapping; 2 GiB where it does not say.
+/// Bytes that the system can provide without swapping; 2 GiB if unknown.
 pub fn available() -> u64 {
     std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| parse(&text)).unwrap_or(2 << 30)
 }
 
-/// Bytes that this process may take in all where nobody said otherwise: four fifths of what there
-/// is.
-pub fn allowed() -> u64 {
+/// The default memory limit of this process: four fifths of the available memory.
+pub fn default_limit() -> u64 {
     (available() + resident()) / 5 * 4
 }
 
-/// Bytes of memory that this process has now and that are its own (not pages of files that
-/// could be read again); 0 where the system does not say.
+/// Bytes of anonymous memory of this process, without pages of mapped files; 0 if unknown.
 pub fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status");
     status.ok().and_then(|text| field(&text, "RssAnon:")).unwrap_or(0)
@@ -30,7 +28,7 @@ fn field(text: &str, name: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// A number of bytes for people: 1.5 GiB.
+/// A number of bytes in readable form: 1.5 GiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bytes(pub u64);
 
@@ -60,6 +58,6 @@ mod tests {
         assert_eq!(parse("MemTotal: 9 kB\nMemAvailable:   2048 kB\n"), Some(2 << 20));
         assert_eq!(parse("MemTotal: 9 kB\n"), None);
         assert!(available() > 0);
-        assert!(resident() > 0 && allowed() < available() + resident());
+        assert!(resident() > 0 && default_limit() < available() + resident());
     }
 }

@@ -1,5 +1,5 @@
-//! Seeded draws on ChaCha, written here so that a library's next version does not move a
-//! single number.
+//! Seeded random numbers from ChaCha. The distributions are implemented here, so that results do not
+//! change with the version of a library.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -11,8 +11,8 @@ pub struct Random {
 }
 
 impl Random {
-    /// The stream `stream` of the seed `seed`. Different streams are independent, so that
-    /// work split into blocks draws the same numbers whoever does which block.
+    /// The stream `stream` of the seed `seed`. Streams are independent: with one per block of work,
+    /// the numbers do not depend on the threads.
     pub fn new(seed: u64, stream: u64) -> Self {
         let mut chacha = ChaCha8Rng::seed_from_u64(seed);
         chacha.set_stream(stream);
@@ -71,7 +71,7 @@ impl Random {
     }
 }
 
-/// 2⁶⁴ over the golden ratio, the step of SplitMix64: its multiples meet every number and keep far apart.
+/// 2⁶⁴ divided by the golden ratio, the increment of SplitMix64.
 pub const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The mixing function of SplitMix64: spreads the bits of a number over all 64.

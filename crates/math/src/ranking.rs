@@ -1,7 +1,7 @@
-//! From one score per document to the best documents in order.
+//! From one score per document to a ranking.
 //!
-//! The order is trec_eval's: score descending, then document id descending, so that a file
-//! we write is ranked by other tools as we ranked it.
+//! The order is trec_eval's: score descending, then document id descending, so that other tools rank
+//! a run file as liken does.
 
 use rayon::prelude::*;
 
@@ -16,17 +16,16 @@ pub struct Hit {
     pub score: f32,
 }
 
-/// A document with its place in the order: score in the high half, tie rank in the low.
+/// A document with its sort key: score in the high half, tie rank in the low half.
 #[derive(Clone, Copy)]
 struct Candidate {
     key: u64,
     doc: u32,
 }
 
-/// The `k` best of `scores`, which holds one score per document, best first; `usize::MAX`
-/// asks for all. Equal scores (0 and −0 are equal) are ordered by `tie_rank`, larger first;
-/// see [`tie_rank`]. The documents in `excluded`, sorted, are left out. A score that is not a
-/// number ranks below all others.
+/// The `k` best documents by `scores`, one per document, best first; `usize::MAX` for all. Equal
+/// scores (0 and −0 are equal) are ordered by [`tie_rank`], larger first. The documents in
+/// `excluded`, sorted, are left out. NaN ranks below all other scores.
 ///
 /// # Panics
 /// If `scores` and `tie_rank` differ in length.
@@ -34,7 +33,7 @@ pub fn top_k(scores: &[f32], k: usize, tie_rank: &[u32], excluded: &[u32]) -> Ve
     assert_eq!(scores.len(), tie_rank.len(), "one tie rank per score");
     debug_assert!(excluded.is_sorted(), "excluded documents are sorted");
     let mut best = TopK::new(k, |a: &Candidate, b: &Candidate| b.key.cmp(&a.key));
-    // No document below this score can still enter.
+    // Documents below this score are not among the best.
     let mut floor = f32::NEG_INFINITY;
     for (doc, &score) in scores.iter().enumerate() {
         if score < floor {
@@ -48,7 +47,7 @@ pub fn top_k(scores: &[f32], k: usize, tie_rank: &[u32], excluded: &[u32]) -> Ve
             continue;
         }
         if let Some(worst) = best.push(candidate) {
-            // With a NaN here nothing is skipped above: slower, never wrong.
+            // If this is NaN, nothing is skipped above: slower, but correct.
             floor = scores[worst.doc as usize];
         }
     }
@@ -56,8 +55,7 @@ pub fn top_k(scores: &[f32], k: usize, tie_rank: &[u32], excluded: &[u32]) -> Ve
     best.iter().map(|c| Hit { doc: c.doc, score: scores[c.doc as usize] }).collect()
 }
 
-/// The place of each id in ascending byte order, the tie rank of [`top_k`]. Ids that occur
-/// twice keep the order in which they came.
+/// The rank of each id in ascending byte order, for [`top_k`]. Equal ids keep their order.
 ///
 /// # Panics
 /// If there are 2³² ids or more: documents are numbered with 32 bits.
@@ -72,8 +70,8 @@ pub fn tie_rank(ids: &[String]) -> Vec<u32> {
     ranks
 }
 
-/// The share of `hits`, best first, whose score another hit has too; 0 for no hits. Where it
-/// is large, the measures say as much about document ids as about the scorer.
+/// The share of `hits`, best first, that have the same score as another hit; 0 for no hits. If it is
+/// large, measures depend as much on document ids as on the scorer.
 pub fn share_of_ties(hits: &[Hit]) -> f64 {
     if hits.is_empty() {
         return 0.0;
@@ -83,13 +81,13 @@ pub fn share_of_ties(hits: &[Hit]) -> f64 {
     tied as f64 / hits.len() as f64
 }
 
-/// Integers in the order of the scores: NaN first, then −∞ to ∞, 0 equal to −0.
+/// Maps scores to integers in the same order: NaN first, then −∞ to ∞, 0 equal to −0.
 fn ascending(score: f32) -> u32 {
     if score.is_nan() {
         return 0;
     }
-    // Adding zero turns −0 into 0. Positive floats are ordered as their bits are; negative
-    // ones the other way round and below.
+    // Adding zero turns −0 into 0. Positive floats are ordered as their bits, negative ones below
+    // them in reverse.
     let bits = (score + 0.0).to_bits();
     if bits >> 31 == 0 { bits | 1 << 31 } else { !bits }
 }

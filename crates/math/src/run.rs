@@ -1,23 +1,23 @@
-//! What a long piece of work tells its caller, how the caller stops it, and how much memory it
-//! may take.
+//! Progress, cancellation and memory limit of long work.
 
 use std::path::{Path, PathBuf};
 
 use crate::{Error, Result, memory};
 
-/// How far a piece of work has come.
+/// The progress of long work.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress<'a> {
-    /// What is being done, for people: "reading clicks.tsv", "sweep 3".
+    /// The current stage, as shown to users: "reading clicks.tsv", "sweep 3".
     pub stage: &'a str,
-    /// How much is done, in units that suit the stage.
+    /// The completed amount, in units of the stage.
     pub done: u64,
-    /// How much there is in all, where that is known.
+    /// The total amount, if known.
     pub total: Option<u64>,
 }
 
-/// The line between long work and whoever waits for it: progress goes out, the wish to stop
-/// comes in. Core never prints and never installs a signal handler; it calls these two.
+/// The connection between long work and its caller: progress out, cancellation in, and the limits
+/// on memory and scratch files. Libraries never print and install no signal handler; they call the
+/// two functions given here.
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
     progress: &'a (dyn Fn(Progress<'_>) + Sync),
@@ -27,7 +27,7 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// A run that reports to `progress` and stops when `cancelled` says so.
+    /// A run that reports to `progress` and stops when `cancelled` returns true.
     pub fn new(
         progress: &'a (dyn Fn(Progress<'_>) + Sync),
         cancelled: &'a (dyn Fn() -> bool + Sync),
@@ -35,14 +35,14 @@ impl<'a> Run<'a> {
         Run { progress, cancelled, memory: None, scratch: None }
     }
 
-    /// A run that reports to nobody and is never stopped.
+    /// A run that reports nothing and is never cancelled.
     pub fn silent() -> Run<'static> {
         Run::new(&|_| {}, &|| false)
     }
 
-    /// A run with the memory and the scratch folder of this one that reports to `progress` and
-    /// stops when `cancelled` says so.
-    pub fn heard_by<'b>(
+    /// A run with the memory limit and the scratch folder of this one that reports to `progress` and
+    /// stops when `cancelled` returns true.
+    pub fn with_callbacks<'b>(
         &self,
         progress: &'b (dyn Fn(Progress<'_>) + Sync),
         cancelled: &'b (dyn Fn() -> bool + Sync),
@@ -53,40 +53,40 @@ impl<'a> Run<'a> {
         Run { progress, cancelled, memory: self.memory, scratch: self.scratch }
     }
 
-    /// The same, but the process may not take more than `memory` bytes in all.
-    pub fn within(self, memory: u64) -> Self {
+    /// Limits the memory of the process to `memory` bytes.
+    pub fn with_memory(self, memory: u64) -> Self {
         Run { memory: Some(memory), ..self }
     }
 
-    /// The same, but scratch files are made in `folder`.
+    /// Creates scratch files in `folder`.
     pub fn with_scratch(self, folder: &'a Path) -> Self {
         Run { scratch: Some(folder), ..self }
     }
 
-    /// The bytes that the process may take in all: four fifths of what there is, unless the
-    /// caller said otherwise.
+    /// The most bytes of the process: four fifths of the available memory, unless the caller set a
+    /// limit.
     pub fn memory(&self) -> u64 {
-        self.memory.unwrap_or_else(memory::allowed)
+        self.memory.unwrap_or_else(memory::default_limit)
     }
 
-    /// The bytes that the process may take beyond what it has already.
+    /// The bytes that the process may still allocate.
     pub fn memory_left(&self) -> u64 {
         self.memory().saturating_sub(memory::resident())
     }
 
-    /// Where to make scratch files.
+    /// The folder for scratch files.
     pub fn scratch(&self) -> PathBuf {
         self.scratch.map_or_else(std::env::temp_dir, Path::to_owned)
     }
 
-    /// Reports progress; an error if the caller wants to stop. Call it a few times a second,
-    /// never in an inner loop.
+    /// Reports progress; an error if the run is cancelled. To be called a few times per second, never
+    /// in an inner loop.
     pub fn step(&self, stage: &str, done: u64, total: Option<u64>) -> Result<()> {
         (self.progress)(Progress { stage, done, total });
         self.check()
     }
 
-    /// An error if the caller wants to stop.
+    /// An error if the run is cancelled.
     pub fn check(&self) -> Result<()> {
         if (self.cancelled)() { Err(Error::Cancelled) } else { Ok(()) }
     }

@@ -1,17 +1,17 @@
-//! Scores of different systems made comparable: where a set of scores lies and how widely it spreads.
+//! Standardisation, which makes scores of different systems comparable.
 //!
-//! Over which documents the statistics are taken is the caller's choice: a mix takes all documents of
-//! training, a search its candidates, the fusion of runs the results of a run.
+//! The caller chooses the documents for the statistics: a mix uses all training documents, a search
+//! its candidates, the fusion of runs the results of a run.
 
-/// Below this share of the size of the scores, what looks like spread is rounding.
+/// A spread below this share of the scores' size is rounding.
 const ROUNDING: f64 = 1e-6;
 
 /// The location and scale of a set of scores.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Standard {
-    /// What is taken away from a score.
+    /// Subtracted from a score.
     pub shift: f64,
-    /// What a score is divided by; 0 if all scores are the same, and then every score becomes 0.
+    /// Divides a score; 0 if all scores are the same, which makes every score 0.
     pub scale: f64,
 }
 
@@ -25,7 +25,7 @@ impl Standard {
         Standard::new(mean, (squares / n).sqrt(), mean.abs())
     }
 
-    /// The least score and how far the largest is above it: scores from 0 to 1.
+    /// Minimum and range: scores from 0 to 1.
     pub fn min_max(scores: impl Iterator<Item = f64>) -> Self {
         let ends = (f64::INFINITY, f64::NEG_INFINITY);
         let (least, most) =
@@ -33,13 +33,13 @@ impl Standard {
         Standard::new(least, most - least, least.abs().max(most.abs()))
     }
 
-    /// `shift` and `scale` of scores whose size is about `size`.
+    /// From `shift` and `scale` of scores whose magnitude is about `size`.
     pub fn new(shift: f64, scale: f64, size: f64) -> Self {
         let constant = !(scale > size * ROUNDING && scale > 0.0);
         Standard { shift, scale: if constant { 0.0 } else { scale } }
     }
 
-    /// Whether all scores are the same, so that none is better than another.
+    /// Whether all scores are the same.
     pub fn is_constant(&self) -> bool {
         self.scale == 0.0
     }

@@ -1,16 +1,16 @@
-//! The k best of many items: the one selection behind every ranking.
+//! The k best of many items: the selection behind every ranking.
 //!
-//! A buffer of a few times k items is cut to the k best whenever it is full: O(n + k log k) in time and
-//! O(k) in memory. The caller skips items that are worse than the floor, so that most cost one
-//! comparison.
+//! A buffer of a few times k items is cut to the k best whenever it is full: O(n + k log k) time and
+//! O(k) memory. The caller skips items below the floor, so that most cost one comparison.
 
 use std::cmp::Ordering;
 
-/// Items beyond k in the buffer, so that a small k does not mean many selections.
+/// The least number of items beyond k in the buffer, so that a small k does not cause many
+/// selections.
 const SLACK: usize = 1024;
 
-/// Keeps the `k` best of items that come one after another. `order` puts the better item first and
-/// must not call two different items equal, or which of them is kept depends on how they came.
+/// Collects the `k` best of a stream of items. `order` puts the better item first. It must not call
+/// different items equal, or the result depends on the order of the stream.
 pub struct TopK<T, O> {
     k: usize,
     items: Vec<T>,
@@ -18,12 +18,12 @@ pub struct TopK<T, O> {
 }
 
 impl<T, O: Fn(&T, &T) -> Ordering> TopK<T, O> {
-    /// Nothing yet of `k`; `usize::MAX` keeps all.
+    /// An empty collection; a `k` of `usize::MAX` keeps all items.
     pub fn new(k: usize, order: O) -> Self {
         TopK { k, items: Vec::new(), order }
     }
 
-    /// Takes `item`. If the buffer was cut, gives the worst of the items kept: the new floor.
+    /// Adds `item`. If that cuts the buffer, returns the worst item kept: the new floor.
     #[inline]
     pub fn push(&mut self, item: T) -> Option<&T> {
         self.items.push(item);
@@ -34,20 +34,20 @@ impl<T, O: Fn(&T, &T) -> Ordering> TopK<T, O> {
         self.items.last()
     }
 
-    /// The best, in no order.
+    /// The best items, unordered.
     pub fn into_unsorted(mut self) -> Vec<T> {
         select(&mut self.items, self.k, &self.order);
         self.items
     }
 
-    /// The best, the best first.
+    /// The best items, best first.
     pub fn into_sorted(mut self) -> Vec<T> {
         select_sorted(&mut self.items, self.k, &self.order);
         self.items
     }
 }
 
-/// Cuts `items` to the `k` best, the worst of them last, the others in no order.
+/// Cuts `items` to the `k` best, the worst of them last, the others unordered.
 pub fn select<T>(items: &mut Vec<T>, k: usize, order: impl Fn(&T, &T) -> Ordering) {
     if (1..items.len()).contains(&k) {
         items.select_nth_unstable_by(k - 1, order);
@@ -55,7 +55,7 @@ pub fn select<T>(items: &mut Vec<T>, k: usize, order: impl Fn(&T, &T) -> Orderin
     items.truncate(k);
 }
 
-/// Cuts `items` to the `k` best, the best first.
+/// Cuts `items` to the `k` best, best first.
 pub fn select_sorted<T>(items: &mut Vec<T>, k: usize, order: impl Fn(&T, &T) -> Ordering) {
     select(items, k, &order);
     items.sort_unstable_by(order);

@@ -1,38 +1,38 @@
-//! Axes: where a value lies between the ends, and which values are written beside it.
+//! Axes: scales and ticks.
 //!
 //! Ticks of a linear axis are multiples of 1, 2 or 5 times a power of ten, about as many as fit.
-//! Those of a logarithmic axis are powers of ten, with 2 and 5 times them (or every second, third …
-//! power) as there is room.
+//! Those of a logarithmic axis are powers of ten, with 2 and 5 times them if they fit, or every
+//! second, third … power if not all fit.
 
-/// How values are laid out.
+/// The scale of an axis.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Scale {
-    /// In proportion.
+    /// Linear.
     #[default]
     Linear,
-    /// By their logarithm; values of 0 and below are left out.
+    /// Logarithmic; values of 0 and below are left out.
     Log,
-    /// Side by side: the value `i` is the name number `i`.
+    /// Categorical: the value `i` is the name number `i`.
     Names(Vec<String>),
 }
 
 /// One axis of a panel.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Axis {
-    /// What is measured.
+    /// The name of the quantity.
     pub label: String,
-    /// In which unit, if in any.
+    /// Its unit.
     pub unit: Option<String>,
-    /// How it is laid out.
+    /// Its scale.
     pub scale: Scale,
-    /// The ends, where they are given; else the data's, with a little room.
+    /// The ends; by default those of the data, with a margin.
     pub range: Option<(f64, f64)>,
-    /// Whether a linear axis begins at 0 where the data are all positive.
+    /// Whether a linear axis starts at 0 if no value is negative.
     pub from_zero: bool,
 }
 
 impl Axis {
-    /// An axis in proportion.
+    /// A linear axis.
     pub fn linear(label: impl Into<String>) -> Self {
         Axis { label: label.into(), ..Axis::default() }
     }
@@ -42,18 +42,18 @@ impl Axis {
         Axis { label: label.into(), scale: Scale::Log, ..Axis::default() }
     }
 
-    /// An axis of names.
+    /// A categorical axis.
     pub fn names(label: impl Into<String>, names: Vec<String>) -> Self {
         Axis { label: label.into(), scale: Scale::Names(names), ..Axis::default() }
     }
 
-    /// The same in this unit.
+    /// Sets the unit.
     pub fn unit(mut self, unit: impl Into<String>) -> Self {
         self.unit = Some(unit.into());
         self
     }
 
-    /// The same, beginning at 0.
+    /// Starts the axis at 0.
     pub fn from_zero(mut self) -> Self {
         self.from_zero = true;
         self
@@ -67,7 +67,7 @@ impl Axis {
         }
     }
 
-    /// Whether a value can be shown here at all.
+    /// Whether the axis can show a value.
     pub(crate) fn shows(&self, value: f64) -> bool {
         value.is_finite()
             && match &self.scale {
@@ -77,8 +77,8 @@ impl Axis {
             }
     }
 
-    /// The axis laid out for the `values` it shows, with room for about `room` ticks.
-    pub(crate) fn lay_out(&self, values: impl Iterator<Item = f64>, room: usize) -> Layout {
+    /// Ends and ticks for `values`, with about `max_ticks` ticks.
+    pub(crate) fn lay_out(&self, values: impl Iterator<Item = f64>, max_ticks: usize) -> Layout {
         let seen = values.filter(|&value| self.shows(value)).fold(None, |ends, value| match ends {
             None => Some((value, value)),
             Some((low, high)) => Some((value.min(low), value.max(high))),
@@ -96,11 +96,11 @@ impl Axis {
                 } else {
                     let low = if self.from_zero && low >= 0.0 { 0.0 } else { low };
                     let spread = if high > low { high - low } else { high.abs().max(1.0) };
-                    let room = if high > low { 0.06 } else { 0.5 };
-                    let below = if self.from_zero && low == 0.0 { 0.0 } else { room * spread };
-                    (low - below, high + room * spread)
+                    let margin = spread * if high > low { 0.06 } else { 0.5 };
+                    let below = if self.from_zero && low == 0.0 { 0.0 } else { margin };
+                    (low - below, high + margin)
                 };
-                let ticks = linear_ticks(low, high, room);
+                let ticks = linear_ticks(low, high, max_ticks);
                 Layout { ends: (low, high), log: false, ticks }
             }
             Scale::Log => {
@@ -110,11 +110,11 @@ impl Axis {
                     Some(_) => (low.log10(), high.log10()),
                     None => {
                         let spread = (high / low).log10();
-                        let room = if spread > 0.0 { 0.06 * spread.max(0.3) } else { 0.3 };
-                        (low.log10() - room, high.log10() + room)
+                        let margin = if spread > 0.0 { 0.06 * spread.max(0.3) } else { 0.3 };
+                        (low.log10() - margin, high.log10() + margin)
                     }
                 };
-                Layout { ends: (low, high), log: true, ticks: log_ticks(low, high, room) }
+                Layout { ends: (low, high), log: true, ticks: log_ticks(low, high, max_ticks) }
             }
         }
     }
@@ -125,26 +125,26 @@ pub(crate) struct Layout {
     /// The values at the ends; their logarithms on a logarithmic axis.
     ends: (f64, f64),
     log: bool,
-    /// Values, and what is written beside them.
+    /// Values and their labels.
     pub(crate) ticks: Vec<(f64, String)>,
 }
 
 impl Layout {
-    /// Where `value` lies: 0 at the low end, 1 at the high one.
+    /// The position of `value`: 0 at the low end, 1 at the high end.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let value = if self.log { value.log10() } else { value };
         (value - self.ends.0) / (self.ends.1 - self.ends.0)
     }
 }
 
-fn linear_ticks(low: f64, high: f64, room: usize) -> Vec<(f64, String)> {
-    let rough = (high - low) / room.max(1) as f64;
+fn linear_ticks(low: f64, high: f64, max_ticks: usize) -> Vec<(f64, String)> {
+    let rough = (high - low) / max_ticks.max(1) as f64;
     let power = 10f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * power);
     let step = step.into_iter().find(|&s| s >= rough * (1.0 - 1e-9)).unwrap_or(10.0 * power);
     let first = (low / step - 1e-9).ceil() as i64;
     let last = (high / step + 1e-9).floor() as i64;
-    // Digits after the point that tell neighbours apart.
+    // The digits after the point that distinguish neighbouring ticks.
     let digits = (-step.log10().floor()).clamp(0.0, 12.0) as usize;
     (first..=last)
         .map(|k| {
@@ -154,8 +154,8 @@ fn linear_ticks(low: f64, high: f64, room: usize) -> Vec<(f64, String)> {
         .collect()
 }
 
-fn log_ticks(low: f64, high: f64, room: usize) -> Vec<(f64, String)> {
-    let room = room.max(2);
+fn log_ticks(low: f64, high: f64, max_ticks: usize) -> Vec<(f64, String)> {
+    let max_ticks = max_ticks.max(2);
     let within = |exponent: f64| exponent >= low - 1e-9 && exponent <= high + 1e-9;
     let (first, last) = (low.floor() as i32, high.ceil() as i32);
     let all = |parts: &[f64], every: i32| -> Vec<f64> {
@@ -165,22 +165,22 @@ fn log_ticks(low: f64, high: f64, room: usize) -> Vec<(f64, String)> {
             .filter(|value| within(value.log10()))
             .collect()
     };
-    // The finest of these that fits; with less than a decade, ticks as on a linear axis.
+    // The finest ticks that fit; below a decade, those of a linear axis.
     let fine = [&[1.0, 2.0, 5.0][..], &[1.0]];
-    let mut found = fine.into_iter().map(|parts| all(parts, 1)).find(|t| t.len() <= room + 1);
+    let mut found = fine.into_iter().map(|parts| all(parts, 1)).find(|t| t.len() <= max_ticks + 1);
     if found.is_none() {
-        found = (2..=40).map(|every| all(&[1.0], every)).find(|ticks| ticks.len() <= room);
+        found = (2..=40).map(|every| all(&[1.0], every)).find(|ticks| ticks.len() <= max_ticks);
     }
     let found = found.unwrap_or_default();
     if found.len() < 2 {
-        let mut ticks = linear_ticks(10f64.powf(low), 10f64.powf(high), room.min(4));
+        let mut ticks = linear_ticks(10f64.powf(low), 10f64.powf(high), max_ticks.min(4));
         ticks.retain(|&(value, _)| value > 0.0);
         return ticks;
     }
     found.into_iter().map(|value| (value, number(value))).collect()
 }
 
-/// A value beside its tick.
+/// The label of a tick.
 fn tick(value: f64, digits: usize) -> String {
     if value != 0.0 && (value.abs() >= 1e4 || value.abs() < 1e-4) {
         return number(value);
@@ -192,12 +192,10 @@ fn tick(value: f64, digits: usize) -> String {
     text
 }
 
-/// A number in few signs: 1500, 20k, 3M, 0.25, 1e-5.
+/// A short form of a number: 1500, 20k, 3M, 0.25, 1e-5.
 pub(crate) fn number(value: f64) -> String {
-    let plain = |value: f64| {
-        let text = format!("{value:.4}");
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    };
+    let trimmed = |text: &str| text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    let plain = |value: f64| trimmed(&format!("{value:.4}"));
     match value.abs() {
         size if size == 0.0 || !size.is_finite() => format!("{value}"),
         size if size >= 1e15 => format!("{value:e}"),
@@ -206,19 +204,15 @@ pub(crate) fn number(value: f64) -> String {
         size if size >= 1e6 => format!("{}M", plain(value / 1e6)),
         size if size >= 1e4 => format!("{}k", plain(value / 1e3)),
         size if size >= 1e-3 => {
-            // Four digits that count.
+            // Four significant digits.
             let digits = (3 - size.log10().floor() as i32).clamp(0, 6) as usize;
             let text = format!("{value:.digits$}");
-            if digits > 0 {
-                text.trim_end_matches('0').trim_end_matches('.').to_owned()
-            } else {
-                text
-            }
+            if digits > 0 { trimmed(&text) } else { text }
         }
         _ => {
             let text = format!("{value:.2e}");
             let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
-            format!("{}e{power}", digits.trim_end_matches('0').trim_end_matches('.'))
+            format!("{}e{power}", trimmed(digits))
         }
     }
 }

@@ -1,46 +1,46 @@
-//! Bars, cards and heat maps in plain HTML: lists and tables that a screen reader reads and that
-//! fit on a phone, with lengths and colours from the style sheet.
+//! Bars, cards and heat maps in plain HTML: accessible lists and tables that also fit on a phone, with
+//! lengths and colours from CSS.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 use crate::escape;
 use crate::panel::COLOURS;
 
-/// One bar, of one or several pieces.
+/// A bar of one or several segments.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Bar {
-    /// What it stands for.
+    /// Its label.
     pub name: String,
-    /// The lengths of its pieces, with their places in [`COLOURS`].
-    pub pieces: Vec<(f64, usize)>,
-    /// The value, as it is written.
+    /// The lengths of its segments, with their indices in [`COLOURS`].
+    pub segments: Vec<(f64, usize)>,
+    /// The formatted value.
     pub value: String,
-    /// Where its name leads: the id of something on the page.
+    /// The id on the page that the label links to.
     pub link: Option<String>,
 }
 
 impl Bar {
-    /// A bar of one piece.
+    /// A bar of one segment.
     pub fn new(name: impl Into<String>, length: f64, value: impl Into<String>) -> Self {
-        Bar { name: name.into(), pieces: vec![(length, 0)], value: value.into(), link: None }
+        Bar { name: name.into(), segments: vec![(length, 0)], value: value.into(), link: None }
     }
 }
 
-/// Something with a name of its own on the page, which links lead to.
+/// A box on the page that links can lead to.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Card {
-    /// The id that links name.
+    /// The target of links.
     pub id: String,
-    /// Its heading.
+    /// The heading.
     pub title: String,
-    /// Lines below it.
+    /// Lines of text below the heading.
     pub lines: Vec<String>,
-    /// Bars below these.
+    /// Bars below the text.
     pub bars: Vec<Bar>,
 }
 
-/// How the parts of this file look. A card that a link leads to is laid over the page until it
-/// is closed, so that the map beside it stays in sight.
+/// The CSS of these parts. A card that is the target of a link is laid over the page until it is
+/// closed, so that the map stays visible.
 pub(crate) const STYLE: &str = "\
 .bars { border-spacing: 0; width: 100%; }
 .bars th, .bars td { border: 0; padding: 0.05rem 0.4rem; font-weight: normal; }
@@ -60,9 +60,9 @@ pub(crate) const STYLE: &str = "\
 @media print { .card { break-inside: avoid; } }
 ";
 
-/// Writes bars below each other, all by the same measure.
-pub(crate) fn write_bars(out: &mut String, bars: &[Bar]) {
-    let length = |bar: &Bar| bar.pieces.iter().map(|&(piece, _)| clean(piece)).sum::<f64>();
+/// Writes bars below each other on one scale.
+pub(crate) fn write_bars(out: &mut String, bars: &[Bar]) -> fmt::Result {
+    let length = |bar: &Bar| bar.segments.iter().map(|&(segment, _)| clean(segment)).sum::<f64>();
     let longest = bars.iter().map(length).fold(0.0, f64::max);
     out.push_str("<table class=\"bars\">\n");
     for bar in bars {
@@ -71,72 +71,75 @@ pub(crate) fn write_bars(out: &mut String, bars: &[Bar]) {
             Some(id) => format!("<a href=\"#{}\">{name}</a>", escape(id)),
             None => name,
         };
-        let mut pieces = String::new();
-        for &(piece, colour) in &bar.pieces {
-            let width = if longest > 0.0 { 100.0 * clean(piece) / longest } else { 0.0 };
+        let mut segments = String::new();
+        for &(segment, colour) in &bar.segments {
+            let width = if longest > 0.0 { 100.0 * clean(segment) / longest } else { 0.0 };
             let ink = COLOURS[colour % COLOURS.len()];
-            let _ = write!(pieces, "<i style=\"width:{width:.1}%;background:{ink}\"></i>");
+            write!(segments, "<i style=\"width:{width:.1}%;background:{ink}\"></i>")?;
         }
-        let _ = writeln!(
+        writeln!(
             out,
-            "<tr><th scope=\"row\">{name}</th><td><div class=\"bar\">{pieces}</div></td><td class=\"n\">{}</td></tr>",
+            "<tr><th scope=\"row\">{name}</th><td><div class=\"bar\">{segments}</div></td><td class=\"n\">{}</td></tr>",
             escape(&bar.value)
-        );
+        )?;
     }
-    out.push_str("</table>\n");
+    out.write_str("</table>\n")
 }
 
-/// A length that can be drawn.
+/// A length without negative and non-finite values.
 fn clean(length: f64) -> f64 {
     if length.is_finite() { length.max(0.0) } else { 0.0 }
 }
 
-/// Writes cards beside and below each other; a card that is laid over the page leads back to
-/// `home` when it is closed.
-pub(crate) fn write_cards(out: &mut String, cards: &[Card], home: &str) {
+/// Writes a grid of cards; closing a card that is laid over the page leads back to the id `home`.
+pub(crate) fn write_cards(out: &mut String, cards: &[Card], home: &str) -> fmt::Result {
     out.push_str("<div class=\"cards\">\n");
     for card in cards {
-        let _ = writeln!(
+        writeln!(
             out,
             "<section class=\"card\" id=\"{}\">\n<a class=\"close\" href=\"#{}\">close</a>\n<h3>{}</h3>",
             escape(&card.id),
             escape(home),
             escape(&card.title)
-        );
+        )?;
         for line in &card.lines {
-            let _ = writeln!(out, "<p>{}</p>", escape(line));
+            writeln!(out, "<p>{}</p>", escape(line))?;
         }
         if !card.bars.is_empty() {
-            write_bars(out, &card.bars);
+            write_bars(out, &card.bars)?;
         }
         out.push_str("</section>\n");
     }
-    out.push_str("</div>\n");
+    out.write_str("</div>\n")
 }
 
-/// Writes a table whose cells are the darker the larger their values are.
-pub(crate) fn write_heat(out: &mut String, heading: &[String], rows: &[(String, Vec<f64>)]) {
-    let values = || rows.iter().flat_map(|(_, values)| values).map(|&value| clean(value));
-    let largest = values().fold(0.0, f64::max);
+/// Writes a table whose cells are darker for larger values.
+pub(crate) fn write_heat(
+    out: &mut String,
+    heading: &[String],
+    rows: &[(String, Vec<f64>)],
+) -> fmt::Result {
+    let values = rows.iter().flat_map(|(_, values)| values);
+    let largest = values.map(|&value| clean(value)).fold(0.0, f64::max);
     out.push_str("<div class=\"wide\"><table class=\"heat\">\n<thead>\n<tr>");
     for cell in heading {
-        let _ = write!(out, "<th scope=\"col\">{}</th>", escape(cell));
+        write!(out, "<th scope=\"col\">{}</th>", escape(cell))?;
     }
     out.push_str("</tr>\n</thead>\n<tbody>\n");
     for (name, values) in rows {
-        let _ = write!(out, "<tr><th scope=\"row\">{}</th>", escape(name));
+        write!(out, "<tr><th scope=\"row\">{}</th>", escape(name))?;
         for &value in values {
-            // Never so dark that the number could not be read, on light and on dark ground.
+            // At most 60 %, so that the number stays legible on light and dark backgrounds.
             let share = if largest > 0.0 { 0.6 * clean(value) / largest } else { 0.0 };
-            let _ = write!(
+            write!(
                 out,
                 "<td style=\"background:rgb(61 133 214 / {share:.3})\">{:.1} %</td>",
                 100.0 * value
-            );
+            )?;
         }
         out.push_str("</tr>\n");
     }
-    out.push_str("</tbody>\n</table></div>\n");
+    out.write_str("</tbody>\n</table></div>\n")
 }
 
 #[cfg(test)]
@@ -147,9 +150,10 @@ mod tests {
     fn the_longest_bar_fills_its_row() {
         let mut out = String::new();
         let mut split = Bar::new("a <b>", 1.0, "3");
-        split.pieces = vec![(1.0, 0), (3.0, 5)];
+        split.segments = vec![(1.0, 0), (3.0, 5)];
         split.link = Some("topic-1".into());
-        write_bars(&mut out, &[split, Bar::new("b", 2.0, "2"), Bar::new("c", f64::NAN, "-")]);
+        write_bars(&mut out, &[split, Bar::new("b", 2.0, "2"), Bar::new("c", f64::NAN, "-")])
+            .unwrap();
         for text in [
             "<a href=\"#topic-1\">a &lt;b&gt;</a>",
             "width:25.0%;background:#3d85d6",
@@ -160,7 +164,7 @@ mod tests {
             assert!(out.contains(text), "no {text} in\n{out}");
         }
         assert!(!out.contains("NaN"), "{out}");
-        write_bars(&mut out, &[]);
+        write_bars(&mut out, &[]).unwrap();
     }
 
     #[test]
@@ -172,7 +176,7 @@ mod tests {
             lines: vec!["<1 %".into()],
             bars: vec![Bar::new("opec", 1.0, "0.2")],
         };
-        write_cards(&mut out, &[card], "map");
+        write_cards(&mut out, &[card], "map").unwrap();
         for text in
             ["id=\"topic-1\"", "href=\"#map\"", "opec &amp; oil", "<p>&lt;1 %</p>", "width:100.0%"]
         {
@@ -184,7 +188,7 @@ mod tests {
     fn heat_is_a_table_of_numbers() {
         let mut out = String::new();
         let rows = [("rec.autos".to_owned(), vec![0.25, 0.5])];
-        write_heat(&mut out, &["class".into(), "1".into(), "2".into()], &rows);
+        write_heat(&mut out, &["class".into(), "1".into(), "2".into()], &rows).unwrap();
         for text in ["/ 0.300)\">25.0 %<", "/ 0.600)\">50.0 %<", "<th scope=\"row\">rec.autos</th>"]
         {
             assert!(out.contains(text), "no {text} in\n{out}");

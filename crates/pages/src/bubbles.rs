@@ -1,52 +1,51 @@
-//! A map of things: circles in the plane whose areas say how large things are. Both axes have the
-//! same scale, because distances are what such a map shows; they have no ticks, because a single
-//! coordinate means nothing.
+//! A bubble map: circles in the plane whose areas show sizes. Both axes have the same scale, since the
+//! map shows distances, and no ticks, since coordinates alone have no meaning.
 
 use std::fmt::Write;
 
 use crate::escape;
 use crate::panel::{COLOURS, SIGN, small};
 
-/// One thing on the map.
+/// A circle on the map.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Bubble {
-    /// To the right.
+    /// The horizontal coordinate, to the right.
     pub x: f64,
-    /// Upwards.
+    /// The vertical coordinate, upwards.
     pub y: f64,
-    /// The area, in any unit.
+    /// The area, in arbitrary units.
     pub size: f64,
-    /// Its place in the legend, and its colour.
+    /// The index in `kinds`, which sets the colour.
     pub kind: usize,
-    /// What stands in the circle, where there is room.
+    /// The text in the circle, if it fits.
     pub name: String,
-    /// What stands beside it, where there is room.
+    /// The text beside the circle, if it fits.
     pub label: String,
-    /// What the tooltip says.
+    /// The tooltip.
     pub about: String,
-    /// Where a click leads: the id of something on the page.
+    /// The id on the page that the circle links to.
     pub link: Option<String>,
 }
 
-/// A map.
+/// A bubble map.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Bubbles {
-    /// What it shows, for those who cannot see it.
+    /// The description for screen readers.
     pub about: String,
-    /// The kinds of things; one alone is not written.
+    /// The legend; a single kind is not shown.
     pub kinds: Vec<String>,
-    /// The things.
+    /// The circles.
     pub bubbles: Vec<Bubble>,
 }
 
-/// The sheet, in points of the screen: small, so that text can be read on a phone.
+/// The drawing in CSS pixels: small, so that text is legible on a phone.
 const WIDTH: f64 = 420.0;
 const HEIGHT: f64 = 350.0;
 const LEGEND: f64 = 20.0;
-/// The largest circle.
+/// The radius of the largest circle.
 const LARGEST: f64 = 26.0;
-/// Kinds that have a colour of the usual ones; grey is the first, for what is common to all.
-const USUAL: [usize; 6] = [5, 0, 1, 2, 3, 4];
+/// The colours of the first kinds; grey comes first, for what all have in common.
+const KIND_COLOURS: [usize; 6] = [5, 0, 1, 2, 3, 4];
 
 impl Bubbles {
     /// The map as an SVG element.
@@ -54,7 +53,7 @@ impl Bubbles {
         let legend = self.legend();
         let below = legend.last().map_or(0.0, |&(_, _, top)| top + LEGEND + 4.0);
         let mut out = String::new();
-        // Links are not part of an embedding, so a map with links is a group of them.
+        // An image has no links, so a map with links is a group of them.
         let role = if self.bubbles.iter().any(|b| b.link.is_some()) { "group" } else { "img" };
         let _ = writeln!(
             out,
@@ -77,7 +76,7 @@ impl Bubbles {
         out
     }
 
-    /// The kinds with their places.
+    /// The kinds with their positions.
     fn legend(&self) -> Vec<(usize, f64, f64)> {
         let (mut left, mut top) = (4.0, 0.0);
         let mut placed = Vec::new();
@@ -95,10 +94,10 @@ impl Bubbles {
     fn draw(&self, out: &mut String, above: f64) {
         let drawn = |b: &&Bubble| b.x.is_finite() && b.y.is_finite() && b.size.is_finite();
         let mut bubbles: Vec<&Bubble> = self.bubbles.iter().filter(drawn).collect();
-        // Small ones lie on top of large ones.
+        // Small circles are drawn on top of large ones.
         bubbles.sort_by(|a, b| b.size.total_cmp(&a.size));
         let largest = bubbles.first().map_or(1.0, |b| b.size).max(f64::MIN_POSITIVE);
-        // Many bubbles are smaller: together they are to cover a fifth of the sheet at most.
+        // Many bubbles are scaled down to cover at most a fifth of the drawing together.
         let areas: f64 = bubbles.iter().map(|b| (b.size / largest).max(0.0)).sum();
         let fits = (WIDTH * HEIGHT / 5.0 / areas.max(1.0) / std::f64::consts::PI).sqrt();
         let most = fits.min(LARGEST);
@@ -109,8 +108,8 @@ impl Bubbles {
             (low.min(high), high.max(low))
         };
         let (x, y) = (ends(&|b| b.x), ends(&|b| b.y));
-        let room = most + 8.0;
-        let scale = ((WIDTH - 2.0 * room) / (x.1 - x.0)).min((HEIGHT - 2.0 * room) / (y.1 - y.0));
+        let margin = 2.0 * (most + 8.0);
+        let scale = ((WIDTH - margin) / (x.1 - x.0)).min((HEIGHT - margin) / (y.1 - y.0));
         let scale = if scale.is_finite() { scale } else { 0.0 };
         let at = |b: &Bubble| {
             let (middle_x, middle_y) = (x.0 + (x.1 - x.0) / 2.0, y.0 + (y.1 - y.0) / 2.0);
@@ -141,8 +140,8 @@ impl Bubbles {
     }
 }
 
-/// Writes labels beside the circles, the largest first, where they hide neither each other nor
-/// the middle of a circle.
+/// Writes labels beside the circles, largest first, where they cover neither each other nor the
+/// middle of a circle.
 fn label(out: &mut String, bubbles: &[&Bubble], circles: &[(f64, f64, f64)], above: f64) {
     let mut taken: Vec<[f64; 4]> = Vec::new();
     for (bubble, &(left, top, radius)) in bubbles.iter().zip(circles) {
@@ -163,7 +162,7 @@ fn label(out: &mut String, bubbles: &[&Bubble], circles: &[(f64, f64, f64)], abo
             let clear = taken.iter().all(|other| {
                 here[0] > other[2] || other[0] > here[2] || here[1] > other[3] || other[1] > here[3]
             });
-            // How near the nearest point of the label comes to the middle of a circle.
+            // The distance from the middle of a circle to the label.
             let covers = |&(x, y, r): &(f64, f64, f64)| {
                 let (dx, dy) = (x.clamp(here[0], here[2]) - x, y.clamp(here[1], here[3]) - y);
                 dx.hypot(dy) < r * 0.95
@@ -177,9 +176,9 @@ fn label(out: &mut String, bubbles: &[&Bubble], circles: &[(f64, f64, f64)], abo
     }
 }
 
-/// The colour of a kind: the usual ones, then others all around the circle of hues.
+/// The colour of a kind: the fixed ones, then hues spread over the colour circle.
 fn ink(kind: usize) -> String {
-    match USUAL.get(kind) {
+    match KIND_COLOURS.get(kind) {
         Some(&at) => COLOURS[at].to_owned(),
         None => {
             let hue = (kind as f64 * 137.508) % 360.0;

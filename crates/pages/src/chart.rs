@@ -1,38 +1,38 @@
-//! A chart: panels side by side under one legend, as one SVG.
+//! A chart: a grid of panels under one legend, as one SVG.
 
 use std::fmt::Write;
 
 use crate::escape;
-use crate::panel::{Frame, Mark, Panel, SIGN, mark, small};
+use crate::panel::{Frame, Mark, Panel, SIGN, Series, mark, small};
 
-/// A sheet with panels.
+/// A chart of panels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
-    /// What all of it shows, for those who cannot see it.
+    /// The description for screen readers.
     pub about: String,
     /// The panels, row by row.
     pub panels: Vec<Panel>,
-    /// How many stand in a row.
+    /// The number of panels per row.
     pub columns: usize,
-    /// Width of a panel in points of the screen; the whole shrinks and grows with its page.
+    /// The width of a panel in CSS pixels; the chart scales with the page.
     pub width: f64,
-    /// Height of a panel.
+    /// The height of a panel in CSS pixels.
     pub height: f64,
 }
 
-/// Height of a row of the legend.
+/// The height of a row of the legend.
 const LEGEND: f64 = 20.0;
 
 impl Chart {
-    /// The panels, two in a row.
+    /// A chart with two panels per row.
     pub fn of(panels: Vec<Panel>) -> Self {
         let about = panels.iter().map(|panel| panel.title.as_str()).collect::<Vec<_>>().join("; ");
         let columns = panels.len().clamp(1, 2);
         Chart { about, panels, columns, width: 420.0, height: 290.0 }
     }
 
-    /// The chart as an SVG element. It takes the width it is given, has no ground of its own, and
-    /// takes the colour of the text around it; alone, a grey that is read on any ground.
+    /// The chart as an SVG element. It fills the width of its container, has no background, and uses
+    /// the colour of the surrounding text, or a grey that is legible on any background.
     pub fn svg(&self) -> String {
         let columns = self.columns.clamp(1, self.panels.len().max(1));
         let rows = self.panels.len().div_ceil(columns);
@@ -47,20 +47,20 @@ impl Chart {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"100%\" style=\"max-width:{width:.0}px\" role=\"img\" color=\"#777\" font-family=\"system-ui, sans-serif\">"
         );
         let _ = writeln!(out, "<title>{}</title>", escape(&self.about));
-        for (entry, left, line) in legend {
+        for (series, left, line) in legend {
             let middle = line as f64 * LEGEND + LEGEND / 2.0 + 3.0;
-            let (look, ink) = (entry.mark, entry.ink);
-            if entry.joined {
+            let ink = series.ink();
+            if series.joined {
                 let _ = writeln!(
                     out,
                     "<line x1=\"{left:.1}\" y1=\"{middle:.1}\" x2=\"{:.1}\" y2=\"{middle:.1}\" stroke=\"{ink}\" stroke-width=\"1.8\"/>",
                     left + 20.0
                 );
             }
-            if look != Mark::None {
-                let _ = writeln!(out, "{}", mark(look, left + 10.0, middle, ink));
+            if series.mark != Mark::None {
+                let _ = writeln!(out, "{}", mark(series.mark, left + 10.0, middle, ink));
             }
-            small(&mut out, left + 25.0, middle + 3.8, "start", entry.name);
+            small(&mut out, left + 25.0, middle + 3.8, "start", &series.name);
         }
         for (p, panel) in self.panels.iter().enumerate() {
             let (row, column) = (p / columns, p % columns);
@@ -76,36 +76,23 @@ impl Chart {
         out
     }
 
-    /// Every named series once, with its place: left, and which line.
-    fn legend(&self, width: f64) -> Vec<(LegendEntry<'_>, f64, usize)> {
-        let mut placed: Vec<(LegendEntry<'_>, f64, usize)> = Vec::new();
+    /// Every named series once, with its left edge and line.
+    fn legend(&self, width: f64) -> Vec<(&Series, f64, usize)> {
+        let mut placed: Vec<(&Series, f64, usize)> = Vec::new();
         let (mut left, mut line) = (14.0, 0);
         for series in self.panels.iter().flat_map(|panel| &panel.series) {
-            if series.name.is_empty() || placed.iter().any(|(e, ..)| e.name == series.name) {
+            if series.name.is_empty() || placed.iter().any(|(s, ..)| s.name == series.name) {
                 continue;
             }
             let wide = 25.0 + SIGN * series.name.chars().count() as f64 + 18.0;
             if left + wide > width && left > 14.0 {
                 (left, line) = (14.0, line + 1);
             }
-            let entry = LegendEntry {
-                name: &series.name,
-                mark: series.mark,
-                ink: series.ink(),
-                joined: series.joined,
-            };
-            placed.push((entry, left, line));
+            placed.push((series, left, line));
             left += wide;
         }
         placed
     }
-}
-
-struct LegendEntry<'a> {
-    name: &'a str,
-    mark: Mark,
-    ink: &'static str,
-    joined: bool,
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Text inside of markup.
+//! Escaping of text in markup.
 
-/// `text` as it stands between tags or in an attribute's quotes: the signs that SVG and HTML
-/// take for their own are written as entities, and characters that XML forbids become U+FFFD.
+/// `text` for an element or a quoted attribute of SVG or HTML: markup characters become entities,
+/// and characters that XML forbids become U+FFFD.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,10 +1,9 @@
-//! Plots as SVG and small pages as HTML: data in, text out.
+//! SVG plots and plain HTML pages: data in, text out.
 //!
-//! Nothing here reads or writes a file, and nothing is loaded from elsewhere: a page is one text
-//! that any browser shows. A plot is written by our own few hundred lines, not by a plotting
-//! library, because we need so little (lines, points, three kinds of axes) and want what
-//! libraries do not give: text that stays text, a tooltip at every point, and colours that can
-//! be read on light and on dark ground.
+//! Nothing here reads or writes files, and pages load nothing: a page is one self-contained text.
+//! Plots are drawn by a few hundred lines instead of a plotting library: little is needed (lines,
+//! points, three kinds of axes), and libraries lack some of it, namely text that stays text, a tooltip
+//! at every point, and colours that are legible on light and dark backgrounds.
 //!
 //! ```
 //! use liken_pages::{Axis, Chart, Panel, Point, Series};

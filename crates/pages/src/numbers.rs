@@ -1,6 +1,6 @@
-//! Numbers as people write them.
+//! Formatting of numbers.
 
-/// A whole number with a comma after every three digits.
+/// An integer with thousands separated by commas.
 pub fn grouped(n: impl ToString) -> String {
     let digits = n.to_string();
     let mut text = String::new();

@@ -1,16 +1,16 @@
-//! A page: headings, prose, tables and plots in one HTML text that needs nothing else.
+//! A self-contained HTML page of headings, text, tables and plots.
 
 use std::fmt::Write;
 
 use crate::bars::{self, Bar, Card};
 use crate::escape;
 
-/// A page in the making.
+/// An HTML page.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Page {
-    /// Its title and first heading.
+    /// The title and first heading.
     pub title: String,
-    /// What is on it, from top to bottom.
+    /// The parts, from top to bottom.
     pub parts: Vec<Part>,
 }
 
@@ -21,30 +21,30 @@ pub enum Part {
     Heading(String),
     /// A paragraph.
     Text(String),
-    /// Lines of a program or of the command line.
+    /// Lines of code.
     Code(String),
-    /// A plot, as [`crate::Chart::svg`] makes it: it goes onto the page as it is.
+    /// An SVG element, as [`crate::Chart::svg`] returns it, inserted without escaping.
     Plot(String),
-    /// A table; columns named in `numbers` are aligned to the right.
+    /// A table whose columns in `numbers` are right-aligned.
     Table {
         /// The heading of each column.
         heading: Vec<String>,
         /// The rows.
         rows: Vec<Vec<String>>,
-        /// Columns of numbers.
+        /// The indices of the columns of numbers.
         numbers: Vec<usize>,
     },
-    /// Bars below each other, all by the same measure.
+    /// Bars below each other on one scale.
     Bars(Vec<Bar>),
-    /// Cards that links lead to, and the id that they lead back to.
+    /// Cards, and the id that closing a card leads back to.
     Cards(Vec<Card>, String),
-    /// An id that links can lead to.
+    /// A target of links with this id.
     Anchor(String),
-    /// A table of shares, the larger the darker; the heading has one column more, for the names.
+    /// A heat map of shares; the heading has one more column, for the names.
     Heat {
         /// The heading of each column.
         heading: Vec<String>,
-        /// The rows by name.
+        /// The rows with their names.
         rows: Vec<(String, Vec<f64>)>,
     },
 }
@@ -67,7 +67,7 @@ impl Page {
         Page { title: title.into(), parts: Vec::new() }
     }
 
-    /// The whole page.
+    /// The page as HTML.
     pub fn html(&self) -> String {
         let title = escape(&self.title);
         let plain = |part: &Part| {
@@ -95,18 +95,9 @@ impl Part {
             Part::Code(text) => writeln!(out, "<pre><code>{}</code></pre>", escape(text)),
             Part::Plot(svg) => writeln!(out, "<figure style=\"margin: 1rem 0\">{svg}</figure>"),
             Part::Anchor(id) => writeln!(out, "<a id=\"{}\"></a>", escape(id)),
-            Part::Bars(list) => {
-                bars::write_bars(out, list);
-                Ok(())
-            }
-            Part::Cards(cards, home) => {
-                bars::write_cards(out, cards, home);
-                Ok(())
-            }
-            Part::Heat { heading, rows } => {
-                bars::write_heat(out, heading, rows);
-                Ok(())
-            }
+            Part::Bars(list) => bars::write_bars(out, list),
+            Part::Cards(cards, home) => bars::write_cards(out, cards, home),
+            Part::Heat { heading, rows } => bars::write_heat(out, heading, rows),
             Part::Table { heading, rows, numbers } => {
                 let cell = |tag: &str, c: usize, text: &str| {
                     let class = if numbers.contains(&c) { " class=\"n\"" } else { "" };

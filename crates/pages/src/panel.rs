@@ -5,66 +5,66 @@ use std::fmt::Write;
 use crate::axis::{Axis, Layout, number};
 use crate::{escape, shorten};
 
-/// Colours that stand out from white and from black alike, and from each other also for those
-/// who confuse red and green: blue, orange, violet, green, pink, grey.
+/// Colours that are legible on white and on black, and distinct with red–green colour blindness: blue,
+/// orange, violet, green, pink, grey.
 pub const COLOURS: [&str; 6] = ["#3d85d6", "#d9770f", "#8d63d6", "#3a9a55", "#d04a8c", "#8a8a8a"];
 
-/// The look of a point.
+/// The shape of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mark {
-    /// None: a line alone.
+    /// No mark: only the line.
     None,
-    /// A full circle.
+    /// A filled circle.
     #[default]
     Dot,
-    /// A circle that is empty inside.
+    /// An empty circle.
     Ring,
-    /// A square standing on its corner.
+    /// A square standing on a corner.
     Diamond,
-    /// A star, for the one point that matters.
+    /// A star, for the most important point.
     Star,
     /// A bar from zero to the point.
     Bar,
 }
 
-/// One value.
+/// A data point.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Point {
-    /// Along the horizontal axis.
+    /// The value on the horizontal axis.
     pub x: f64,
-    /// Along the vertical axis.
+    /// The value on the vertical axis.
     pub y: f64,
-    /// From where to where the value may lie, drawn as a thin line.
+    /// The interval of `y`, drawn as a thin line.
     pub interval: Option<(f64, f64)>,
-    /// What the tooltip says; the two values where it is not given.
+    /// The tooltip; by default the two values.
     pub about: Option<String>,
 }
 
 impl Point {
-    /// A point.
+    /// A point without an interval.
     pub fn new(x: f64, y: f64) -> Self {
         Point { x, y, interval: None, about: None }
     }
 
-    /// The same with a tooltip.
+    /// Sets the tooltip.
     pub fn about(mut self, about: impl Into<String>) -> Self {
         self.about = Some(about.into());
         self
     }
 }
 
-/// Points that belong together.
+/// Points of one name, colour and mark.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Series {
-    /// Its name in the legend; a series without a name is not in it.
+    /// The name in the legend; without a name, the series is not in it.
     pub name: String,
-    /// Its place in [`COLOURS`], from the beginning again where they end.
+    /// The index in [`COLOURS`], modulo their number.
     pub colour: usize,
-    /// Whether points are joined, in the order given.
+    /// Whether a line joins the points, in order.
     pub joined: bool,
-    /// How points look.
+    /// The mark of the points.
     pub mark: Mark,
-    /// How much of the ground shows through: 1 for none.
+    /// 1 for opaque.
     pub opacity: f64,
     /// The points.
     pub points: Vec<Point>,
@@ -89,17 +89,17 @@ impl Series {
 /// One panel of a chart.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Panel {
-    /// What it shows.
+    /// The heading.
     pub title: String,
     /// The horizontal axis.
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// What is drawn, the last on top.
+    /// The series, the last on top.
     pub series: Vec<Series>,
 }
 
-/// A place on the sheet.
+/// A rectangle of the drawing.
 #[derive(Clone, Copy)]
 pub(crate) struct Frame {
     pub left: f64,
@@ -108,15 +108,15 @@ pub(crate) struct Frame {
     pub height: f64,
 }
 
-/// Room for the numbers and the label of the vertical axis.
+/// The space for the ticks and the label of the vertical axis.
 const LEFT: f64 = 62.0;
-/// Room for the title.
+/// The space for the title.
 const TOP: f64 = 28.0;
-/// Room for the numbers and the label of the horizontal axis.
+/// The space for the ticks and the label of the horizontal axis.
 const BOTTOM: f64 = 44.0;
-/// Room beside the last number of the horizontal axis.
+/// The margin beside the last tick of the horizontal axis.
 const RIGHT: f64 = 14.0;
-/// The width of a sign of the small text, about.
+/// The approximate width of a character of small text.
 pub(crate) const SIGN: f64 = 6.2;
 
 impl Panel {
@@ -125,7 +125,7 @@ impl Panel {
         Panel { title: title.into(), ..Panel::default() }
     }
 
-    /// What cannot be drawn: values that are not finite, or not positive on a logarithmic axis.
+    /// The number of points that cannot be drawn: not finite, or not positive on a logarithmic axis.
     fn left_out(&self) -> usize {
         let points = self.series.iter().flat_map(|series| &series.points);
         points.filter(|point| !self.draws(point)).count()
@@ -149,7 +149,7 @@ impl Panel {
             let (low, high) = point.interval.unwrap_or((point.y, point.y));
             [point.y, low, high]
         });
-        // Bars begin at zero, so it must be on the sheet.
+        // Bars start at zero, so the axis must include it.
         let bars = self.series.iter().any(|series| series.mark == Mark::Bar);
         let ends = ends.chain(bars.then_some(0.0));
         let y = self.y.lay_out(ends, (inner.height / 36.0) as usize);
@@ -180,11 +180,11 @@ impl Panel {
             rule(out, (inner.left, at), (right, at), 0.18);
             small(out, inner.left - 7.0, at + 3.8, "end", text);
         }
-        // Names that would run into each other are left out in turn, and shortened.
+        // Names that would overlap are shortened and partly left out.
         let every = (1..).find(|every| {
-            let room = inner.width / (x.ticks.len().max(1) as f64) * *every as f64;
+            let width = inner.width / (x.ticks.len().max(1) as f64) * *every as f64;
             let widest = x.ticks.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
-            room >= SIGN * widest.min(16) as f64 + 4.0 || *every >= x.ticks.len().max(1)
+            width >= SIGN * widest.min(16) as f64 + 4.0 || *every >= x.ticks.len().max(1)
         });
         for (value, text) in x.ticks.iter().step_by(every.unwrap_or(1)) {
             let at = inner.left + x.place(*value) * inner.width;
@@ -268,7 +268,7 @@ impl Panel {
                         (top - zero).abs()
                     )
                 }
-                // A line alone has tooltips, too: a circle that only the pointer finds.
+                // Lines without marks have tooltips, too, on transparent circles.
                 other => mark(other, left, top, ink),
             };
             let _ = writeln!(out, "<g>{look}<title>{}</title></g>", escape(&about));
@@ -277,7 +277,7 @@ impl Panel {
     }
 }
 
-/// A mark at a place.
+/// The SVG of a mark.
 pub(crate) fn mark(mark: Mark, left: f64, top: f64, ink: &str) -> String {
     let corners = |radii: &[f64], turn: f64| -> String {
         let n = radii.len() as f64;
@@ -312,7 +312,7 @@ pub(crate) fn mark(mark: Mark, left: f64, top: f64, ink: &str) -> String {
     }
 }
 
-/// Small text.
+/// Writes small text.
 pub(crate) fn small(out: &mut String, left: f64, top: f64, anchor: &str, text: &str) {
     let _ = writeln!(
         out,

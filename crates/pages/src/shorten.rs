@@ -1,7 +1,7 @@
-//! Texts that must fit into a line.
+//! Truncation of text.
 
-/// `text` on one line of at most `most` characters. A longer text is cut between words if there is a
-/// break, and ends with "…".
+/// `text` on one line of at most `most` characters. A longer text is cut, between words if possible,
+/// and ends with "…".
 pub fn shorten(text: &str, most: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= most {

@@ -1,44 +1,45 @@
-//! Jobs: work that takes longer than a request should. Each runs once in the background, shows its
-//! progress, and its result is cached by key.
+//! Jobs: work that takes longer than a request should. Each runs once in the background and reports
+//! its progress; its result is cached by key.
 
 mod queue;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::problem::Problem;
 pub use queue::JobQueue;
 
-/// How far a job is.
+/// The progress of a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// The current step, for people.
+    /// The current step, in words.
     pub stage: String,
-    /// How much is done.
+    /// The units of work done.
     pub done: u64,
-    /// How much there is in all, where that is known.
+    /// The units of work in all, where that is known.
     pub total: Option<u64>,
 }
 
-/// A job that was asked for.
-pub enum Found<T> {
-    /// Its result.
+/// The answer to a request for a job.
+pub enum JobStatus<T> {
+    /// The job's result.
     Ready(Arc<T>),
-    /// It waits or runs.
-    Working(Progress),
+    /// The job waits or runs.
+    Running(Progress),
 }
 
 /// Jobs of one kind, by key.
 pub struct Jobs<T> {
     queue: JobQueue,
-    most: usize,
-    kept: Mutex<Vec<(String, Arc<Job<T>>)>>,
+    capacity: usize,
+    /// The most recently used last.
+    cached: Mutex<Vec<(String, Arc<Job<T>>)>>,
 }
 
 struct Job<T> {
     state: Mutex<JobState<T>>,
-    changed: Condvar,
+    done: Condvar,
 }
 
 struct JobState<T> {
@@ -46,7 +47,7 @@ struct JobState<T> {
     outcome: Option<Result<Arc<T>, Problem>>,
 }
 
-/// Takes the progress of a job.
+/// Receives the progress of a job.
 pub struct Reporter<'a>(&'a (dyn Fn(Progress) + Sync));
 
 impl Reporter<'_> {
@@ -55,7 +56,7 @@ impl Reporter<'_> {
         (self.0)(Progress { stage: stage.to_owned(), done, total });
     }
 
-    /// Does `work` with a run whose progress is reported.
+    /// Calls `work` with a [`liken::Run`] that reports its progress here.
     pub fn run<R>(
         &self,
         work: impl FnOnce(&liken::Run<'_>) -> liken::Result<R>,
@@ -65,44 +66,38 @@ impl Reporter<'_> {
     }
 }
 
-/// The lock, also after a thread died with it: what it guards is whole at any moment.
+/// Locks `mutex`, even after a panic elsewhere: no lock here is held over a half-made change.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<T: Send + Sync + 'static> Jobs<T> {
-    /// Jobs that run in `queue`; the results of the `most` last ones are kept.
-    pub fn new(queue: JobQueue, most: usize) -> Self {
-        Jobs { queue, most: most.max(1), kept: Mutex::default() }
+    /// Jobs that run in `queue`; the `capacity` most recently used results are cached.
+    pub fn new(queue: JobQueue, capacity: usize) -> Self {
+        Jobs { queue, capacity: capacity.max(1), cached: Mutex::default() }
     }
 
-    /// The result of the job `key`: at once if it was done before, within `patience` if it is quick,
-    /// else its progress. A job that fails says why, and runs again when it is asked for again; if
-    /// the queue is full, it is refused.
+    /// The result of the job `key`, which is started unless it is cached. Waits at most `patience`
+    /// for the result; after that, returns the progress. A failed job runs again with the next
+    /// request for it; a job is refused if the queue is full.
     pub fn get(
         &self,
         key: &str,
         patience: Duration,
         work: impl FnOnce(&Reporter<'_>) -> Result<T, Problem> + Send + 'static,
-    ) -> Result<Found<T>, Problem> {
+    ) -> Result<JobStatus<T>, Problem> {
         let job = self.find_or_start(key, work)?;
-        let until = Instant::now() + patience;
-        let mut state = locked(&job.state);
-        loop {
-            if let Some(outcome) = &state.outcome {
-                let outcome = outcome.clone();
-                drop(state);
-                if outcome.is_err() {
-                    self.forget(&job);
-                }
-                return outcome.map(Found::Ready);
-            }
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Ok(Found::Working(state.progress.clone()));
-            }
-            state = job.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        let runs = |state: &mut JobState<T>| state.outcome.is_none();
+        let waited = job.done.wait_timeout_while(locked(&job.state), patience, runs);
+        let state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        let Some(outcome) = state.outcome.clone() else {
+            return Ok(JobStatus::Running(state.progress.clone()));
+        };
+        drop(state);
+        if outcome.is_err() {
+            locked(&self.cached).retain(|(_, known)| !Arc::ptr_eq(known, &job));
         }
+        outcome.map(JobStatus::Ready)
     }
 
     fn find_or_start(
@@ -110,40 +105,33 @@ impl<T: Send + Sync + 'static> Jobs<T> {
         key: &str,
         work: impl FnOnce(&Reporter<'_>) -> Result<T, Problem> + Send + 'static,
     ) -> Result<Arc<Job<T>>, Problem> {
-        let mut kept = locked(&self.kept);
-        if let Some(at) = kept.iter().position(|(known, _)| known == key) {
-            // The last that was asked for stands last.
-            let found = kept.remove(at);
-            let job = Arc::clone(&found.1);
-            kept.push(found);
-            return Ok(job);
+        let mut cached = locked(&self.cached);
+        if let Some(at) = cached.iter().position(|(known, _)| known == key) {
+            cached[at..].rotate_left(1);
+            return Ok(Arc::clone(&cached[cached.len() - 1].1));
         }
-        let queued = Progress { stage: "queued".into(), done: 0, total: None };
+        let progress = Progress { stage: "queued".into(), ..Progress::default() };
         let job = Arc::new(Job {
-            state: Mutex::new(JobState { progress: queued, outcome: None }),
-            changed: Condvar::new(),
+            state: Mutex::new(JobState { progress, outcome: None }),
+            done: Condvar::new(),
         });
-        let ours = Arc::clone(&job);
+        let running = Arc::clone(&job);
         self.queue.submit(Box::new(move || {
-            let report = |progress: Progress| locked(&ours.state).progress = progress;
+            let report = |progress: Progress| locked(&running.state).progress = progress;
             let outcome = catch_unwind(AssertUnwindSafe(|| work(&Reporter(&report))));
             let outcome = outcome.unwrap_or_else(|_| {
                 Err(Problem::internal("the job failed unexpectedly: try again"))
             });
-            locked(&ours.state).outcome = Some(outcome.map(Arc::new));
-            ours.changed.notify_all();
+            locked(&running.state).outcome = Some(outcome.map(Arc::new));
+            running.done.notify_all();
         }))?;
-        kept.push((key.to_owned(), Arc::clone(&job)));
+        cached.push((key.to_owned(), Arc::clone(&job)));
         let done = |job: &Job<T>| locked(&job.state).outcome.is_some();
-        while kept.len() > self.most {
-            let Some(oldest) = kept.iter().position(|(_, job)| done(job)) else { break };
-            kept.remove(oldest);
+        while cached.len() > self.capacity {
+            let Some(oldest) = cached.iter().position(|(_, job)| done(job)) else { break };
+            cached.remove(oldest);
         }
         Ok(job)
-    }
-
-    fn forget(&self, job: &Arc<Job<T>>) {
-        locked(&self.kept).retain(|(_, known)| !Arc::ptr_eq(known, job));
     }
 }
 
@@ -157,10 +145,10 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(60);
 
-    fn ready<T>(found: Result<Found<T>, Problem>) -> Arc<T> {
+    fn ready<T>(found: Result<JobStatus<T>, Problem>) -> Arc<T> {
         match found {
-            Ok(Found::Ready(value)) => value,
-            Ok(Found::Working(progress)) => panic!("still {progress:?}"),
+            Ok(JobStatus::Ready(value)) => value,
+            Ok(JobStatus::Running(progress)) => panic!("still {progress:?}"),
             Err(problem) => panic!("{problem}"),
         }
     }
@@ -176,10 +164,10 @@ mod tests {
             wait.recv().unwrap();
             Ok(7)
         });
-        assert!(matches!(found, Ok(Found::Working(_))));
+        assert!(matches!(found, Ok(JobStatus::Running(_))));
         heard.recv().unwrap();
         let never = |_: &Reporter<'_>| -> Result<u32, Problem> { panic!("it is under way") };
-        let Ok(Found::Working(progress)) = jobs.get("a", Duration::ZERO, never) else {
+        let Ok(JobStatus::Running(progress)) = jobs.get("a", Duration::ZERO, never) else {
             panic!("it cannot be done")
         };
         assert_eq!(progress, Progress { stage: "half".into(), done: 1, total: Some(2) });
@@ -243,12 +231,12 @@ mod tests {
             })
         };
         for n in 0..AT_ONCE + WAITING {
-            assert!(matches!(start(n), Ok(Found::Working(_))), "{n}");
+            assert!(matches!(start(n), Ok(JobStatus::Running(_))), "{n}");
         }
         let refused = start(AT_ONCE + WAITING).err();
         assert_eq!(refused.as_ref().map(|problem| problem.status), Some(503), "{refused:?}");
         // Those under way are found all the same, and once they are done there is room again.
-        assert!(matches!(start(0), Ok(Found::Working(_))));
+        assert!(matches!(start(0), Ok(JobStatus::Running(_))));
         drop(go);
         for n in 0..AT_ONCE + WAITING {
             assert_eq!(*ready(jobs.get(&n.to_string(), LONG, |_| Err(Problem::bad("lost")))), n);

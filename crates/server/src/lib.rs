@@ -1,15 +1,15 @@
-//! The search service: [`liken_engine`] over HTTP, and pages on which a person can search, compare,
-//! understand and judge.
+//! The search service: [`liken_engine`] over HTTP, and pages to search, compare models, explain
+//! scores and judge documents.
 //!
 //! Each module uses only those above it:
 //!
 //! ```text
-//! problem      an error for a client (RFC 9457)
-//! jobs, runs   background jobs;  runs of other engines to compare with
-//! http         connections, keys, limits, log, metrics, worker pools: around any routes
-//! api          the routes for programs, and the OpenAPI document
-//! pages        the routes for people
-//! run          all of it over an open engine
+//! problem      errors for clients (RFC 9457)
+//! jobs, runs   background jobs;  uploaded runs of other engines
+//! http         connections, keys, limits, log, metrics, worker pools, for any routes
+//! api          the JSON API and its OpenAPI document
+//! pages        the HTML pages
+//! run          the service over an open engine
 //! ```
 
 #![forbid(unsafe_code)]
@@ -21,5 +21,10 @@ pub mod pages;
 pub mod problem;
 mod run;
 pub mod runs;
+
+/// Small indexes, made by the file that the engine's tests use.
+#[cfg(test)]
+#[path = "../../engine/src/testing.rs"]
+mod testing;
 
 pub use run::{routes, run};

@@ -1,5 +1,4 @@
-//! What a client did wrong, or what the service cannot do now: a status, and a reason that helps
-//! (RFC 9457).
+//! Errors for clients, with an HTTP status (RFC 9457).
 
 use liken_engine::Error;
 use liken_engine::store::StoreError;
@@ -17,27 +16,27 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A request that makes no sense.
+    /// 400: the request is invalid.
     pub fn bad(detail: impl Into<String>) -> Self {
         Problem { status: 400, title: "Bad request", detail: detail.into() }
     }
 
-    /// Something that is not there.
+    /// 404: something in the request does not exist.
     pub fn missing(detail: impl Into<String>) -> Self {
         Problem { status: 404, title: "Not found", detail: detail.into() }
     }
 
-    /// Something that cannot be done now.
+    /// 503: the service is busy or degraded; the client may retry.
     pub fn unavailable(detail: impl Into<String>) -> Self {
         Problem { status: 503, title: "Not available now", detail: detail.into() }
     }
 
-    /// The disk is full: reads go on, writes do not.
+    /// 507: the disk is full, so that the index is read only.
     pub fn full(detail: impl Into<String>) -> Self {
         Problem { status: 507, title: "No room to write", detail: detail.into() }
     }
 
-    /// Our own fault.
+    /// 500: the service failed.
     pub fn internal(detail: impl Into<String>) -> Self {
         Problem { status: 500, title: "Internal error", detail: detail.into() }
     }

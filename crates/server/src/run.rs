@@ -1,5 +1,4 @@
-//! From an open engine to a service: what the command line calls, which knows nothing of
-//! asynchronous code.
+//! Serves an open engine: a blocking interface over the asynchronous service.
 
 use std::io;
 use std::path::Path;
@@ -11,20 +10,20 @@ use liken_engine::Engine;
 use crate::http::{Routes, ServeOptions, serve};
 use crate::pages;
 
-/// How often it is asked whether to stop.
-const LOOK: Duration = Duration::from_millis(50);
-/// How long work that nobody waits for may go on at the end.
+/// The time between two checks of the wish to stop, or of the engine's other owners.
+const POLL: Duration = Duration::from_millis(50);
+/// How long background work may go on at shutdown.
 const GRACE: Duration = Duration::from_secs(5);
-/// How often it is tried to close the index at the end.
-const CLOSING: usize = 100;
+/// The most attempts to close the index at shutdown, one per [`POLL`].
+const CLOSE_ATTEMPTS: usize = 100;
 
-/// The API and the pages of the index in `folder`.
+/// The routes of the API and the pages for the index in `folder`.
 pub fn routes(folder: &Path) -> Routes {
     let jobs = Arc::new(pages::page_jobs::PageJobs::new(folder));
     Routes { api: crate::api::router(), pages: pages::router(jobs), open: pages::assets() }
 }
 
-/// Serves `engine` with its API and pages until `stop` says so; requests that run are finished.
+/// Serves `engine` with its API and pages until `stop` returns true; running requests are finished.
 pub fn run(
     engine: Arc<Engine>,
     mut options: ServeOptions,
@@ -40,19 +39,19 @@ pub fn run(
     let mut last = Arc::clone(&engine);
     let served = runtime.block_on(serve(engine, options, async move {
         while !stop() {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL).await;
         }
     }));
-    // Work that is under way may not hold the process for ever.
+    // Running work must not keep the process alive for ever.
     runtime.shutdown_timeout(GRACE);
-    // Whoever applies changes may hold it for a moment: if that thread were the last to let go, the
-    // process could end before the database is closed.
-    for _ in 0..CLOSING {
+    // The thread that applies changes may hold the engine for a moment: if it were the last owner,
+    // the process could end before the database is closed.
+    for _ in 0..CLOSE_ATTEMPTS {
         match Arc::try_unwrap(last) {
             Ok(_) => break,
             Err(held) => last = held,
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL);
     }
     served
 }

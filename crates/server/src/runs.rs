@@ -1,10 +1,10 @@
-//! Runs of any engine that people bring to be compared: kept as they came, in a folder of the
-//! index, and read again when somebody compares them.
+//! Uploaded runs of any engine, to compare models with: stored as they came in a folder of the
+//! index, and read for each comparison.
 
 mod table;
 
-use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -15,68 +15,69 @@ use crate::problem::Problem;
 
 /// The largest run, in bytes.
 pub const LARGEST: usize = 64 << 20;
-/// The most runs that are kept.
+/// The largest form with a run, in bytes: a form encodes most characters as three.
+pub const LARGEST_FORM: usize = 3 * LARGEST + 4096;
+/// The most runs of an index.
 pub const MOST: usize = 100;
 /// The longest name, in bytes.
 pub const LONGEST_NAME: usize = 80;
-/// How the names of files end.
-const ENDING: &str = "run";
+const EXTENSION: &str = "run";
 
-/// A run that was uploaded.
+/// An uploaded run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunAbout {
-    /// What it is called.
+pub struct UploadedRun {
+    /// The name given with the upload.
     pub name: String,
     /// Its length in bytes.
     pub bytes: u64,
-    /// Changes whenever the run is replaced by another.
+    /// Changes when the run is replaced.
     pub version: String,
 }
 
-/// The runs that were uploaded.
+/// The uploaded runs of an index.
 pub struct Runs {
     folder: PathBuf,
 }
 
 impl Runs {
-    /// Those in `folder`, which need not be there yet.
+    /// The runs in `folder`, which need not exist yet.
     pub fn new(folder: PathBuf) -> Self {
         Runs { folder }
     }
 
-    /// All of them, by name.
-    pub fn list(&self) -> Vec<RunAbout> {
+    /// All runs, by name.
+    pub fn list(&self) -> Vec<UploadedRun> {
         let Ok(files) = fs::read_dir(&self.folder) else { return Vec::new() };
         let paths = files.filter_map(|file| Some(file.ok()?.path()));
-        let mut runs: Vec<RunAbout> = paths.filter_map(|path| about(&path)).collect();
+        let mut runs: Vec<UploadedRun> = paths.filter_map(|path| about(&path)).collect();
         runs.sort_by(|a, b| a.name.cmp(&b.name));
         runs
     }
 
-    /// Keeps `text` under `name`, in the place of a run of that name. Nothing is kept of what
-    /// cannot be read, or of what `fits` refuses.
+    /// Stores `text` under `name`, replacing a run of that name. Nothing is stored if `text` cannot
+    /// be read, or if `fits` refuses it.
     pub fn save(
         &self,
         name: &str,
         text: &str,
         fits: impl FnOnce(&TrecRun) -> Result<(), Problem>,
-    ) -> Result<RunAbout, Problem> {
+    ) -> Result<UploadedRun, Problem> {
         let name = checked(name)?;
         if text.len() > LARGEST {
             return Err(Problem::bad(format!(
-                "the run has {} bytes, but at most {LARGEST} are taken: keep the first hundred results of each query",
+                "the run has {} bytes, expected at most {LARGEST}: keep the first hundred results of each query",
                 text.len()
             )));
         }
         let target = self.path(name);
         if !target.exists() && self.list().len() >= MOST {
             return Err(Problem::bad(format!(
-                "there are {MOST} runs already, and no more are kept: delete one first"
+                "there are {MOST} runs already, the most of an index: delete one first"
             )));
         }
         let failed = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
-                Problem::full("the run was not kept: make room on the disk of the server")
+                Problem::full("the run was not stored: free space on the disk of the server")
             }
             _ => Problem::internal(format!("the run cannot be written: {error}")),
         };
@@ -86,7 +87,7 @@ impl Runs {
         file.as_file().sync_all().map_err(failed)?;
         fits(&read(file.path(), name)?)?;
         file.persist(&target).map_err(|error| failed(error.error))?;
-        about(&target).ok_or_else(|| Problem::internal("the run is gone again"))
+        about(&target).ok_or_else(|| Problem::internal("the run was deleted at the same time"))
     }
 
     /// The run called `name`.
@@ -106,19 +107,19 @@ impl Runs {
         })
     }
 
-    /// Names are any text, so files are called by their bytes in hexadecimal: nothing in a name
-    /// can lead out of the folder.
+    /// Names are any text, so files are called by their bytes in hexadecimal: no name can lead out
+    /// of the folder.
     fn path(&self, name: &str) -> PathBuf {
-        // One byte more than a name can have: what is too long is nobody's.
+        // One byte more than a name can have, so that no run has a longer name.
         let bytes = name.bytes().take(LONGEST_NAME + 1);
         let file: String = bytes.map(|byte| format!("{byte:02x}")).collect();
-        self.folder.join(file).with_extension(ENDING)
+        self.folder.join(file).with_extension(EXTENSION)
     }
 }
 
-/// What the file at `path` is, if it is a run of ours.
-fn about(path: &Path) -> Option<RunAbout> {
-    if path.extension()? != ENDING {
+/// The run in the file at `path`, if it is one.
+fn about(path: &Path) -> Option<UploadedRun> {
+    if path.extension()? != EXTENSION {
         return None;
     }
     let hex = path.file_stem()?.to_str()?;
@@ -128,10 +129,10 @@ fn about(path: &Path) -> Option<RunAbout> {
     let found = fs::metadata(path).ok()?;
     let changed = found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     let version = format!("{}.{}", changed.as_nanos(), found.len());
-    Some(RunAbout { name, bytes: found.len(), version })
+    Some(UploadedRun { name, bytes: found.len(), version })
 }
 
-/// The name, if it can be one.
+/// The name without surrounding blanks, if it is valid.
 fn checked(name: &str) -> Result<&str, Problem> {
     let name = name.trim();
     let fits =
@@ -145,12 +146,10 @@ fn checked(name: &str) -> Result<&str, Problem> {
     )))
 }
 
-/// Reads a run: TREC's six columns, or a table of query, document and score.
+/// Reads a run: TREC's six columns, or a table with query, document and score.
 fn read(path: &Path, name: &str) -> Result<TrecRun, Problem> {
-    let lost =
-        |error: std::io::Error| Problem::internal(format!("the run cannot be read: {error}"));
-    let mut text = String::new();
-    File::open(path).and_then(|mut file| file.read_to_string(&mut text)).map_err(lost)?;
+    let text = fs::read_to_string(path)
+        .map_err(|error| Problem::internal(format!("the run cannot be read: {error}")))?;
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let Some(first) = lines.find(|line| !line.starts_with('#')) else {
         return Err(Problem::bad(
@@ -166,10 +165,9 @@ fn read(path: &Path, name: &str) -> Result<TrecRun, Problem> {
         return table::read(name, &text, None);
     }
     read_run(path, false, liken::Run::silent()).map(|(run, _)| run).map_err(|error| match error {
-        // Where the file lies for now is nobody's business, and flags of the command line are
-        // of no use here.
+        // Clients must not see where the file lies, and options of the command line are of no use.
         liken::Error::Line { line, expected, found, .. } => Problem::bad(format!(
-            "line {line}: expected {expected}, found {found}; nothing was kept of the run"
+            "line {line}: expected {expected}, found {found}; the run was not stored"
         )),
         liken::Error::Unusable { problem, advice, .. } => {
             Problem::bad(format!("{problem}: {advice}"))

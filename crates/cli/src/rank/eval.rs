@@ -1,4 +1,4 @@
-//! `liken rank eval`: rankers beside each other on a table with grades.
+//! `liken rank eval`: compares rankers on a table with grades.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,19 +8,19 @@ use liken::eval::{Cell, Measure, cells};
 use liken::rank::{FeatureTable, Goal};
 use serde_json::json;
 
-use super::TableArgs;
 use super::system::System;
-use crate::console::{Console, Usage};
-use crate::output::{TableFormat, counted, json as write_json, remark};
+use super::table::TableArgs;
+use crate::console::{Console, usage};
+use crate::output::{Grid, TableFormat, counted, json as write_json, remark};
 use crate::tables::Table;
 use crate::variant::VariantArgs;
 
 /// Measure rankers on a table with grades.
 #[derive(Args)]
 #[command(after_help = "\
-Measures are ours: nDCG@10, AP, P@5, R@100, RR@10, ERR@20, RankLoss …; the ideal ranking is that of the
-table's rows. A file of scores (one a line, in the order of the rows) or a LightGBM model may stand
-where a ranker stands. The first is the baseline.
+Measures are those of `liken compare`: nDCG@10, AP, P@5, R@100, RR@10, ERR@20, RankLoss …; the ideal
+ranking is that of the table's rows. A ranker may also be a LightGBM model or a file of scores (one per
+line, in the order of the rows). The first ranker is the baseline.
 
 Examples:
   liken rank eval test.txt ranker
@@ -34,7 +34,7 @@ pub struct EvalArgs {
     #[arg(required = true)]
     rankers: Vec<PathBuf>,
 
-    /// Measures.
+    /// Measures, separated by commas.
     #[arg(
         long,
         alias = "measure",
@@ -47,15 +47,15 @@ pub struct EvalArgs {
     #[command(flatten)]
     variant: VariantArgs,
 
-    /// Seed of the bootstrap and the randomisation test.
+    /// Random seed of the bootstrap and the randomisation test.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Each query's values, too.
+    /// Also print the values of each query.
     #[arg(long)]
     per_query: bool,
 
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: TableFormat,
 
@@ -102,7 +102,7 @@ pub fn run(args: &EvalArgs, console: &Console) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// What stands in the table: the names without the folders where these do not tell them apart.
+/// The names of rankers: file names, or whole paths if two file names are equal.
 fn short_names(paths: &[PathBuf]) -> anyhow::Result<Vec<String>> {
     let mut names: Vec<String> = paths.iter().map(|path| short_name(path)).collect();
     let twice = |names: &[String]| (1..names.len()).find(|&n| names[..n].contains(&names[n]));
@@ -110,36 +110,36 @@ fn short_names(paths: &[PathBuf]) -> anyhow::Result<Vec<String>> {
         names = paths.iter().map(|path| path.display().to_string()).collect();
     }
     match twice(&names) {
-        Some(at) => Err(Usage(format!("{} is named twice", names[at])).into()),
+        Some(at) => Err(usage(format!("{} is named twice", names[at]))),
         None => Ok(names),
     }
 }
 
-/// The name of a file or folder without those it lies in.
+/// The last part of a path.
 pub fn short_name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into())
 }
 
 /// Rankers measured on the same queries.
 pub struct Measured {
-    /// The queries that count in every measure.
+    /// The queries that have a value of every measure.
     pub queries: Vec<String>,
-    /// Queries in all.
+    /// Number of all queries.
     pub n_queries: usize,
-    /// By ranker and measure, each query's value.
+    /// Values by ranker, measure and query.
     pub values: Vec<Vec<Vec<f64>>>,
-    /// By ranker and measure.
+    /// Means and tests by ranker and measure.
     pub cells: Vec<Vec<Cell>>,
 }
 
 impl Measured {
-    /// Measures `scores`, a list for each ranker.
+    /// Measures `scores`, one list per ranker.
     pub fn of(table: &FeatureTable, goals: &[Goal], scores: &[Vec<f64>], seed: u64) -> Self {
         let found: Vec<Vec<Vec<Option<f64>>>> = scores
             .iter()
             .map(|scores| goals.iter().map(|goal| goal.values(table, scores)).collect())
             .collect();
-        // Whether a query counts depends on its grades alone, so it is the same for all rankers.
+        // Whether a query has a value depends on its grades, so that it is the same for all rankers.
         let first = found.first();
         let counts = |query: &usize| {
             first.is_none_or(|first| first.iter().all(|values| values[*query].is_some()))
@@ -159,7 +159,7 @@ impl Measured {
         }
     }
 
-    /// Writes the table of means and that of tests.
+    /// Writes the tables of means and of tests.
     pub fn write(
         &self,
         out: &mut impl Write,
@@ -181,7 +181,7 @@ impl Measured {
         };
         let mut about = counted(self.queries.len(), "query", "queries");
         if self.queries.len() < self.n_queries {
-            about += &format!(" of {}; the others have nothing to measure", self.n_queries);
+            about += &format!(" of {}; the measures are undefined for the others", self.n_queries);
         }
         for text in [about, variant.to_owned(), table.legend()] {
             remark(out, format, &text)?;
@@ -205,7 +205,7 @@ impl Measured {
                 false => name.clone(),
             })
         });
-        let mut grid = crate::output::Grid::new(std::iter::once("query".to_owned()).chain(columns));
+        let mut grid = Grid::new(std::iter::once("query".to_owned()).chain(columns));
         for (q, query) in self.queries.iter().enumerate() {
             let values = self.values.iter().flatten().map(|values| format!("{:.4}", values[q]));
             grid.row(std::iter::once(query.clone()).chain(values));

@@ -1,4 +1,4 @@
-//! `liken rank explain`: what each feature adds to the scores of a query's rows.
+//! `liken rank explain`: the contribution of each feature to the scores of a query's rows.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -7,15 +7,15 @@ use clap::Args;
 use liken::rank::Ranker;
 use serde_json::json;
 
-use super::{TableArgs, warn_of_lacking};
+use super::table::{TableArgs, warn_of_lacking};
 use crate::console::Console;
-use crate::output::{Format, Grid, TableFormat, json as write_json};
+use crate::output::{Format, Grid, TableFormat, json as write_json, some_of};
 
-/// Say why the rows of a query are in this order.
+/// Explain the scores of a query's rows as sums of contributions of the features.
 #[derive(Args)]
 #[command(after_help = "\
-Each line is a feature: its value in the row and what it adds to the score. For trees these are the
-exact Shapley values of the features (TreeSHAP); they add up to the score.
+Each line has a feature, its value in the row and its contribution to the score. Contributions add up
+to the score; for trees they are exact Shapley values (TreeSHAP).
 
 Examples:
   liken rank explain ranker test.txt --query 18219
@@ -27,23 +27,23 @@ pub struct ExplainArgs {
     /// Table with the query.
     table: PathBuf,
 
-    /// The query.
+    /// Id of the query.
     #[arg(long, value_name = "ID")]
     query: String,
 
-    /// One document; else the best ones.
+    /// Id of the document [default: the best documents].
     #[arg(long, value_name = "ID")]
     doc: Option<String>,
 
-    /// How many documents.
+    /// Number of documents.
     #[arg(short, value_name = "N", default_value_t = 3)]
     k: usize,
 
-    /// How many features of each.
+    /// Number of features per document.
     #[arg(long, value_name = "N", default_value_t = 8)]
     features: usize,
 
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 
@@ -57,7 +57,7 @@ pub fn run(args: &ExplainArgs, console: &Console) -> anyhow::Result<()> {
     let unknown = |kind: &'static str, name: &str, there: &[String]| liken::Error::Unknown {
         kind,
         name: name.to_owned(),
-        advice: format!("there are {}", super::some(there)),
+        advice: format!("expected one of {}", some_of(there)),
     };
     let query = table.queries().iter().position(|id| *id == args.query);
     let query = query.ok_or_else(|| unknown("query", &args.query, table.queries()))?;

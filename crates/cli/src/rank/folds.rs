@@ -1,4 +1,4 @@
-//! How good a way to learn is on queries that it did not see: a table of folds.
+//! Cross-validation: measures of a method on each test fold.
 
 use std::io::Write;
 
@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::eval::Measured;
 use crate::console::Console;
-use crate::output::{Format, Grid, TableFormat, grouped};
+use crate::output::{Format, Grid, TableFormat, four_digits, grouped};
 
-/// Learns a ranker for every fold and measures it there; a table, or its JSON.
+/// Trains and measures a ranker per fold; writes a table, or returns JSON.
 pub fn cross_validated(
     setup: &RankSetup,
     parts: &[FeatureTable],
@@ -60,14 +60,14 @@ pub fn cross_validated(
     }
     let heading = ["test fold".to_owned(), "queries".to_owned(), "rows".to_owned()];
     let mut grid = Grid::new(heading.into_iter().chain(measures.iter().map(ToString::to_string)));
-    let shown = |value: &Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.4}"));
+    let shown = |value: &Option<f64>| four_digits(*value);
     for (name, (part, values)) in names.iter().zip(parts.iter().zip(&by_fold)) {
         let about = [name.clone(), grouped(part.n_queries()), grouped(part.n_rows())];
         grid.row(about.into_iter().chain(values.iter().map(shown)));
     }
     let about = ["mean".to_owned(), grouped(all.n_queries()), grouped(all.n_rows())];
     grid.row(about.into_iter().chain(means.iter().map(shown)));
-    writeln!(out, "{name} on queries that it did not learn from")?;
+    writeln!(out, "{name}, cross-validated")?;
     grid.write(out, TableFormat::Table)?;
     writeln!(out)?;
     measured.write(out, &[name], &measures, &variant.to_string(), TableFormat::Table)?;

@@ -1,4 +1,4 @@
-//! The curve of a fit.
+//! The learning curve of a fit.
 
 use liken::rank::{RankReport, RankSetup};
 use liken_pages::{Axis, Chart, Panel, Point, Series};

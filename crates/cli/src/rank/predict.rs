@@ -1,25 +1,22 @@
-//! `liken rank predict`: the scores of a table's rows.
+//! `liken rank predict`: scores the rows of a table.
 
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use liken::eval::Ties;
-use liken::file::NewFile;
 use liken::rank::{FeatureTable, Ranker, csv_cell, order};
 
-use super::{TableArgs, check_apart, note_names, warn_of_lacking};
+use super::table::{TableArgs, check_apart, note_names, warn_of_lacking};
 use crate::console::Console;
 use crate::runs::{RunFile, check_output, check_tag};
 
 /// Score the rows of a table.
 #[derive(Args)]
 #[command(after_help = "\
-Scores are written one a line, in the order of the table's rows; --as run writes a TREC run, --as
-contributions what each feature adds to each score (CSV; the columns add up to the score).
+Scores are written one per line, in the order of the table's rows; --as run writes a TREC run, --as
+contributions the contribution of each feature to each score (CSV; the columns add up to the score).
 A feature of the ranker that the table does not have is 0 in a LETOR file, else missing (with a
-warning); features that the ranker does not know are not looked at. The ranker may be a model file
-that LightGBM wrote as text.
+warning); other features of the table are ignored. The ranker may be a LightGBM text model.
 
 Examples:
   liken rank predict ranker test.txt -o scores.txt
@@ -36,15 +33,15 @@ pub struct PredictArgs {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// What to write.
+    /// Form of the output.
     #[arg(long = "as", value_enum, default_value_t)]
     write: Output,
 
-    /// The run's name in its last column [default: the method].
+    /// Name of the run, in its last column [default: the method].
     #[arg(long, value_name = "NAME")]
     tag: Option<String>,
 
-    /// Replace the file if it is there.
+    /// Replace the file if it exists.
     #[arg(long)]
     force: bool,
 
@@ -52,15 +49,14 @@ pub struct PredictArgs {
     tables: TableArgs,
 }
 
-/// What is written.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum Output {
-    /// One score a line.
+    /// One score per line.
     #[default]
     Scores,
     /// A TREC run, each query's documents by score.
     Run,
-    /// What each feature adds to each score.
+    /// The contribution of each feature to each score.
     Contributions,
 }
 
@@ -74,8 +70,9 @@ pub fn run(args: &PredictArgs, console: &Console) -> anyhow::Result<()> {
     let scored = console.run(|_| ranker.score(&table))?;
     warn_of_lacking(&args.table, &scored.lacking, &table, console);
     match args.write {
-        Output::Scores => lines(&args.output, console, |out| {
-            table.as_added(&scored.scores).iter().try_for_each(|score| writeln!(out, "{score}"))
+        Output::Scores => console.write_to(&args.output, |out| {
+            let mut scores = table.as_added(&scored.scores).into_iter();
+            Ok(scores.try_for_each(|score| writeln!(out, "{score}"))?)
         }),
         Output::Contributions => contributions(args, &ranker, &table, console),
         Output::Run => {
@@ -107,7 +104,7 @@ fn contributions(
     let order = table.as_added(&(0..table.n_rows()).collect::<Vec<_>>());
     let query_of: Vec<usize> =
         table.by_query().enumerate().flat_map(|(query, rows)| rows.map(move |_| query)).collect();
-    lines(&args.output, console, |out| {
+    console.write_to(&args.output, |out| {
         let features = ranker.about.features.iter().map(|name| csv_cell(name));
         let features: Vec<String> = features.collect();
         writeln!(out, "query,doc,score,{},every row", features.join(","))?;
@@ -119,23 +116,4 @@ fn contributions(
         }
         Ok(())
     })
-}
-
-/// Writes text to a file that appears whole or not at all, or to standard output.
-fn lines(
-    path: &Path,
-    console: &Console,
-    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
-) -> anyhow::Result<()> {
-    if path.as_os_str() == "-" {
-        let mut out = console.out();
-        write(&mut out)?;
-        return Ok(out.flush()?);
-    }
-    let file = NewFile::create(path)?;
-    let mut out = BufWriter::new(file.writer()?);
-    let written = write(&mut out).and_then(|()| out.flush());
-    written.map_err(liken::Error::io("write", path))?;
-    drop(out);
-    Ok(file.commit()?)
 }

@@ -1,24 +1,23 @@
-//! What gives scores to the rows of a table: a ranker of ours, a model of LightGBM, or a file of
-//! scores from any program.
+//! Systems that score the rows of a table: rankers of liken, LightGBM models, and files of scores from
+//! any program.
 
 use std::path::{Path, PathBuf};
 
 use liken::data::text_lines;
 use liken::rank::{FeatureTable, Ranker};
 
-use super::{note_names, warn_of_lacking};
+use super::table::{note_names, warn_of_lacking};
 use crate::console::Console;
 
-/// A ranker, or scores.
+/// A ranker or a list of scores.
 pub enum System {
-    /// A ranker.
     Ranker(Box<Ranker>),
-    /// One score a row, in the order of the file.
+    /// One score per row, in the order of the file.
     Scores(Vec<f64>),
 }
 
 impl System {
-    /// Opens what is at `path`: a folder is a ranker, a file a LightGBM model or scores.
+    /// Opens a ranker folder, a LightGBM model or a file of scores.
     pub fn open(path: &Path, console: &Console) -> liken::Result<Self> {
         if path.is_dir() || Ranker::is_lightgbm(path) {
             return Ok(System::Ranker(Box::new(console.run(|_| Ranker::open(path))?)));
@@ -36,11 +35,11 @@ impl System {
                     liken::Error::Line {
                         path: PathBuf::from(path),
                         line: number,
-                        expected: "a score: a finite number, one a row of the table".into(),
+                        expected: "a score: a finite number, one per row of the table".into(),
                         found: format!("{text:?}"),
                         advice:
                             "name a ranker (`liken rank train`), a model that LightGBM wrote as \
-                             text, or a file with one score a line"
+                             text, or a file with one score per line"
                                 .into(),
                     }
                 })?);
@@ -50,7 +49,7 @@ impl System {
         Ok(System::Scores(scores))
     }
 
-    /// The scores of the rows of `table`, which was read from `file`; this one was from `path`.
+    /// The scores of the rows of `table`, which was read from `file`; the system is from `path`.
     pub fn scores(
         &self,
         path: &Path,
@@ -70,7 +69,7 @@ impl System {
                     return Err(liken::Error::Unusable {
                         path: path.to_owned(),
                         problem: format!("{} scores for {} rows", scores.len(), table.n_rows()),
-                        advice: "write one score a line, in the order of the table's rows".into(),
+                        advice: "write one score per line, in the order of the table's rows".into(),
                     });
                 }
                 Ok(table.from_added(scores))

@@ -1,4 +1,4 @@
-//! `liken rank train`: tables of features become a ranker.
+//! `liken rank train`: trains a ranker on tables of features.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,28 +13,28 @@ use liken::rank::{
 };
 use serde_json::{Map, Value, json};
 
+use super::describe::write_importance;
 use super::eval::short_name;
 use super::folds::cross_validated;
 use super::plot::plot;
-use super::{TableArgs, check_apart};
-use crate::console::{Console, Usage};
-use crate::output::{Format, Grid, TableFormat, counted, grouped, json as write_json, typed};
-use crate::settings::named;
-use crate::train::write_docs;
+use super::table::{TableArgs, check_apart};
+use crate::console::{Console, usage};
+use crate::output::{Format, counted, json as write_json, typed, write_file};
+use crate::render::long_help;
+use crate::settings::{assignment, choice, write_docs};
 use crate::variant::VariantArgs;
 
-/// Learn a ranker from tables of features with grades.
+/// Train a ranker on tables of features with grades.
 #[derive(Args)]
 #[command(
     disable_help_flag = true,
     override_usage = "liken rank train [OPTIONS] --output <DIR> <METHOD> <TABLE>…\n       liken rank train [OPTIONS] --output <DIR> --method <METHOD> <TABLE>…",
     after_help = "\
-With --validation the best step is kept and the fit stops where validation has not become better for a
-while. --folds N deals the queries into N folds and says how good the method is on queries that it
-never saw: each fold is the test of a ranker that learnt from the others, the fold before it being
-its validation; `--folds files` takes every table for a fold.
-Linear methods see features of mean 0 and deviation 1 unless --normalise says otherwise, and 0 where a
-value is missing; trees see them as they are, and learn where missing values go.
+With --validation, the best step is kept and training stops early when validation no longer improves.
+--folds N cross-validates the method: each of N folds is the test fold of a ranker that is trained on the
+others, of which the fold before it is for validation; with `--folds files` every table is a fold.
+For linear methods, features are scaled to mean 0 and deviation 1 unless --normalise says otherwise, and
+missing values are 0. Trees use features as they are, and learn where missing values go.
 
 Examples:
   liken rank train lambdamart train.txt --validation vali.txt -o ranker
@@ -45,7 +45,7 @@ Examples:
   liken rank train lambdamart --help                     every parameter of LambdaMART"
 )]
 pub struct TrainArgs {
-    /// The method (unless --method says it), and the tables to learn from.
+    /// Method (unless --method is given), and tables to learn from.
     #[arg(required_unless_present = "help", value_name = "METHOD TABLE…", num_args = 1..)]
     words: Vec<String>,
 
@@ -57,46 +57,46 @@ pub struct TrainArgs {
     #[arg(short, long, value_name = "DIR", required_unless_present_any = ["help", "folds"])]
     output: Option<PathBuf>,
 
-    /// Replace the ranker folder if it is there.
+    /// Replace the ranker folder if it exists.
     #[arg(long)]
     force: bool,
 
-    /// Table that says which step is best.
+    /// Validation table, for early stopping.
     #[arg(long, value_name = "TABLE", conflicts_with = "validation_share")]
     validation: Option<PathBuf>,
 
-    /// Share of the queries that is held out to say which step is best, if there is no such table.
+    /// Share of the queries to hold out for validation.
     #[arg(long, value_name = "SHARE")]
     validation_share: Option<f64>,
 
-    /// Cross-validate: deal the queries into N folds, or take every table for one (files).
+    /// Cross-validate with N folds of the queries, or with every table as a fold (files).
     #[arg(long, value_name = "N|files")]
     folds: Option<String>,
 
-    /// Measure on validation, which AdaRank, coordinate ascent and others also learn.
+    /// Measure on validation, which AdaRank, coordinate ascent and others also optimise.
     #[arg(long, value_name = "M", default_value = "nDCG@10")]
     measure: Measure,
 
     #[command(flatten)]
     variant: VariantArgs,
 
-    /// How features are made comparable: none, sum, zscore, minmax or quantile [default: zscore for
+    /// Normalisation of features: none, sum, zscore, minmax or quantile [default: zscore for
     /// linear methods, none for others].
     #[arg(long, alias = "normalize", value_name = "HOW",
-        value_parser = ["none", "sum", "zscore", "minmax", "quantile"])]
-    normalise: Option<String>,
+        value_parser = choice::<Scale>(["none", "sum", "zscore", "minmax", "quantile"]))]
+    normalise: Option<Scale>,
 
-    /// Which rows that is done over: those of each query, or all that are learnt from [default: all].
-    #[arg(long, value_name = "ROWS", value_parser = ["query", "all"])]
-    over: Option<String>,
+    /// Rows to normalise together: those of each query, or all training rows [default: all].
+    #[arg(long, value_name = "ROWS", value_parser = choice::<Over>(["query", "all"]))]
+    over: Option<Over>,
 
-    /// Grades are clicks, and rows say their position: count a click by how rarely people look there.
-    /// power:ETA (the chance at a rank is 1/rank^ETA), or a file with the chance at each rank, one a
-    /// line.
+    /// Weight clicks by the inverse of the examination propensity, if grades are clicks and rows have
+    /// positions: power:ETA (the propensity of a rank is 1/rank^ETA), or a file with the propensity of
+    /// each rank, one per line.
     #[arg(long, value_name = "power:ETA|FILE")]
     propensity: Option<String>,
 
-    /// The most that a click counts with --propensity.
+    /// Limit of the weight of a click with --propensity.
     #[arg(long, value_name = "N", default_value_t = 10.0)]
     clip: f64,
 
@@ -108,18 +108,18 @@ pub struct TrainArgs {
     #[arg(long, value_name = "FILE")]
     params: Option<PathBuf>,
 
-    /// Seed of everything random.
+    /// Random seed.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 
-    /// Plot the measure by step into an SVG file.
+    /// SVG file to write, with a plot of the measure by step.
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 
     #[command(flatten)]
     table: TableArgs,
 
-    /// How to print the report of the fit.
+    /// Output format of the report.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 
@@ -140,34 +140,34 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
         && !(share > 0.0 && share < 1.0)
     {
         let message = format!("--validation-share {share}: expected a share between 0 and 1");
-        return Err(Usage(message).into());
+        return Err(usage(message));
     }
-    let of_one =
+    let for_one_ranker =
         args.validation.is_some() || args.validation_share.is_some() || args.plot.is_some();
-    if fold_count.is_some() && args.output.is_none() && of_one {
-        let message = "--validation, --validation-share and --plot are for the ranker that -o writes; folds have validation of their own";
-        return Err(Usage(message.into()).into());
+    if fold_count.is_some() && args.output.is_none() && for_one_ranker {
+        let message = "--validation, --validation-share and --plot are for the ranker that -o writes; each fold has its own validation";
+        return Err(usage(message));
     }
     if let Some(path) = &args.plot {
         NewFile::check(path, args.force)?;
         let inputs = paths.iter().chain(&args.validation).map(PathBuf::as_path);
         check_apart(path, &inputs.collect::<Vec<_>>())?;
     }
-    // A place that cannot be written to is found before the work, not after it.
+    // Created before the work, so that an output that cannot be written fails early.
     let folder = match &args.output {
         Some(path) => Some(NewFolder::create(FolderKind::Ranker, path, args.force)?),
         None => None,
     };
     let mut tables = Vec::new();
     for path in &paths {
-        tables.push(args.weighed(args.table.read(path, console)?, console)?);
+        tables.push(args.weighted(args.table.read(path, console)?, console)?);
     }
     let mut ids = std::collections::HashSet::new();
     let all = tables.iter().flat_map(FeatureTable::queries);
     let twice = all.filter(|id| !ids.insert(id.as_str())).count();
     if twice > 0 {
         console.warn(format!(
-            "{} in several tables: its rows there count as another query",
+            "{} in several tables: the rows of each table count as another query",
             counted(twice, "query id is", "query ids are")
         ));
     }
@@ -180,7 +180,7 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
                 let all = FeatureTable::joined(&tables.iter().collect::<Vec<_>>());
                 if all.n_queries() < n {
                     let queries = counted(all.n_queries(), "query", "queries");
-                    return Err(Usage(format!("--folds {n}: there are only {queries}")).into());
+                    return Err(usage(format!("--folds {n}: there are only {queries}")));
                 }
                 folds(&all, n, args.seed.unwrap_or(1))
             }
@@ -212,11 +212,9 @@ impl TrainArgs {
             (None, None) => ("", &[][..]),
         };
         if tables.is_empty() {
-            // A table that stands where the method should is said to be no method.
+            // If the only word is a table, the error is that it is no method.
             RankParams::named(method)?;
-            return Err(
-                Usage(format!("rank train {method}: expected a table to learn from")).into()
-            );
+            return Err(usage(format!("rank train {method}: expected a table to learn from")));
         }
         Ok((method, tables.iter().map(PathBuf::from).collect()))
     }
@@ -231,80 +229,67 @@ impl TrainArgs {
             params.merge(&table).map_err(|error| wrong(error.to_string()))?;
         }
         if let Some(seed) = self.seed {
-            params.set_seed(seed);
+            params.set_seed(seed)?;
         }
         for assignment in &self.set {
-            let Some((key, value)) = assignment.split_once('=') else {
-                let expected = "expected KEY=VALUE, such as --set trees=500";
-                return Err(Usage(format!("--set {assignment}: {expected}")).into());
-            };
-            params.set(key.trim(), value.trim())?;
+            let (key, value) = self::assignment("--set", assignment, "trees=500")?;
+            params.set(key, value)?;
         }
         params.check()?;
-        let scale = match &self.normalise {
-            Some(name) => named(name)?,
-            None if params.is_linear() => Scale::ZScore,
-            None => Scale::None,
-        };
-        let over = match &self.over {
-            Some(name) => named(name)?,
-            None => Over::All,
-        };
+        let usual = if params.is_linear() { Scale::ZScore } else { Scale::None };
+        let scale = self.normalise.unwrap_or(usual);
         Ok(RankSetup {
             params,
-            normalisation: Normalisation { scale, over },
+            normalisation: Normalisation { scale, over: self.over.unwrap_or(Over::All) },
             goal: Goal { measure: self.measure, variant: self.variant.variant()? },
         })
     }
 
-    /// Into how many folds; nothing inside for every table a fold.
+    /// The number of folds, of which `Some(None)` is one per table.
     fn fold_count(&self, n_tables: usize) -> anyhow::Result<Option<Option<usize>>> {
         match self.folds.as_deref() {
             None => Ok(None),
             Some("files") if n_tables >= 3 => Ok(Some(None)),
-            Some("files") => {
-                Err(Usage("--folds files: expected three tables or more".into()).into())
-            }
+            Some("files") => Err(usage("--folds files: expected three tables or more")),
             Some(n) => match n.parse::<usize>() {
                 Ok(n) if n >= 3 => Ok(Some(Some(n))),
                 _ => {
-                    let expected = "expected a number from 3 on, or files";
-                    Err(Usage(format!("--folds {n}: {expected}")).into())
+                    let expected = "expected a number ≥ 3, or files";
+                    Err(usage(format!("--folds {n}: {expected}")))
                 }
             },
         }
     }
 
-    /// The table with its clicks weighed, if that is asked for.
-    fn weighed(&self, table: FeatureTable, console: &Console) -> anyhow::Result<FeatureTable> {
-        let Some(said) = &self.propensity else { return Ok(table) };
-        let propensity = match said.starts_with("power:") {
-            true => said.parse::<Propensity>()?,
-            false => chances(Path::new(said), console)?,
+    /// `table` with weights by `--propensity`, if the flag is given.
+    fn weighted(&self, table: FeatureTable, console: &Console) -> anyhow::Result<FeatureTable> {
+        let Some(given) = &self.propensity else { return Ok(table) };
+        let propensity = match given.starts_with("power:") {
+            true => given.parse::<Propensity>()?,
+            false => propensity_of_file(Path::new(given), console)?,
         };
         if table.weights().is_some() {
-            console.warn("--propensity: rows have weights already, and both are multiplied; --ignore weight takes the table's away");
+            console.warn("--propensity: the table has weights, and both are multiplied; --ignore weight drops those of the table");
         }
         let weights = propensity.weights(&table, self.clip)?;
         Ok(table.with_weights(Some(weights)))
     }
 }
 
-/// The chances of a file, one a line.
-fn chances(path: &Path, console: &Console) -> anyhow::Result<Propensity> {
+/// Reads a file of propensities, one per line.
+fn propensity_of_file(path: &Path, console: &Console) -> anyhow::Result<Propensity> {
     let ranks = console.run(|run| {
         let mut ranks = Vec::new();
         for line in text_lines(path, *run)? {
             let (number, line) = line?;
             let found = line.trim();
-            let chance = found.parse::<f64>().ok().filter(|p| *p > 0.0 && *p <= 1.0);
-            ranks.push(chance.ok_or_else(|| liken::Error::Line {
+            let propensity = found.parse::<f64>().ok().filter(|p| *p > 0.0 && *p <= 1.0);
+            ranks.push(propensity.ok_or_else(|| liken::Error::Line {
                 path: path.to_owned(),
                 line: number,
-                expected: "the chance that the document at this rank is looked at, above 0 and up to 1"
-                    .into(),
+                expected: "the examination propensity of a rank, above 0 and up to 1".into(),
                 found: format!("{found:?}"),
-                advice: "write one chance a line, the first for rank 1".into(),
+                advice: "write one propensity per line, the first for rank 1".into(),
             })?);
         }
         Ok(ranks)
@@ -312,7 +297,7 @@ fn chances(path: &Path, console: &Console) -> anyhow::Result<Propensity> {
     Ok(Propensity::by_rank(ranks)?)
 }
 
-/// Trains and writes a ranker.
+/// Trains and saves a ranker.
 fn trained(
     args: &TrainArgs,
     setup: &RankSetup,
@@ -327,7 +312,7 @@ fn trained(
             let parts = held_out(&table, share, args.seed.unwrap_or(1));
             let (table, held) = parts.ok_or_else(|| {
                 let queries = counted(table.n_queries(), "query", "queries");
-                Usage(format!("--validation-share {share}: nothing is left of {queries}"))
+                usage(format!("--validation-share {share}: nothing is left of {queries}"))
             })?;
             (table, Some(held))
         }
@@ -340,15 +325,10 @@ fn trained(
     report.warnings.iter().for_each(|warning| console.warn(warning));
     if let Some(path) = &args.plot {
         let svg = plot(setup, &report).svg();
-        let file = NewFile::create(path)?;
-        file.writer()?.write_all(svg.as_bytes()).map_err(liken::Error::io("write", path))?;
-        file.commit()?;
+        write_file(path, |out| Ok(out.write_all(svg.as_bytes())?))?;
     }
     Ok((ranker, report))
 }
-
-/// Features shown of a ranker.
-const SHOWN: usize = 10;
 
 fn print(
     args: &TrainArgs,
@@ -366,7 +346,7 @@ fn print(
         }
         return Ok(write_json(out, &value)?);
     }
-    writeln!(out, "{}: {}", ranker.name(), said_of_steps(report))?;
+    writeln!(out, "{}: {}", ranker.name(), steps(report))?;
     if let Some(score) = ranker.about.validation {
         writeln!(out, "{} on validation: {score:.4}", ranker.about.goal.measure)?;
     }
@@ -376,51 +356,19 @@ fn print(
     Ok(writeln!(out, "next: liken rank eval {test} {}", typed(output))?)
 }
 
-fn said_of_steps(report: &RankReport) -> String {
+fn steps(report: &RankReport) -> String {
     let steps = counted(report.steps.len(), "step", "steps");
     match report.kept.filter(|&kept| kept != report.steps.len()) {
-        Some(kept) => format!("{steps}, step {kept} is kept"),
+        Some(kept) => format!("{steps}, step {kept} is the best and kept"),
         None => steps,
     }
 }
 
-/// Writes which features count most.
-pub fn write_importance(ranker: &Ranker, out: &mut impl Write) -> anyhow::Result<()> {
-    let features = ranker.importance();
-    let with_splits = features.iter().any(|feature| feature.splits.is_some());
-    let mut grid = match with_splits {
-        true => Grid::new(["feature", "share of gain", "splits"]),
-        false => Grid::new(["feature", "weight"]),
-    };
-    let used = features.iter().filter(|feature| feature.weight != 0.0);
-    for feature in used.clone().take(SHOWN) {
-        match feature.splits {
-            Some(splits) => grid.row([
-                feature.name.clone(),
-                format!("{:.1} %", 100.0 * feature.weight),
-                grouped(splits),
-            ]),
-            None => grid.row([feature.name.clone(), format!("{:+.4}", feature.weight)]),
-        }
-    }
-    grid.write(out, TableFormat::Table)?;
-    let n_used = used.count();
-    if n_used > SHOWN {
-        writeln!(out, "… and {} more of {} features", n_used - SHOWN, features.len())?;
-    }
-    Ok(())
-}
-
 fn help(method: Option<&str>, console: &Console) -> anyhow::Result<()> {
-    // An unknown method is refused before anything is printed.
+    // First of all, so that an unknown method prints nothing else.
     let params = method.map(RankParams::named).transpose()?;
     let mut out = console.out();
-    let mut cli = crate::command();
-    cli.build();
-    let command = cli.find_subcommand_mut("rank").and_then(|c| c.find_subcommand_mut("train"));
-    if let Some(command) = command {
-        write!(out, "{}", command.render_long_help())?;
-    }
+    write!(out, "{}", long_help())?;
     match params {
         None => {
             let advice = "`liken rank train METHOD --help` lists a method's parameters";

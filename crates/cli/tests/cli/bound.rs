@@ -29,7 +29,7 @@ fn what_the_theorem_does_not_cover_is_said() {
     // The default weighting is sum; a mix is asked for its learnt part.
     let said = shared().run(&format!("bound mix {data}")).silent();
     let parts =
-        ["does not hold for this model: weighting is sum", "found after the fact", "vacuous"];
+        ["does not hold for this model: weighting is sum", "measured after training", "vacuous"];
     said.shows(&parts);
     shared()
         .run(&format!("bound bm25 {data}"))

@@ -202,7 +202,7 @@ fn unknown_names_are_refused_before_any_work() {
         ("--gain 0,3,1", 2, ["--gain", "never falling"]),
         ("--preset bing", 2, ["--preset", "default, trec, letor, lightgbm, web"]),
         ("--discount none", 2, ["--discount", "log2, letor"]),
-        ("--max-grade 0", 2, ["max_grade = 0", "the highest grade"]),
+        ("--max-grade 0", 2, ["max_grade = 0", "the highest possible grade"]),
         ("--format html", 2, ["--format", "table, json, markdown, latex"]),
         ("--models pls,bm25 --set dim=3", 2, ["--set dim=3", "--set pls.dim=3"]),
     ] {

@@ -51,7 +51,7 @@ fn model_refused(place: &Place, words: &[&str]) {
     assert_eq!(place.names(), ["mix", "q.tsv"]);
 }
 
-const ANEW: &str = "copy it again from where it came, or make it anew";
+const ANEW: &str = "copy it again from its source, or create it again";
 
 #[test]
 fn a_truncated_file() {
@@ -76,7 +76,7 @@ fn a_flipped_bit() {
     for name in names {
         let path = place.path("mix").join(&name);
         flip_a_byte(&path);
-        let file = format!("mix/{name}: damaged: its checksum is not the manifest's");
+        let file = format!("mix/{name}: damaged: its checksum differs from the manifest's");
         place.run("search mix heart").refused(1, &[&file, ANEW]);
         flip_a_byte(&path);
     }
@@ -90,7 +90,7 @@ fn a_missing_file() {
     model_refused(&place, &["mix/part-0.safetensors: damaged: it is missing", ANEW]);
     let place = copy("mix");
     fs::remove_file(place.path("mix/manifest.json")).unwrap();
-    model_refused(&place, &["mix: holds no manifest.json", "`liken train` a model"]);
+    model_refused(&place, &["mix: has no manifest.json", "`liken train` a model"]);
     // Times are not part of what a model is.
     let place = copy("mix");
     fs::remove_file(place.path("mix/times.json")).unwrap();
@@ -162,9 +162,9 @@ fn a_dataset_where_a_model_is_expected_and_the_other_way_round() {
         place.run(line).refused(1, &["mix: is a model, not a dataset", "`liken info`"]);
     }
     for line in ["search raw heart", "stats raw", "train bm25 raw -o never"] {
-        place.run(line).refused(1, &["raw: holds no manifest.json"]);
+        place.run(line).refused(1, &["raw: has no manifest.json"]);
     }
-    place.run("search raw/clicks.tsv heart").refused(1, &["clicks.tsv: holds no manifest.json"]);
+    place.run("search raw/clicks.tsv heart").refused(1, &["clicks.tsv: has no manifest.json"]);
     for line in ["search none heart", "stats none", "train bm25 none -o never"] {
         place.run(line).refused(1, &["none: cannot read", "check the path"]);
     }

@@ -16,7 +16,7 @@ fn the_demo_beats_bm25_explains_itself_and_says_what_to_type_next() {
         "liken import --clicks clicks.tsv --documents documents.jsonl -o data",
         "liken compare data",
         "liken search model \"your query\"",
-        "Everything is kept in kept",
+        "All files are in kept",
     ]);
     for row in ["bm25", "vsm", "lm", "pls", "rmls", "pls+bm25", "rmls+bm25"] {
         assert!(said.out.lines().any(|line| line.split(' ').next() == Some(row)), "{row}");
@@ -53,7 +53,7 @@ fn a_demo_whose_reader_goes_away_ends_quietly() {
 fn a_demo_can_be_searched() {
     let place = Place::new();
     let service = Service::start(&place, "demo --serve -o kept --log-format none");
-    assert!(service.said.contains("5. Search it: words and clicks side by side"));
+    assert!(service.said.contains("5. Serve: search with BM25 and RMLS"));
     let found = service.search("heart attack", &["bm25", "rmls"]);
     assert_eq!(found["models"].as_array().unwrap().len(), 2);
     assert_eq!(found["hits"].as_array().unwrap().len(), 10);

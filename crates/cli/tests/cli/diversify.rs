@@ -23,7 +23,7 @@ fn measures_of_diversity_read_the_second_column() {
     assert!(said.out.contains(&format!("ERR-IA@4              \tall\t{err:.4}\n")), "{}", said.out);
     assert!(said.out.contains("StRecall@2            \tall\t0.3333\n"), "{}", said.out);
     let said = place.run("eval qrels one.run two.run -m alpha_nDCG@4,P@3 -q").fine().shows(&[
-        "diversity as ndeval, ideal made greedily; other measures look at a document's highest grade",
+        "diversity as in ndeval, with a greedy ideal ranking; other measures use the highest grade of a document",
         "Holm-corrected",
         "two.run against one.run, alpha_nDCG@4: all queries",
     ]);
@@ -43,7 +43,7 @@ fn measures_of_diversity_read_the_second_column() {
         ],
     );
     let said = place.run("eval --lenient bad one.run -m StRecall@5").fine();
-    assert!(said.err.contains("1 line left out") && said.out.contains("1.0000"), "{}", said.err);
+    assert!(said.err.contains("1 line skipped") && said.out.contains("1.0000"), "{}", said.err);
     place.file("bad", "q 1 a 1\nq 2 a one\n");
     place.run("eval bad one.run -m ERR_IA@5").refused(1, &["bad:2: ", "a whole number"]);
     place.file("plain", "q 0 a 1\nq 0 b 0\n");
@@ -86,7 +86,8 @@ fn mmr_moves_documents_that_repeat_what_was_said() {
     let said = place.run(&format!("diversify x.run --model {model} -o -")).fine();
     assert_eq!(docs(&said.out), ["d0001", "d0002", "nobody"]);
     assert!(
-        said.err.contains("no model knows 1 document, never put forward: nobody"),
+        said.err
+            .contains("no model knows 1 document, which the diversifier never moves up: nobody"),
         "{}",
         said.err
     );
@@ -105,7 +106,7 @@ fn what_cannot_be_meant_is_refused() {
         ("--similarity colour", &["colour", "words, title, body, url, latent"]),
         ("-k 0", &["-k 0"]),
         ("--depth 0", &["--depth 0"]),
-        ("--with one.run", &["mmr looks at one run"]),
+        ("--with one.run", &["mmr uses one run"]),
         ("--method some.json --lambda 0.5", &["are for mmr"]),
     ] {
         place.run(&format!("{line} {more}")).refused(2, words);
@@ -116,13 +117,13 @@ fn what_cannot_be_meant_is_refused() {
     place.file("some.json", "{\"format\": 9}");
     place.run(&format!("{line} --method some.json")).refused(1, &["format 9"]);
     place.file("some.json", "{\"format\": 1}");
-    place.run(&format!("{line} --method some.json")).refused(1, &["not a way to diversify"]);
+    place.run(&format!("{line} --method some.json")).refused(1, &["not a diversifier"]);
     let method = "{\"format\": 1, \"runs\": 1, \"relations\": [\"words\"], \"method\": \"mmr\", \
                   \"params\": {}, \"similarity\": \"words\"}";
     place.file("some.json", method);
     place
         .run(&format!("{line} --method some.json"))
-        .refused(1, &["it looks at words, but the models"]);
+        .refused(1, &["it uses the similarities words, but the models"]);
     place.run("diversify one.run -o out").refused(2, &["--model"]);
     place.run("diversify").refused(2, &["--model", "--output"]);
     let train = format!("diversify train one.run qrels --model {model} -o out");
@@ -130,7 +131,7 @@ fn what_cannot_be_meant_is_refused() {
         ("--set top=0", &["top = 0"][..]),
         ("--set rate=1", &["rate"]),
         ("--set top", &["KEY=VALUE"]),
-        ("--method mmr --set top=3", &["nothing to set"]),
+        ("--method mmr --set top=3", &["has no parameters"]),
         ("--measure nDCG@10", &["alpha_nDCG@k"]),
     ] {
         place.run(&format!("{train} {more}")).refused(2, words);

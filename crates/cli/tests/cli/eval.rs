@@ -141,7 +141,7 @@ fn queries_are_shown_by_difference() {
     assert_eq!(first, ["q2", "q1", "q3"]);
     assert!(rows[0].ends_with("+0.5000") && rows[2].ends_with("-0.5000"), "{rows:?}");
     let said = place.run("eval --top 1 qrels one.run two.run -m RR").silent();
-    assert!(said.out.contains("the largest gains and losses, 1 of each at most"), "{}", said.out);
+    assert!(said.out.contains("the 1 largest gains and losses"), "{}", said.out);
     assert!(!said.out.contains("\nq1 "), "{}", said.out);
     let said = place.run("eval -q qrels one.run --format table -m RR,P@1").silent();
     assert!(said.out.contains("\nquery") && said.out.contains("\nq3"), "{}", said.out);
@@ -171,14 +171,14 @@ fn what_should_make_one_doubt_is_said() {
     for part in [
         "part.run: no results for 2 of 3 judged queries; they do not count; -c counts them as 0",
         "part.run: 2 queries have no judgments and do not count",
-        "part.run: 50 % of the results share their score",
+        "part.run: 50 % of the results have the same score",
     ] {
         assert!(said.err.contains(part), "{}", said.err);
     }
     let said = place.run("eval -c qrels part.run -m map").fine();
     assert!(said.out.contains("0.2222") && said.err.contains("they count as 0"), "{}", said.err);
     let said = place.run("eval qrels one.run part.run -m map").fine();
-    assert!(said.err.contains("results in every run for 1 of 3 judged queries"), "{}", said.err);
+    assert!(said.err.contains("the table is about 1 of 3 judged queries"), "{}", said.err);
     assert!(said.out.contains("1 of 3 judged queries: the judged queries with results in every"));
     place.run("eval -c qrels one.run part.run -m map").shows(&["3 of 3 judged queries: all"]);
     place.file("far.run", "q1 0 x 1 2 p\nq1 0 y 1 1 p\n");
@@ -206,7 +206,7 @@ fn bad_lines_are_refused_or_counted() {
     place.file("bad.run", format!("{RUN}q1 Q0 a 9 9 t\nhm\n"));
     let said = place.run("eval --lenient qrels bad.run -m map").fine();
     assert!(said.out.contains("0.6852"));
-    assert!(said.err.contains("bad.run: 1 line left out: fewer than six fields"), "{}", said.err);
+    assert!(said.err.contains("bad.run: 1 line skipped: fewer than six fields"), "{}", said.err);
     assert!(said.err.contains("bad.run:8: "), "{}", said.err);
     place.run("eval none one.run").refused(1, &["none: cannot read", "check the path"]);
     place.run("eval qrels .").refused(1, &[".: is a folder", "name the file"]);
@@ -216,7 +216,7 @@ fn bad_lines_are_refused_or_counted() {
     place.run("eval qrels latin.run").refused(1, &["latin.run:8", "UTF-8"]);
     let said = place.run("eval --lenient qrels latin.run -m map").fine();
     assert!(said.out.contains("0.6852"));
-    assert!(said.err.contains("latin.run: 1 line left out: not UTF-8, for"), "{}", said.err);
+    assert!(said.err.contains("latin.run: 1 line skipped: not UTF-8, for"), "{}", said.err);
     assert!(said.err.contains("latin.run:8: expected text in UTF-8"), "{}", said.err);
 }
 

@@ -105,6 +105,6 @@ fn evidence_that_the_log_does_not_have_is_refused() {
 fn only_the_demo_log_has_a_bias_to_set() {
     let place = Place::new();
     place.run("synth one-week -o out --scale 0.01 --bias 1").refused(2, &["bias = 1", "demo log"]);
-    place.run("synth demo -o out --bias=-1").refused(2, &["bias = -1", "no bias of positions"]);
+    place.run("synth demo -o out --bias=-1").refused(2, &["bias = -1", "no position bias"]);
     place.run("synth demo -o out --shuffle 2").refused(2, &["shuffled = 2", "a share from 0 to 1"]);
 }

@@ -53,7 +53,7 @@ fn the_quick_experiments_on_synthetic_logs_have_not_moved() {
     assert!(!said.out.contains("MOVED"), "{}", said.out);
     for name in ["mart-table-4, demo log ", "rmls-table-2, demo log ", "rmls-table-6, demo log "] {
         let line = said.out.lines().find(|line| line.starts_with(name));
-        assert!(line.is_some_and(|line| !line.contains("left out")), "{name}: {}", said.out);
+        assert!(line.is_some_and(|line| !line.contains("skipped")), "{name}: {}", said.out);
     }
 }
 
@@ -136,7 +136,7 @@ fn a_broken_experiment_names_the_place() {
         ("\"small+bm25\"", "\"smal+bm25\"", &["exp.toml: the row \"smal+bm25\": ", "\"smal\""]),
         ("rows =", "baseline = \"lm\"\nrows =", &["\"lm\"", "one of the rows"]),
         ("[\"nDCG@5\", \"AP\"]", "[]", &["measures = []", "at least one"]),
-        ("\"AP\"]", "\"nDCG@5\"]", &["nDCG@5 twice"]),
+        ("\"AP\"]", "\"nDCG@5\"]", &["\"nDCG@5\" twice"]),
         ("[\"bm25\", \"small\", \"small+bm25\"]", "[]", &["exp.toml: [models.small]", "some row"]),
         ("\"small+bm25\"]", "\"small\"]", &["exp.toml: [compare]: ", "\"small\" twice"]),
         (
@@ -157,13 +157,13 @@ fn a_broken_experiment_names_the_place() {
         (&format!("model = \"bm25\"\n{score}tolerance = nan\n"), "the number NaN"),
         (&format!("{score}tolerance = 0.1\n"), "no row as its `model`"),
         ("model = \"bm25\"\nat_most = 0.1\n", "which `measure`"),
-        ("model = \"bm25\"\n", "says nothing"),
+        ("model = \"bm25\"\n", "is empty: expected"),
         (
             "model = \"bm25\"\nmeasure = \"AP\"\nat_least = 0.5\nat_most = 0.1\n",
             "above its `at_most`",
         ),
-        ("model = \"pls\"\nwarns = \"collapse\"\n", "which no row is made of"),
-        ("model = \"bm25\"\nwarns = \"\"\n", "without a word"),
+        ("model = \"pls\"\nwarns = \"collapse\"\n", "which is in no row"),
+        ("model = \"bm25\"\nwarns = \"\"\n", "without a text"),
     ] {
         let text = format!("{EXPERIMENT}[[expected]]\n{expected}");
         place(&text)
@@ -229,14 +229,12 @@ fn settings_are_replayed_one_by_one() {
 fn a_folder_leaves_out_what_has_no_data() {
     let place = Place::with(&[("experiments/exp.toml", SETTINGS)]);
     let said = place.run("experiment --all --data nowhere").fine();
-    assert!(
-        said.err.contains("two logs, tables is left out: there is no nowhere/"),
-        "{}",
-        said.err
-    );
-    said.shows(&["two logs, tables  left out", "two logs, demo    nothing expected"]);
-    place.run("experiment --all --data nowhere --quick").fine().shows(&["left out"]);
-    Place::new().run("experiment --all").refused(2, &["experiments, which is not here"]);
+    assert!(said.err.contains("two logs, tables is skipped: there is no nowhere/"), "{}", said.err);
+    said.shows(&["two logs, tables  skipped", "two logs, demo    nothing expected"]);
+    place.run("experiment --all --data nowhere --quick").fine().shows(&["skipped"]);
+    Place::new()
+        .run("experiment --all")
+        .refused(2, &["experiments, which is not in the current folder"]);
 }
 
 #[test]

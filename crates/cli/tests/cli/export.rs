@@ -54,7 +54,7 @@ fn vectors_come_as_npy_and_safetensors_too() {
     let said =
         place.run(&format!("export {} --vectors npy --of documents,words -o npy", at("mix")));
     let said = said.fine();
-    assert!(said.err.contains("warning: bm25 only counts words"), "{}", said.err);
+    assert!(said.err.contains("warning: bm25 is lexical"), "{}", said.err);
     assert!(fs::read(place.path("npy/documents.npy")).unwrap().starts_with(b"\x93NUMPY"));
     let ids = fs::read_to_string(place.path("npy/documents.ids.txt")).unwrap();
     assert_eq!(ids.lines().count(), 660);
@@ -91,7 +91,7 @@ fn what_cannot_be_meant_is_wrong_usage() {
         (format!("export {model} --vectors npy --min-score 0.5 -o x"), &["cannot be used with"]),
         (
             format!("export {model} --vectors npy --of words --queries q.tsv -o x"),
-            &["add them to --of"],
+            &["add queries to --of"],
         ),
         (format!("export {model} --synonyms solr --min-score 1.5 -o x"), &["min-score = 1.5"]),
     ] {
@@ -101,10 +101,10 @@ fn what_cannot_be_meant_is_wrong_usage() {
         let said = place.run(&format!("export {} {what} -o x", at("bm25")));
         said.refused(
             1,
-            &["bm25 has", "only counts words", "rmls, pls", "liken train --set biases=false"],
+            &["bm25 has no ", "rmls, pls", "liken train --set biases=false"],
         );
     }
-    place.run("export q.tsv --vectors npy -o x").refused(1, &["holds no manifest.json"]);
+    place.run("export q.tsv --vectors npy -o x").refused(1, &["has no manifest.json"]);
     assert_eq!(place.names(), ["q.tsv"]);
 }
 
@@ -135,7 +135,7 @@ fn synonyms_are_rules_for_an_engine() {
     assert_ne!(stems, solr);
     place.run(&line("--synonyms solr -o synonyms.txt")).refused(1, &["already exists"]);
     let elsewhere = line("--synonyms solr --dataset nowhere -o x");
-    place.run(&elsewhere).refused(1, &["stems alone", "nowhere", "--dataset DIR", "--stems"]);
+    place.run(&elsewhere).refused(1, &["stems only", "nowhere", "--dataset DIR", "--stems"]);
     place
         .run(&format!("export {} --synonyms solr --min-count 9999 -o x", at("rmls")))
         .refused(1, &["no two words are near enough", "--min-count"]);
@@ -144,7 +144,7 @@ fn synonyms_are_rules_for_an_engine() {
 /// Runs the line that the export prints, and compares what comes back.
 fn comes_back(place: &Place, format: &str) {
     let said = place.run(&format!("export {} --format {format} -o {format}", at("data"))).silent();
-    let line = said.out.lines().find_map(|line| line.strip_prefix("to read it again: liken "));
+    let line = said.out.lines().find_map(|line| line.strip_prefix("to import it: liken "));
     let line = line.unwrap().replace("-o data", &format!("-o {format}-back"));
     place.run(&line).fine();
     let (a, b) = (shared().dataset("data"), place.dataset(&format!("{format}-back")));
@@ -206,7 +206,7 @@ fn parquet_goes_out_and_comes_in() {
         .pipe("import --clicks - --input-format parquet -o x", &bytes)
         .refused(1, &["stdin: cannot be read as Parquet", "write it to a file first"]);
     place.file("packed.parquet.gz", b"\x1f\x8b");
-    place.run("import --clicks packed.parquet.gz -o x").refused(1, &["unpack it first"]);
+    place.run("import --clicks packed.parquet.gz -o x").refused(1, &["decompress it first"]);
     assert!(!place.path("x").exists());
 }
 

@@ -47,7 +47,7 @@ fn used() -> (Place, Service) {
 
 /// The line to type that was printed, for [`Place::run`].
 fn to_read_it(out: &str) -> String {
-    let line = out.lines().find_map(|line| line.strip_prefix("to read it: liken ")).unwrap();
+    let line = out.lines().find_map(|line| line.strip_prefix("to import it: liken ")).unwrap();
     line.to_owned()
 }
 
@@ -120,7 +120,7 @@ fn exports_of_an_index_are_careful() {
     ] {
         place.run(line).refused(2, &[words]);
     }
-    place.run(&format!("export {} --events a.jsonl", at("data"))).refused(1, &["is no index"]);
+    place.run(&format!("export {} --events a.jsonl", at("data"))).refused(1, &["is not an index"]);
     place.file("a.jsonl", "mine");
     place.file("judged/mine.txt", "mine");
     place.run("export index --events a.jsonl").refused(1, &["a.jsonl: already exists", "--force"]);
@@ -151,7 +151,7 @@ fn info_describes_an_index() {
             ", active: rmls of 40 dimensions, neighbours exact\n",
             "events      60\n",
             "judgments   4\n",
-            "keys        none: open to all who can reach it\n",
+            "keys        none: open to everyone who can reach the service\n",
             "size        ",
             ": database ",
         ]);

@@ -81,7 +81,7 @@ fn what_runs_do_not_share_is_told() {
     let said = place.run("fuse a.trec more.trec -o fused.trec").fine();
     assert_eq!(
         said.err,
-        "warning: a.trec: has results for 1 of 2 queries; the other runs decide alone where it has none\n"
+        "warning: a.trec: has results for 1 of 2 queries; the others are ranked by the other runs alone\n"
     );
     let written = fs::read_to_string(place.path("fused.trec")).unwrap();
     assert!(written.ends_with("q2 Q0 x 1 0.016393442 rrf\n"), "{written}");
@@ -117,9 +117,9 @@ fn weights_are_tuned_on_judgments() {
     said.shows(&["nDCG: gain g, discount", "(preset trec)"]);
     let skip = "--method sum --qrels v.qrels --tune AP --relevant-from 9 --empty skip";
     let said = place.run(&format!("fuse a.trec b.trec {skip} -o none"));
-    said.refused(1, &["no judged query of the runs counts", "--empty zero"]);
+    said.refused(1, &["no judged query of the runs has a relevant", "--empty zero"]);
     let said = place.run(&format!("{line} -o -")).fine();
-    assert!(said.err.contains("was measured so: nDCG: gain 2^g-1"), "{}", said.err);
+    assert!(said.err.contains("was computed with nDCG: gain 2^g-1"), "{}", said.err);
     assert_eq!(ranked(&said.out)[..2].iter().map(|hit| &hit.0).collect::<Vec<_>>(), ["a", "b"]);
 }
 
@@ -131,7 +131,7 @@ fn what_cannot_be_meant_is_refused() {
         ("--weights 0,0", 2, ["weights = 0,0", "not all of them 0"]),
         ("--method weighted", 2, ["--method weighted", "--weights"]),
         ("--method magic", 2, ["--method", "rrf, sum, weighted, mnz, max, min"]),
-        ("--normalise sum", 2, ["--normalise", "ranks alone"]),
+        ("--normalise sum", 2, ["--normalise", "does not use scores"]),
         ("--method sum --rank-constant 5", 2, ["--rank-constant", "only rrf"]),
         ("--rank-constant=-1", 2, ["rank_constant = -1", "0 or more"]),
         ("--method mnz --normalise z-score", 2, ["normalise = z-score", "mnz needs"]),
@@ -148,7 +148,7 @@ fn what_cannot_be_meant_is_refused() {
     place.run("fuse a.trec bad.trec --lenient -o -").refused(1, &["bad.trec: no results"]);
     place.file("bad.trec", format!("{B}q1 Q0 a 1 high t\n"));
     let said = place.run("fuse a.trec bad.trec --lenient -o -").fine();
-    assert!(said.err.contains("bad.trec: 1 line left out: no score"), "{}", said.err);
+    assert!(said.err.contains("bad.trec: 1 line skipped: no score"), "{}", said.err);
     assert_eq!(said.out, place.run("fuse a.trec b.trec -o -").silent().out);
     place.run("fuse -o -").refused(2, &["RUN"]);
     let said = place.ask("fuse none.trec -o - --tag", &["a b"]);

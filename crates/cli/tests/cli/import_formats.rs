@@ -49,7 +49,7 @@ fn a_smart_collection_is_recognised_and_its_queries_can_be_numbered() {
     said.shows(&[
         "note: c.all: read as smart, by its content",
         "note: c.rel: read as qrels, by its content",
-        "only methods that learn from documents alone can be used",
+        "only methods that learn from documents alone can be trained",
     ]);
     let data = place.dataset("data");
     assert_eq!(grades(&data), [pair("1", "1", 4.0), pair("1", "2", 0.0), pair("2", "2", 2.0)]);
@@ -172,7 +172,7 @@ fn every_verb_says_what_it_can_do_without_training_pairs() {
     judged(&place, "--documents c.all --queries c.qry --judgments c.rel").fine();
     place.run("import --documents c.all -o alone").shows(&["0 queries, 2 documents"]);
     for data in ["data", "alone"] {
-        place.run(&format!("stats {data}")).shows(&["distinct words a document"]);
+        place.run(&format!("stats {data}")).shows(&["distinct words per document"]);
         place.run(&format!("stats {data} --format json")).fine().json();
         place.run(&format!("info {data}")).shows(&["0 pairs, 0 clicks"]);
         for model in ["bm25", "vsm", "lm"] {
@@ -198,7 +198,7 @@ fn judged_pairs_are_learnt_from_where_the_split_leaves_some() {
     let place = Place::with(&[("j.tsv", judgments), ("d.tsv", DOCUMENTS)]);
     place.run("import --judgments j.tsv --documents d.tsv -o given").shows(&[
         "judged pairs",
-        "2 judgments that fall to training, where pairs of a grade above 0",
+        "2 judgments in the training part, where pairs of a grade above 0",
     ]);
     let given = place.dataset("given");
     assert_eq!((given.clicks.nnz(), given.clicks.values()), (1, &[2.0][..]));
@@ -221,7 +221,7 @@ fn encodings_are_detected_or_said_and_bad_lines_are_never_mended() {
     let clicks = format!("query\tdoc\tclicks\n{rows}新年\td2\t9\n");
     place.file("c.tsv", gb18030(&clicks));
     let line = "import --clicks c.tsv --documents d.tsv -o data --force";
-    place.run(line).shows(&["c.tsv: read as gb18030 (detected; say `--encoding NAME` to be sure)"]);
+    place.run(line).shows(&["c.tsv: read as gb18030 (detected; set `--encoding NAME` to be sure)"]);
     assert!(place.dataset("data").queries.get(0).unwrap().text.starts_with("爱回家第"));
     let identity = place.dataset("data").queries.get(3).unwrap();
     for encoding in ["gb18030", "clicks:GBK"] {
@@ -301,7 +301,7 @@ fn hostile_documents_are_refused_where_they_stand() {
         "",
         &["d.json:2: ", "the end of the file"],
     );
-    documents_refused("d.json", b"[]", "", &["holds no rows"]);
+    documents_refused("d.json", b"[]", "", &["has no rows"]);
     let ldac = "--input-format ldac --vocabulary words.txt";
     documents_refused("d.dat", b"2 0:1\n", ldac, &["d.dat:1: ", "2 entries"]);
     documents_refused("d.dat", b"1 0:1\n1 2:1\n", ldac, &["d.dat:2: ", "a term below 2"]);
@@ -313,7 +313,7 @@ fn hostile_documents_are_refused_where_they_stand() {
         "",
         &["d.tsv: ", "carriage returns", "tr "],
     );
-    documents_refused("d.txt", b"one\ntwo\n", "", &["d.txt: cannot tell", "documents:FORMAT"]);
+    documents_refused("d.txt", b"one\ntwo\n", "", &["d.txt: has neither a known file extension", "documents:FORMAT"]);
     let place = Place::with(&[("d.qrels", "1 2 3\n")]);
     place
         .run("import --documents d.qrels -o out")
@@ -340,17 +340,17 @@ fn lenient_counts_what_it_skips_and_shows_samples() {
     ]);
     let line = "--queries q.lines --input-format queries:lines --judgments j.qrels --lenient";
     judged(&place, &format!("--documents d.all --input-format documents:smart {line}")).shows(&[
-        "dropped 1 rows of d.all: text outside a record",
+        "dropped 1 row of d.all: text outside a record",
         "d.all:1: expected",
-        "dropped 1 rows of d.all: text outside a field",
-        "dropped 1 rows of j.qrels: wrong number of fields",
+        "dropped 1 row of d.all: text outside a field",
+        "dropped 1 row of j.qrels: wrong number of fields",
         "j.qrels:2: expected query, iteration, document and grade",
     ]);
     assert_eq!(grades(&place.dataset("data")), [pair("0", "1", 1.0), pair("1", "3", 1.0)]);
     judged(&place, &format!("--documents d.json {line}")).shows(&[
-        "dropped 1 rows of d.json: not a JSON object",
+        "dropped 1 row of d.json: not a JSON object",
         "d.json:2: expected a JSON object, found \"7,\"",
-        "dropped 1 rows of d.json: JSON cut off",
+        "dropped 1 row of d.json: JSON cut off",
     ]);
     assert_eq!(place.dataset("data").documents.len(), 2);
 }

@@ -66,10 +66,10 @@ fn info_says_what_something_else_is_not() {
     let place = Place::with(&[("table.tsv", "query\tdoc\nq\td\n"), ("folder/file", "x")]);
     place
         .run("info table.tsv")
-        .refused(1, &["table.tsv:1", "six columns of a TREC run", "a model folder or a run file"]);
+        .refused(1, &["table.tsv:1", "six columns of a TREC run", "or a run file"]);
     place
         .run("info folder")
-        .refused(1, &["folder: holds no manifest.json", "`liken import` makes a dataset"]);
+        .refused(1, &["folder: has no manifest.json", "`liken import` makes a dataset"]);
     place.run("info nothing").refused(1, &["nothing: cannot read", "check the path"]);
     place.run("info").refused(2, &["<PATH>"]);
 }

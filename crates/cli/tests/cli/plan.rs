@@ -19,7 +19,7 @@ const NUMBERS: &str = "--queries 1000 --documents 2000 --query-features 3000 --d
 fn numbers_alone_are_enough() {
     let place = Place::new();
     let said = run(&place, &format!("plan {NUMBERS} --dim 100")).silent();
-    said.shows(&["most memory for", "singular vectors while they are sought", "just now"]);
+    said.shows(&["most memory for", "singular vectors during training", "just now"]);
     let said = run(&place, &format!("plan {NUMBERS} --dim 100 --format json")).silent().json();
     let planned: Vec<&str> =
         said["plans"].as_array().unwrap().iter().map(|p| p["method"].as_str().unwrap()).collect();
@@ -95,7 +95,7 @@ fn a_dataset_is_counted() {
 fn a_calibration_is_kept_and_used() {
     let place = Place::new();
     let said = run(&place, "plan --calibrate").silent();
-    said.shows(&["threads, measured now, kept in", "machine.json", "gather, beyond it"]);
+    said.shows(&["threads, measured now, stored in", "machine.json", "gather, beyond it"]);
     let text = fs::read_to_string(place.path("cache/liken/machine.json")).unwrap();
     let machine: Value = serde_json::from_str(&text).unwrap();
     assert!(machine["rates"]["gather_far"].as_f64().unwrap() > 0.0);
@@ -109,7 +109,8 @@ fn a_calibration_is_kept_and_used() {
     run(&place, &format!("plan {NUMBERS}")).silent().shows(&["just now"]);
     let mut homeless = place.command("plan --calibrate");
     homeless.env_remove("XDG_CACHE_HOME").env_remove("HOME");
-    Said::of(homeless.output().unwrap()).refused(2, &["no place to keep it", "XDG_CACHE_HOME"]);
+    Said::of(homeless.output().unwrap())
+        .refused(2, &["no folder to store the result", "XDG_CACHE_HOME"]);
 }
 
 #[test]

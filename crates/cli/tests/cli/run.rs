@@ -101,7 +101,7 @@ fn bad_queries_are_refused_with_their_line() {
         (b"q1\theart\nq 2\tattack\n", &["q.tsv:2: ", "without white space", "\"q 2\""]),
         (b"\theart\n", &["q.tsv:1: ", "an id before the tab", "nothing"]),
         (b"#1\theart\n", &["q.tsv:1: ", "comment", "#1"]),
-        (b"q1\theart\nq2\tx\nq1\tattack\n", &["q.tsv:3: ", "an id of its own", "line 1"]),
+        (b"q1\theart\nq2\tx\nq1\tattack\n", &["q.tsv:3: ", "a unique id", "line 1"]),
         (b"q1\theart\nq2\tcaf\xe9\n", &["q.tsv:2: ", "UTF-8", "iconv"]),
     ] {
         place.file("q.tsv", bytes);

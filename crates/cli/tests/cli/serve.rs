@@ -105,7 +105,7 @@ fn chosen_models_answer_searches_that_name_none() {
     assert!(!said.err.contains("heart"), "{}", said.err);
     place
         .run("serve index --models bm25,pls")
-        .refused(2, &["error: --models: no model is called \"pls\"", "bm25, rmls"]);
+        .refused(2, &["error: --models: the index has no model \"pls\"", "bm25, rmls"]);
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn only_one_serves_an_index() {
 #[test]
 fn what_cannot_be_served_is_said() {
     let place = indexed(&["bm25"]);
-    let words = ["is no index", "`liken index DATASET --model MODEL -o INDEX` makes an index"];
+    let words = ["is not an index", "`liken index DATASET --model MODEL -o INDEX` builds an index"];
     for folder in [at("data"), at("bm25"), "nothing".into()] {
         place.run(&format!("serve {folder}")).refused(1, &words);
         place.run(&format!("key list {folder}")).refused(1, &words);
@@ -358,7 +358,7 @@ fn keys_say_who_may_do_what() {
     }
     clients[0].put("/documents/x", &document).refused(403, &["scope is too small", "write"]);
     place.run("key add index --name shop").refused(1, &["error: there is a key called \"shop\""]);
-    place.run("key revoke index --name crawler").silent().shows(&["crawler opens nothing"]);
+    place.run("key revoke index --name crawler").silent().shows(&["crawler is revoked"]);
     clients[1].post("/search", &search).refused(401, &["not known, or no longer valid"]);
     assert_eq!(clients[0].post("/search", &search).status, 200);
     place.run("key revoke index --name crawler").refused(1, &["error: there is no key called"]);

@@ -24,7 +24,7 @@ fn a_reserve_is_kept_free() {
     let service = Service::start(&place, "serve index --reserve 4000000TiB --log-format none");
     assert_eq!(service.get("/ready").json()["status"], "read only", "before anybody wrote");
     let before = service.search("heart attack", &[]);
-    let words = ["MiB left", "are kept free", "Make room, and write again"];
+    let words = ["MiB left", "are kept free", "Free some space, and write again"];
     service.put("/documents/x", &large(1)).refused(507, &words);
     let event = json!({ "kind": "click", "query": "heart", "id": "d0001" });
     service.post("/events", &event).refused(507, &words);

@@ -60,7 +60,11 @@ fn similar_says_what_it_cannot_find() {
     let own = Place::new();
     own.run(&format!("train lsi_qd {} -o clicks --dim 8", at("data"))).fine();
     let nothing = own.run("similar clicks --query heart").fine();
-    assert!(nothing.err.contains("learnt nothing about it, so nothing is near"), "{}", nothing.err);
+    assert!(
+        nothing.err.contains("has no embedding for it, so that it has no neighbours"),
+        "{}",
+        nothing.err
+    );
     for what in ["--query heart", "--doc d0001", "--word heart"] {
         place
             .run(&format!("similar bm25 {what}"))

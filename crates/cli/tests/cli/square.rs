@@ -114,7 +114,7 @@ fn dimensions_beyond_the_rank_are_told() {
         .run("import --clicks clicks.tsv --documents documents.jsonl --validation 0 --test 0 -o data")
         .fine();
     let said = place.run("train square data -o square --dim 50").fine();
-    assert!(said.err.contains("the clicks only fill 2 dimensions"), "{}", said.err);
+    assert!(said.err.contains("the clicks have only 2 dimensions"), "{}", said.err);
     // "blue" clicked a alone.
     let found = place.run("search square blue --format json").json();
     let ids: Vec<&Value> = found["hits"].as_array().unwrap().iter().map(|hit| &hit["id"]).collect();

@@ -127,7 +127,10 @@ fn a_full_disk_leaves_nothing() {
         ("synth one-week --scale 0.05 -o out", ".jsonl"),
     ] {
         let said = place.bash(&format!("ulimit -f 32; liken {line}"));
-        said.refused(1, &[file, "cannot write", "the disk or the quota is full; nothing was kept"]);
+        said.refused(
+            1,
+            &[file, "cannot write", "the disk or the quota is full; nothing was written"],
+        );
         assert!(place.names().is_empty(), "{:?}", place.names());
     }
 }
@@ -171,7 +174,7 @@ fn stats_count_terms_as_the_flags_say() {
     place.run(&format!("stats {}", at("mix"))).refused(1, &["is a model, not a dataset"]);
     place
         .run(&format!("stats {data} --min-df 100000"))
-        .refused(1, &["no term is left", "--min-df"]);
+        .refused(1, &["the vocabulary is empty", "--min-df"]);
     place.run(&format!("stats {data} --char-ngrams 5-3")).refused(2, &["char_ngrams", "5"]);
     place.run(&format!("stats {data} --char-ngrams x")).refused(2, &["--char-ngrams x", "3-5"]);
     place.run(&format!("stats {data} --language xx")).refused(2, &["--language", "xx", "en, ar"]);

@@ -33,7 +33,7 @@ fn links_become_a_dataset_that_can_be_compared_on() {
     let said = place.run(&format!("{line} --candidates sampled:20:10 --standard-errors"));
     said.shows(&[
         "10 test queries, the judged documents and up to 20 others drawn at random are ranked",
-        "mean ± its standard error over the queries",
+        "mean ± standard error over the queries",
         "RankLossAll",
         " ± 0.",
     ]);
@@ -53,7 +53,7 @@ fn documents_of_the_test_are_held_out_and_shares_keep_the_test() {
     place.run(&line).shows(&["links between documents of different parts"]);
     let whole = place.dataset("data");
     assert_eq!(whole.held_out_documents.len(), 12 + 12);
-    place.run(&format!("{line} --share 0.05")).shows(&["training links beyond the share"]);
+    place.run(&format!("{line} --share 0.05")).shows(&["training links beyond `share`"]);
     let few = place.dataset("data");
     assert_eq!(
         (&few.held_out_documents, few.test.nnz()),
@@ -92,8 +92,8 @@ fn clicks_at_rank_one_become_a_task_of_pages_and_adverts() {
     ]);
     let line = "task content --events e.tsv --queries pages.tsv --documents adverts.tsv -o data --columns events:query=page_id,doc=advert,page=impression,rank=position";
     place.run(line).shows(&[
-        "40 pages of results, 30 of them with a click; 30 clicks, 10 of them at rank 1",
-        "dropped 10 pages of results without a click",
+        "40 result pages, 30 of them with a click; 30 clicks, 10 of them at rank 1",
+        "dropped 10 result pages without a click",
         "dropped 20 clicks below rank 1",
     ]);
     assert_eq!(place.dataset("data").documents.len(), 6);

@@ -75,7 +75,7 @@ fn wrong_usage_names_the_culprit_and_what_is_allowed() {
     }
     place
         .run(&format!("train rmls {data} -o out --min-df 100000"))
-        .refused(1, &["no term is left", "lower `--min-df`"]);
+        .refused(1, &["the vocabulary is empty", "lower `--min-df`"]);
     for (method, words) in [
         ("rml", ["no method is called \"rml\"", "bm25, vsm, lm"]),
         ("rmls+", ["models = rmls+", "names joined by +"]),
@@ -86,7 +86,7 @@ fn wrong_usage_names_the_culprit_and_what_is_allowed() {
     }
     place
         .run(&format!("train rmls+bm25 {data} -o out --set dim=3"))
-        .refused(2, &["--set dim=3: say which model is meant", "--set rmls.dim=3"]);
+        .refused(2, &["--set dim=3: expected the name of a model", "--set rmls.dim=3"]);
     place
         .run(&format!("train rmls+bm25 {data} -o out --set bm25.dim=3"))
         .refused(2, &["--set bm25.dim=3: unknown field `dim`", "`k1`"]);
@@ -115,7 +115,7 @@ fn a_parameter_file_that_is_wrong_is_named_with_the_place() {
     place.file("p.toml", "[pls]\ndim = 3\n");
     place
         .run(&format!("train rmls+bm25 {} -o out --params p.toml", at("data")))
-        .refused(1, &["p.toml: pls is not a model that takes part"]);
+        .refused(1, &["p.toml: [pls] is none of the models"]);
     assert_eq!(place.names(), ["p.toml"]);
 }
 
@@ -165,7 +165,7 @@ fn every_method_trains_and_searches() {
         // Two know clicks alone, and nobody asked for this.
         match name {
             "lsi_qd" => assert!(said.fine().err.contains("every document scores 0")),
-            "walk" => assert!(said.fine().err.contains("queries of the log with clicks")),
+            "walk" => assert!(said.fine().err.contains("queries with clicks in the log")),
             _ => drop(said.silent()),
         }
     }
@@ -262,7 +262,7 @@ fn a_full_disk_leaves_nothing_or_what_was_there() {
     let line = format!("liken train rmls {} --dim 40", at("data"));
     for limit in [8, 64, 256] {
         let said = place.bash(&format!("ulimit -f {limit}; {line} -o model"));
-        said.refused(1, &["cannot write", "the disk or the quota is full; nothing was kept"]);
+        said.refused(1, &["cannot write", "the disk or the quota is full; nothing was written"]);
         assert!(place.names().is_empty(), "{limit}: {:?}", place.names());
     }
     place.run(&format!("train bm25 {} -o model", at("data"))).silent();
@@ -358,7 +358,7 @@ fn training_goes_on_from_a_model_when_the_log_has_grown() {
     place.run("synth demo --scale 0.3 -o grown").silent();
     let rmls = at("rmls");
     let said = place.run(&format!("train rmls grown -o model --dim 40 --init {rmls}")).fine();
-    said.shows(&["rmls goes on from", "which knew", "query features", "earlier maps"]);
+    said.shows(&["rmls starts from", "which has weights for", "query features", "earlier maps"]);
     let said =
         place.run(&format!("train rmls grown -o again --dim 40 --init {rmls} --format json"));
     let json = said.fine().json();
@@ -366,10 +366,10 @@ fn training_goes_on_from_a_model_when_the_log_has_grown() {
     assert!(known[0].as_u64().unwrap() < known[1].as_u64().unwrap(), "{known}");
     place
         .run(&format!("train rmls grown -o x --init {rmls}"))
-        .refused(1, &["its dim is 40", "asked for is 300", "--dim 40"]);
+        .refused(1, &["its dim is 40", "but expected 300", "--dim 40"]);
     place
         .run(&format!("train pls grown -o x --dim 40 --init {rmls}"))
-        .refused(1, &["its method is rmls", "asked for is pls"]);
+        .refused(1, &["its method is rmls", "but expected pls"]);
     place.run("train rmls grown -o x --init nowhere").refused(1, &["nowhere"]);
     assert_eq!(place.names(), ["again", "grown", "model"]);
 }

@@ -1,4 +1,4 @@
-//! The table of translations.
+//! The translation table.
 
 use crate::place::Place;
 use crate::shared::{at, shared};
@@ -36,5 +36,5 @@ fn a_model_without_a_table_says_which_methods_have_one() {
     let place = shared();
     place
         .run("translate bm25 heart")
-        .refused(1, &["bm25 has no table of translations", "train translation"]);
+        .refused(1, &["bm25 has no translation table", "train translation"]);
 }

@@ -81,7 +81,7 @@ fn a_grid_is_written_as_tables_a_plot_a_page_and_parameters() {
     place.run(&format!("train rmls {} -o model --params tuning/best.toml", at("data"))).fine();
     // Again: nothing is left to do. As JSON it is the same table.
     let journal = read("journal.jsonl");
-    place.run(&line).shows(&["6 trials were there already, 0 made"]);
+    place.run(&line).shows(&["6 earlier trials, 0 new"]);
     let mut json = place.run(&format!("{line} --format json")).fine().json();
     for row in json["trials"].as_array_mut().unwrap() {
         row["seconds"] = 0.into();
@@ -104,7 +104,7 @@ fn a_budget_halves_and_a_larger_one_goes_on() {
         "95 % interval",
     ]);
     place.run(&format!("{line} --budget 4")).shows(&[
-        "5 trials were there already",
+        "5 earlier trials",
         "9 of them with a ninth of the training data, 5 of them with a third",
     ]);
     for threads in [1, 2, 7] {
@@ -118,7 +118,7 @@ fn a_budget_halves_and_a_larger_one_goes_on() {
     assert_eq!((trials(&all).len(), trials(&alone).len()), (17, 14));
     assert!(trials(&alone).iter().all(|row| trials(&all).contains(row)));
     // Another seed draws others.
-    place.run(&format!("{line} --budget 4")).shows(&["17 trials were there already, 0 made"]);
+    place.run(&format!("{line} --budget 4")).shows(&["17 earlier trials, 0 new"]);
     place.run(&format!("{line} --budget 4 --seed 2")).refused(
         1,
         &["t/journal.jsonl: holds trials with another", "seed", "choose another folder", "--force"],
@@ -136,7 +136,7 @@ fn the_built_in_space_serves_lexical_methods() {
     said.shows(&["; 6 trials\n", " k1 ", " b "]);
     place
         .run(&format!("tune vsm {} --budget 6 -o v", at("data")))
-        .refused(2, &["vsm has none by itself", "`--grid` or `--space`"]);
+        .refused(2, &["vsm has none by default", "`--grid` or `--space`"]);
     place.file("grid.toml", "preparation.analyzer.stem = [true, false]\n");
     place
         .run(&format!("tune vsm {} --grid grid.toml -o v", at("data")))
@@ -223,7 +223,7 @@ fn a_folder_with_something_else_is_left_alone() {
     for force in ["", " --force"] {
         place
             .run(&format!("{line} -o mine{force}"))
-            .refused(1, &["mine: is there, and holds no tuning", "another name"]);
+            .refused(1, &["mine: exists and holds no tuning", "another name"]);
     }
     fs::create_dir(place.path("empty")).unwrap();
     place.run(&format!("{line} -o empty")).fine();
@@ -232,7 +232,7 @@ fn a_folder_with_something_else_is_left_alone() {
     place.run(&format!("{line} -o empty")).fine();
     place
         .run(&format!("{line} -o empty --force"))
-        .refused(1, &["empty: holds more than a tuning", "by hand"]);
+        .refused(1, &["empty: holds other files than those of a tuning", "by hand"]);
     assert!(place.path("empty/journal.jsonl").exists());
     assert_eq!(fs::read_to_string(place.path("empty/notes.txt")).unwrap(), "mine");
 }
@@ -261,11 +261,11 @@ fn an_interrupted_tuning_goes_on() {
         let (before, kept) = (fs::read(&journal).unwrap(), lines() - 1);
         assert!((2..40).contains(&kept), "{kept}");
         if signal == "-INT" {
-            let trials = format!("{kept} trials are kept in a");
-            said.refused(130, &["stopped; ", &trials, "the same command goes on"]);
+            let trials = format!("{kept} trials are saved in a");
+            said.refused(130, &["stopped; ", &trials, "the same command resumes"]);
             assert!(!place.path("a/table.json").exists());
         }
-        place.run(&format!("{line} -o {folder}")).shows(&["trials were there already"]);
+        place.run(&format!("{line} -o {folder}")).shows(&["earlier trial"]);
         assert!(fs::read(&journal).unwrap().starts_with(&before));
     }
     place.run(&format!("{line} -o whole")).fine();

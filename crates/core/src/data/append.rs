@@ -1,14 +1,13 @@
-//! Another day of the log for a dataset that is there already.
+//! Appends another day of the log to an existing dataset.
 //!
-//! The dataset kept its raw log in aggregated form, and its documents; both are read again
-//! and merged with what is new, and everything after that (split, filter, matrices) is made
-//! anew: the outcome is what importing all days at once would have given. Only `min_users`
-//! looks at each import for itself, because a dataset keeps no users.
+//! A dataset stores its aggregated raw log and its documents. Both are read again and merged with the
+//! new tables; split, filter and matrices are made anew: the result equals an import of all days at
+//! once. Only `min_users` applies to each import separately, because a dataset stores no users.
 
 use std::path::Path;
 
 use super::dataset::{Dataset, SplitBy};
-use super::events::{self, EventsAbout, KeptLog};
+use super::events::{self, AggregatedLogReader, EventsAbout};
 use super::import_spec::Import;
 use crate::rows::Source;
 use crate::{Error, Result};
@@ -30,8 +29,8 @@ impl Previous {
         };
         let Some(events) = dataset.about().events.clone() else {
             return Err(unusable(
-                "was not made from events, so nothing can be appended".into(),
-                "import it anew with all its tables",
+                "was not made from events, so nothing can be appended to it".into(),
+                "import all its tables into a new dataset",
             ));
         };
         let again = [
@@ -43,15 +42,15 @@ impl Previous {
         for (role, given) in again {
             if !given && dataset.about().sources.iter().any(|source| source.role == role) {
                 return Err(unusable(
-                    format!("was made with a table of {role}, which it does not keep as it was"),
-                    &format!("give it again: --{role} FILE"),
+                    format!("was made with a table of {role}, which it does not store"),
+                    &format!("give it again: `{role} = FILE`"),
                 ));
             }
         }
         Ok(Previous { dataset, events })
     }
 
-    /// `import` with the settings of the dataset wherever it names none.
+    /// `import` with the settings of the dataset as defaults.
     pub(super) fn fill(&self, import: &Import) -> Import {
         let about = self.dataset.about();
         let mut filled = import.clone();
@@ -77,23 +76,23 @@ impl Previous {
         filled
     }
 
-    /// The log that the dataset kept.
-    pub(super) fn log(&self) -> Result<KeptLog> {
-        KeptLog::open(&self.dataset.folder.file(events::FILE))
+    /// The aggregated log of the dataset.
+    pub(super) fn log(&self) -> Result<AggregatedLogReader> {
+        AggregatedLogReader::open(&self.dataset.folder.file(events::FILE))
     }
 
-    /// Whether it has documents of its own, not only ids out of the log.
+    /// Whether it has a table of documents, not only ids from the log.
     pub(super) fn has_documents(&self) -> bool {
         self.dataset.about().sources.iter().any(|source| source.role == "documents")
     }
 
-    /// The files it was made from that are not given again.
+    /// The files of events and documents it was made from.
     pub(super) fn sources(&self) -> Vec<Source> {
         let kept = |source: &&Source| matches!(source.role.as_str(), "events" | "documents");
         self.dataset.about().sources.iter().filter(kept).cloned().collect()
     }
 
-    /// An error if the events of one of `sources` are in it already.
+    /// An error if it was made from one of the event files in `sources`.
     pub(super) fn check_new(&self, sources: &[Source]) -> Result<()> {
         let old = self.sources();
         let known = |new: &&Source| {
@@ -105,7 +104,7 @@ impl Previous {
             Some(source) => Err(Error::Unusable {
                 path: source.name.clone().into(),
                 problem: format!(
-                    "is in {} already; its events would count twice",
+                    "was appended to {} before; its events would count twice",
                     self.dataset.folder.path.display()
                 ),
                 advice: "append each day once".into(),

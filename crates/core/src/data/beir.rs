@@ -1,9 +1,8 @@
 //! BEIR folders: `corpus.jsonl`, `queries.jsonl` and `qrels/{train,dev,test}.tsv`, each
-//! packed or not.
+//! compressed or not.
 //!
 //! The training judgments are the links to learn from. Without them, or when another split
-//! is asked for, every judged pair is both a link and a judgment, and the split decides which
-//! of the two it is used as.
+//! is asked for, every judged pair is both a link and a judgment, and the split decides which.
 
 use std::path::{Path, PathBuf};
 
@@ -13,25 +12,25 @@ use super::source_table::SourceTable;
 use crate::rows::{Role, Table, TableFormat};
 use crate::{Error, Result};
 
-/// Whether the folder at `path` looks like one of BEIR's.
+/// Whether `path` is a BEIR folder, by its corpus.
 pub fn is_beir(path: &Path) -> bool {
-    packed_or_not(path, "corpus.jsonl").is_some()
+    find_file(path, "corpus.jsonl").is_some()
 }
 
 /// The tables of the BEIR folder at `path`, and the split to use.
 pub(super) fn tables(path: &Path, asked: Option<SplitBy>) -> Result<(Vec<SourceTable>, SplitBy)> {
     let need = |name: &str| {
-        packed_or_not(path, name).ok_or_else(|| Error::Unusable {
+        find_file(path, name).ok_or_else(|| Error::Unusable {
             path: path.to_owned(),
             problem: format!("is not a BEIR folder: there is no {name}"),
-            advice: "a BEIR folder holds corpus.jsonl, queries.jsonl and qrels/*.tsv; other tables are given as `clicks`, `documents` and so on".into(),
+            advice: "a BEIR folder has corpus.jsonl, queries.jsonl and qrels/*.tsv; other tables are given as `clicks`, `documents` and so on".into(),
         })
     };
-    let mut readings = vec![
-        reading(Role::Queries, need("queries.jsonl")?, TableFormat::Jsonl),
-        reading(Role::Documents, need("corpus.jsonl")?, TableFormat::Jsonl),
+    let mut tables = vec![
+        source_table(Role::Queries, need("queries.jsonl")?, TableFormat::Jsonl),
+        source_table(Role::Documents, need("corpus.jsonl")?, TableFormat::Jsonl),
     ];
-    let qrels = |name: &str| packed_or_not(&path.join("qrels"), name);
+    let qrels = |name: &str| find_file(&path.join("qrels"), name);
     let train = qrels("train.tsv");
     let held_out = [(Part::Validation, qrels("dev.tsv")), (Part::Test, qrels("test.tsv"))];
     if train.is_none() && held_out.iter().all(|(_, file)| file.is_none()) {
@@ -54,23 +53,24 @@ pub(super) fn tables(path: &Path, asked: Option<SplitBy>) -> Result<(Vec<SourceT
         let as_links = given && part == Part::Train;
         let role = if as_links { Role::Links } else { Role::Judgments };
         let score = if as_links { "weight" } else { "grade" };
-        let mut qrels = reading(role, file, TableFormat::Tsv);
+        let mut qrels = source_table(role, file, TableFormat::Tsv);
         for (name, source) in [("query", "query-id"), ("doc", "corpus-id"), (score, "score")] {
             qrels.table.columns.insert(name.into(), source.into());
         }
         qrels.part = given.then_some(part);
         qrels.also_links = !given;
-        readings.push(qrels);
+        tables.push(qrels);
     }
-    Ok((readings, by))
+    Ok((tables, by))
 }
 
-fn reading(role: Role, path: PathBuf, format: TableFormat) -> SourceTable {
+fn source_table(role: Role, path: PathBuf, format: TableFormat) -> SourceTable {
     let table = Table { path, format: Some(format), ..Table::default() };
     SourceTable { role, table, part: None, also_links: false }
 }
 
-fn packed_or_not(folder: &Path, name: &str) -> Option<PathBuf> {
+/// The file `name` in `folder`, compressed or not.
+fn find_file(folder: &Path, name: &str) -> Option<PathBuf> {
     ["", ".gz", ".zst"]
         .iter()
         .map(|ending| folder.join(format!("{name}{ending}")))

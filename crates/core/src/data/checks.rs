@@ -1,5 +1,5 @@
-//! What would make a dataset useless (an error) or surprising (a warning), looked for after
-//! the split and before anything is written.
+//! Checks after the split and before anything is written: errors for an unusable dataset, warnings for
+//! a surprising one.
 
 use std::collections::HashMap;
 
@@ -33,7 +33,7 @@ pub(super) fn something_to_learn_from(divided: &Divided, log: &Log, by: SplitBy)
     })
 }
 
-/// No pair came out of the tables at all: why.
+/// The error where no table yields a pair: why.
 fn nothing_left(log: &Log) -> Error {
     let of_pairs = |role: &str| matches!(role, "clicks" | "links" | "events");
     let tables = || log.tables.iter().filter(|table| of_pairs(&table.role));
@@ -45,9 +45,8 @@ fn nothing_left(log: &Log) -> Error {
         .collect();
     if kept > 0 || reasons.is_empty() {
         return Error::Empty {
-            what: format!("there is nothing to learn from: none of {kept} rows holds a click"),
-            advice: "check which column says what was clicked (`columns = events:clicked=NAME`)"
-                .into(),
+            what: format!("there is nothing to learn from: none of {kept} rows is a click"),
+            advice: "check the column of clicks (`columns = events:clicked=NAME`)".into(),
         };
     }
     Error::Empty {
@@ -59,21 +58,21 @@ fn nothing_left(log: &Log) -> Error {
     }
 }
 
-/// What to know of a dataset without clicks and links.
+/// The note on a dataset without clicks and links.
 pub(super) fn nothing_to_learn_from(judged: bool) -> String {
-    let models = "only methods that learn from documents alone can be used (bm25, vsm, lm, lsi and topic models such as rlsi, nmf and lda)";
+    let models = "only methods that learn from documents alone can be trained (bm25, vsm, lm, lsi and topic models such as rlsi, nmf and lda)";
     if judged {
         format!(
-            "no clicks or links: {models}; to learn from some of the judged pairs, deal them out (`split = queries`)"
+            "no clicks or links: {models}; to learn from some of the judged pairs, split them (`split = queries`)"
         )
     } else {
         format!(
-            "no clicks, links or judgments: {models}, to search with; to compare models, give `judgments`"
+            "no clicks, links or judgments: {models}, for search; to compare models, give `judgments`"
         )
     }
 }
 
-/// An error if a part was asked for and is empty.
+/// An error if validation or test has a share above 0 and is empty.
 pub(super) fn parts_asked_for(
     divided: &Divided,
     by: SplitBy,
@@ -86,9 +85,9 @@ pub(super) fn parts_asked_for(
             continue;
         }
         let why = match (by, divided.evidence) {
-            (SplitBy::Given, _) => "the source marks nothing as such",
+            (SplitBy::Given, _) => "the source assigns nothing to it",
             (SplitBy::Judgments, _) => "there are too few judged queries",
-            (_, Evidence::Judgments) => "no judgment falls to it",
+            (_, Evidence::Judgments) => "it has no judgment",
             (SplitBy::Time, _) => "no click falls into its time",
             (SplitBy::Edges, _) => "too few queries have more than one document",
             _ => "there are too few pairs",
@@ -96,16 +95,16 @@ pub(super) fn parts_asked_for(
         let advice = match by {
             SplitBy::Edges => "split by queries (`split = queries`)".to_owned(),
             SplitBy::Time if divided.evidence == Evidence::HeldOutClicks => {
-                format!("let it begin earlier (--{name}-from), or do without (--{name} 0)")
+                format!("let it begin earlier (`{name}_from = TIME`), or omit it (`{name} = 0`)")
             }
-            _ => format!("raise its share (--{name} 0.3), or do without (--{name} 0)"),
+            _ => format!("raise its share (`{name} = 0.3`), or omit it (`{name} = 0`)"),
         };
         return Err(Error::Empty { what: format!("the {name} split is empty: {why}"), advice });
     }
     Ok(())
 }
 
-/// What the user should not overlook.
+/// The warnings of the report.
 pub(super) fn warnings(
     divided: &Divided,
     log: &Log,
@@ -114,9 +113,9 @@ pub(super) fn warnings(
 ) -> Vec<String> {
     let mut warnings = Vec::new();
     let n_documents = log.documents.len();
-    if !log.documents_listed && log.made.is_none() {
+    if !log.documents_listed && log.text_documents.is_none() {
         warnings.push(format!(
-            "no documents were given: {n_documents} documents were made from the ids of the clicks, and they have no text but their addresses, if they have those; add `documents = FILE`"
+            "no documents were given: {n_documents} documents were made from the ids of the clicks; they have no text, except that an id which is a URL is the field url; add `documents = FILE`"
         ));
     } else if log.without_text > 0 {
         warnings.push(format!(
@@ -128,12 +127,12 @@ pub(super) fn warnings(
     if divided.train.is_empty() && nothing_judged {
         return warnings;
     }
-    // Without anything to learn there is nothing to tune, either.
+    // Without training data there is nothing to tune, either.
     if divided.validation.is_empty() && !divided.train.is_empty() {
-        warnings.push("validation is empty: there is nothing to tune models by".into());
+        warnings.push("validation is empty: models cannot be tuned".into());
     }
     if divided.test.is_empty() {
-        warnings.push("test is empty: there is nothing to measure models by".into());
+        warnings.push("test is empty: models cannot be evaluated".into());
     }
     if let Some(filter) = filter.filter(|filter| filter.is_drastic()) {
         warnings.push(format!(
@@ -149,9 +148,9 @@ pub(super) fn warnings(
         let both = divided.validation.iter().chain(&divided.test).filter(learnt).count();
         if both > 0 {
             warnings.push(match by {
-                // People ask again; that is what a split by time measures, too.
+                // No leak: users repeat queries, and a split by time measures that, too.
                 SplitBy::Time => format!(
-                    "{both} of {} held-out pairs were clicked in training, too: measured are repeated questions as well as new ones",
+                    "{both} of {} held-out pairs were clicked in training, too: the test measures repeated queries as well as new ones",
                     divided.validation.len() + divided.test.len()
                 ),
                 _ => format!("leak: {both} held-out pairs are also in training"),
@@ -164,7 +163,7 @@ pub(super) fn warnings(
     warnings
 }
 
-/// Queries with ids of their own but the same normalised text: pairs of them that lie in
+/// A warning about queries with different ids but the same normalised text: pairs of them in
 /// different parts leak from one into the other.
 fn same_texts(divided: &Divided, queries: &Queries) -> Option<String> {
     let mut parts: Vec<Option<Part>> = vec![None; queries.names.len()];

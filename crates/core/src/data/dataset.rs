@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! manifest.json                  counts, sources with checksums, how it was split and filtered
-//! queries.jsonl                  one query a line: id, text as shown, clicks in the whole log
-//! documents.jsonl                one document a line: id and its fields as they came
+//! queries.jsonl                  one query per line: id, text as shown, clicks in the whole log
+//! documents.jsonl                one document per line: id and its fields, unchanged
 //! *.offsets.safetensors          where each line starts
 //! matrices.safetensors           clicks (training), validation and test judgments, held-out documents,
-//!                                and true pairs that are in none of the three, if there are any
-//! impressions.safetensors        pages of results as they were shown, if the log says
-//! log.jsonl.zst                  the raw log, aggregated: what another day is appended to
+//!                                and relevant pairs in none of the three, if there are any
+//! impressions.safetensors        impressions, if the log has them
+//! log.jsonl.zst                  the aggregated raw log, to which another day can be appended
 //! ```
 //! Rows of the matrices are queries, columns are documents, both in the order of the
-//! text tables. A judgment of grade 0 is stored, so that "judged bad" differs from "not judged".
+//! text tables. Judgments of grade 0 are stored, so that "not relevant" differs from "not judged".
 
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ pub struct Query {
 }
 
 /// One document: an id and fields, written flat. A field is text, or a bag of counts (an
-/// object of numbers), or anything else that is only kept.
+/// object of numbers), or any other JSON, which is stored and not read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Document {
     /// The source's id.
@@ -50,10 +50,10 @@ pub struct Document {
     pub fields: Map<String, Value>,
 }
 
-/// What a dataset says of itself in its manifest.
+/// The description of a dataset in its manifest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DatasetAbout {
-    /// How much there is.
+    /// Its size.
     pub counts: DatasetSize,
     /// The files it was made from.
     pub sources: Vec<Source>,
@@ -61,20 +61,20 @@ pub struct DatasetAbout {
     pub split: SplitAbout,
     /// Training pairs with fewer clicks than this were dropped.
     pub min_clicks: Option<f64>,
-    /// What validation and test are judged by.
+    /// Where the grades of validation and test come from.
     pub evidence: Evidence,
-    /// Of the raw log it was made from, if it was.
+    /// The raw log it was made from, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<EventsAbout>,
-    /// The task it was made for, if it was made for one.
+    /// The retrieval task it was made as, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskParams>,
-    /// What was kept and dropped, in sentences.
+    /// The report of the import, in sentences.
     pub report: Vec<String>,
 }
 
 impl DatasetAbout {
-    /// A dataset that was made, not imported: no sources, nothing dealt out or filtered.
+    /// A generated dataset: no sources, split as given, no filter.
     pub fn as_given(evidence: Evidence) -> Self {
         DatasetAbout {
             counts: DatasetSize::default(),
@@ -89,7 +89,7 @@ impl DatasetAbout {
     }
 }
 
-/// How much a dataset holds.
+/// The size of a dataset.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DatasetSize {
     /// Queries, judged or clicked.
@@ -109,15 +109,15 @@ pub struct DatasetSize {
 /// How a dataset was split into training, validation and test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SplitAbout {
-    /// What was dealt out.
+    /// What was split.
     pub by: SplitBy,
-    /// The seed of the deal.
+    /// The seed of the random split.
     pub seed: u64,
     /// The shares of validation and test.
     pub shares: (f64, f64),
 }
 
-/// What a split deals out.
+/// What is split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SplitBy {
@@ -127,21 +127,22 @@ pub enum SplitBy {
     Edges,
     /// Documents: all clicks on a held-out document are held out.
     Documents,
-    /// Judged queries: all clicks are training, the judgments are dealt out.
+    /// Judged queries: all clicks are training, the judgments are split.
     Judgments,
     /// Clicks, by time: the newest are held out.
     Time,
-    /// As the source says.
+    /// As given in the source.
     Given,
 }
 
-/// What validation and test are judged by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Where the grades of validation and test come from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evidence {
     /// Judgments by people (or the known truth of a synthetic log).
     Judgments,
-    /// Held-out clicks, each counting as grade 1.
+    /// Held-out clicks, each of grade 1.
+    #[default]
     HeldOutClicks,
 }
 
@@ -161,8 +162,8 @@ pub struct Dataset {
     pub test: Csr,
     /// Documents that training must not count, sorted (split by documents only).
     pub held_out_documents: Vec<u32>,
-    /// True pairs that a task left out of all three: they are no wrong answers, so their documents
-    /// are not ranked for their queries. Queries × documents.
+    /// Relevant pairs that a task put in none of the three. They are not wrong answers, so their
+    /// documents are not ranked for their queries. Queries × documents.
     pub set_aside: Csr,
 }
 
@@ -172,13 +173,14 @@ impl Dataset {
         let folder: Folder<DatasetAbout> = Folder::open(path, FolderKind::Dataset)?;
         let matrices = Tensors::open(&folder.file("matrices.safetensors"))?;
         let clicks = matrices.csr("clicks")?;
+        let shape = (clicks.n_rows(), clicks.n_cols());
         let set_aside = match matrices.has("set_aside.starts")? {
             true => matrices.csr("set_aside")?,
-            false => Csr::empty(clicks.n_rows(), clicks.n_cols()),
+            false => Csr::empty(shape.0, shape.1),
         };
-        if (set_aside.n_rows(), set_aside.n_cols()) != (clicks.n_rows(), clicks.n_cols()) {
+        if (set_aside.n_rows(), set_aside.n_cols()) != shape {
             let path = folder.file("matrices.safetensors");
-            return Err(Error::damaged(&path, "set_aside is not as large as clicks"));
+            return Err(Error::damaged(&path, "set_aside and clicks have different sizes"));
         }
         Ok(Dataset {
             queries: LineTable::open(&folder.file("queries.jsonl"))?,
@@ -192,12 +194,12 @@ impl Dataset {
         })
     }
 
-    /// The pages of results that training may learn from; none where the log does not tell.
+    /// The impressions that training may learn from; none where the log has none.
     pub fn impressions(&self) -> Result<Impressions> {
         self.impressions_at().open()
     }
 
-    /// Where they are.
+    /// The file of [`Dataset::impressions`].
     pub fn impressions_at(&self) -> ImpressionsAt {
         if !self.folder.manifest.files.contains_key(impressions::FILE) {
             return ImpressionsAt::default();
@@ -206,14 +208,14 @@ impl Dataset {
         ImpressionsAt::new(path, self.clicks.n_rows(), self.clicks.n_cols())
     }
 
-    /// What the manifest says.
+    /// The description in the manifest.
     pub fn about(&self) -> &DatasetAbout {
         &self.folder.manifest.about
     }
 }
 
 /// Writes a dataset folder, text first, matrices last. Dropped before
-/// [`DatasetWriter::finish`], it leaves nothing behind.
+/// [`DatasetWriter::finish`], it removes what it wrote.
 pub struct DatasetWriter {
     folder: NewFolder,
     queries: LineTableWriter,
@@ -222,7 +224,7 @@ pub struct DatasetWriter {
 }
 
 impl DatasetWriter {
-    /// Starts the dataset that will appear at `path`.
+    /// Starts a dataset, which appears at `path` when it is finished.
     pub fn create(path: &Path, force: bool) -> Result<Self> {
         let folder = NewFolder::create(FolderKind::Dataset, path, force)?;
         let queries = LineTableWriter::create(&folder.path("queries.jsonl"))?;
@@ -230,12 +232,12 @@ impl DatasetWriter {
         Ok(DatasetWriter { folder, queries, documents, set_aside: None })
     }
 
-    /// Where the file `name` of the dataset is to be written; also the place for scratch files.
+    /// Where to write the file `name` of the dataset, and scratch files.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path(name)
     }
 
-    /// The documents so far.
+    /// The documents written so far.
     pub(super) fn documents_so_far(&mut self) -> Result<LineTable<Document>> {
         self.documents.so_far()
     }
@@ -250,13 +252,13 @@ impl DatasetWriter {
         self.documents.push(document)
     }
 
-    /// Names true pairs that are neither training's nor held out; see [`Dataset::set_aside`].
+    /// Sets [`Dataset::set_aside`].
     pub fn set_aside(&mut self, pairs: Csr) {
         self.set_aside = Some(pairs).filter(|pairs| pairs.nnz() > 0);
     }
 
-    /// Writes the matrices and the manifest and gives the folder its name. `about.counts` is
-    /// filled in here, from what was written.
+    /// Writes the matrices and the manifest and renames the folder into place. Fills in
+    /// `about.counts`.
     pub fn finish(
         self,
         clicks: &Csr,
@@ -281,7 +283,7 @@ impl DatasetWriter {
             queries: clicks.n_rows(),
             documents: clicks.n_cols(),
             pairs: clicks.nnz(),
-            // Weights below zero are no clicks; a sum of nothing is -0, which nobody wants to read.
+            // Weights below zero are not clicks. An empty sum is -0, which + 0.0 turns into 0.
             clicks: clicks.values().iter().map(|&v| f64::from(v).max(0.0)).sum::<f64>() + 0.0,
             validation: judged(validation),
             test: judged(test),

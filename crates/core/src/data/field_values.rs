@@ -1,6 +1,5 @@
-//! What the fields of a document say: the one place that knows which values are text, which
-//! are counts and which say nothing, for the import that checks them and for the features
-//! that read them.
+//! The values of fields of documents: defines which are text, which are counts and which are ignored,
+//! for the import, which checks them, and for the features, which read them.
 
 use std::borrow::Cow;
 
@@ -9,26 +8,23 @@ use serde_json::{Map, Value};
 /// The fields that are read unless a preparation names others.
 pub(crate) const READ_BY_DEFAULT: [&str; 3] = ["title", "body", "url"];
 
-/// A piece of what a field says.
+/// A text or a count in a field.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum FieldValue<'v> {
     /// A text to be analysed.
     Text(Cow<'v, str>),
-    /// A word of a bag, and how often it is counted: more than 0 and finite.
+    /// A word of a bag and its count, positive and finite.
     Counted(&'v str, f32),
 }
 
-/// Visits what `value` says: a text, a number or a truth value as its text, a list item by
-/// item, an object as a bag of counts. Counts that are none are passed over; the import
-/// refuses them.
+/// Visits the texts and counts in `value`: numbers and booleans are texts, lists are visited item by
+/// item, objects are bags of counts. Invalid counts are skipped; the import refuses them.
 pub(crate) fn visit<'v>(value: &'v Value, visitor: &mut dyn FnMut(FieldValue<'v>)) {
     match value {
         Value::Null => {}
         Value::String(text) => visitor(FieldValue::Text(Cow::Borrowed(text))),
         Value::Number(number) => visitor(FieldValue::Text(Cow::Owned(number.to_string()))),
-        Value::Bool(truth) => {
-            visitor(FieldValue::Text(Cow::Borrowed(if *truth { "true" } else { "false" })))
-        }
+        Value::Bool(truth) => visitor(FieldValue::Text(Cow::Owned(truth.to_string()))),
         Value::Array(items) => items.iter().for_each(|item| visit(item, visitor)),
         Value::Object(bag) => {
             for (word, count) in bag {
@@ -40,7 +36,7 @@ pub(crate) fn visit<'v>(value: &'v Value, visitor: &mut dyn FnMut(FieldValue<'v>
     }
 }
 
-/// Whether a field that is read by default says anything.
+/// Whether a field that is read by default has text.
 pub(super) fn has_text(fields: &Map<String, Value>) -> bool {
     let mut any = false;
     for value in READ_BY_DEFAULT.iter().filter_map(|name| fields.get(*name)) {
@@ -54,11 +50,10 @@ pub(super) fn has_text(fields: &Map<String, Value>) -> bool {
     any
 }
 
-/// The first count of a bag that is none: its field, its word and what stands there.
+/// The first invalid count of a bag: its field, its word and its value.
 ///
-/// In a field that is read by default every object is a bag. Elsewhere it is one if it holds
-/// numbers alone: an object with other values in it is something that is only kept, such as
-/// the metadata of many collections.
+/// In a field that is read by default every object is a bag. Elsewhere it is one if all its values
+/// are numbers: other objects, such as the metadata of many collections, are stored and not read.
 pub(super) fn bad_count(fields: &Map<String, Value>) -> Option<(&str, &str, &Value)> {
     fields.iter().find_map(|(name, value)| {
         let read = READ_BY_DEFAULT.contains(&name.as_str());

@@ -1,10 +1,10 @@
-//! When two spellings are the same query: NFKC, case-folded, spaces collapsed.
+//! The identity of a query, which its spellings share: NFKC, case-folded, spaces collapsed.
 
 use std::borrow::Cow;
 
 use crate::text::query_identity;
 
-/// The identity of the query `text`; applying it twice changes nothing more.
+/// The identity of the query `text`. Idempotent.
 pub(super) fn identity(text: &str) -> Cow<'_, str> {
     if is_plain(text) { Cow::Borrowed(text) } else { Cow::Owned(query_identity(text)) }
 }
@@ -21,7 +21,7 @@ pub(super) fn collapse_spaces(text: &str) -> String {
     collapsed
 }
 
-/// Whether `text` is surely its own identity. Most lines of a log are.
+/// Whether `text` is its own identity for certain, as most lines of a log are.
 fn is_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.iter().all(|&byte| matches!(byte, b' '..=b'~') && !byte.is_ascii_uppercase())

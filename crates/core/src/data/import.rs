@@ -1,9 +1,9 @@
 //! From tables, a raw log or a BEIR folder to a dataset folder: read, aggregate, split, filter, write,
-//! and say what became of everything.
+//! report.
 //!
-//! The filter comes after the split and touches training pairs only, so that nothing held
-//! out is chosen by what training needs. Memory holds ids, queries and pairs; the documents'
-//! text goes straight to the disk.
+//! The click filter comes after the split and drops training pairs only, so that it does not bias
+//! validation and test. Memory holds ids, queries and pairs; the text of documents goes straight to
+//! the disk.
 
 use std::path::Path;
 
@@ -24,12 +24,12 @@ use crate::{Error, Result, Run, memory};
 /// The papers keep pairs with more than three clicks.
 const MIN_CLICKS: u32 = 4;
 
-/// With less memory, a sort would be nothing but files.
-const LEAST_MEMORY: u64 = 64 << 10;
+/// With less memory, a sort would need too many files.
+const MIN_MEMORY: u64 = 64 << 10;
 
 impl Import {
-    /// Imports into a new dataset folder at `output`. On any error, and when `run` is
-    /// stopped, nothing stays behind.
+    /// Imports into a new dataset folder at `output`. On any error, and when `run` is stopped, nothing
+    /// is left there.
     pub fn run(&self, output: &Path, force: bool, run: &Run<'_>) -> Result<ImportReport> {
         match &self.append {
             None => self.run_after(None, output, force, run),
@@ -47,28 +47,28 @@ impl Import {
         force: bool,
         run: &Run<'_>,
     ) -> Result<ImportReport> {
-        let (readings, by_source) = self.readings()?;
+        let (sources, by_source) = self.source_tables()?;
         self.check_shares()?;
         self.rules.check()?;
         let memory = self.max_memory.unwrap_or_else(|| memory::available() / 2);
-        if memory < LEAST_MEMORY {
+        if memory < MIN_MEMORY {
             return Err(Error::parameter("max_memory", memory, "64KiB or more"));
         }
         let mut writer = DatasetWriter::create(output, force)?;
         let mut log = Log::new(self.lenient, self.doc_text.as_deref());
-        let mut learns = readings.iter().any(SourceTable::is_learnt_from);
+        let mut learns = sources.iter().any(SourceTable::is_learnt_from);
         if self.events.is_some() {
             let share = memory / 4 * 3;
             log.events = Some(EventLog::new(&writer.path(""), share, &self.rules)?);
         }
         if let Some(previous) = previous.filter(|previous| previous.has_documents()) {
-            log.take_documents(&previous.dataset.documents, &mut writer, run)?;
+            log.copy_documents(&previous.dataset.documents, &mut writer, run)?;
         }
         let mut events = None;
-        for reading in &readings {
-            log.read(reading, &mut writer, run)?;
-            // At once: the tables after them may name what the events brought in.
-            if reading.role == Role::Events {
+        for source in &sources {
+            log.read(source, &mut writer, run)?;
+            // Before the next tables, which may name queries and documents of the events.
+            if source.role == Role::Events {
                 events = self.aggregate(&mut log, previous, &writer, memory, run)?;
             }
         }
@@ -79,8 +79,8 @@ impl Import {
         }
         let judgments = log.take_judgments();
         let split = self.split(by_source, &log, !judgments.is_empty(), learns)?;
-        if split.by == SplitBy::Judgments && !readings.iter().any(SourceTable::is_pairs) {
-            log.forget_pairs();
+        if split.by == SplitBy::Judgments && !sources.iter().any(SourceTable::is_pairs) {
+            log.clear_pairs();
             learns = false;
         }
         run.step("splitting", 0, None)?;
@@ -88,8 +88,8 @@ impl Import {
         let mut divided = split.divide(given, &judgments, &log.queries, &log.documents);
         divided.drop("pairs whose weights add up to 0", cancelled);
         divided.drop("pairs whose clicks are too old to count (half_life)", log.faded as usize);
-        if readings.iter().any(|reading| reading.also_links) {
-            divided.say_that_judged_pairs_are_links();
+        if sources.iter().any(|source| source.also_links) {
+            divided.judged_pairs_are_links();
         }
         let filter = if learns {
             checks::something_to_learn_from(&divided, &log, split.by)?;
@@ -107,8 +107,7 @@ impl Import {
         Prepared { log, divided, split, filter, events, task: None, warnings }.write(writer, run)
     }
 
-    /// Aggregates the events that were read, with those of `previous`, and adds their pairs to
-    /// the log.
+    /// Aggregates the events, with those of `previous`, and adds their pairs to the log.
     fn aggregate(
         &self,
         log: &mut Log,
@@ -119,7 +118,7 @@ impl Import {
     ) -> Result<Option<Events>> {
         let Some(events) = log.events.take() else { return Ok(None) };
         self.rules.check_against(events.offers)?;
-        let kept = match previous {
+        let previous = match previous {
             None => None,
             Some(previous) => {
                 previous.check_new(&log.sources)?;
@@ -127,15 +126,16 @@ impl Import {
                 if offers.times != events.offers.times || offers.dated != events.offers.dated {
                     return Err(Error::Unusable {
                         path: previous.dataset.folder.path.clone(),
-                        problem: "its events and the new ones do not agree on what a time is: with date, without, or none at all".into(),
+                        problem: "its events and the new ones have different kinds of times: with date, without date, or none".into(),
                         advice: "write the times of all days in the same way".into(),
                     });
                 }
                 Some((previous.log()?, offers))
             }
         };
-        let aggregated = events.aggregate(&self.rules, kept, &writer.path(events::FILE), run)?;
-        log.leave_out(aggregated.left_out, &self.rules);
+        let aggregated =
+            events.aggregate(&self.rules, previous, &writer.path(events::FILE), run)?;
+        log.report_dropped(aggregated.dropped, &self.rules);
         let cuts = (self.split == Some(SplitBy::Time)).then(|| Cuts {
             shares: (self.validation.unwrap_or(0.1), self.test.unwrap_or(0.1)),
             from: (self.validation_from.as_deref(), self.test_from.as_deref()),
@@ -148,8 +148,8 @@ impl Import {
         Ok(Some(Events { aggregated, timeline, rules, from }))
     }
 
-    /// The tables to read, in an order in which each knows the ids it needs.
-    fn readings(&self) -> Result<(Vec<SourceTable>, Option<SplitBy>)> {
+    /// The tables to read, each after those whose ids it needs.
+    fn source_tables(&self) -> Result<(Vec<SourceTable>, Option<SplitBy>)> {
         let tables = [
             (Role::Queries, &self.queries),
             (Role::Documents, &self.documents),
@@ -158,21 +158,21 @@ impl Import {
             (Role::Links, &self.links),
             (Role::Judgments, &self.judgments),
         ];
-        let mut readings: Vec<SourceTable> = tables
+        let mut sources: Vec<SourceTable> = tables
             .into_iter()
             .filter_map(|(role, table)| Some((role, table.clone()?)))
             .map(|(role, table)| SourceTable { role, table, part: None, also_links: false })
             .collect();
         if let Some(folder) = &self.beir {
-            if let Some(reading) = readings.first() {
-                let expected = "no other tables beside a BEIR folder";
+            if let Some(source) = sources.first() {
+                let expected = "no tables besides a BEIR folder";
                 return Err(Error::parameter(
-                    reading.role.name(),
-                    reading.table.path.display(),
+                    source.role.name(),
+                    source.table.path.display(),
                     expected,
                 ));
             }
-            return beir::tables(folder, self.split).map(|(readings, by)| (readings, Some(by)));
+            return beir::tables(folder, self.split).map(|(sources, by)| (sources, Some(by)));
         }
         if self.append.is_some() && self.events.is_none() {
             return Err(Error::Empty {
@@ -181,14 +181,14 @@ impl Import {
             });
         }
         if self.documents.is_some() && self.doc_text.is_some() {
-            let expected = "no documents beside texts that stand for them (doc_text)";
+            let expected = "no documents, because texts take the place of their ids (doc_text)";
             return Err(Error::parameter("documents", "given", expected));
         }
         if self.events.is_some() && self.doc_text.is_some() {
-            let expected = "no events where texts stand for documents (doc_text); give ids";
+            let expected = "no events, because texts take the place of documents' ids (doc_text)";
             return Err(Error::parameter("events", "given", expected));
         }
-        if !readings.iter().any(|reading| reading.role != Role::Queries) {
+        if !sources.iter().any(|source| source.role != Role::Queries) {
             return Err(Error::Empty {
                 what: "there is nothing to import".into(),
                 advice:
@@ -196,17 +196,17 @@ impl Import {
                         .into(),
             });
         }
-        if !readings.iter().any(SourceTable::is_learnt_from) {
-            // Where the judgments themselves are dealt out, this is taken back.
+        if !sources.iter().any(SourceTable::is_learnt_from) {
+            // Undone where the judgments themselves are split.
             let also_links = self.split != Some(SplitBy::Judgments);
-            let judgments = readings.iter_mut().filter(|r| r.role == Role::Judgments);
-            judgments.for_each(|reading| reading.also_links = also_links);
+            let judgments = sources.iter_mut().filter(|r| r.role == Role::Judgments);
+            judgments.for_each(|source| source.also_links = also_links);
         }
-        if readings.iter().filter(|reading| is_stdin(&reading.table.path)).count() > 1 {
+        if sources.iter().filter(|source| is_stdin(&source.table.path)).count() > 1 {
             let expected = "one table at most from standard input";
             return Err(Error::parameter("path", "-", expected));
         }
-        Ok((readings, self.split))
+        Ok((sources, self.split))
     }
 
     fn check_shares(&self) -> Result<()> {
@@ -229,8 +229,8 @@ impl Import {
         has_judgments: bool,
         learns: bool,
     ) -> Result<Split> {
-        let nothing_to_deal = !has_judgments && !learns;
-        let by = asked.unwrap_or(if log.has_parts || nothing_to_deal {
+        let nothing_to_split = !has_judgments && !learns;
+        let by = asked.unwrap_or(if log.has_parts || nothing_to_split {
             SplitBy::Given
         } else if has_judgments {
             SplitBy::Judgments
@@ -239,24 +239,24 @@ impl Import {
         });
         if asked == Some(SplitBy::Given) && !log.has_parts {
             return Err(Error::Empty {
-                what: "the split is to be as given, but no table has a column called split".into(),
+                what: "a split as given needs a column split, and no table has one".into(),
                 advice: "add the column, map it (`columns = split=NAME`), or split by queries"
                     .into(),
             });
         }
         if by == SplitBy::Time && self.events.is_none() {
             return Err(Error::Empty {
-                what: "the split is to be by time, but there are no events".into(),
+                what: "a split by time needs events, and there are none".into(),
                 advice: "give a raw log with times (`events = FILE`), or split by queries".into(),
             });
         }
         if by != SplitBy::Time && (self.validation_from.is_some() || self.test_from.is_some()) {
-            let expected = "time, because a moment is given at which validation or test begins";
+            let expected = "time, because the start of validation or test is given";
             return Err(Error::parameter("split", by.name(), expected));
         }
         if by == SplitBy::Judgments && !has_judgments {
             return Err(Error::Empty {
-                what: "the judgments are to be dealt out, but there are none".into(),
+                what: "a split of judgments needs judgments, and there are none".into(),
                 advice: "give them as `judgments = FILE`, or split by queries".into(),
             });
         }

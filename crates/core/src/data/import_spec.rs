@@ -1,4 +1,4 @@
-//! What to import and how.
+//! The specification of an import.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use super::dataset::SplitBy;
 use super::events::EventRules;
 use crate::rows::{Table, is_stdin};
 
-/// What to import and how, as it stands in an experiment file.
+/// The tables to import, and how, as written in an experiment file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Import {
@@ -25,25 +25,25 @@ pub struct Import {
     /// Columns query, doc and, optionally, weight and split: pairs to learn from that are not
     /// clicks, so that no click filter applies.
     pub links: Option<Table>,
-    /// A raw log, one event a line: columns query, doc and, optionally, time, user, session,
+    /// A raw log, one event per line: columns query, doc and, optionally, time, user, session,
     /// page, rank, clicked.
     pub events: Option<Table>,
     /// How the raw log is read.
     pub rules: EventRules,
-    /// A dataset whose log and documents come first. Settings that are not named are its own.
+    /// A dataset to append to: its log and documents come first. Its settings are the defaults.
     pub append: Option<PathBuf>,
-    /// When validation begins, where the split is by time; else its share of the clicks.
+    /// When validation begins, where the split is by time. Unset: its share of the clicks decides.
     pub validation_from: Option<String>,
     /// When test begins, likewise.
     pub test_from: Option<String>,
-    /// Bytes that sorting the raw log, and then its ids and pairs, may take; half of what is
-    /// free unless set. The dataset is the same for any number.
+    /// Bytes that sorting the raw log, and then its ids and pairs, may take: half of the free memory
+    /// unless set. The dataset does not depend on it.
     pub max_memory: Option<u64>,
-    /// The field of the documents whose text stands in the place of their id in the other
-    /// tables; there is no table of documents then.
+    /// The field of the documents whose text the other tables have in place of an id; there is no
+    /// table of documents then.
     pub doc_text: Option<String>,
-    /// What to deal out. Unset: as the source says if it does; judgments if there are any;
-    /// else queries.
+    /// What to split. Unset: as given, if the source gives a split; judgments, if there are any; else
+    /// queries.
     pub split: Option<SplitBy>,
     /// The share of validation: 0.1 unless set. Of judged queries, half unless set.
     pub validation: Option<f64>,
@@ -51,8 +51,8 @@ pub struct Import {
     pub test: Option<f64>,
     /// The seed of the split: 0 unless set.
     pub seed: Option<u64>,
-    /// Drop training pairs with fewer clicks: 4 unless set, where the source counts clicks;
-    /// 0 or 1 switches the filter off.
+    /// Drop training pairs with fewer clicks than this: 4 unless set, where the source counts
+    /// clicks; 0 or 1 switches the filter off.
     pub min_clicks: Option<u32>,
     /// Skip and count bad rows instead of stopping.
     pub lenient: bool,
@@ -73,7 +73,7 @@ impl Import {
         paths.chain(self.beir.as_mut()).chain(self.append.as_mut())
     }
 
-    /// Reads relative paths as lying in `folder`.
+    /// Resolves relative paths against `folder`.
     pub fn relative_to(&mut self, folder: &Path) {
         for path in self.paths().filter(|path| !is_stdin(path)) {
             *path = folder.join(&path);

@@ -1,41 +1,41 @@
-//! Pages of results added up: how often each pair of query and document was shown and clicked
-//! at each rank.
+//! Impressions added up: how often each pair of query and document was shown and clicked at each
+//! rank.
 
 use rayon::prelude::*;
 
 use super::impressions::Impressions;
 use crate::Run;
 
-/// Queries that are added up together.
+/// Queries in a block, the unit of parallel work.
 pub(super) const BLOCK: usize = 256;
 
 /// How often a pair was shown and clicked at one rank.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Cell {
-    /// The rank from 1; 0 where the log does not say.
+    /// The rank from 1; 0 if unknown.
     pub rank: u32,
-    /// How often it was shown there.
+    /// Impressions there.
     pub shown: f64,
-    /// How often it was clicked there.
+    /// Clicks there.
     pub clicked: f64,
 }
 
-/// Every pair that was clicked, and how often anything was shown.
+/// The clicked pairs by rank, and totals by query and by rank.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ImpressionCounts {
     /// The clicked pairs, sorted: query and document.
     pub pairs: Vec<(u32, u32)>,
     starts: Vec<usize>,
     cells: Vec<Cell>,
-    /// How many pages were shown for each query, by the query's number.
+    /// Impressions by query.
     pub pages: Vec<f64>,
-    /// Over all pairs, clicked or not: how often each rank was shown and clicked; first the
-    /// unknown rank.
+    /// Documents shown and clicked at each rank, over all pairs, clicked or not; the unknown rank is
+    /// first.
     pub by_rank: Vec<(f64, f64)>,
 }
 
 impl ImpressionCounts {
-    /// Adds up `lists`, of a dataset with so many queries.
+    /// Adds up `lists`, of a dataset with `n_queries`.
     pub(crate) fn of(lists: &Impressions, n_queries: usize, run: &Run<'_>) -> crate::Result<Self> {
         let order = lists.by_query();
         let by_query = lists.of_each(&order);
@@ -44,7 +44,7 @@ impl ImpressionCounts {
             pages: vec![0.0; n_queries],
             ..ImpressionCounts::default()
         };
-        // A few blocks at a time: what they leave is small, and a wish to stop is heard.
+        // A few blocks at a time, so that a request to stop is noticed.
         for blocks in by_query.chunks(BLOCK * 64) {
             run.check()?;
             let parts: Vec<ImpressionCounts> =
@@ -59,7 +59,7 @@ impl ImpressionCounts {
         Ok(seen)
     }
 
-    /// What was seen of pair number `p`, by rank.
+    /// The counts of pair number `p`, by rank.
     pub(crate) fn cells(&self, p: usize) -> &[Cell] {
         &self.cells[self.starts[p]..self.starts[p + 1]]
     }
@@ -89,7 +89,7 @@ fn add_up(lists: &Impressions, queries: &[&[u32]]) -> ImpressionCounts {
             let count = f64::from(list.count);
             for ((&doc, &rank), &clicked) in list.docs.iter().zip(list.ranks).zip(list.clicked) {
                 let clicked = if clicked > 0 { count } else { 0.0 };
-                entries.push((doc, Cell { rank: rank.min(LAST), shown: count, clicked }));
+                entries.push((doc, Cell { rank: rank.min(MAX_RANK), shown: count, clicked }));
             }
         }
         // Counts are whole numbers, so the order among equals changes no sum.
@@ -122,8 +122,8 @@ fn add_up(lists: &Impressions, queries: &[&[u32]]) -> ImpressionCounts {
     seen
 }
 
-/// Ranks below this one are taken for it: so far down they differ little, and are rare.
-pub(crate) const LAST: u32 = 100;
+/// Deeper ranks count as this one: they are rare and differ little.
+pub(crate) const MAX_RANK: u32 = 100;
 
 #[cfg(test)]
 mod tests {
@@ -141,7 +141,7 @@ mod tests {
         ]);
         let seen = ImpressionCounts::of(&lists, 3, &Run::silent()).unwrap();
         assert_eq!(seen.pairs, [(0, 1), (2, 5)]);
-        assert_eq!(seen.cells(0), [Cell { rank: LAST, shown: 1.0, clicked: 1.0 }]);
+        assert_eq!(seen.cells(0), [Cell { rank: MAX_RANK, shown: 1.0, clicked: 1.0 }]);
         let both = [
             Cell { rank: 1, shown: 5.0, clicked: 3.0 },
             Cell { rank: 2, shown: 1.0, clicked: 1.0 },

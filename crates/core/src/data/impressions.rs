@@ -1,9 +1,9 @@
-//! Pages of results as people saw them: which documents were shown for a query, where, and
-//! which of them were clicked. Equal pages are one list with a count; of a query with hundreds of
-//! thousands of them, pages are put together in pieces, and one may stand in each.
+//! Impressions: which documents were shown for a query, at which ranks, and which of them were
+//! clicked. Equal impressions are one list with a count; for a query with hundreds of thousands of
+//! them they are merged in chunks only, so that one may occur in several.
 //!
-//! Only what training may know is here: no list of a held-out query, no held-out document or
-//! pair in any list, and, where the split is by time, no list that reaches beyond training.
+//! Only what training may know is stored: no list of a held-out query, no held-out document or
+//! pair in any list, and, where the split is by time, no list that extends beyond training.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -16,10 +16,10 @@ use safetensors::Dtype;
 use crate::file::{ArrayFile, Tensors, join_arrays};
 use crate::{Error, Result};
 
-/// Its name in the dataset folder, where there are any.
+/// Its name in the dataset folder.
 pub(super) const FILE: &str = "impressions.safetensors";
 
-/// All lists of a dataset.
+/// The impressions of a dataset.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Impressions {
     queries: Vec<u32>,
@@ -30,12 +30,12 @@ pub struct Impressions {
     clicked: Vec<u8>,
 }
 
-/// Where the lists of a dataset are, so that only those who learn from them read them.
+/// Where the impressions of a dataset are; they are read only by methods that learn from them.
 #[derive(Debug, Clone, Default)]
 pub struct ImpressionsAt(Option<(PathBuf, usize, usize)>);
 
 impl ImpressionsAt {
-    /// The lists at `path`, of a dataset with so many queries and documents.
+    /// The lists at `path`, of a dataset of this size.
     pub(super) fn new(path: PathBuf, n_queries: usize, n_documents: usize) -> Self {
         ImpressionsAt(Some((path, n_queries, n_documents)))
     }
@@ -43,31 +43,29 @@ impl ImpressionsAt {
     /// Reads them; none where the dataset has none.
     pub fn open(&self) -> Result<Impressions> {
         match &self.0 {
-            Some((path, n_queries, n_documents)) => {
-                Impressions::open(path, *n_queries, *n_documents)
-            }
+            Some((path, n_queries, n_docs)) => Impressions::open(path, *n_queries, *n_docs),
             None => Ok(Impressions::default()),
         }
     }
 }
 
-/// One page of results.
+/// One impression: the documents of a result page.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ImpressionList<'a> {
     /// The query's number.
     pub query: u32,
-    /// How many times it was shown.
+    /// The number of times it was shown.
     pub count: u32,
     /// The documents' numbers by rank; where ranks are unknown the order means nothing.
     pub docs: &'a [u32],
-    /// Their ranks from 1; 0 where the log does not say.
+    /// Their ranks from 1; 0 if unknown.
     pub ranks: &'a [u32],
     /// 1 where the document was clicked.
     pub clicked: &'a [u8],
 }
 
 impl Impressions {
-    /// Reads the lists at `path`, of a dataset with so many queries and documents.
+    /// Reads the lists at `path`, of a dataset of this size.
     pub(super) fn open(path: &Path, n_queries: usize, n_documents: usize) -> Result<Self> {
         let file = Tensors::open(path)?;
         let lists = Impressions {
@@ -87,10 +85,14 @@ impl Impressions {
             && (lists.ranks.len(), lists.clicked.len()) == (n, n)
             && lists.queries.iter().all(|&query| (query as usize) < n_queries)
             && lists.docs.iter().all(|&doc| (doc as usize) < n_documents);
-        if sound { Ok(lists) } else { Err(Error::damaged(path, "lists of impressions do not fit")) }
+        if sound {
+            Ok(lists)
+        } else {
+            Err(Error::damaged(path, "lists of impressions have inconsistent sizes"))
+        }
     }
 
-    /// How many different lists there are.
+    /// The number of different lists.
     pub fn len(&self) -> usize {
         self.queries.len()
     }
@@ -105,20 +107,20 @@ impl Impressions {
         (0..self.len()).map(|at| self.list(at))
     }
 
-    /// The places of all lists, those of a query together, by query.
+    /// The positions of all lists, sorted by query.
     pub(super) fn by_query(&self) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.len() as u32).collect();
         order.par_sort_by_key(|&at| self.queries[at as usize]);
         order
     }
 
-    /// Cuts places as [`Impressions::by_query`] has them into those of each query.
+    /// Groups the positions of [`Impressions::by_query`] by query.
     pub(super) fn of_each<'a>(&self, order: &'a [u32]) -> Vec<&'a [u32]> {
         let query = |at: u32| self.queries[at as usize];
         order.chunk_by(|&a, &b| query(a) == query(b)).collect()
     }
 
-    /// The list in place `at`.
+    /// The list at position `at`.
     pub fn list(&self, at: usize) -> ImpressionList<'_> {
         let range = self.starts[at] as usize..self.starts[at + 1] as usize;
         ImpressionList {
@@ -147,13 +149,13 @@ impl Impressions {
     }
 }
 
-/// A list made on the spot: query, count, and documents with rank and whether clicked.
+/// A list for tests: query, count, and documents with rank and whether clicked.
 #[cfg(test)]
 pub(crate) type MadeList = (u32, u32, Vec<(u32, u32, bool)>);
 
 #[cfg(test)]
 impl Impressions {
-    /// Lists made on the spot.
+    /// Lists for tests.
     pub(crate) fn made(lists: &[MadeList]) -> Self {
         let mut made = Impressions { starts: vec![0], ..Impressions::default() };
         for (query, count, list) in lists {
@@ -170,7 +172,7 @@ impl Impressions {
     }
 }
 
-/// Writes lists one after the other, through files, so that they need not fit into memory.
+/// Writes lists one after the other, through temporary files, so that they need not fit into memory.
 pub(super) struct ImpressionsWriter {
     folder: tempfile::TempDir,
     files: [(PathBuf, BufWriter<File>); 6],
@@ -186,7 +188,7 @@ const RANKS: usize = 4;
 const CLICKED: usize = 5;
 
 impl ImpressionsWriter {
-    /// A writer with its files below `scratch`.
+    /// A writer with its temporary files below `scratch`.
     pub(super) fn create(scratch: &Path) -> Result<Self> {
         let folder = tempfile::Builder::new()
             .prefix("lists")
@@ -227,7 +229,7 @@ impl ImpressionsWriter {
         writer.write_all(bytemuck::cast_slice(values)).map_err(Error::io("write", path))
     }
 
-    /// Writes the file [`FILE`] at `path`, unless there is no list; how many there are.
+    /// Writes the file at `path`, unless there is no list; returns the number of lists.
     pub(super) fn finish(mut self, path: &Path) -> Result<usize> {
         if self.lists == 0 {
             return Ok(0);

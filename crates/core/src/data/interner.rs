@@ -1,17 +1,17 @@
-//! Ids kept once, and the numbers they stand for: in the order of their first appearance.
+//! Ids and their numbers, in the order of first appearance.
 
 use std::hash::{DefaultHasher, Hasher};
 
 use hashbrown::HashTable;
 
-/// Names and their numbers. The names lie one after the other in one string, and the table
-/// that finds them holds numbers only: a third of what a map of strings takes.
+/// Names and their numbers. The names are concatenated in one string, and the hash table holds
+/// numbers only: a third of the memory of a map of strings.
 #[derive(Default)]
 pub(super) struct Interner {
     text: String,
     /// Where each name ends in the text.
     ends: Vec<u64>,
-    /// The numbers, found by the hash of their names.
+    /// The numbers by the hash of their names.
     table: HashTable<u32>,
 }
 
@@ -24,12 +24,12 @@ impl Interner {
         self.table.find(hash(name), |&number| self.name(number) == name).copied()
     }
 
-    /// The number of `name`, a new one if it has none; `None` when the numbers are used up.
+    /// The number of `name`, a new one if it has none; `None` if all numbers are used.
     pub(super) fn add(&mut self, name: &str) -> Option<u32> {
         if let Some(number) = self.get(name) {
             return Some(number);
         }
-        // The last number stays free: a matrix has at most 2³² − 1 columns.
+        // A matrix has at most 2³² − 1 columns.
         let number = u32::try_from(self.len()).ok().filter(|&number| number < u32::MAX)?;
         self.text.push_str(name);
         self.ends.push(self.text.len() as u64);
@@ -42,7 +42,7 @@ impl Interner {
         slice(&self.text, &self.ends, number)
     }
 
-    /// Bytes taken.
+    /// Its size in bytes.
     pub(super) fn memory(&self) -> usize {
         self.text.capacity() + 8 * self.ends.capacity() + self.table.allocation_size()
     }

@@ -1,4 +1,4 @@
-//! Data on its way in: the dataset folder, and what writes it.
+//! The dataset folder, and the imports that write it.
 
 mod append;
 mod beir;

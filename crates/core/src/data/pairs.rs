@@ -1,9 +1,11 @@
-//! Pairs of query and document, aggregated while they come: memory follows the number of
-//! different pairs, not the length of the log.
+//! Pairs of query and document, aggregated while they are read: memory grows with the number of
+//! different pairs, not with the length of the log.
 
 use rayon::prelude::*;
 
-/// How weights of the same pair are put together.
+use super::part::PARTS;
+
+/// How weights of the same pair are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Merge {
     /// Clicks add up.
@@ -16,7 +18,7 @@ pub(super) enum Merge {
 pub(super) struct Pairs {
     merge: Merge,
     entries: Vec<(u32, u32, f64)>,
-    /// Aggregate when so many entries have come together.
+    /// The number of entries at which to aggregate.
     limit: usize,
 }
 
@@ -26,13 +28,18 @@ pub(super) struct Edge {
     pub query: u32,
     pub doc: u32,
     pub weight: f32,
-    /// Whether the source has it as a link, which no click filter touches.
+    /// Whether it is a link, which the click filter keeps.
     pub linked: bool,
 }
 
 impl Pairs {
     pub(super) fn new(merge: Merge) -> Self {
         Pairs { merge, entries: Vec::new(), limit: 1 << 20 }
+    }
+
+    /// One for each part.
+    pub(super) fn by_part(merge: Merge) -> [Self; 3] {
+        PARTS.map(|_| Pairs::new(merge))
     }
 
     pub(super) fn push(&mut self, query: u32, doc: u32, weight: f64) {
@@ -43,7 +50,7 @@ impl Pairs {
         self.entries.push((query, doc, weight));
     }
 
-    /// Bytes taken.
+    /// Its size in bytes.
     pub(super) fn memory(&self) -> usize {
         size_of::<(u32, u32, f64)>() * self.entries.capacity()
     }
@@ -71,8 +78,8 @@ impl Pairs {
     }
 }
 
-/// Clicks and links as one sorted list of pairs. Pairs whose weights cancel out are left out
-/// and counted; weights that are too large together are not finite.
+/// Clicks and links as one sorted list of pairs, and how many pairs were dropped because their
+/// weights add up to 0. A sum that is too large for an `f32` becomes infinite.
 pub(super) fn combine(clicks: Vec<Pairs>, links: Vec<Pairs>) -> (Vec<Edge>, usize) {
     let mut edges: Vec<Edge> = Vec::new();
     for (group, linked) in [(clicks, false), (links, true)] {

@@ -1,4 +1,4 @@
-//! The parts of a dataset: training, validation and test.
+//! The parts of a dataset.
 
 /// A part of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -9,7 +9,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// The part that people write as `text`.
+    /// Parses the name of a part.
     pub(super) fn parse(text: &str) -> Option<Part> {
         match text.trim().to_ascii_lowercase().as_str() {
             "train" | "training" => Some(Part::Train),

@@ -1,6 +1,6 @@
-//! What clicks on pages of results say of two documents (Joachims, 2002): a clicked result beats
-//! every unclicked one above it, which was seen and passed over. With `next` it also beats an
-//! unclicked one directly below it.
+//! Pairwise preferences from clicks on impressions (Joachims, 2002): a clicked result is preferred to
+//! every unclicked one above it, which was examined and skipped. With `next` it is also preferred to
+//! an unclicked one directly below it.
 
 use rayon::prelude::*;
 
@@ -8,26 +8,27 @@ use super::Impressions;
 use super::impression_counts::BLOCK;
 use crate::sparse::Csr;
 
-/// A document that beats another for a query.
+/// A document that is preferred to another for a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Preference {
     /// The query's number.
     pub query: u32,
     /// The number of the clicked document.
     pub good: u32,
-    /// The number of the document that was passed over.
+    /// The number of the skipped document.
     pub bad: u32,
-    /// On how many pages.
+    /// The number of impressions.
     pub count: u64,
 }
 
 impl Impressions {
-    /// Whether the log says at which rank anything was shown.
+    /// Whether any impression has ranks.
     pub fn has_ranks(&self) -> bool {
         self.iter().any(|list| list.ranks.iter().any(|&rank| rank > 0))
     }
 
-    /// All preferences, each once, by query, then by document. Results of unknown rank have none.
+    /// All preferences, each once, sorted by query, then by document. Results without a rank have
+    /// none.
     pub fn preferences(&self, next: bool) -> Vec<Preference> {
         let order = self.by_query();
         let of_queries = |queries: &[&[u32]]| -> Vec<Preference> {
@@ -37,17 +38,17 @@ impl Impressions {
         parts.concat()
     }
 
-    /// The preferences of one query, whose lists are in the places `lists`.
+    /// The preferences of the query whose impressions are at `lists`.
     fn of_query(&self, lists: &[u32], next: bool) -> Vec<Preference> {
         let mut found = Vec::new();
         for list in lists.iter().map(|&at| self.list(at as usize)) {
             let results = || list.docs.iter().zip(list.ranks).zip(list.clicked);
             for ((&good, &rank), _) in results().filter(|&((_, &rank), &c)| c == 1 && rank > 0) {
-                let passed = results().filter(|&((_, &other), &clicked)| {
+                let skipped = results().filter(|&((_, &other), &clicked)| {
                     let below = next && Some(other) == rank.checked_add(1);
                     clicked == 0 && other > 0 && (other < rank || below)
                 });
-                found.extend(passed.map(|((&bad, _), _)| Preference {
+                found.extend(skipped.map(|((&bad, _), _)| Preference {
                     query: list.query,
                     good,
                     bad,
@@ -67,14 +68,14 @@ impl Impressions {
     }
 }
 
-/// How preferences agree with judgments.
+/// The agreement of preferences with judgments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Agreement {
     /// All preferences.
     pub pairs: usize,
     /// Those of which both documents are judged for the query.
     pub judged: usize,
-    /// Judged ones whose passed-over document has the higher grade.
+    /// Judged ones whose skipped document has the higher grade.
     pub contradicted: usize,
     /// Judged ones of equal grades.
     pub tied: usize,

@@ -1,37 +1,36 @@
-//! How likely people look at each rank of a page, estimated from the log: the position-based
-//! model
+//! Examination propensities by rank, estimated from the log with the position-based model
 //! ```text
 //!   P(click | query q, document d, rank k) = θ_k · γ_qd
 //! ```
-//! of looking at a rank and liking what is there (Richardson, Dominowska and Ragno 2007;
-//! Craswell et al. 2008). Only θ relative to the first rank can be known: θ_1 = 1.
+//! with examination θ and attractiveness γ (Richardson, Dominowska and Ragno 2007; Craswell et al.
+//! 2008). Only θ relative to the first rank is identifiable: θ_1 = 1.
 //!
-//! # What is estimated from
-//! Ranks can be told apart only by pairs (q, d) that were shown at several of them, because a
-//! page that is always first may be good or merely looked at. All other pairs are left out.
+//! # Data
+//! Only pairs (q, d) that were shown at several ranks tell ranks apart, because a document that is
+//! always first may be relevant or merely examined. All other pairs are ignored.
 //!
-//! # How
-//! With n_qdk times shown and c_qdk clicks, the expected clicks are n_qdk·θ_k·γ_qd. The
-//! estimate solves "expected = observed" for every rank and for every pair,
+//! # Estimate
+//! With n_qdk impressions and c_qdk clicks, the expected clicks are n_qdk·θ_k·γ_qd. The estimate
+//! solves "expected = observed" for every rank and for every pair,
 //! ```text
 //!   Σ_qd (c_qdk − n_qdk θ_k γ_qd) = 0        Σ_k (c_qdk − n_qdk θ_k γ_qd) = 0
 //! ```
-//! by turns: γ_qd ← Σ_k c / Σ_k nθ, then θ_k ← Σ_qd c / Σ_qd nγ. These are the steps of
-//! maximum likelihood for clicks as Poisson counts; each maximises over its own variables, so
-//! the likelihood never falls, and in the logarithms of θ and γ it is concave: there is
-//! one answer, wherever it starts. Only the means have to be right for it to be consistent, and
-//! a pair that was shown three times does no harm: given its number of clicks, how they fall on
-//! the ranks depends on θ alone. EM for clicks as coin throws (hidden: looked or not) has the same
-//! answer where pairs are shown often, but where many are shown a few times its θ are too
-//! large by several per cent, as each pair's γ is fitted to its own noise, and a prior on γ pulls
-//! them too low instead: the demo log knows its truth, and there this one was nearest.
+//! in alternation: γ_qd ← Σ_k c / Σ_k nθ, then θ_k ← Σ_qd c / Σ_qd nγ. These are the steps of
+//! maximum likelihood for clicks as Poisson counts. Each maximises over its own variables, so the
+//! likelihood never falls; in the logarithms of θ and γ it is concave, so the solution does not
+//! depend on the start. It is consistent if the means are right, and a pair with three impressions
+//! does no harm: given its number of clicks, their distribution over ranks depends on θ alone. EM for
+//! Bernoulli clicks (hidden: examined or not) has the same solution where pairs have many
+//! impressions. Where many have few, its θ are too large by several per cent, as each pair's γ is
+//! fitted to its own noise, and a prior on γ makes them too small instead. On the demo log, whose
+//! truth is known, the Poisson estimate was the nearest.
 //!
-//! # What cannot be told
-//! The telling clicks of a rank are e_k = Σ_qd c_qd·p_k(1 − p_k) with p_k = n_k θ_k / Σ n θ, the
-//! information in the log on log θ_k. A line log θ = a − η·log k is fitted through the estimates,
-//! weighted by e, and every rank is drawn to it by the weight of [`PRIOR`] telling clicks: a rank
-//! with many is what the log says, one with none (or one that no pair links to the others) is
-//! what its neighbours say. With fewer than [`LEAST`] telling clicks in all there is no estimate.
+//! # Missing information
+//! The effective clicks of a rank are e_k = Σ_qd c_qd·p_k(1 − p_k) with p_k = n_k θ_k / Σ n θ, the
+//! information in the log on log θ_k. A line log θ = a − η·log k is fitted to the estimates,
+//! weighted by e, and every rank is shrunk to it with the weight of [`PRIOR`] effective clicks: a rank
+//! with many follows the log, one with none (or one that no pair links to the others) the line. With
+//! fewer than [`MIN_CLICKS`] effective clicks in all there is no estimate.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -39,34 +38,33 @@ use serde::{Deserialize, Serialize};
 use super::impression_counts::ImpressionCounts;
 use crate::{Result, Run};
 
-/// What the line through all ranks weighs against a rank's own estimate, in telling clicks.
+/// The weight of the line against a rank's own estimate, in effective clicks.
 const PRIOR: f64 = 10.0;
-/// Telling clicks without which nothing is said.
-const LEAST: f64 = 20.0;
-/// No propensity is taken to be smaller: one click must not outweigh a hundred.
+/// The effective clicks needed for an estimate.
+const MIN_CLICKS: f64 = 20.0;
+/// The smallest propensity, so that one click cannot outweigh a hundred.
 const FLOOR: f64 = 0.05;
-/// Steps end when no θ moves by more than this share.
+/// The relative change of every θ at which the iteration stops.
 const TOLERANCE: f64 = 1e-8;
-/// And after so many at the latest.
-const MOST_STEPS: usize = 2_000;
-/// Pairs that are added up together.
+const MAX_STEPS: usize = 2_000;
+/// Pairs in a block, the unit of parallel sums.
 const BLOCK: usize = 4_096;
 
-/// How likely people look at each rank, as against the first.
+/// Examination propensities by rank, relative to the first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Propensities {
     /// The propensities θ by rank, from the first, which has 1.
     pub by_rank: Vec<f64>,
-    /// The telling clicks by rank: how much the log says of each.
+    /// The effective clicks by rank: how much information the log has on each.
     pub telling: Vec<f64>,
     /// Clicked pairs of query and document that were shown at several ranks.
     pub pairs: usize,
-    /// The slope of the line that stands in for what the log does not say: θ_k ∝ k^−slope.
+    /// The slope of the line that supplies missing information: θ_k ∝ k^−slope.
     pub slope: f64,
 }
 
 impl Propensities {
-    /// Estimates them from what was seen; nothing where the log cannot tell ranks apart.
+    /// Estimates them; `None` where the log cannot tell ranks apart.
     pub(crate) fn of(seen: &ImpressionCounts, run: &Run<'_>) -> Result<Option<Self>> {
         let table = Table::of(seen);
         if table.pairs() == 0 {
@@ -84,8 +82,7 @@ impl Propensities {
     /// The propensity of `rank`, never below 0.05.
     pub fn at(&self, rank: u32) -> f64 {
         let n = self.by_rank.len();
-        let place = (rank.max(1) as usize) - 1;
-        let theta = match self.by_rank.get(place) {
+        let theta = match self.by_rank.get((rank.max(1) as usize) - 1) {
             Some(&theta) => theta,
             None => {
                 let last = self.by_rank.last().copied().unwrap_or(1.0);
@@ -99,7 +96,7 @@ impl Propensities {
 /// The pairs that were clicked and shown at several ranks.
 struct Table {
     starts: Vec<usize>,
-    /// Places of ranks (rank − 1), how often shown and clicked.
+    /// By pair: rank − 1, and the impressions there.
     cells: Vec<(usize, f64)>,
     /// Clicks of each pair.
     clicks: Vec<f64>,
@@ -140,7 +137,7 @@ impl Table {
         &self.cells[self.starts[p]..self.starts[p + 1]]
     }
 
-    /// Σ over the pairs of what `add` adds for each, in an order that no thread changes.
+    /// Sums over the pairs what `add` adds for each, in an order independent of the threads.
     fn sum(&self, add: impl Fn(usize, &mut [f64]) + Sync) -> Vec<f64> {
         let n_blocks = self.pairs().div_ceil(BLOCK);
         let blocks: Vec<Vec<f64>> = (0..n_blocks)
@@ -159,18 +156,18 @@ impl Table {
         all
     }
 
-    /// What would be clicked of pair `p` if it were liked for certain: Σ_k n θ.
-    fn looked_at(&self, p: usize, theta: &[f64]) -> f64 {
+    /// The expected examinations of pair `p`: Σ_k n θ.
+    fn examinations(&self, p: usize, theta: &[f64]) -> f64 {
         self.cells(p).iter().map(|&(k, shown)| shown * theta[k]).sum()
     }
 
-    /// One turn: the best γ for `theta`, then the best θ for these γ.
+    /// One step: the best γ for `theta`, then the best θ for these γ.
     fn step(&self, theta: &[f64]) -> Vec<f64> {
         let expected = self.sum(|p, sums| {
-            let gamma = self.clicks[p] / self.looked_at(p, theta);
+            let gamma = self.clicks[p] / self.examinations(p, theta);
             self.cells(p).iter().for_each(|&(k, shown)| sums[k] += shown * gamma);
         });
-        // Half a click where there is none: a rank cannot be known never to be looked at.
+        // Half a click where there is none: no log proves that a rank is never examined.
         let new: Vec<f64> = self
             .by_rank
             .iter()
@@ -188,9 +185,9 @@ impl Table {
 
     fn fit(&self, run: &Run<'_>) -> Result<Vec<f64>> {
         let mut theta: Vec<f64> = (1..=self.by_rank.len()).map(|k| (k as f64).powf(-0.5)).collect();
-        for step in 0..MOST_STEPS {
+        for step in 0..MAX_STEPS {
             if step % 10 == 0 {
-                run.step("estimating how far down people look", step as u64, None)?;
+                run.step("estimating examination propensities", step as u64, None)?;
             }
             let new = self.step(&theta);
             let moved = new
@@ -207,10 +204,10 @@ impl Table {
         Ok(theta)
     }
 
-    /// The telling clicks of each rank.
+    /// The effective clicks of each rank.
     fn telling(&self, theta: &[f64]) -> Vec<f64> {
         self.sum(|p, sums| {
-            let all = self.looked_at(p, theta);
+            let all = self.examinations(p, theta);
             for &(k, shown) in self.cells(p) {
                 let part = shown * theta[k] / all;
                 sums[k] += self.clicks[p] * part * (1.0 - part);
@@ -218,8 +215,8 @@ impl Table {
         })
     }
 
-    /// Ranks that no pair links, not even over others, cannot be compared: keeps the telling
-    /// clicks of those that tell most and takes them from the rest. False if too few are left.
+    /// Ranks that no chain of pairs links cannot be compared: keeps the effective clicks of the
+    /// linked ranks with the most, and sets the rest to 0. `false` if too few are left.
     fn keep_largest(&self, telling: &mut [f64]) -> bool {
         let mut group: Vec<usize> = (0..telling.len()).collect();
         fn root(group: &mut [usize], mut k: usize) -> usize {
@@ -247,12 +244,12 @@ impl Table {
                 *telling = 0.0;
             }
         }
-        // A click tells of two ranks or more.
-        sums[best] / 2.0 >= LEAST
+        // Every click informs at least two ranks.
+        sums[best] / 2.0 >= MIN_CLICKS
     }
 }
 
-/// Draws every rank to the line through all of them; the propensities and the line's slope.
+/// Shrinks every rank to the line through all of them; returns the propensities and the slope.
 fn smooth(theta: &[f64], telling: &[f64]) -> (Vec<f64>, f64) {
     let point = |k: usize| (((k + 1) as f64).ln(), theta[k].max(f64::MIN_POSITIVE).ln());
     let told: Vec<usize> = (0..theta.len()).filter(|&k| telling[k] > 0.0).collect();
@@ -262,7 +259,7 @@ fn smooth(theta: &[f64], telling: &[f64]) -> (Vec<f64>, f64) {
     let (x, y) = (mean(&|k| point(k).0), mean(&|k| point(k).1));
     let with = mean(&|k| (point(k).0 - x) * (point(k).1 - y));
     let spread = mean(&|k| (point(k).0 - x).powi(2));
-    // Nobody looks more the further down he is, where the log does not say so.
+    // The line never rises with the rank.
     let slope = if spread > 0.0 { (-with / spread).max(0.0) } else { 0.0 };
     let drawn: Vec<f64> = (0..theta.len())
         .map(|k| {

@@ -1,4 +1,4 @@
-//! The queries of a source, and how people spell them.
+//! The queries of an import, and their spellings.
 
 use std::collections::HashMap;
 
@@ -6,17 +6,17 @@ use super::identity::{collapse_spaces, identity};
 use super::interner::Interner;
 use super::part::Part;
 
-/// The queries of a source: known by the ids of a table, or by their normalised texts.
+/// The queries of an import, by the ids of a table or by their normalised texts.
 #[derive(Default)]
 pub(super) struct Queries {
     pub names: Interner,
     /// Clicks in the whole log, by query.
     pub clicks: Vec<f64>,
-    /// From the table of queries, if there is one: the texts …
+    /// The texts in the table of queries, if there is one.
     pub texts: Vec<Box<str>>,
-    /// … and the parts, as far as it gives them …
+    /// The parts in the table of queries.
     pub parts: Vec<Option<Part>>,
-    /// … and the clicks in the whole log, which count then, not those that are counted.
+    /// The clicks in the table of queries, which override the counted ones.
     pub given_clicks: Vec<Option<f64>>,
     /// Whether there is a table of queries.
     pub listed: bool,
@@ -26,8 +26,8 @@ pub(super) struct Queries {
 }
 
 impl Queries {
-    /// The query that a line of the log calls `raw`; `None` if a table of queries was given
-    /// and does not hold it, or if there are too many.
+    /// The query written as `raw` in the log; `None` if there is a table of queries without it, or
+    /// if there are too many queries.
     pub(super) fn find(&mut self, raw: &str) -> Option<u32> {
         if self.listed { self.known_as(raw) } else { self.known_as(&identity(raw)) }
     }
@@ -42,20 +42,20 @@ impl Queries {
         Some(number)
     }
 
-    /// Bytes taken, about.
+    /// Its approximate size in bytes.
     pub(super) fn memory(&self) -> usize {
         let texts: usize = self.texts.iter().map(|text| text.len() + 16).sum();
         self.names.memory() + texts + 16 * self.clicks.capacity() + self.spellings.memory()
     }
 
-    /// Notes that `query` was spelt `raw` with so many clicks.
+    /// Counts `clicks` of `query` with the spelling `raw`.
     pub(super) fn spelt(&mut self, query: u32, raw: &str, clicks: f64) {
         if !self.listed {
             self.spellings.note(query, self.names.name(query), raw, clicks);
         }
     }
 
-    /// The text to show for `query`.
+    /// The text of `query` to show: that of the table, or the most frequent spelling.
     pub(super) fn text(&self, query: u32) -> &str {
         match self.texts.get(query as usize) {
             Some(text) if self.listed => text,
@@ -68,8 +68,8 @@ impl Queries {
     }
 }
 
-/// Which spelling of a query has the most clicks; of several, the first seen. Most queries
-/// are spelt like their identity only, and cost one number.
+/// The spelling of each query with the most clicks; of several, the first seen. Most queries have
+/// their identity as the only spelling, which costs one number.
 #[derive(Default)]
 struct Spellings {
     /// Clicks of the spelling that is the identity itself; negative if never seen.
@@ -81,7 +81,7 @@ struct Spellings {
 struct Others {
     /// In the order of their first appearance.
     spellings: Vec<(Box<str>, f64)>,
-    /// How many of them came before the identity itself.
+    /// The number of them that came before the identity itself.
     before_own: usize,
 }
 
@@ -113,7 +113,7 @@ impl Spellings {
     }
 
     fn memory(&self) -> usize {
-        // A spelling is a text of some twenty bytes in a list of its own in a map.
+        // About twenty bytes of text, and the overhead of a list and a map entry.
         8 * self.own.capacity() + 120 * self.others.len()
     }
 

@@ -1,49 +1,50 @@
-//! What an import says of itself: what was read, kept and dropped, and why.
+//! The report of an import: rows read, kept and dropped, and why.
+
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::dataset::DatasetAbout;
 use crate::rows::{BadRow, Dropped};
-use std::path::Path;
 
-/// What an import read, kept and dropped.
+/// The report of an import.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ImportReport {
-    /// What the dataset's manifest says; its `report` holds everything below in sentences.
+    /// The description in the manifest; its `report` has everything below in sentences.
     pub about: DatasetAbout,
     /// Each table that was read.
     pub tables: Vec<TableReport>,
-    /// Training queries and pairs, after the filter.
+    /// Training queries and pairs after the filter.
     pub training: (usize, usize),
-    /// What the click filter did, where it was applied.
+    /// The click filter, where it was applied.
     pub filter: Option<FilterReport>,
-    /// What was read but is not in the dataset, apart from rows dropped while reading.
+    /// What was dropped after reading.
     pub dropped: Vec<Dropped>,
-    /// What is worth knowing.
+    /// Notes.
     pub notes: Vec<String>,
-    /// What the user should not overlook.
+    /// Warnings, which the user should not overlook.
     pub warnings: Vec<String>,
-    /// How many files the sort of a raw log needed, because memory did not suffice; no part
-    /// of the dataset, which is the same without them.
+    /// Temporary files that sorting the raw log needed, because memory was short. The dataset does
+    /// not depend on them.
     pub sort_files: usize,
 }
 
-/// What was read of one table.
+/// The rows of one table.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TableReport {
     /// The file's name.
     pub name: String,
-    /// What it was read as.
+    /// Its role.
     pub role: String,
     /// Rows, without header and blank lines.
     pub rows: u64,
-    /// Rows that went into the dataset.
+    /// Rows used for the dataset.
     pub kept: u64,
     /// The others.
     pub dropped: Vec<Dropped>,
 }
 
-/// What the click filter did to the training pairs.
+/// The effect of the click filter on training pairs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FilterReport {
     /// Pairs with fewer clicks were dropped.
@@ -55,7 +56,7 @@ pub struct FilterReport {
 }
 
 impl FilterReport {
-    /// Whether so much was dropped that the user probably did not want it.
+    /// Whether it dropped so many pairs that the user probably did not want it.
     pub fn is_drastic(&self) -> bool {
         self.dropped as f64 > 0.9 * self.before as f64
     }
@@ -67,23 +68,21 @@ impl TableReport {
         Dropped::count(&mut self.dropped, why, None);
     }
 
-    /// Counts a bad row and keeps the first few of its kind as samples.
+    /// Counts a bad row, with samples of the first few of its kind.
     pub(super) fn drop_bad(&mut self, bad: &BadRow, path: &Path) {
         Dropped::count(&mut self.dropped, bad.why, Some(&|| bad.sample(path)));
     }
 }
 
 impl ImportReport {
-    /// What was dropped and what is worth knowing, one sentence each, warnings first; with
-    /// `samples` of bad rows, which quote what somebody typed.
+    /// The report as sentences, warnings first; with `samples` of bad rows, which may quote
+    /// queries.
     pub fn sentences(&self, samples: bool) -> Vec<String> {
         let mut sentences: Vec<String> =
             self.warnings.iter().map(|warning| format!("warning: {warning}")).collect();
         for table in &self.tables {
-            sentences.push(format!(
-                "{} ({}): {} rows read, {} kept",
-                table.name, table.role, table.rows, table.kept
-            ));
+            let TableReport { name, role, rows, kept, .. } = table;
+            sentences.push(format!("{name} ({role}): {rows} rows read, {kept} kept"));
             for dropped in &table.dropped {
                 sentences.push(format!("{}: {}", table.name, dropped.sentence("rows", samples)));
             }

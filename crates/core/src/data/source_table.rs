@@ -1,20 +1,20 @@
-//! A table of a source with its place in the import.
+//! A table with its role in the import.
 
 use super::part::Part;
 use crate::rows::{Role, Table};
 
-/// One table of a source, and what its rows are.
+/// One table of an import, and what its rows are.
 pub(super) struct SourceTable {
     pub role: Role,
     pub table: Table,
-    /// The part that the whole table belongs to.
+    /// The part of all its rows, if given.
     pub part: Option<Part>,
-    /// Whether judged pairs are also pairs to learn from.
+    /// Whether judged pairs are also links.
     pub also_links: bool,
 }
 
 impl SourceTable {
-    /// Whether its rows are pairs to learn from and nothing else.
+    /// Whether its rows are training pairs only.
     pub(super) fn is_pairs(&self) -> bool {
         matches!(self.role, Role::Clicks | Role::Links | Role::Events)
     }

@@ -1,8 +1,9 @@
-//! Who is in training, validation and test.
+//! The split into training, validation and test.
 //!
-//! Things are dealt in the order of a seeded hash of their identity: the deal depends on the
-//! seed and on what is dealt, never on the order of the lines, and the parts have exactly the
-//! sizes asked for (at least one each, where a share is asked for at all).
+//! Queries, pairs or documents are sorted by a seeded hash of their identity; the first are
+//! validation, the next test. So the split depends on the seed and on the set of identities, never on
+//! the order of the lines, and the parts have exactly the sizes asked for (at least one each, where a
+//! share is above 0).
 
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
@@ -15,8 +16,8 @@ use super::queries::Queries;
 use crate::random::{GOLDEN, mix64};
 use crate::rows::Dropped;
 
-/// Why judgments are dropped that nobody is measured by.
-const UNUSED: &str = "judgments that fall to training, which learns from clicks and links";
+/// Why judgments of training are dropped.
+const UNUSED: &str = "judgments in the training part, which learns from clicks and links";
 
 impl SplitBy {
     /// Every way to split.
@@ -42,13 +43,13 @@ impl SplitBy {
     }
 }
 
-/// A grade that somebody gave.
+/// A graded pair of query and document.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Judgment {
     pub query: u32,
     pub doc: u32,
     pub grade: f32,
-    /// The part that the source names.
+    /// The part given in the source.
     pub part: Option<Part>,
 }
 
@@ -61,19 +62,20 @@ pub(super) struct Split {
     pub shares: (f64, f64),
 }
 
-/// A source, split.
+/// The pairs of a source by part.
+#[derive(Default)]
 pub(super) struct Divided {
     pub train: Vec<Edge>,
     /// (query, document, grade)
     pub validation: Vec<(u32, u32, f32)>,
     /// (query, document, grade)
     pub test: Vec<(u32, u32, f32)>,
-    /// True pairs that are in none of the three, (query, document).
+    /// Relevant pairs in none of the three, (query, document).
     pub set_aside: Vec<(u32, u32)>,
     pub held_out_documents: Vec<u32>,
-    /// By query, whether it is held out as a whole; empty unless queries are dealt.
+    /// By query, whether all of it is held out; empty unless split by queries.
     pub held_out_queries: Vec<bool>,
-    /// Sorted; empty unless pairs are dealt.
+    /// Sorted; empty unless split by pairs.
     pub held_out_pairs: Vec<(u32, u32)>,
     pub evidence: Evidence,
     pub dropped: Vec<Dropped>,
@@ -95,18 +97,16 @@ impl Split {
         let mut held_out_queries = Vec::new();
         let mut held_out_pairs = Vec::new();
         let edges = || given.iter().flat_map(|(_, edges)| edges);
+        let as_given = || {
+            given.iter().flat_map(|(part, edges)| std::iter::repeat_n(*part, edges.len())).collect()
+        };
         // The part of every pair, given part after given part, and of every judgment.
         let (edge_parts, judged_parts): (Vec<Part>, Vec<Part>) = match self.by {
-            SplitBy::Given => {
-                let parts = given.iter().flat_map(|(part, edges)| vec![*part; edges.len()]);
-                (parts.collect(), self.given(&given, judgments, queries, &mut notes))
-            }
+            SplitBy::Given => (as_given(), self.given(&given, judgments, queries, &mut notes)),
             // Judgments have no time.
             SplitBy::Time => {
-                let parts = given.iter().flat_map(|(part, edges)| vec![*part; edges.len()]);
                 let halves = self.halve(judgments.iter().map(|j| j.query), &queries.names);
-                let judged = judgments.iter().map(|j| halves[j.query as usize]);
-                (parts.collect(), judged.collect())
+                (as_given(), judgments.iter().map(|j| halves[j.query as usize]).collect())
             }
             SplitBy::Judgments => {
                 let halves = self.halve(judgments.iter().map(|j| j.query), &queries.names);
@@ -115,8 +115,8 @@ impl Split {
             }
             SplitBy::Queries => {
                 let names = &queries.names;
-                let dealt = edges().map(|e| e.query).chain(judgments.iter().map(|j| j.query));
-                let parts = self.deal(b"query", dealt, names);
+                let split = edges().map(|e| e.query).chain(judgments.iter().map(|j| j.query));
+                let parts = self.parts(b"query", split, names);
                 held_out_queries = parts.iter().map(|&part| part != Part::Train).collect();
                 (
                     edges().map(|e| parts[e.query as usize]).collect(),
@@ -124,8 +124,8 @@ impl Split {
                 )
             }
             SplitBy::Documents => {
-                let dealt = edges().map(|e| e.doc).chain(judgments.iter().map(|j| j.doc));
-                let parts = self.deal(b"document", dealt, documents);
+                let split = edges().map(|e| e.doc).chain(judgments.iter().map(|j| j.doc));
+                let parts = self.parts(b"document", split, documents);
                 held_out_documents =
                     (0..).zip(&parts).filter(|(_, p)| **p != Part::Train).map(|(d, _)| d).collect();
                 (
@@ -143,16 +143,11 @@ impl Split {
         };
 
         let mut divided = Divided {
-            train: Vec::new(),
-            validation: Vec::new(),
-            test: Vec::new(),
-            set_aside: Vec::new(),
             held_out_documents,
             held_out_queries,
             held_out_pairs,
-            evidence: Evidence::HeldOutClicks,
-            dropped: Vec::new(),
             notes,
+            ..Divided::default()
         };
         if !judgments.is_empty() {
             divided.evidence = Evidence::Judgments;
@@ -177,13 +172,13 @@ impl Split {
                 Part::Test => divided.test.push(graded),
             }
         }
-        divided.drop("held-out pairs, because judgments take their place", replaced);
+        divided.drop("held-out pairs, replaced by judgments", replaced);
         divided.drop(UNUSED, unused);
         divided
     }
 
-    /// The part of each judgment when the source says it: in its own row, for its query, by
-    /// the held-out clicks of its query; queries that nothing is said of are dealt in halves.
+    /// The part of each judgment where the source gives it: in its row, for its query, or by the
+    /// held-out clicks of its query; other queries are split into halves.
     fn given(
         &self,
         given: &[(Part, Vec<Edge>)],
@@ -206,13 +201,13 @@ impl Split {
         let n_open = distinct(open).len();
         if n_open > 0 {
             notes.push(format!(
-                "the source does not say where {n_open} judged queries belong: dealt half to validation, half to test"
+                "the source gives no part for {n_open} judged queries: split them into validation and test"
             ));
         }
         judgments.iter().map(|j| said(j).unwrap_or(halves[j.query as usize])).collect()
     }
 
-    /// Pairs are dealt; every query keeps one in training.
+    /// Splits pairs; every query keeps one in training.
     fn edges(
         &self,
         edges: &[Edge],
@@ -236,11 +231,9 @@ impl Split {
             order.append(&mut keyed);
         }
         order.par_sort_unstable();
-        let (validation, test) = self.sizes(edges.len());
+        let sizes = self.sizes(edges.len());
         let mut parts = vec![Part::Train; edges.len()];
-        for (rank, (_, edge)) in order.into_iter().enumerate().take(validation + test) {
-            parts[edge] = if rank < validation { Part::Validation } else { Part::Test };
-        }
+        assign(&mut parts, order.into_iter().map(|(_, edge)| edge), sizes);
         let judged = judgments.iter().map(|j| {
             match edges.binary_search_by_key(&(j.query, j.doc), |e| (e.query, e.doc)) {
                 Ok(edge) => parts[edge],
@@ -260,23 +253,21 @@ impl Split {
         (parts, judged)
     }
 
-    /// Deals the things in `dealt`; everything else stays in training.
-    pub(super) fn deal(
+    /// Splits the queries or documents numbered `split`; the others stay in training.
+    pub(super) fn parts(
         &self,
         kind: &[u8],
-        dealt: impl Iterator<Item = u32>,
+        split: impl Iterator<Item = u32>,
         names: &Interner,
     ) -> Vec<Part> {
-        let order = self.order(kind, dealt, names);
-        let (validation, test) = self.sizes(order.len());
+        let order = self.order(kind, split, names);
+        let sizes = self.sizes(order.len());
         let mut parts = vec![Part::Train; names.len()];
-        for (rank, thing) in order.into_iter().enumerate().take(validation + test) {
-            parts[thing as usize] = if rank < validation { Part::Validation } else { Part::Test };
-        }
+        assign(&mut parts, order.into_iter().map(|thing| thing as usize), sizes);
         parts
     }
 
-    /// Deals judged queries to validation and test in the proportion of their shares.
+    /// Splits judged queries into validation and test in the proportion of their shares.
     fn halve(&self, judged: impl Iterator<Item = u32>, names: &Interner) -> Vec<Part> {
         let mut parts = vec![Part::Train; names.len()];
         let order = self.order(b"judged", judged, names);
@@ -288,9 +279,8 @@ impl Split {
         let most = if share < 1.0 { order.len().saturating_sub(1) } else { order.len() };
         let least = usize::from(share > 0.0).min(order.len());
         let validation = ((share * order.len() as f64).round() as usize).min(most).max(least);
-        for (rank, query) in order.into_iter().enumerate() {
-            parts[query as usize] = if rank < validation { Part::Validation } else { Part::Test };
-        }
+        let sizes = (validation, order.len() - validation);
+        assign(&mut parts, order.into_iter().map(|query| query as usize), sizes);
         parts
     }
 
@@ -330,11 +320,11 @@ impl Split {
 }
 
 impl Divided {
-    /// Judged pairs are also links: those that fall to training are not lost.
-    pub(super) fn say_that_judged_pairs_are_links(&mut self) {
+    /// Corrects the reason of dropped judgments where judged pairs are links, too.
+    pub(super) fn judged_pairs_are_links(&mut self) {
         for dropped in self.dropped.iter_mut().filter(|dropped| dropped.why == UNUSED) {
             dropped.why =
-                "judgments that fall to training, where pairs of a grade above 0 are links".into();
+                "judgments in the training part, where pairs of a grade above 0 are links".into();
         }
     }
 
@@ -343,6 +333,17 @@ impl Divided {
             let (why, count) = (why.to_owned(), count as u64);
             self.dropped.push(Dropped { why, count, samples: Vec::new() });
         }
+    }
+}
+
+/// The first things of `order` are validation, the next are test.
+fn assign(
+    parts: &mut [Part],
+    order: impl Iterator<Item = usize>,
+    (validation, test): (usize, usize),
+) {
+    for (rank, thing) in order.enumerate().take(validation + test) {
+        parts[thing] = if rank < validation { Part::Validation } else { Part::Test };
     }
 }
 

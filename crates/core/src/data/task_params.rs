@@ -1,4 +1,4 @@
-//! Which retrieval task to make of documents and links.
+//! The parameters of retrieval tasks made of documents and links.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::text::Language;
 use crate::{Error, Result};
 
-/// What the queries are, and what is relevant to them.
+/// The kind of a task: its queries and their relevant documents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskKind {
@@ -26,16 +26,16 @@ pub enum TaskSplit {
     /// Links: a document may have some in training and others in test.
     #[default]
     Links,
-    /// Documents: training knows none of the test's, and links between parts are left out.
+    /// Documents: training has no document of the test, and links between parts are dropped.
     Documents,
 }
 
-/// A retrieval task to be made of documents and links, or of a log, as it stands in an
-/// experiment file beside what to read.
+/// The parameters of a retrieval task made of documents and links, or of a log, as written in an
+/// experiment file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TaskParams {
-    /// What the queries are, and what is relevant to them.
+    /// The queries, and their relevant documents.
     pub kind: TaskKind,
     /// In `keywords`: how many words of its document a query has (10 if not set).
     pub words: Option<usize>,
@@ -73,7 +73,7 @@ impl Default for TaskParams {
 }
 
 impl TaskKind {
-    /// Its name in files and on the command line.
+    /// Its name in files and options.
     pub(super) fn name(self) -> &'static str {
         match self {
             TaskKind::Links => "links",
@@ -89,10 +89,10 @@ impl TaskParams {
         self.kind != TaskKind::Content
     }
 
-    /// Refuses values that make no sense.
+    /// An error if a value is out of range, or set for a kind that does not use it.
     pub fn check(&self) -> Result<()> {
         if self.words.is_some() && self.kind != TaskKind::Keywords {
-            let expected = "nothing, or kind = \"keywords\", whose queries are drawn words";
+            let expected = "nothing, or kind = \"keywords\", whose queries are random words";
             return Err(Error::parameter("words", self.words.unwrap_or_default(), expected));
         }
         if self.words == Some(0) {

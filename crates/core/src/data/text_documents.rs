@@ -1,5 +1,5 @@
-//! Documents of which nothing is known but a text in the place of their id, as in judged
-//! pairs of query and title. The text becomes a field, and its checksum the id.
+//! Documents known only by a text in place of an id, as in judged pairs of query and title. The text
+//! becomes a field, and its checksum the id.
 
 use serde_json::Map;
 use sha2::{Digest, Sha256};
@@ -7,20 +7,20 @@ use sha2::{Digest, Sha256};
 use super::dataset::Document;
 use super::interner::Interner;
 
-/// The texts of documents that were made from them, by the documents' numbers.
+/// The texts of such documents by number.
 pub(super) struct TextDocuments {
     field: String,
     texts: Vec<Box<str>>,
 }
 
 impl TextDocuments {
-    /// For texts that are the field `field`.
+    /// The texts become the field `field`.
     pub(super) fn new(field: &str) -> Self {
         TextDocuments { field: field.to_owned(), texts: Vec::new() }
     }
 
-    /// The number of the document that is `text`. `None` if there are too many documents; an
-    /// error that holds the other text if two texts have one id.
+    /// The number of the document with this text. `None` if there are too many documents; the error
+    /// is another text with the same id.
     pub(super) fn find(
         &mut self,
         text: &str,

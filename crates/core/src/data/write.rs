@@ -1,5 +1,5 @@
-//! The last step of an import: queries that still have something to say are numbered, texts
-//! and matrices are written, and the report is put together.
+//! The last step of an import: numbers the remaining queries, writes texts and matrices, and makes the
+//! report.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::Map;
 use super::dataset::{
     DatasetAbout, DatasetSize, DatasetWriter, Document, Query, SplitAbout, SplitBy,
 };
-use super::events::{Aggregated, EventRules, EventsAbout, Shown, Timeline};
+use super::events::{AggregatedLog, EventRules, EventsAbout, Shown, Timeline};
 use super::impressions::{self, ImpressionsWriter};
 use super::log::Log;
 use super::part::Part;
@@ -19,7 +19,7 @@ use super::task_params::TaskParams;
 use crate::sparse::Csr;
 use crate::{Result, Run};
 
-/// A source that was read, split and filtered.
+/// An import after reading, splitting and filtering.
 pub(super) struct Prepared {
     pub log: Log,
     pub divided: Divided,
@@ -30,17 +30,17 @@ pub(super) struct Prepared {
     pub warnings: Vec<String>,
 }
 
-/// A raw log that was read, aggregated and written.
+/// The aggregated raw log of an import.
 pub(super) struct Events {
-    pub aggregated: Aggregated,
+    pub aggregated: AggregatedLog,
     pub timeline: Timeline,
     pub rules: EventRules,
-    /// When validation and test were said to begin.
+    /// The moments given for the start of validation and of test.
     pub from: (Option<String>, Option<String>),
 }
 
 impl Prepared {
-    /// Writes what `writer` does not have yet.
+    /// Writes everything but the documents of a table, which `writer` has already.
     pub(super) fn write(
         mut self,
         mut writer: DatasetWriter,
@@ -51,7 +51,7 @@ impl Prepared {
             for number in 0..n_documents as u32 {
                 self.step(run, number, n_documents)?;
                 let id = self.log.documents.name(number);
-                let made = self.log.made.as_ref().map(|made| made.document(number, id));
+                let made = self.log.text_documents.as_ref().map(|texts| texts.document(number, id));
                 writer.document(&made.unwrap_or_else(|| from_id(id)))?;
             }
         }
@@ -91,7 +91,9 @@ impl Prepared {
         let has_clicks = self.log.tables.iter().any(|table| table.role == "clicks");
         let counted = self.log.has_counts || self.log.has_weights;
         if has_clicks && !counted && self.filter.is_none() {
-            notes.push("no column clicks: each line is one click, and no pair is filtered".into());
+            notes.push(
+                "no column clicks: each line counts as one click, and no pair is filtered".into(),
+            );
         }
         if let Some(events) = &events {
             notes.extend(events.period().map(|period| format!("the events are {period}")));
@@ -101,7 +103,10 @@ impl Prepared {
                 notes.push(format!("validation begins with {validation}, test with {test}"));
             }
             if events.rules.half_life.is_some() {
-                notes.push("clicks are counted by their age: the click filter looks at what is left of them".into());
+                notes.push(
+                    "clicks are weighted by age, and the click filter applies to the weights"
+                        .into(),
+                );
             }
         }
         notes.append(&mut self.divided.notes);
@@ -132,7 +137,7 @@ impl Prepared {
         Ok(report)
     }
 
-    /// Writes the lists of impressions that training may use; what the manifest says of the log.
+    /// Writes the impressions that training may use; returns the manifest's entry on the log.
     fn write_events(
         &self,
         events: &Events,
@@ -155,7 +160,7 @@ impl Prepared {
                 let known = |doc: &String| self.log.documents.get(doc);
                 let docs: Vec<Option<u32>> = log.docs.iter().map(known).collect();
                 let doc = |place: u32| docs[place as usize].filter(|&d| training.may_see(query, d));
-                // A page is the same page at any hour.
+                // Equal impressions of different hours are merged.
                 let mut pages: BTreeMap<Vec<Shown>, u64> = BTreeMap::new();
                 for (_, count, list) in
                     log.lists.iter().filter(|list| timeline.part(list.0) == Part::Train)
@@ -184,7 +189,7 @@ impl Prepared {
         })
     }
 
-    /// Whether nothing of a query that too few people asked may be in the dataset.
+    /// Whether the dataset must not contain queries of too few users.
     fn hides_rare_queries(&self) -> bool {
         self.events.as_ref().is_some_and(|events| events.rules.least_users() > 1)
     }
@@ -197,7 +202,7 @@ impl Prepared {
     }
 }
 
-/// What training may see of the pages that were shown.
+/// Which impressions training may see.
 struct Training<'a> {
     divided: &'a Divided,
     queries: &'a Queries,
@@ -215,8 +220,8 @@ impl Training<'_> {
     }
 }
 
-/// Queries of a table of queries stay, unless rare ones are to be hidden; others stay if they have a training pair or a
-/// judgment. By old number the new one, and how many there are.
+/// The new number of each query, and how many there are. Queries of a table are kept, unless rare ones
+/// are hidden; others are kept if they have a training pair or a judgment.
 fn number_queries(
     divided: &Divided,
     queries: &Queries,
@@ -228,17 +233,15 @@ fn number_queries(
         kept[query as usize] = true;
     }
     let mut next = 0;
-    let numbers = kept.into_iter().map(|kept| {
-        kept.then(|| {
-            next += 1;
-            next - 1
-        })
-    });
-    let numbers: Vec<Option<u32>> = numbers.collect();
+    let number = |kept: bool| {
+        next += u32::from(kept);
+        kept.then(|| next - 1)
+    };
+    let numbers = kept.into_iter().map(number).collect();
     (numbers, next as usize)
 }
 
-/// A document of which only the id is known.
+/// A document without fields, except that an id which is a URL becomes the field `url`.
 fn from_id(id: &str) -> Document {
     let mut fields = Map::new();
     if is_url(id) {
@@ -247,7 +250,7 @@ fn from_id(id: &str) -> Document {
     Document { id: id.to_owned(), fields }
 }
 
-/// Whether `id` is an address: it has a scheme, or a host with a dot before its path.
+/// Whether `id` is a URL: it has a scheme, or a host with a dot before its path.
 fn is_url(id: &str) -> bool {
     if id.contains("://") || id.starts_with("www.") {
         return true;

@@ -1,6 +1,6 @@
-//! How far the objective on unseen pairs can lie from the one on training pairs: the
-//! generalisation bounds of the RMLS papers (Wu, Lu and Li 2013, theorems 4.3 to 4.5),
-//! beside what is measured on held-out pairs.
+//! Bounds of the difference between the objectives on unseen and on training pairs: the
+//! generalisation bounds of the RMLS papers (Wu, Lu and Li 2013, theorems 4.3 to 4.5), together with
+//! the difference that is measured on held-out pairs.
 //!
 //! ```text
 //! |training − expected| ≤ (2CR + RB√(2 ln(1/δ)))·(1/√(n_x·n^y) + 1/√n_x)   with probability 1 − 2δ
@@ -10,13 +10,12 @@
 //! ```
 //! n^y is the harmonic mean of the n_i, R the largest response, m_x and m_y the most non-zeros
 //! of a query and a document, λ and θ the largest ℓ1 and ℓ2 norm that a row of a map may have.
-//! A row's ℓ2 norm is never above its ℓ1 norm, so min(λ_x, θ_x)·min(λ_y, θ_y) may stand for
-//! both minima: the tighter form.
+//! A row's ℓ2 norm is never above its ℓ1 norm, so min(λ_x, θ_x)·min(λ_y, θ_y) may replace both
+//! minima: the tighter form.
 //!
-//! The objective is the mean over queries of the mean over a query's pairs of r·match. What is
-//! held out carries no number of clicks, so training and held-out objective are compared with
-//! r = 1 for every clicked (or judged good) pair and with nothing else, which is the bound's
-//! own objective at R = 1.
+//! The objective is the mean over queries of the mean over a query's pairs of r·match. Held-out pairs
+//! have no number of clicks, so training and held-out objective are compared with r = 1 for every
+//! clicked (or relevant) pair, which is the objective of the bound at R = 1.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -28,21 +27,20 @@ use crate::matchers::{Bilinear, Map, Model, Params, Part, Penalty};
 use crate::sparse::Csr;
 use crate::{Error, Result};
 
-/// The bound of one part of a model, and what is measured.
+/// The bound of one part of a model, and the measured gaps.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bound {
     /// The method.
     pub method: &'static str,
-    /// What the theorem asks for and this model does not have; the bound holds if there is
-    /// nothing here.
+    /// Assumptions of the theorem that the model violates; the bound holds if this is empty.
     pub broken: Vec<String>,
-    /// What else to know when reading it.
+    /// Notes on the interpretation.
     pub notes: Vec<String>,
     /// The sample.
     pub sample: Sample,
-    /// The largest norms of rows; none for PLS.
+    /// The largest norms of rows; `None` for PLS.
     pub rows: Option<RowNorms>,
-    /// The chance, on each of two sides, that the bound fails.
+    /// The probability, on each of two sides, that the bound fails.
     pub delta: f64,
     /// 1 − 2δ.
     pub probability: f64,
@@ -54,11 +52,11 @@ pub struct Bound {
     pub training: f64,
     /// The training objective with r = 1 for every clicked pair.
     pub training_at_one: f64,
-    /// What is measured on held-out pairs.
+    /// The gaps measured on held-out pairs.
     pub held_out: Vec<Gap>,
 }
 
-/// What a bound needs to know of the data and the maps.
+/// The quantities of the data and the maps in a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Sample {
     /// Training queries, n_x.
@@ -90,11 +88,11 @@ pub struct RowNorms {
     pub theta_x: f64,
     /// Largest ℓ2 norm of a row of L_y.
     pub theta_y: f64,
-    /// Whether λ was read off the fitted maps, as nothing held it before.
+    /// Whether λ was read off the fitted maps, because training had no bound on it.
     pub after_the_fact: bool,
 }
 
-/// B, C and what follows from them.
+/// B, C and the bounds that follow.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Constants {
     /// sup ‖L_xᵀx‖·‖L_yᵀy‖.
@@ -103,9 +101,9 @@ pub struct Constants {
     pub c: f64,
     /// The bound.
     pub bound: f64,
-    /// The bound where every response is 0 or 1, to be held against the measured gap.
+    /// The bound at R = 1, to be compared with the measured gap.
     pub bound_at_one: f64,
-    /// Whether the bound says less than R·B, which no objective can exceed.
+    /// Whether the bound is above R·B, which no objective can exceed.
     pub vacuous: bool,
 }
 
@@ -114,13 +112,13 @@ pub struct Constants {
 pub struct Gap {
     /// `validation` or `test`.
     pub on: &'static str,
-    /// Queries with a good pair.
+    /// Queries with a relevant pair.
     pub queries: usize,
-    /// Good pairs.
+    /// Relevant pairs.
     pub pairs: usize,
-    /// The objective there, with r = 1.
+    /// The objective on them, with r = 1.
     pub objective: f64,
-    /// Training objective with r = 1 less this one.
+    /// The training objective with r = 1, less this one.
     pub gap: f64,
 }
 
@@ -134,7 +132,7 @@ pub fn bounds(model: &Model, dataset: &Dataset, delta: f64) -> Result<Vec<Bound>
         return Err(Error::Unusable {
             path: dataset.folder.path.clone(),
             problem: "is not the dataset that the model was trained on".into(),
-            advice: format!("name that one, {}", model.about.dataset.path.display()),
+            advice: format!("use that one, {}", model.about.dataset.path.display()),
         });
     }
     let learnt: Vec<Bound> = model
@@ -145,7 +143,7 @@ pub fn bounds(model: &Model, dataset: &Dataset, delta: f64) -> Result<Vec<Bound>
     if learnt.is_empty() {
         return Err(Error::Empty {
             what: format!("no bound is known for {}", model.about.name),
-            advice: "the theorem is about pls and rmls, alone or in a mix".into(),
+            advice: "the theorem holds for pls and rmls, alone or in a mix".into(),
         });
     }
     Ok(learnt)
@@ -161,24 +159,21 @@ fn of_part(model: &Model, part: &Part, dataset: &Dataset, delta: f64) -> Result<
         _ => return Ok(None),
     };
     if weighting != Weighting::Mean {
-        broken.push(
-            "weighting is sum: the theorem is about the mean over queries (`weighting = mean`)"
-                .to_owned(),
-        );
+        broken.push("weighting is sum: the theorem assumes mean over queries (`weighting = mean`)");
     }
     if counts.clicks.values().iter().any(|&clicks| clicks < 0.0) || negatives.per_click > 0 {
-        broken.push("some responses are negative: the theorem asks for r ≥ 0".to_owned());
+        broken.push("some responses are negative: the theorem assumes r ≥ 0");
     }
     if centring != Centring::None {
-        broken.push("C is centred: the theorem is about C as it is (`centring = none`)".to_owned());
+        broken.push("C is centred: the theorem assumes no centring (`centring = none`)");
     }
     if !features.unit_rows {
-        broken.push("rows are not scaled to unit norm (`features.unit_rows = true`)".to_owned());
+        broken.push("rows are not scaled to unit norm (`features.unit_rows = true`)");
     }
     let maps = bilinear.maps();
     let rows = match &part.params {
         Params::Pls(pls) if pls.sigma != 0.0 => {
-            broken.push("the maps carry Σ and are not orthonormal (`sigma = 0`)".to_owned());
+            broken.push("the maps carry Σ and are not orthonormal (`sigma = 0`)");
             None
         }
         Params::Rmls(rmls) => {
@@ -195,10 +190,8 @@ fn of_part(model: &Model, part: &Part, dataset: &Dataset, delta: f64) -> Result<
         _ => None,
     };
     let sample = Sample::of(counts, features, response, bilinear.dim())?;
-    let (published, tighter) = (
-        sample.constants(rows.as_ref(), false, delta),
-        sample.constants(rows.as_ref(), true, delta),
-    );
+    let [published, tighter] =
+        [false, true].map(|tighter| sample.constants(rows.as_ref(), tighter, delta));
     let one = |value: f32| (value > 0.0).then_some(1.0);
     let training_at_one = objective(counts, bilinear, &counts.clicks, one);
     let own = |value: f32| Some(f64::from(response.of(value)));
@@ -216,7 +209,7 @@ fn of_part(model: &Model, part: &Part, dataset: &Dataset, delta: f64) -> Result<
         .collect();
     Ok(Some(Bound {
         method: part.params.name(),
-        broken,
+        broken: broken.into_iter().map(str::to_owned).collect(),
         notes: notes(features, response, dataset),
         sample,
         rows,
@@ -230,11 +223,10 @@ fn of_part(model: &Model, part: &Part, dataset: &Dataset, delta: f64) -> Result<
     }))
 }
 
-/// What else to know.
 fn notes(features: &Features, response: Response, dataset: &Dataset) -> Vec<String> {
     let mut notes = Vec::new();
     if response != Response::Binary {
-        notes.push("held-out pairs have no number of clicks: both objectives of the gap count every good pair as 1, and it is the bound at R = 1 that it is to be held against".to_owned());
+        notes.push("held-out pairs have no number of clicks: both objectives of the gap count every relevant pair as 1, so compare the gap with the bound at R = 1".to_owned());
     }
     if features.query_clicks > 0.0 || features.doc_clicks > 0.0 {
         notes.push("click features are made from the training pairs themselves; the theorem takes features as given, so it covers word features alone".to_owned());
@@ -242,7 +234,7 @@ fn notes(features: &Features, response: Response, dataset: &Dataset) -> Vec<Stri
     match (dataset.about().evidence, dataset.about().split.by) {
         (Evidence::Judgments, _) => notes.push("the held-out pairs are judgments, of grade above 0, and no sample of the clicks: the measured gap is a hint".to_owned()),
         (Evidence::HeldOutClicks, SplitBy::Queries) => {}
-        (Evidence::HeldOutClicks, by) => notes.push(format!("the split is by {}, so held-out queries are no fresh sample of queries: the measured gap is a hint", by.name())),
+        (Evidence::HeldOutClicks, by) => notes.push(format!("the split is by {}, so held-out queries are no independent sample of queries: the measured gap is a hint", by.name())),
     }
     notes.push("validation may have chosen the model; test has not".to_owned());
     notes
@@ -289,7 +281,7 @@ impl Sample {
     }
 }
 
-/// How many there are, and their harmonic mean.
+/// The number of sizes, and their harmonic mean.
 fn harmonic_mean(sizes: impl Iterator<Item = usize>) -> (usize, f64) {
     let (n, inverse) = sizes.fold((0, 0.0), |(n, sum), size| (n + 1, sum + 1.0 / size as f64));
     (n, if n == 0 { 0.0 } else { n as f64 / inverse })
@@ -306,8 +298,8 @@ struct Objective {
     pairs: usize,
 }
 
-/// The mean over queries of the mean over their pairs of r·match; `response` says which pairs
-/// count, and for what.
+/// The mean over queries of the mean over their pairs of r·match; `response` gives r, or `None` for
+/// pairs that do not count.
 fn objective(
     counts: &Counts,
     bilinear: &Bilinear,

@@ -1,5 +1,5 @@
-//! From the values of several systems on the same queries to a table: means, intervals, and
-//! tests against one of them.
+//! The cells of a comparison table, from the values of several systems on the same queries: means,
+//! intervals, and tests against a baseline.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,45 +12,44 @@ use super::significance::{
 /// One measure of one system.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Cell {
-    /// The mean over the queries; nothing where no query has a value.
+    /// The mean over the queries; `None` if no query has a value.
     pub mean: Option<f64>,
-    /// Its standard error: the standard deviation over the queries by the root of their number;
-    /// nothing where there are fewer than two.
+    /// Its standard error: the standard deviation over the queries divided by the root of their
+    /// number; `None` for fewer than two.
     #[serde(default)]
     pub standard_error: Option<f64>,
     /// Its 95 % interval, by bootstrap over the queries.
     pub interval: Option<Interval>,
-    /// Against the baseline; nothing for the baseline itself, and where there is no mean.
-    pub against: Option<Against>,
+    /// The difference from the baseline; `None` for the baseline itself, and without a mean.
+    pub against: Option<PairedDifference>,
 }
 
-/// A difference to the baseline, paired over queries.
+/// The difference of a system from the baseline, paired over queries.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct Against {
-    /// Mean difference.
+pub struct PairedDifference {
+    /// The mean difference.
     pub difference: f64,
-    /// Two-sided paired t-test.
+    /// The p-value of the two-sided paired t-test.
     pub t: f64,
     /// The same after Holm's correction over all systems in the table.
     pub t_holm: f64,
-    /// The same after Benjamini and Hochberg's.
+    /// The same after the correction of Benjamini and Hochberg.
     pub t_bh: f64,
-    /// Sign test.
+    /// The p-value of the sign test.
     pub sign: f64,
-    /// Fisher's randomisation test.
+    /// The p-value of Fisher's randomisation test.
     pub randomisation: f64,
-    /// Bootstrap test.
+    /// The p-value of the bootstrap test.
     pub bootstrap: f64,
-    /// Cohen's d of the differences, where they have a spread.
+    /// Cohen's d of the differences, if they have a spread.
     pub effect_size: Option<f64>,
     /// Queries won, tied and lost.
     pub wins_ties_losses: (usize, usize, usize),
 }
 
-/// The cells of a table, by system and measure. `values` holds, by system and measure, one
-/// value a query; all systems have the same queries in the same order.
-///
-/// `higher` says of every measure whether more is better, so that a win is one.
+/// The cells of a table, by system and measure. `values` holds one value per query, by system and
+/// measure; all systems have the same queries in the same order. `higher` says for every measure
+/// whether higher values win.
 ///
 /// # Panics
 /// If there is no system `baseline`, or systems differ in the number of values.
@@ -64,11 +63,13 @@ pub fn cells(
         .iter()
         .map(|system| {
             let cell = |values: &Vec<f64>| {
-                let interval = || bootstrap_mean(values, BOOTSTRAP_ROUNDS, 0.95, seed);
+                let values = Some(&values[..]).filter(|values| is_sound(values));
+                let interval =
+                    |values: &[f64]| bootstrap_mean(values, BOOTSTRAP_ROUNDS, 0.95, seed);
                 Cell {
-                    mean: is_sound(values).then(|| mean(values)),
-                    standard_error: is_sound(values).then(|| standard_error(values)).flatten(),
-                    interval: is_sound(values).then(interval),
+                    mean: values.map(mean),
+                    standard_error: values.and_then(standard_error),
+                    interval: values.map(interval),
                     against: None,
                 }
             };
@@ -86,7 +87,7 @@ pub fn cells(
         for (k, (&s, d)) in others.iter().zip(&differences).enumerate() {
             let (above, ties, below) = wins_ties_losses(d);
             let (wins, losses) = if higher[m] { (above, below) } else { (below, above) };
-            cells[s][m].against = Some(Against {
+            cells[s][m].against = Some(PairedDifference {
                 difference: mean(d),
                 t: t[k],
                 t_holm: by_holm[k],
@@ -102,7 +103,7 @@ pub fn cells(
     cells
 }
 
-/// Whether there is anything to average, and nothing that is no number.
+/// Whether there are values, all of them finite.
 fn is_sound(values: &[f64]) -> bool {
     !values.is_empty() && values.iter().all(|value| value.is_finite())
 }

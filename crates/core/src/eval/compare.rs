@@ -1,5 +1,5 @@
-//! Several models on one task: every query measured under every model, mixes tuned on
-//! validation, differences tested, and the means by how often a query is clicked.
+//! Compares several models on one task: every query is measured under every model, mixes are tuned on
+//! validation, differences are tested, and means are broken down by the clicks of the query.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::features::{Counts, EvidenceAbout, Unread};
 use crate::matchers::{Matcher, MixKind, Mixture, reciprocal_ranks, standardise, weight_grid};
 use crate::{Error, Result, Run};
 
-/// Queries are binned by their clicks in the whole log: up to each bound, and more.
+/// Upper bounds of the bins of queries by their clicks in the whole log; one more bin is open.
 pub const CLICK_BINS: [f64; 3] = [10.0, 100.0, 1000.0];
 
-/// The names of these bins: `≤10`, `10–100`, `100–1000`, `>1000`.
+/// The names of the bins: `≤10`, `10–100`, `100–1000`, `>1000`.
 pub fn click_bins() -> Vec<String> {
     let mut names = vec![format!("≤{}", CLICK_BINS[0])];
     names.extend(CLICK_BINS.windows(2).map(|bounds| format!("{}–{}", bounds[0], bounds[1])));
@@ -25,17 +25,18 @@ pub fn click_bins() -> Vec<String> {
     names
 }
 
-/// A matcher that takes part, alone or in mixes.
+/// A fitted matcher in a comparison, alone or in mixes.
+#[derive(Clone)]
 pub struct System {
     /// The name that mixes refer to.
     pub name: String,
-    /// Fitted to the counts that are compared on.
+    /// Fitted to the counts of the comparison.
     pub matcher: Arc<dyn Matcher>,
-    /// Whether its method weighs clicks, so that what was made of them counts.
+    /// Whether its method uses the weights of clicks ([`crate::features::ClickEvidence`]).
     pub weighs_clicks: bool,
 }
 
-/// What to compare, and how.
+/// The rows, columns and settings of a comparison.
 pub struct CompareParams<'a> {
     /// The rows of the table: single systems and mixes of them.
     pub rows: &'a [Mixture],
@@ -45,7 +46,7 @@ pub struct CompareParams<'a> {
     pub tune_on: Measure,
     /// The row that others are tested against.
     pub baseline: usize,
-    /// Which queries the table is about; weights are tuned on validation whatever it is.
+    /// The queries of the table; weights are always tuned on validation.
     pub on: HeldOut,
     /// Which documents are ranked.
     pub candidates: Candidates,
@@ -55,55 +56,55 @@ pub struct CompareParams<'a> {
     pub seed: u64,
 }
 
-/// The table.
+/// A comparison table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Comparison {
     /// The measures, in the order of the columns.
     pub measures: Vec<Measure>,
     /// The variant of the measures.
     pub variant: Variant,
-    /// Which queries it is about.
+    /// The queries.
     pub on: HeldOut,
     /// Which documents were ranked.
     pub candidates: Candidates,
-    /// How many queries.
+    /// The number of queries.
     pub queries: usize,
-    /// Queries in which the analyser found no known term; every model is blind there.
+    /// Queries without a known term, for which no model has a score.
     pub unread_queries: usize,
-    /// Texts of the whole dataset that analyse to nothing.
+    /// Texts of the whole dataset without a term.
     pub unread: Unread,
-    /// Queries without a single relevant document.
+    /// Queries without a relevant document.
     pub empty_queries: usize,
     /// The row that others are tested against.
     pub baseline: String,
-    /// What was made of the training clicks, where they came from a raw log.
+    /// The weights of the training clicks, if they come from a raw log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<EvidenceAbout>,
-    /// Models that take all clicks alike, whatever the evidence says they weigh.
+    /// Models that ignore these weights.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unweighed: Vec<String>,
-    /// One row a model.
+    /// One row per model.
     pub rows: Vec<ComparisonRow>,
 }
 
 /// One model's row.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ComparisonRow {
-    /// The model or mix as the user wrote it.
+    /// The model or mix in the user's spelling.
     pub name: String,
     /// The weight of each part of a mix.
     pub weights: Vec<(String, f64)>,
     /// The validation score that chose the weights.
     pub validation: Option<f64>,
-    /// One cell a measure.
+    /// One cell per measure.
     pub cells: Vec<Cell>,
-    /// The means by clicks of the query: (upper bound, queries, a mean for each measure, or
-    /// nothing where no query has a value).
+    /// The means by clicks of the query: upper bound, queries, and one mean per measure, `None` if no
+    /// query has a value.
     pub bins: Vec<(Option<f64>, usize, Vec<Option<f64>>)>,
-    /// Queries for which all documents have the same score, so that their ids say the order.
+    /// Queries for which all documents have the same score, and are ordered by id.
     #[serde(default)]
     pub tied: usize,
-    /// Every query's value, a list for each measure; in the order of the test queries.
+    /// Every query's value, one list per measure, in the order of the queries.
     #[serde(skip)]
     pub values: Vec<Vec<f64>>,
 }
@@ -129,17 +130,11 @@ pub fn compare(
     let (measured, tied) =
         measure_all(counts, systems, &rows, &chosen, &task, params.measures, run)?;
 
-    let clicks: Vec<f64> = task
-        .queries()
-        .iter()
-        .map(|&i| dataset.queries.get(i as usize).map(|query| query.clicks))
-        .collect::<Result<_>>()?;
+    let clicks = |&i: &u32| dataset.queries.get(i as usize).map(|query| query.clicks);
+    let clicks: Vec<f64> = task.queries().iter().map(clicks).collect::<Result<_>>()?;
+    let values_of = |r: usize, m: usize| measured.iter().filter_map(move |query| query[r][0][m]);
     let values: Vec<Vec<Vec<f64>>> = (0..rows.len())
-        .map(|r| {
-            (0..params.measures.len())
-                .map(|m| measured.iter().filter_map(|query| query[r][0][m]).collect())
-                .collect()
-        })
+        .map(|r| (0..params.measures.len()).map(|m| values_of(r, m).collect()).collect())
         .collect();
     let higher: Vec<bool> = params.measures.iter().map(Measure::higher_is_better).collect();
     let table = cells(&values, &higher, params.baseline, params.seed);
@@ -149,10 +144,7 @@ pub fn compare(
         .enumerate()
         .map(|(r, (row, cells))| ComparisonRow {
             name: row.name.clone(),
-            weights: row
-                .parts
-                .iter()
-                .map(|&p| systems[p].name.clone())
+            weights: (row.parts.iter().map(|&p| systems[p].name.clone()))
                 .zip(tuned[r].weights.iter().copied())
                 .collect(),
             validation: tuned[r].validation,
@@ -164,22 +156,19 @@ pub fn compare(
         .collect();
     let alike = systems.iter().filter(|system| !system.weighs_clicks);
     let unweighed: Vec<String> = alike.map(|system| system.name.clone()).collect();
-    // Where nobody weighs clicks, nothing was made of them.
+    // Evidence is irrelevant if no model uses weights of clicks.
     let evidence = counts.evidence.clone().filter(|_| unweighed.len() < systems.len());
     let is_empty = |&place: &usize| {
         !task.grades(place).values.iter().any(|&g| g >= params.variant.relevant_from)
     };
+    let is_unread = |&&i: &&u32| counts.queries.row(i as usize).is_empty();
     Ok(Comparison {
         measures: params.measures.to_vec(),
         variant: params.variant,
         on: params.on,
         candidates: task.candidates(),
         queries: task.queries().len(),
-        unread_queries: task
-            .queries()
-            .iter()
-            .filter(|&&i| counts.queries.row(i as usize).is_empty())
-            .count(),
+        unread_queries: task.queries().iter().filter(is_unread).count(),
         unread: counts.unread,
         empty_queries: (0..task.queries().len()).filter(is_empty).count(),
         baseline: rows[params.baseline].name.clone(),
@@ -189,8 +178,8 @@ pub fn compare(
     })
 }
 
-/// Refuses what cannot be compared before anything is fitted: no queries to measure on, or
-/// none to tune the weights of a mix on.
+/// Refuses a comparison without queries to measure on, or without queries to tune the weights of a mix
+/// on, before anything is fitted.
 pub fn check_comparable(dataset: &Dataset, rows: &[Mixture], on: Option<HeldOut>) -> Result<()> {
     let path = dataset.folder.path.display();
     let (judged, name) = match on {
@@ -216,7 +205,7 @@ pub fn check_comparable(dataset: &Dataset, rows: &[Mixture], on: Option<HeldOut>
     Ok(())
 }
 
-/// Refuses to tune the weights of a mix by `measure` where validation cannot tell one from another.
+/// Refuses to tune the weights of a mix by `measure` if all weights have the same validation score.
 pub fn check_tunable(
     dataset: &Dataset,
     rows: &[Mixture],
@@ -233,9 +222,9 @@ pub fn check_tunable(
 /// Weights of a mix.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weights {
-    /// One weight a part.
+    /// One weight per part.
     pub weights: Vec<f64>,
-    /// The validation score they reach, where they had to be tuned.
+    /// Their validation score, if they were tuned.
     pub validation: Option<f64>,
 }
 
@@ -267,7 +256,7 @@ impl Row {
             systems.iter().position(|system| &system.name == name).ok_or_else(|| Error::Unknown {
                 kind: "model",
                 name: name.clone(),
-                advice: "a mix is made of models that take part".into(),
+                advice: "a mix consists of models of the comparison".into(),
             })
         };
         let parts = mixture.parts.iter().map(|(_, name)| find(name)).collect::<Result<Vec<_>>>()?;
@@ -306,9 +295,7 @@ fn tune(
         let means: Vec<f64> = (0..choices.len())
             .map(|c| mean(&measured.iter().filter_map(|query| query[r][c][0]).collect::<Vec<_>>()))
             .collect();
-        let better = |a: f64, b: f64| if measure.higher_is_better() { a > b } else { a < b };
-        let best = (1..means.len())
-            .fold(0, |best, c| if better(means[c], means[best]) { c } else { best });
+        let best = measure.best_of(&means);
         let any = measured.iter().any(|query| query[r][best][0].is_some());
         let validation = (any && choices.len() > 1).then_some(means[best]);
         tuned.push(Weights { weights: choices.swap_remove(best), validation });
@@ -328,15 +315,13 @@ fn measure_all(
     measures: &[Measure],
     run: &Run<'_>,
 ) -> Result<(Measured, Vec<usize>)> {
-    let used: Vec<bool> =
-        (0..systems.len()).map(|c| rows.iter().any(|row| row.parts.contains(&c))).collect();
-    let mixed: Vec<bool> = (0..systems.len())
-        .map(|c| rows.iter().any(|row| row.parts.len() > 1 && row.parts.contains(&c)))
-        .collect();
-    let fused = |row: &&Row| row.fusion == MixKind::Rrf;
-    let by_ranks: Vec<bool> = (0..systems.len())
-        .map(|c| rows.iter().filter(fused).any(|row| row.parts.contains(&c)))
-        .collect();
+    let systems_in = |wanted: &dyn Fn(&Row) -> bool| -> Vec<bool> {
+        let in_row = |c: usize| rows.iter().any(|row| wanted(row) && row.parts.contains(&c));
+        (0..systems.len()).map(in_row).collect()
+    };
+    let used = systems_in(&|_| true);
+    let mixed = systems_in(&|row| row.parts.len() > 1);
+    let by_ranks = systems_in(&|row| row.fusion == MixKind::Rrf);
     let each: Vec<_> = (0..task.queries().len())
         .into_par_iter()
         .map(|place| {
@@ -344,11 +329,10 @@ fn measure_all(
             let query = counts.query(task.queries()[place] as usize);
             let docs = task.docs(place);
             let docs = docs.as_deref();
-            // Mixes are standardised over all documents, so that a score does not depend on
-            // which candidates happen to be asked for; single models need the candidates only.
-            let mut plain: Vec<Vec<f32>> = vec![Vec::new(); systems.len()];
-            let mut standard: Vec<Vec<f32>> = vec![Vec::new(); systems.len()];
-            let mut ranks: Vec<Vec<f32>> = vec![Vec::new(); systems.len()];
+            // Mixes are standardised over all documents, so that a score does not depend on the
+            // candidates; single models need the candidates only.
+            let [mut plain, mut standard, mut ranks] =
+                [(); 3].map(|()| vec![Vec::<f32>::new(); systems.len()]);
             for (c, system) in systems.iter().enumerate().filter(|&(c, _)| used[c]) {
                 if mixed[c] {
                     let mut all = system.matcher.scores(counts, &query, None);
@@ -379,7 +363,8 @@ fn measure_all(
                                 };
                                 let mut sum = vec![0.0f32; scores[row.parts[0]].len()];
                                 for (&part, &weight) in row.parts.iter().zip(weights) {
-                                    add(&mut sum, weight as f32, &scores[part]);
+                                    let scores = sum.iter_mut().zip(&scores[part]);
+                                    scores.for_each(|(sum, score)| *sum += weight as f32 * score);
                                 }
                                 task.measure(measures, place, docs, &sum)
                             }
@@ -387,8 +372,8 @@ fn measure_all(
                         .collect()
                 })
                 .collect();
-            let blind = |&c: &usize| plain[c].iter().all(|&score| score == plain[c][0]);
-            let tied: Vec<bool> = rows.iter().map(|row| row.parts.iter().all(blind)).collect();
+            let tied = |&c: &usize| plain[c].iter().all(|&score| score == plain[c][0]);
+            let tied: Vec<bool> = rows.iter().map(|row| row.parts.iter().all(tied)).collect();
             Ok((measured, tied))
         })
         .collect::<Result<_>>()?;
@@ -401,10 +386,6 @@ fn pick(scores: &[f32], docs: Option<&[u32]>) -> Vec<f32> {
         Some(docs) => docs.iter().map(|&doc| scores[doc as usize]).collect(),
         None => scores.to_vec(),
     }
-}
-
-fn add(sum: &mut [f32], weight: f32, scores: &[f32]) {
-    sum.iter_mut().zip(scores).for_each(|(sum, &score)| *sum += weight * score);
 }
 
 fn by_clicks(

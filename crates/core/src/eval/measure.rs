@@ -19,9 +19,9 @@
 //! These are trec_eval's definitions (its nDCG has linear gain) and gdeval's ERR, so a document
 //! without a judgment is not relevant, and nDCG without a cut divides by the ideal over all
 //! judgments even where the ranking is shorter. [`Variant`] has other gains and discounts, and
-//! judgments of the ranked documents alone. A grade below zero is worth as much as grade 0,
-//! except that rank loss takes it as the worse of the two, and that it says to Judged that the
-//! document was in the pool, but not judged.
+//! judgments of the ranked documents alone. A grade below zero is worth as much as grade 0, except
+//! that rank loss ranks it below 0, and that for Judged it means that the document was pooled, but
+//! not judged.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,8 +30,8 @@ use super::{Ideal, Variant};
 use crate::ranking::Hit;
 use crate::sparse::Row;
 
-/// What is measured; `k` is the number of documents looked at from the top, at least 1, and
-/// all where it is `None`. As text: `nDCG@10`, `AP`, `P@5`, `R@100`, `RR@10`, `ERR@20`,
+/// A measure; the cut `k` is the number of documents from the top that count, at least 1; `None` means
+/// all. As text: `nDCG@10`, `AP`, `P@5`, `R@100`, `RR@10`, `ERR@20`,
 /// `Rprec`, `Success@5`, `Judged@10`, `RankLoss`, `RankLossAll`.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
@@ -64,8 +64,8 @@ pub enum Measure {
         /// The cut.
         k: Option<usize>,
     },
-    /// Expected reciprocal rank: of the document at which a reader stops who reads from the
-    /// top and is satisfied the sooner the higher the grade.
+    /// Expected reciprocal rank of the document at which a user stops who reads from the top and is
+    /// satisfied with a probability that grows with the grade.
     Err {
         /// The cut.
         k: Option<usize>,
@@ -77,16 +77,15 @@ pub enum Measure {
         /// The cut.
         k: usize,
     },
-    /// The share of documents that have a judgment: how far the other measures can be trusted.
+    /// The share of judged documents: how far the other measures can be trusted.
     Judged {
         /// The cut.
         k: usize,
     },
-    /// The share of pairs of judged documents that are ranked the wrong way.
+    /// The share of discordant pairs of judged documents.
     RankLoss,
-    /// The share of pairs of a relevant document and any other that is ranked, judged or not,
-    /// that are ranked the wrong way: what sampled triples of a query, a relevant and another
-    /// document estimate, without the sampling.
+    /// The share of discordant pairs of a relevant and any other ranked document, judged or not:
+    /// the quantity that sampled triples (query, relevant, other) estimate.
     RankLossAll,
 }
 
@@ -94,14 +93,14 @@ impl Measure {
     /// The value for one query, between 0 and 1.
     ///
     /// `hits` is the ranking, best first, each document once; `judged` holds the grades by
-    /// document number. `None` says that the query is to be left out of the mean: it has no
-    /// relevant document (for nDCG and ERR: no grade above zero) and `variant.empty` says skip.
+    /// document number. `None` leaves the query out of the mean: it has no relevant document (for nDCG
+    /// and ERR: no grade above zero) and `variant.empty` is skip.
     ///
-    /// Where `variant.ideal` says candidates, `hits` must hold all of them, not the best alone:
-    /// judgments of other documents are not looked at.
+    /// Where `variant.ideal` is candidates, `hits` must hold all of them, not the best alone:
+    /// judgments of other documents are ignored.
     ///
-    /// Rank loss is `None` where no two judged documents differ in grade, whatever
-    /// `variant.empty` says: there is nothing to get wrong, and a loss of 0 would be praise.
+    /// Rank loss is `None` where no two judged documents differ in grade, in every variant, since a
+    /// loss of 0 without a pair would be misleading.
     /// Documents with equal scores are tied; those absent from `hits` are tied with each
     /// other and below all that are present.
     pub fn of(&self, hits: &[Hit], judged: Row<'_>, variant: &Variant) -> Option<f64> {
@@ -114,7 +113,7 @@ impl Measure {
             }
         };
         let cut = &hits[..self.depth().unwrap_or(usize::MAX).min(hits.len())];
-        // `value` gets the ranks of the relevant documents found and how many there are.
+        // `value` gets the ranks of the relevant documents found, and the number of relevant ones.
         let of_ranks = |value: &dyn Fn(&[f64], f64) -> f64| {
             let relevant = |grade: f32| grade >= variant.relevant_from;
             let n_relevant = judged.values.iter().filter(|&&grade| relevant(grade)).count();
@@ -151,12 +150,18 @@ impl Measure {
         }
     }
 
-    /// Whether more is better: all but the rank losses.
+    /// Whether higher is better: for all but the rank losses.
     pub fn higher_is_better(&self) -> bool {
         !matches!(self, Measure::RankLoss | Measure::RankLossAll)
     }
 
-    /// How many documents from the top it looks at; `None` for all.
+    /// The place of the best value; of equal ones the first.
+    pub(crate) fn best_of(&self, values: &[f64]) -> usize {
+        let better = |a: f64, b: f64| if self.higher_is_better() { a > b } else { a < b };
+        (1..values.len()).fold(0, |best, i| if better(values[i], values[best]) { i } else { best })
+    }
+
+    /// The number of documents from the top that count; `None` for all.
     pub fn depth(&self) -> Option<usize> {
         match *self {
             Measure::Ndcg { k } | Measure::Ap { k } | Measure::Rr { k } | Measure::Err { k } => k,
@@ -185,7 +190,7 @@ fn among(hits: &[Hit], judged: Row<'_>) -> (Vec<u32>, Vec<f32>) {
     judgments.filter(|(doc, _)| ranked.binary_search(doc).is_ok()).unzip()
 }
 
-/// The library's sum of nothing is −0, which prints with its sign.
+/// From 0, since `Iterator::sum` starts at −0, which prints with its sign.
 fn sum(terms: impl Iterator<Item = f64>) -> f64 {
     terms.fold(0.0, |sum, term| sum + term)
 }
@@ -194,7 +199,7 @@ fn ndcg(hits: &[Hit], judged: Row<'_>, k: Option<usize>, variant: &Variant) -> O
     let mut ideal: Vec<f32> = judged.values.iter().copied().filter(|&grade| grade > 0.0).collect();
     ideal.sort_unstable_by(|a, b| b.total_cmp(a));
     let Some(&highest) = ideal.first() else { return variant.empty.value() };
-    let gain = |grade: f32| variant.gain.beside(grade, highest);
+    let gain = |grade: f32| variant.gain.scaled(grade, highest);
     let discounted = |(rank, grade): (usize, f32)| gain(grade) * variant.discount.of(rank);
     let n_positive = ideal.len();
     let found = graded(hits, judged).filter(|&(_, grade)| grade > 0.0).take(n_positive);
@@ -204,7 +209,7 @@ fn ndcg(hits: &[Hit], judged: Row<'_>, k: Option<usize>, variant: &Variant) -> O
         // Rounding must not lift a nearly perfect ranking above a perfect one.
         Some((got / best).min(1.0))
     } else {
-        // Only grades so small that 2^g is 1 in floating point, or worth 0 by a table.
+        // All grades are so small that 2^g is 1 in floating point, or have gain 0 in a table.
         variant.empty.value()
     }
 }
@@ -236,8 +241,8 @@ fn rank_loss(hits: &[Hit], judged: Row<'_>) -> Option<f64> {
     if pairs == 0 {
         return None;
     }
-    // Counts of documents by grade: in the groups of equal score ranked so far, and, once
-    // the ranking is through, absent from it. Halves are counted to stay with integers.
+    // Counts of documents by grade: in the groups of equal score so far, and, at the end, absent
+    // from the ranking. Halves are counted to stay with integers.
     let mut above = vec![0u64; grades.len()];
     let mut here = vec![0u64; grades.len()];
     let mut wrong_halves = 0;
@@ -261,8 +266,8 @@ fn rank_loss(hits: &[Hit], judged: Row<'_>) -> Option<f64> {
     Some(wrong_halves as f64 / (2 * pairs) as f64)
 }
 
-/// Relevant documents absent from `hits` are below all that are there; `None` where there is no
-/// relevant document, or nothing else is ranked.
+/// Relevant documents absent from `hits` are below all others; `None` without a relevant or without
+/// another document.
 fn rank_loss_all(hits: &[Hit], judged: Row<'_>, relevant_from: f32) -> Option<f64> {
     let n_relevant = judged.values.iter().filter(|&&grade| grade >= relevant_from).count() as u64;
     let relevant_in = |group: &[Hit]| {

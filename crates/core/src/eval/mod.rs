@@ -1,6 +1,6 @@
-//! How good a ranking is, and whether a difference between two is more than luck: rankings
-//! out of scores, measures as pure functions of one query, tests paired over queries, and
-//! the run files that other tools read.
+//! How good a ranking is, and whether a difference between two is significant: measures as pure
+//! functions of one query's ranking, tests paired over queries, comparison tables, and the run files
+//! of other tools.
 //!
 //! ```
 //! use liken::eval::{Measure, Variant};
@@ -32,12 +32,12 @@ mod variant;
 mod tests;
 
 pub use bound::{Bound, Constants, Gap, RowNorms, Sample, bounds};
-pub use cells::{Against, Cell, cells};
+pub use cells::{Cell, PairedDifference, cells};
 pub use compare::{
     CLICK_BINS, CompareParams, Comparison, ComparisonRow, System, Weights, check_comparable,
     check_tunable, click_bins, compare, tune_weights,
 };
 pub use measure::Measure;
-pub use runs::{Doubts, LOOKED_AT, RunComparison, RunRow, compare_runs};
+pub use runs::{CAVEAT_CUT, RunCaveats, RunComparison, RunRow, compare_runs};
 pub use task::{Candidates, HeldOut, Task, check_choice};
 pub use variant::{Discount, Empty, Gain, GainTable, Ideal, Ties, Variant};

@@ -1,9 +1,10 @@
-//! The names of measures: ir_measures' spelling is ours, trec_eval's is understood.
+//! The names of measures, printed in ir_measures' spelling and parsed also in trec_eval's.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::Measure;
+use crate::params::as_text;
 use crate::{Error, Result};
 
 const KNOWN: &str = "there are nDCG, nDCG@k, AP (or MAP), AP@k, P@k, R@k, RR (or MRR), RR@k, ERR, \
@@ -19,10 +20,10 @@ impl FromStr for Measure {
         let (stem, cut) = split(name.trim());
         let k = cut.map(|cut| positive(name, cut)).transpose()?;
         let needs_k = || {
-            let expected = format!("the number of documents to look at, as in {stem}@10");
+            let expected = format!("the number of documents as a cut, as in {stem}@10");
             k.ok_or_else(|| Error::parameter("measure", name, &expected))
         };
-        Ok(match stem.to_ascii_lowercase().as_str() {
+        let measure = match stem.to_ascii_lowercase().as_str() {
             "ndcg" => Measure::Ndcg { k },
             "ndcg_cut" => Measure::Ndcg { k: Some(needs_k()?) },
             "ap" | "map" => Measure::Ap { k },
@@ -33,30 +34,26 @@ impl FromStr for Measure {
             "err" => Measure::Err { k },
             "success" => Measure::Success { k: needs_k()? },
             "judged" => Measure::Judged { k: needs_k()? },
-            "rprec" | "r-prec" if k.is_some() => {
-                return Err(Error::parameter(
-                    "measure",
-                    name,
-                    "Rprec without a cut: it looks at as many documents as are relevant",
-                ));
-            }
             "rprec" | "r-prec" => Measure::Rprec,
-            "rankloss" | "rank_loss" | "ranklossall" | "rank_loss_all" if k.is_some() => {
-                return Err(Error::parameter(
-                    "measure",
-                    name,
-                    "the rank loss without a cut: it looks at all pairs of documents",
-                ));
-            }
             "rankloss" | "rank_loss" => Measure::RankLoss,
             "ranklossall" | "rank_loss_all" => Measure::RankLossAll,
             _ => return Err(unknown()),
-        })
+        };
+        if k.is_some() && measure.depth().is_none() {
+            let expected = match measure {
+                Measure::Rprec => {
+                    "Rprec without a cut: its cut is the number of relevant documents"
+                }
+                _ => "the rank loss without a cut: it compares all pairs of documents",
+            };
+            return Err(Error::parameter("measure", name, expected));
+        }
+        Ok(measure)
     }
 }
 
-/// `nDCG@10`, `ndcg_cut.10` and `ndcg_cut_10` are a stem and a cut; the last only where
-/// what follows the underscore is a number.
+/// Splits `nDCG@10`, `ndcg_cut.10` or `ndcg_cut_10` into stem and cut; the last only where a number
+/// follows the underscore.
 fn split(name: &str) -> (&str, Option<&str>) {
     if let Some((stem, cut)) = name.split_once(['@', '.']) {
         return (stem, Some(cut));
@@ -89,26 +86,14 @@ impl fmt::Display for Measure {
             Measure::RankLossAll => "RankLossAll",
         };
         match self.depth() {
-            // `pad` so that a table can ask for a width.
+            // `pad` obeys the width that a table asks for.
             Some(k) => f.pad(&format!("{stem}@{k}")),
             None => f.pad(stem),
         }
     }
 }
 
-impl TryFrom<String> for Measure {
-    type Error = Error;
-
-    fn try_from(name: String) -> Result<Self> {
-        name.parse()
-    }
-}
-
-impl From<Measure> for String {
-    fn from(measure: Measure) -> String {
-        measure.to_string()
-    }
-}
+as_text!(Measure);
 
 #[cfg(test)]
 mod tests {

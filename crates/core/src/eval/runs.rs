@@ -1,5 +1,4 @@
-//! Several runs against the same judgments: a table of means with tests, and what should make
-//! one doubt it.
+//! Compares several runs on the same judgments: a table of means with tests, and caveats of each run.
 
 use serde::Serialize;
 
@@ -10,69 +9,69 @@ use super::trec_eval::{
 };
 use crate::{Error, Result};
 
-/// How many documents from the top are asked whether they were judged.
-pub const LOOKED_AT: usize = 10;
+/// The cut of the share of judged documents among the caveats.
+pub const CAVEAT_CUT: usize = 10;
 
 /// A table of runs.
 #[derive(Debug, Clone, Serialize)]
 pub struct RunComparison {
     /// The measures, in the order of the columns.
     pub measures: Vec<String>,
-    /// Judged queries in all.
+    /// All judged queries.
     pub judged_queries: usize,
-    /// The queries that are averaged over, by id: all that are judged if the reading is
-    /// complete, else those for which every run has results; without those that a measure
-    /// leaves out.
+    /// The queries of the means, by id: all judged ones if the evaluation is complete, else those
+    /// for which every run has results; without those that a measure leaves out.
     pub queries: Vec<String>,
     /// The run that others are tested against.
     pub baseline: String,
     /// Its place among the rows.
     pub baseline_row: usize,
-    /// One row a run.
+    /// One row per run.
     pub rows: Vec<RunRow>,
 }
 
 /// One run's row.
 #[derive(Debug, Clone, Serialize)]
 pub struct RunRow {
-    /// What it is called in the table.
+    /// Its name in the table.
     pub name: String,
     /// The tag in its file.
     pub tag: String,
-    /// One cell a measure.
+    /// One cell per measure.
     pub cells: Vec<Cell>,
-    /// What should make one doubt it.
-    pub doubts: Doubts,
-    /// Every query's value, a list for each measure; in the order of the queries.
+    /// Reasons to distrust its means.
+    #[serde(rename = "doubts")]
+    pub caveats: RunCaveats,
+    /// Every query's value, one list per measure, in the order of the queries.
     pub values: Vec<Vec<f64>>,
 }
 
-/// What should make one doubt the figures of a run.
+/// Reasons to distrust the means of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Doubts {
-    /// Judged queries for which it has no results.
+pub struct RunCaveats {
+    /// Judged queries without results.
     pub missing: usize,
-    /// Its queries that nobody judged.
+    /// Queries of the run without judgments.
     pub unjudged_queries: usize,
-    /// The share of its results whose score another result of the query has, too: their order
-    /// is that of the ids.
+    /// The share of results with the same score as another result of the query; they are ordered by
+    /// id.
     pub tied: f64,
-    /// The mean share of its first ten documents that somebody judged.
+    /// Mean share of judged documents among the first [`CAVEAT_CUT`].
     pub judged: f64,
 }
 
-impl Doubts {
-    /// Looks at `run`.
-    pub fn about(qrels: &Qrels, run: &TrecRun, params: &EvalParams) -> Result<Self> {
-        let judged = columns(&[format!("Judged@{LOOKED_AT}")])?;
+impl RunCaveats {
+    /// The caveats of `run`.
+    pub fn of(qrels: &Qrels, run: &TrecRun, params: &EvalParams) -> Result<Self> {
+        let judged = columns(&[format!("Judged@{CAVEAT_CUT}")])?;
         let params = EvalParams { judged_only: false, complete: false, ..*params };
         let evaluation = evaluate(qrels, run, &judged, &params)?;
         let judged = evaluation.summary.first().and_then(Option::as_ref);
-        Ok(Doubts {
+        Ok(RunCaveats {
             missing: evaluation.missing,
             unjudged_queries: evaluation.unjudged_queries,
             tied: run.share_of_ties(),
-            judged: judged.map_or(0.0, |value| value.number()),
+            judged: judged.map_or(0.0, Value::number),
         })
     }
 }
@@ -92,8 +91,7 @@ pub fn compare_runs(
     if wanted.is_empty() {
         return Err(Error::Empty {
             what: "none of the measures is a mean over queries".into(),
-            advice: "a table needs one, such as `measure = map`; `format = trec` prints the others"
-                .into(),
+            advice: "add one, such as `measure = map`; `format = trec` prints the others".into(),
         });
     }
     let evaluations: Vec<Evaluation> =
@@ -110,29 +108,21 @@ pub fn compare_runs(
     if queries.is_empty() {
         return Err(Error::Empty {
             what: "no query has results in every run".into(),
-            advice: "add -c to average over all judged queries, or compare runs of the same \
-                     queries"
-                .into(),
+            advice: "average over all judged queries with `complete`, or compare runs of the same queries".into(),
         });
     }
-    let values: Vec<Vec<Vec<f64>>> = evaluations
-        .iter()
-        .map(|evaluation| {
-            let counted: Vec<_> = evaluation
-                .queries
-                .iter()
-                .filter(|query| queries.binary_search(&query.id).is_ok())
-                .collect();
-            (0..wanted.len())
-                .map(|m| counted.iter().map(|query| query.values[m].number()).collect())
-                .collect()
-        })
-        .collect();
-    let better = |column: &MeasureColumn| match &column.statistic {
+    let values_of = |evaluation: &Evaluation| -> Vec<Vec<f64>> {
+        let counts = |query: &&QueryValues| queries.binary_search(&query.id).is_ok();
+        let counted: Vec<_> = evaluation.queries.iter().filter(counts).collect();
+        let column = |m: usize| counted.iter().map(|query| query.values[m].number()).collect();
+        (0..wanted.len()).map(column).collect()
+    };
+    let values: Vec<Vec<Vec<f64>>> = evaluations.iter().map(values_of).collect();
+    let higher_is_better = |column: &MeasureColumn| match &column.statistic {
         Statistic::Own { measure, .. } => measure.higher_is_better(),
         _ => true,
     };
-    let higher: Vec<bool> = wanted.iter().map(better).collect();
+    let higher: Vec<bool> = wanted.iter().map(higher_is_better).collect();
     let table = cells(&values, &higher, baseline, seed);
     let rows = runs
         .iter()
@@ -143,7 +133,7 @@ pub fn compare_runs(
                 name: name.clone(),
                 tag: run.tag.clone(),
                 cells,
-                doubts: Doubts::about(qrels, run, params)?,
+                caveats: RunCaveats::of(qrels, run, params)?,
                 values,
             })
         })

@@ -1,12 +1,12 @@
-//! Is a difference between two scorers more than luck? Everything here is paired over
-//! queries: the input is one difference per query, ours minus the baseline's, all finite.
+//! Is the difference between two systems significant? All tests are paired over queries: the input
+//! is one finite difference per query, the system's value minus the baseline's.
 //!
 //! Student's t is what most of the field reports; Fisher's randomisation test assumes less and
 //! agrees with it in practice, and so does the [bootstrap](bootstrap_test); the sign test, which
-//! the papers use in places, looks at the direction alone and so misses much. When several
-//! scorers are compared with one baseline, [`holm`] adjusts, or [`benjamini_hochberg`], which
-//! bears with a few false claims. No result is NaN: what little data can say is documented at
-//! each function.
+//! some of the papers use, ignores the sizes of differences and has less power. When several
+//! systems are compared with one baseline, [`holm`] adjusts the p-values, or [`benjamini_hochberg`],
+//! which allows a share of false discoveries. No result is NaN: every function documents its result
+//! for little data.
 
 mod beta;
 mod bootstrap;
@@ -18,25 +18,27 @@ mod tests;
 pub use bootstrap::{BOOTSTRAP_ROUNDS, Interval, bootstrap_mean, bootstrap_test};
 pub use randomisation::{RANDOMISATION_ROUNDS, randomisation};
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::random::Random;
 use beta::incomplete_beta;
 
-/// The outcome of a two-sided test.
+/// The result of a two-sided test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Test {
-    /// How likely a difference at least this large is if there is none in truth.
+    /// The probability of a difference at least this large under the null hypothesis.
     pub p: f64,
-    /// What was tested; each test says what it is.
+    /// The test statistic, which every test defines.
     pub statistic: f64,
-    /// How many differences were used.
+    /// The number of differences used.
     pub n: usize,
 }
 
 /// The differences `ours − baseline`, query by query.
 ///
 /// # Panics
-/// If there are not as many of one as of the other.
+/// If the lengths differ.
 pub fn differences(ours: &[f64], baseline: &[f64]) -> Vec<f64> {
     assert_eq!(ours.len(), baseline.len(), "the values are paired over queries");
     ours.iter().zip(baseline).map(|(ours, baseline)| ours - baseline).collect()
@@ -89,16 +91,15 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
 }
 
 /// The p-values of several comparisons, adjusted by the step-up procedure of Benjamini and
-/// Hochberg: claims at a level then hold a share of false ones of that level at most, on
-/// average. In the order given; never below the raw value, never above 1, and never above what
-/// [`holm`] says.
+/// Hochberg: among the claims at a level, the expected share of false ones is that level at most. In
+/// the order given; never below the raw value, never above 1, and never above [`holm`]'s.
 pub fn benjamini_hochberg(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|&a, &b| p[a].total_cmp(&p[b]));
     let mut adjusted = vec![0.0; p.len()];
     let mut smallest = 1.0f64;
     for (step, &at) in order.iter().enumerate().rev() {
-        // In this order, since n / n is 1 and the largest must stay as it is.
+        // In this order n / n is 1, so that the largest stays unchanged.
         smallest = smallest.min(p[at] * (p.len() as f64 / (step + 1) as f64));
         adjusted[at] = smallest;
     }
@@ -114,7 +115,7 @@ pub fn wins_ties_losses(differences: &[f64]) -> (usize, usize, usize) {
 
 /// The mean; 0 of no values.
 pub fn mean(values: &[f64]) -> f64 {
-    // From 0, since the library's sum starts at −0, which would print with its sign.
+    // From 0, since `sum` starts at −0, which would print with its sign.
     values.iter().fold(0.0, |sum, value| sum + value) / values.len().max(1) as f64
 }
 
@@ -134,11 +135,11 @@ pub fn effect_size(differences: &[f64]) -> Option<f64> {
     if rest.is_empty() {
         return None;
     }
-    // Asked this way because the mean of equal numbers need not be that number exactly.
+    // Not by the mean: in floating point the mean of equal numbers may differ from them.
     if rest.iter().all(|&d| d == first) {
         return (first == 0.0).then_some(0.0);
     }
-    // Measured by the largest, so that squares of tiny differences do not vanish.
+    // Divided by the largest, so that squares of tiny differences do not underflow.
     let largest = differences.iter().fold(0.0f64, |largest, d| largest.max(d.abs()));
     let scaled: Vec<f64> = differences.iter().map(|d| d / largest).collect();
     let mean = mean(&scaled);
@@ -146,7 +147,25 @@ pub fn effect_size(differences: &[f64]) -> Option<f64> {
     Some(mean / (squares / rest.len() as f64).sqrt())
 }
 
-/// The chance that |T| ≥ |t| for Student's T: I_x(ν/2, ½) with x = ν / (ν + t²).
+/// (1 + n) / (rounds + 1), with n the number of rounds that are `extreme`. The unit of parallel work is
+/// a block of rounds, drawn from one stream.
+fn monte_carlo_p(
+    rounds: usize,
+    block: usize,
+    seed: u64,
+    extreme: impl Fn(&mut Random) -> bool + Sync,
+) -> f64 {
+    let n: usize = (0..rounds.div_ceil(block))
+        .into_par_iter()
+        .map(|b| {
+            let mut random = Random::new(seed, b as u64);
+            (0..block.min(rounds - b * block)).filter(|_| extreme(&mut random)).count()
+        })
+        .sum();
+    (1 + n) as f64 / (rounds + 1) as f64
+}
+
+/// The probability that |T| ≥ |t| for Student's T: I_x(ν/2, ½) with x = ν / (ν + t²).
 fn student_two_sided(t: f64, freedom: f64) -> f64 {
     let square = t * t;
     incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + square), square / (freedom + square))

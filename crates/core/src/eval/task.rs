@@ -1,5 +1,4 @@
-//! A ranking task: which queries are judged, which documents are ranked for each, and what
-//! their grades are.
+//! A ranking task: the judged queries, the documents that are ranked for each, and their grades.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -12,40 +11,40 @@ use super::{Ideal, Measure, Variant};
 use crate::data::{Dataset, SplitBy};
 use crate::features::Counts;
 use crate::matchers::Score;
+use crate::params::as_text;
 use crate::random::Random;
 use crate::ranking::{Hit, top_k};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
 
-/// Most queries that a judge looks at: enough to choose a sweep by, and the choice must not
-/// cost more than the sweep.
-const JUDGED_QUERIES: usize = 1000;
+/// The most queries of a validation score: enough to choose a sweep, and cheaper than the sweep.
+const SCORED_QUERIES: usize = 1000;
 
-/// Documents that were drawn are kept up to this many (512 MiB); beyond it they are drawn again
-/// by whoever asks.
+/// Sampled documents are kept in memory up to this number (512 MiB); beyond, they are sampled again
+/// on every use.
 const MOST_KEPT: u64 = 1 << 27;
 
-/// Seed of the documents and queries that are drawn, so that every model gets the same.
+/// Seed of the sampled documents and queries, the same for all models.
 const SEED: u64 = 1;
 
-/// Which documents are ranked for a query. As text: `auto`, `all`, `judged`, `sampled:10000`,
+/// The documents that are ranked for a query. As text: `auto`, `all`, `judged`, `sampled:10000`,
 /// `sampled:10000:1000`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
 pub enum Candidates {
-    /// The judged documents if half of the queries or more have some judged bad, else all.
+    /// The judged documents if at least half of the queries have some judged not relevant, else all.
     #[default]
     Auto,
-    /// All documents; one that is not judged counts as bad.
+    /// All documents; those without a judgment count as not relevant.
     All,
     /// The judged documents of the query alone, as in the RMLS papers.
     Judged,
-    /// The judged documents of the query, and others that are drawn: cheaper than all.
+    /// The judged documents of the query and a sample of the others: cheaper than all.
     Sampled {
-        /// How many others, at most.
+        /// The number of others, at most.
         docs: usize,
-        /// How many of the queries, if not all: these are drawn, too.
+        /// The number of queries, if not all, which are sampled as well.
         queries: Option<usize>,
     },
 }
@@ -85,22 +84,10 @@ impl std::str::FromStr for Candidates {
     }
 }
 
-impl TryFrom<String> for Candidates {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl From<Candidates> for String {
-    fn from(candidates: Candidates) -> String {
-        candidates.to_string()
-    }
-}
+as_text!(Candidates);
 
 impl Candidates {
-    /// Decides `Auto` by looking at the judgments.
+    /// Resolves `Auto` by the judgments.
     pub fn resolve(self, judged: &Csr) -> Candidates {
         if self != Candidates::Auto {
             return self;
@@ -111,19 +98,19 @@ impl Candidates {
     }
 }
 
-/// A held-out part of a dataset.
+/// A held-out part of the split.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum HeldOut {
-    /// For choosing: parameters, weights, when to stop.
+    /// For the choice of hyperparameters, of weights, and for early stopping.
     Validation,
-    /// For reporting, once everything is chosen.
+    /// For reporting, after every choice.
     #[default]
     Test,
 }
 
-/// Refuses validation that cannot choose by `measure`: no query has a document that counts, so
-/// every choice would score the same. `what_for` ends the sentence that says so.
+/// Refuses validation that cannot choose by `measure`: no query has a relevant document, so that every
+/// choice would score the same. `what_for` ends the message.
 pub fn check_choice(
     dataset: &Dataset,
     measure: Measure,
@@ -133,7 +120,7 @@ pub fn check_choice(
 ) -> Result<()> {
     let from = variant.relevant_from;
     let (counts, grade): (&dyn Fn(f32) -> bool, String) = match measure {
-        // These two look at no relevance.
+        // These do not depend on relevance.
         Measure::Judged { .. } | Measure::RankLoss => return Ok(()),
         Measure::Ndcg { .. } | Measure::Err { .. } => (&|g| g > 0.0, "a grade above 0".into()),
         _ => (&|g| g >= from, format!("a grade of {from} or more")),
@@ -155,16 +142,16 @@ pub struct Task<'a> {
     excluded: Vec<Cow<'a, [u32]>>,
     candidates: Candidates,
     queries: Vec<u32>,
-    /// By place of the query, the stream of random numbers that it draws documents from.
+    /// By place of the query, the stream of random numbers for its sample of documents.
     streams: Vec<u64>,
-    /// By place of the query, the candidates that were drawn; empty unless they are kept.
-    drawn: Vec<Vec<u32>>,
+    /// By place of the query, the sampled candidates; empty unless they are kept.
+    sampled: Vec<Vec<u32>>,
     tie_rank: Vec<u32>,
     variant: Variant,
 }
 
 impl<'a> Task<'a> {
-    /// The part `held_out` of `dataset`, whose text `counts` were made of.
+    /// The part `held_out` of `dataset`; `counts` are those of its text.
     pub fn new(
         dataset: &'a Dataset,
         held_out: HeldOut,
@@ -179,8 +166,8 @@ impl<'a> Task<'a> {
         let is_task = dataset.about().task.is_some();
         let mut queries: Vec<u32> =
             (0..judged.n_rows() as u32).filter(|&i| !judged.row(i as usize).is_empty()).collect();
-        // Queries of a task are numbered by its training links, too, and with more or fewer of
-        // these the same documents are to be drawn: there a query's place among the judged counts.
+        // The numbers of a task's queries depend on its training links, and the sample must not: so
+        // its stream is the query's place among the judged ones.
         let mut streams: Vec<u64> = match is_task {
             true => (0..queries.len() as u64).collect(),
             false => queries.iter().map(|&query| u64::from(query)).collect(),
@@ -199,7 +186,7 @@ impl<'a> Task<'a> {
         let excluded = queries.iter().map(|&query| {
             let clicks = dataset.clicks.row(query as usize).indices;
             if is_task {
-                // Every link but those to be found is known to be true, wherever it fell to.
+                // Links of other parts of the split are known to be true.
                 let more = [other, &dataset.set_aside].map(|links| links.row(query as usize));
                 let own = counts.own_documents.get(query as usize).copied();
                 let more = more.into_iter().flat_map(|row| row.indices).copied().chain(own);
@@ -208,22 +195,22 @@ impl<'a> Task<'a> {
                 known.dedup();
                 return Cow::Owned(known);
             }
-            // Where pairs were dealt out, a query's training documents are no longer a question.
-            let dealt = dataset.about().split.by == SplitBy::Edges;
-            Cow::Borrowed(if dealt { clicks } else { &[] })
+            // In a split by pairs, a query's training documents are known.
+            let by_pairs = dataset.about().split.by == SplitBy::Edges;
+            Cow::Borrowed(if by_pairs { clicks } else { &[] })
         });
         let excluded = excluded.collect();
         let tie_rank = variant.ties.rank(&counts.doc_ids);
-        // Every judged document is a candidate, so both ideals are the same; this one can be had
-        // from the best documents alone.
+        // Every judged document is a candidate, so both ideals are equal; this one needs the best
+        // documents alone.
         let variant = Variant { ideal: Ideal::Judgments, ..variant };
-        let drawn = Vec::new();
+        let sampled = Vec::new();
         let mut task =
-            Task { judged, excluded, candidates, queries, streams, drawn, tie_rank, variant };
+            Task { judged, excluded, candidates, queries, streams, sampled, tie_rank, variant };
         if let Candidates::Sampled { docs, .. } = candidates {
             let places = 0..task.queries.len();
             if places.clone().map(|place| task.n_docs(place) as u64).sum::<u64>() <= MOST_KEPT {
-                task.drawn = places.into_par_iter().map(|at| task.sampled(at, docs)).collect();
+                task.sampled = places.into_par_iter().map(|at| task.sample(at, docs)).collect();
             }
         }
         task
@@ -234,7 +221,7 @@ impl<'a> Task<'a> {
         &self.queries
     }
 
-    /// What is ranked: never [`Candidates::Auto`].
+    /// The candidates: never [`Candidates::Auto`].
     pub fn candidates(&self) -> Candidates {
         self.candidates
     }
@@ -243,29 +230,28 @@ impl<'a> Task<'a> {
     pub fn docs(&self, place: usize) -> Option<Cow<'_, [u32]>> {
         match self.candidates {
             Candidates::Judged => Some(Cow::Borrowed(self.grades(place).indices)),
-            Candidates::Sampled { docs, .. } => Some(match self.drawn.get(place) {
-                Some(drawn) => Cow::Borrowed(drawn),
-                None => Cow::Owned(self.sampled(place, docs)),
+            Candidates::Sampled { docs, .. } => Some(match self.sampled.get(place) {
+                Some(sampled) => Cow::Borrowed(sampled),
+                None => Cow::Owned(self.sample(place, docs)),
             }),
             Candidates::All | Candidates::Auto => None,
         }
     }
 
     /// The judged documents of the query at `place` and `n` others, sorted.
-    fn sampled(&self, place: usize, n: usize) -> Vec<u32> {
+    fn sample(&self, place: usize, n: usize) -> Vec<u32> {
         let judged = self.grades(place).indices;
-        let mut banned = self.excluded[place].to_vec();
-        banned.extend_from_slice(judged);
-        banned.sort_unstable();
-        banned.dedup();
+        let mut excluded = [&*self.excluded[place], judged].concat();
+        excluded.sort_unstable();
+        excluded.dedup();
         let mut random = Random::new(SEED, self.streams[place]);
         let mut docs = judged.to_vec();
-        docs.extend(draw(n, self.tie_rank.len(), &banned, &mut random));
+        docs.extend(sample(n, self.tie_rank.len(), &excluded, &mut random));
         docs.sort_unstable();
         docs
     }
 
-    /// How many documents are ranked for the query at `place`.
+    /// The number of documents that are ranked for the query at `place`.
     fn n_docs(&self, place: usize) -> usize {
         let (all, judged) = (self.tie_rank.len(), self.grades(place));
         match self.candidates {
@@ -288,8 +274,8 @@ impl<'a> Task<'a> {
         &self.excluded[place]
     }
 
-    /// Ranks the candidates of the query at `place`, which are `docs` (see [`Task::docs`]), by their
-    /// `scores` and measures the ranking.
+    /// Ranks the candidates `docs` of the query at `place` (see [`Task::docs`]) by their `scores`, and
+    /// measures the ranking.
     pub fn measure(
         &self,
         measures: &[Measure],
@@ -297,10 +283,8 @@ impl<'a> Task<'a> {
         docs: Option<&[u32]>,
         scores: &[f32],
     ) -> Vec<Option<f64>> {
-        let depth =
-            measures.iter().map(|m| m.depth()).max_by_key(|depth| depth.unwrap_or(usize::MAX));
-        let all_needed = measures.iter().any(|m| m.depth().is_none());
-        let k = if all_needed { usize::MAX } else { depth.flatten().unwrap_or(usize::MAX) };
+        let depths = measures.iter().map(|measure| measure.depth().unwrap_or(usize::MAX));
+        let k = depths.max().unwrap_or(usize::MAX);
         let hits = match docs {
             None => top_k(scores, k, &self.tie_rank, &self.excluded[place]),
             Some(docs) => {
@@ -313,19 +297,22 @@ impl<'a> Task<'a> {
         measures.iter().map(|measure| measure.of(&hits, judged, &self.variant)).collect()
     }
 
-    /// How many scores a judge looks at.
-    pub(crate) fn judged_scores(&self) -> u64 {
-        let step = self.queries.len().div_ceil(JUDGED_QUERIES).max(1);
-        let places = (0..self.queries.len()).step_by(step);
-        places.map(|place| self.n_docs(place) as u64).sum()
+    /// The places of the queries of a validation score.
+    fn scored_places(&self) -> impl Iterator<Item = usize> + use<> {
+        let n = self.queries.len();
+        (0..n).step_by(n.div_ceil(SCORED_QUERIES).max(1))
     }
 
-    /// A judge of scores: their mean `measure`, over some of the queries if there are very many.
-    /// Nothing if there is no query to judge by.
+    /// The number of documents that a validation score ranks.
+    pub(crate) fn n_scored(&self) -> u64 {
+        self.scored_places().map(|place| self.n_docs(place) as u64).sum()
+    }
+
+    /// The validation scorer of a fit: the mean `measure`, over a part of the queries if there are very
+    /// many. `None` without queries.
     pub fn validation_scorer(&self, measure: Measure) -> Option<impl Fn(&Score<'_>) -> f64> {
-        let step = self.queries.len().div_ceil(JUDGED_QUERIES).max(1);
-        let places: Vec<usize> = (0..self.queries.len()).step_by(step).collect();
-        let judge = move |score: &Score<'_>| {
+        let places: Vec<usize> = self.scored_places().collect();
+        let scorer = move |score: &Score<'_>| {
             let values: Vec<Option<f64>> = places
                 .par_iter()
                 .map(|&place| {
@@ -336,14 +323,14 @@ impl<'a> Task<'a> {
                 .collect();
             super::significance::mean(&values.into_iter().flatten().collect::<Vec<_>>())
         };
-        (!self.queries.is_empty()).then_some(judge)
+        (!self.queries.is_empty()).then_some(scorer)
     }
 }
 
-/// `n` different numbers below `all`, or as many as there are, none of them in `banned`, which
-/// is sorted; in ascending order (Floyd's sampling).
-fn draw(n: usize, all: usize, banned: &[u32], random: &mut Random) -> Vec<u32> {
-    let left = all - banned.len();
+/// `n` distinct numbers below `all`, or as many as there are, none of them among the sorted `excluded`;
+/// in ascending order (Floyd's sampling).
+fn sample(n: usize, all: usize, excluded: &[u32], random: &mut Random) -> Vec<u32> {
+    let left = all - excluded.len();
     let n = n.min(left);
     let mut taken: HashSet<usize> = HashSet::with_capacity(n);
     for last in left - n..left {
@@ -354,10 +341,10 @@ fn draw(n: usize, all: usize, banned: &[u32], random: &mut Random) -> Vec<u32> {
     }
     let mut drawn: Vec<usize> = taken.into_iter().collect();
     drawn.sort_unstable();
-    // The i-th number that is not banned is i plus the banned ones before it.
+    // The i-th number that is not excluded is i plus the number of excluded ones before it.
     let mut before = 0;
     let placed = drawn.into_iter().map(|i| {
-        while banned.get(before).is_some_and(|&b| (b as usize) <= i + before) {
+        while excluded.get(before).is_some_and(|&b| (b as usize) <= i + before) {
             before += 1;
         }
         (i + before) as u32
@@ -384,21 +371,21 @@ mod tests {
     }
 
     #[test]
-    fn draws_are_different_numbers_that_are_not_banned() {
-        let banned = [0, 3, 4, 9];
+    fn samples_are_distinct_numbers_that_are_not_excluded() {
+        let excluded = [0, 3, 4, 9];
         let free = [1, 2, 5, 6, 7, 8, 10, 11];
         let mut seen = [0u32; 12];
         for seed in 0..2000 {
-            let drawn = draw(3, 12, &banned, &mut Random::new(seed, 0));
+            let drawn = sample(3, 12, &excluded, &mut Random::new(seed, 0));
             assert!(drawn.windows(2).all(|pair| pair[0] < pair[1]) && drawn.len() == 3);
             drawn.iter().for_each(|&doc| seen[doc as usize] += 1);
         }
         // Each of the eight in 3 of 8 draws.
         assert!(free.iter().all(|&doc| (650..850).contains(&seen[doc])), "{seen:?}");
-        assert!(banned.iter().all(|&doc| seen[doc as usize] == 0), "{seen:?}");
-        let all = draw(99, 12, &banned, &mut Random::new(1, 0));
+        assert!(excluded.iter().all(|&doc| seen[doc as usize] == 0), "{seen:?}");
+        let all = sample(99, 12, &excluded, &mut Random::new(1, 0));
         assert_eq!(all, free.map(|doc| doc as u32));
-        assert!(draw(5, 4, &[0, 1, 2, 3], &mut Random::new(1, 0)).is_empty());
+        assert!(sample(5, 4, &[0, 1, 2, 3], &mut Random::new(1, 0)).is_empty());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The choices on which tools disagree, made once for a whole table and named in its heading.
+//! The variants of measures, in which tools differ; one for a whole table, named in its heading.
 //!
 //! | preset | gain | discount at rank i | ideal | nothing relevant | ties |
 //! |---|---|---|---|---|---|
@@ -8,8 +8,8 @@
 //! | `lightgbm` | 2^g − 1 | 1/log2(i+1) | candidates | 1 | as they came |
 //! | `web` | 2^g − 1 | 1/log2(i+1) | judgments | left out | larger id first |
 //!
-//! They are what trec_eval, the official scripts of LETOR 3 and 4, LightGBM, and gdeval of
-//! the TREC Web track compute.
+//! They are those of trec_eval, of the official scripts of LETOR 3 and 4, of LightGBM, and of gdeval
+//! of the TREC Web track.
 
 mod gain;
 
@@ -23,30 +23,30 @@ pub use gain::{Gain, GainTable};
 use crate::ranking::tie_rank;
 use crate::{Error, Result};
 
-/// Which variant of the measures is meant. In a file it may name a preset and what differs
-/// from it: `preset = "letor"`, `relevant_from = 2`.
+/// A variant of the measures. In a file it may name a preset and the differences from it:
+/// `preset = "letor"`, `relevant_from = 2`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Written")]
 #[schemars(with = "Written")]
 pub struct Variant {
-    /// What a grade is worth in nDCG.
+    /// The gain of a grade in nDCG.
     pub gain: Gain,
-    /// What a rank is worth in nDCG.
+    /// The discount of a rank in nDCG.
     pub discount: Discount,
-    /// Which documents count as those that could have been found.
+    /// The documents of the ideal ranking.
     pub ideal: Ideal,
-    /// The lowest grade that counts as relevant in AP, P, R, RR, Rprec and Success.
+    /// The lowest relevant grade in AP, P, R, RR, Rprec and Success.
     pub relevant_from: f32,
-    /// What a query without a relevant document counts.
+    /// The value of a query without a relevant document.
     pub empty: Empty,
-    /// The highest grade there is, for ERR: a document of this grade satisfies with
+    /// The highest possible grade, for ERR: a document of this grade satisfies with
     /// probability 1 − 2^−max_grade. Higher grades count as this one.
     pub max_grade: f32,
-    /// Which of two documents with equal scores is first.
+    /// The order of documents with equal scores.
     pub ties: Ties,
 }
 
-/// What the rank i, from 1, is worth in nDCG.
+/// The discount of rank i, from 1, in nDCG.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Discount {
@@ -57,39 +57,39 @@ pub enum Discount {
     Letor,
 }
 
-/// Which documents count as those that could have been found: the ideal ranking of nDCG, and
-/// the number of relevant documents by which AP, R and Rprec divide.
+/// The documents that could have been found: those of the ideal ranking of nDCG, and of the number of
+/// relevant documents in AP, R and Rprec.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Ideal {
     /// All judged documents.
     #[default]
     Judgments,
-    /// Those among the documents ranked.
+    /// The judged documents among those ranked.
     Candidates,
 }
 
-/// What a query without a relevant document counts.
+/// The value of a query without a relevant document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Empty {
     /// 0, as in trec_eval.
     #[default]
     Zero,
-    /// It is left out of the mean.
+    /// None: it is left out of the mean.
     Skip,
     /// 1, as in LightGBM.
     One,
 }
 
-/// Which of two documents with equal scores is first.
+/// The order of documents with equal scores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ties {
-    /// The one with the larger id, as in trec_eval.
+    /// By id, descending, as in trec_eval.
     #[default]
     DocnoDesc,
-    /// The one that came first: in the dataset, or in the file.
+    /// As in the dataset or in the file.
     Stable,
 }
 
@@ -142,33 +142,27 @@ impl Variant {
         })
     }
 
-    /// The name of the preset that it is, if it is one.
+    /// Its name, if it is a preset.
     pub fn name(&self) -> Option<&'static str> {
         PRESETS.iter().find(|(_, preset)| preset == self).map(|&(name, _)| name)
     }
 
-    /// An error if a value makes no sense.
+    /// Refuses values out of range.
     pub fn check(&self) -> Result<()> {
-        if !self.relevant_from.is_finite() {
-            return Err(Error::parameter(
-                "relevant_from",
-                self.relevant_from,
-                "a grade, such as 1",
-            ));
+        let (from, most) = (self.relevant_from, self.max_grade);
+        if !from.is_finite() {
+            return Err(Error::parameter("relevant_from", from, "a grade, such as 1"));
         }
-        if !(self.max_grade.is_finite() && self.max_grade > 0.0) {
-            return Err(Error::parameter(
-                "max_grade",
-                self.max_grade,
-                "the highest grade there is, such as 4",
-            ));
+        if !(most.is_finite() && most > 0.0) {
+            let expected = "the highest possible grade, such as 4";
+            return Err(Error::parameter("max_grade", most, expected));
         }
         Ok(())
     }
 }
 
 impl Discount {
-    /// The worth of a rank, from 1.
+    /// The factor of a rank, from 1.
     pub(crate) fn of(self, rank: usize) -> f64 {
         match self {
             Discount::Log2 => ((rank + 1) as f64).log2().recip(),
@@ -189,8 +183,7 @@ impl Empty {
 }
 
 impl Ties {
-    /// The tie ranks for [`top_k`](crate::ranking::top_k) of documents in the order in which
-    /// they came.
+    /// The tie ranks for [`top_k`](crate::ranking::top_k), of documents in their order in the data.
     pub fn rank(self, ids: &[String]) -> Vec<u32> {
         match self {
             Ties::DocnoDesc => tie_rank(ids),
@@ -199,7 +192,7 @@ impl Ties {
     }
 }
 
-/// One line for the heading of a table; it names every choice.
+/// One line with every choice, for the heading of a table.
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let discount = match self.discount {
@@ -232,7 +225,7 @@ impl fmt::Display for Variant {
     }
 }
 
-/// A variant in a file: a preset, `default` if none is named, and what differs from it.
+/// A variant in a file: a preset, by default `default`, and the differences from it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -250,10 +243,7 @@ impl TryFrom<Written> for Variant {
     type Error = Error;
 
     fn try_from(written: Written) -> Result<Self> {
-        let preset = match &written.preset {
-            Some(name) => Variant::preset(name)?,
-            None => DEFAULT,
-        };
+        let preset = written.preset.as_deref().map_or(Ok(DEFAULT), Variant::preset)?;
         Ok(Variant {
             gain: written.gain.unwrap_or(preset.gain),
             discount: written.discount.unwrap_or(preset.discount),

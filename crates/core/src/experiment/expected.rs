@@ -1,4 +1,4 @@
-//! What must come out of an experiment, and whether it did.
+//! The expected scores of an experiment, and their check.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub struct Expected {
     /// The column, for scores and bounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure: Option<Measure>,
-    /// Only queries of so many clicks count: `≤10`, `10–100`, `100–1000` or `>1000`.
+    /// Only queries of a bin of clicks count: `≤10`, `10–100`, `100–1000` or `>1000`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clicks: Option<String>,
     /// The score.
@@ -31,13 +31,13 @@ pub struct Expected {
     /// How far it may move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<f64>,
-    /// A floor.
+    /// The lowest score allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<f64>,
-    /// A ceiling, for measures of which less is better.
+    /// The highest score allowed, for measures of which less is better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<f64>,
-    /// A word of a warning that the fit must give.
+    /// A substring of a warning that the fit must give.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warns: Option<String>,
     /// The scores of several rows, instead of `model` and `score`.
@@ -48,11 +48,11 @@ pub struct Expected {
 /// One expectation after the run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Check {
-    /// What was expected, in words.
+    /// The expectation as text.
     pub expected: String,
-    /// What came.
+    /// The score or the warnings found.
     pub found: String,
-    /// Whether that is good.
+    /// Whether the expectation is met.
     pub passed: bool,
 }
 
@@ -62,12 +62,9 @@ impl Expected {
         self.setting.as_deref().unwrap_or_default() == setting.name
     }
 
-    /// Says what is wrong with it in a file of these settings.
-    pub(super) fn sound(&self, settings: &[Setting]) -> Result<(), String> {
-        let whose = match self.scores.keys().next() {
-            Some(row) => row,
-            None => &self.model,
-        };
+    /// Refuses an expectation that is incomplete, contradictory or of no row of these settings.
+    pub(super) fn check_form(&self, settings: &[Setting]) -> Result<(), String> {
+        let whose = self.scores.keys().next().unwrap_or(&self.model);
         let Some(setting) = settings.iter().find(|setting| self.is_of(setting)) else {
             let name = self.setting.as_deref().unwrap_or_default();
             return Err(format!(
@@ -83,19 +80,19 @@ impl Expected {
         let model = Some(&self.model).filter(|model| of_one && !model.is_empty());
         let mut of_rows = model.into_iter().chain(self.scores.keys());
         let problem = if !measured && self.warns.is_none() {
-            "says nothing: a `score`, `scores`, `at_least`, `at_most` or `warns`".to_owned()
+            "is empty: expected a `score`, `scores`, `at_least`, `at_most` or `warns`".to_owned()
         } else if !self.scores.is_empty()
             && (of_one || self.warns.is_some() || !self.model.is_empty())
         {
-            "has `scores` of several rows and something of one; make two of it".into()
+            "has `scores` of several rows and something of one; split it in two".into()
         } else if self.scores.is_empty() && self.model.is_empty() {
             "names no row as its `model`".into()
         } else if measured && self.measure.is_none() {
             "does not say which `measure`".into()
         } else if !measured && (self.measure.is_some() || self.clicks.is_some()) {
-            "has a `measure` or `clicks`, but nothing that is measured".into()
+            "has a `measure` or `clicks`, but no score or bound".into()
         } else if let Some(number) = numbers.find(|number| !number.is_finite()) {
-            format!("has the number {number}; only finite ones can be met")
+            format!("has the number {number}; expected a finite one")
         } else if scored != self.tolerance.is_some_and(|tolerance| tolerance >= 0.0) {
             "needs a `tolerance` of 0 or more where it has a score, and none where it has not"
                 .into()
@@ -104,9 +101,9 @@ impl Expected {
         } else if let Some(row) = of_rows.find(|&row| !rows.contains(row)) {
             format!("is of {row:?}, which is no row; the rows are {}", rows.join(", "))
         } else if self.warns.is_some() && !setting.has_model(&self.model) {
-            format!("waits for a warning of {:?}, which no row is made of", self.model)
+            format!("expects a warning of {:?}, which is in no row", self.model)
         } else if self.warns.as_deref() == Some("") {
-            "waits for a warning without a word".into()
+            "expects a warning without a text".into()
         } else if let Some(clicks) =
             self.clicks.as_ref().filter(|name| !click_bins().contains(name))
         {
@@ -124,29 +121,26 @@ impl Expected {
     ) -> Vec<Check> {
         let mut checks = Vec::new();
         if let Some(measure) = self.measure {
-            let one = self.score.map(|score| (&self.model, score));
-            let scores =
-                one.into_iter().chain(self.scores.iter().map(|(row, &score)| (row, score)));
-            for (row, score) in scores {
+            let mut expect = |row: &str, bound: String, holds: &dyn Fn(f64) -> bool| {
                 let found = self.found(comparison, row, measure);
-                let tolerance = self.tolerance.unwrap_or(0.0);
                 checks.push(Check {
-                    expected: format!("{} {score} ± {tolerance}", self.what(row, measure)),
-                    found: shown(found),
-                    passed: found.is_some_and(|found| (found - score).abs() <= tolerance),
+                    expected: format!("{} {bound}", self.column(row, measure)),
+                    found: found.map_or("not in the table".into(), |found| format!("{found:.4}")),
+                    passed: found.is_some_and(holds),
                 });
+            };
+            let one = self.score.map(|score| (&self.model, score));
+            let several = self.scores.iter().map(|(row, &score)| (row, score));
+            let tolerance = self.tolerance.unwrap_or(0.0);
+            for (row, score) in one.into_iter().chain(several) {
+                let near = |found: f64| (found - score).abs() <= tolerance;
+                expect(row, format!("{score} ± {tolerance}"), &near);
             }
-            type Holds = fn(&f64, &f64) -> bool;
-            let bounds: [(_, _, Holds); 2] =
-                [("at least", self.at_least, f64::ge), ("at most", self.at_most, f64::le)];
-            for (words, bound, holds) in bounds {
-                let Some(bound) = bound else { continue };
-                let found = self.found(comparison, &self.model, measure);
-                checks.push(Check {
-                    expected: format!("{} {words} {bound}", self.what(&self.model, measure)),
-                    found: shown(found),
-                    passed: found.is_some_and(|found| holds(&found, &bound)),
-                });
+            if let Some(least) = self.at_least {
+                expect(&self.model, format!("at least {least}"), &|found| found >= least);
+            }
+            if let Some(most) = self.at_most {
+                expect(&self.model, format!("at most {most}"), &|found| found <= most);
             }
         }
         if let Some(word) = &self.warns {
@@ -164,7 +158,7 @@ impl Expected {
         checks
     }
 
-    fn what(&self, row: &str, measure: Measure) -> String {
+    fn column(&self, row: &str, measure: Measure) -> String {
         match &self.clicks {
             Some(clicks) => format!("{row} {measure} ({clicks} clicks)"),
             None => format!("{row} {measure}"),
@@ -182,8 +176,4 @@ impl Expected {
             }
         }
     }
-}
-
-fn shown(found: Option<f64>) -> String {
-    found.map_or("not in the table".to_owned(), |score| format!("{score:.4}"))
 }

@@ -1,5 +1,4 @@
-//! Experiments on tables of features: every table in turn is the test of rankers that learnt from
-//! the others, as the folds of LETOR are.
+//! Experiments on tables of features: cross-validation with the tables as folds, as in LETOR.
 
 use std::path::{Path, PathBuf};
 
@@ -12,22 +11,22 @@ use crate::features::Unread;
 use crate::rank::{FeatureTable, Goal, Normalisation, RankParams, RankSetup, TableFile};
 use crate::{Error, Result, Run};
 
-/// Tables of features, each of which is the test once; the one before it is its validation, and
-/// rankers learn from the rest.
+/// Tables of features. Each is the test set once, with the table before it as validation and the rest
+/// as training.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Folds {
     /// The files, relative to the data folder.
     pub tables: Vec<PathBuf>,
-    /// How features are made comparable, whatever the method.
+    /// The normalisation of features, for all methods.
     #[serde(default)]
     pub normalise: Normalisation,
-    /// What is looked at on validation; the first of the table's measures if not given.
+    /// The measure on validation; the first of the table's measures if not given.
     #[serde(default)]
     pub measure: Option<Measure>,
 }
 
-/// A row: a way to learn, and how many seeds its values are means over.
+/// A row of the table: a method, and the number of seeds that its values are means over.
 struct Row {
     name: String,
     params: RankParams,
@@ -42,7 +41,10 @@ impl Row {
         let seeds = match seeds.as_ref().map(|seeds| seeds.as_u64().filter(|&n| n > 0)) {
             None => 1,
             Some(Some(seeds)) => seeds,
-            Some(None) => return Err(Error::parameter("seeds", "it", "a whole number from 1 on")),
+            Some(None) => {
+                let given = models[name]["seeds"].to_string();
+                return Err(Error::parameter("seeds", given, "a whole number from 1 on"));
+            }
         };
         let method = method.as_ref().and_then(Value::as_str).unwrap_or(name);
         let mut params = RankParams::named(method)?;
@@ -53,26 +55,25 @@ impl Row {
 }
 
 impl Folds {
-    /// Refuses what cannot be run, before anything is read.
+    /// Refuses too few tables.
     pub(super) fn check(&self) -> Result<()> {
-        let n = self.tables.len();
-        match n < 3 {
-            true => Err(Error::parameter("tables", n, "3 or more: train, validation and test")),
-            false => Ok(()),
+        match self.tables.len() {
+            n @ 0..3 => Err(Error::parameter("tables", n, "3 or more: train, validation and test")),
+            _ => Ok(()),
         }
     }
 
-    /// Refuses a row that is no way to learn, and no model of the file.
+    /// Refuses a row that is neither a ranking method nor a model of the file.
     pub(super) fn check_row(row: &str, models: &Models) -> Result<()> {
         Row::of(row, models).map(|_| ())
     }
 
-    /// The first file that is not there.
+    /// The first file that does not exist.
     pub(super) fn missing(&self, data_folder: &Path) -> Option<PathBuf> {
         self.tables.iter().map(|path| data_folder.join(path)).find(|path| !path.exists())
     }
 
-    /// Runs everything.
+    /// Cross-validates every row.
     pub(super) fn run(
         &self,
         rows: &[String],
@@ -85,33 +86,28 @@ impl Folds {
         let folds: Vec<FeatureTable> = self.tables.iter().map(read).collect::<Result<_>>()?;
         let all = FeatureTable::joined(&folds.iter().collect::<Vec<_>>());
         let variant = compare.variant;
-        let first = compare.measures.first().copied();
-        let measure = self.measure.or(first).unwrap_or(Measure::Ndcg { k: Some(10) });
-        let mut values: Vec<Vec<Vec<f64>>> = Vec::new();
-        for row in rows {
-            let row = Row::of(row, models)?;
-            values.push(self.measured(
-                &row,
-                &folds,
-                &all,
-                Goal { measure, variant },
-                compare,
-                run,
-            )?);
-        }
+        let measure = self.measure.unwrap_or_else(|| compare.first_measure());
+        let goal = Goal { measure, variant };
+        let values: Vec<Vec<Vec<f64>>> = rows
+            .iter()
+            .map(|row| self.measured(&Row::of(row, models)?, &folds, &all, goal, compare, run))
+            .collect::<Result<_>>()?;
         let higher: Vec<bool> = compare.measures.iter().map(Measure::higher_is_better).collect();
-        let baseline = rows.iter().position(|row| Some(row) == compare.baseline.as_ref());
-        let baseline = baseline.unwrap_or(0);
+        let baseline = compare.baseline_of(rows);
         let table = cells(&values, &higher, baseline, compare.seed);
         let is_empty = |range: std::ops::Range<usize>| {
             !all.grades()[range].iter().any(|&grade| grade >= variant.relevant_from)
         };
-        let summaries = rows.iter().zip(table).zip(values).map(|((name, cells), values)| {
-            let weights = vec![(name.clone(), 1.0)];
-            let bins = Vec::new();
-            let name = name.clone();
-            ComparisonRow { name, weights, validation: None, cells, bins, tied: 0, values }
-        });
+        let summaries =
+            rows.iter().zip(table).zip(values).map(|((name, cells), values)| ComparisonRow {
+                name: name.clone(),
+                weights: vec![(name.clone(), 1.0)],
+                validation: None,
+                cells,
+                bins: Vec::new(),
+                tied: 0,
+                values,
+            });
         Ok(Comparison {
             measures: compare.measures.clone(),
             variant,
@@ -128,7 +124,7 @@ impl Folds {
         })
     }
 
-    /// By measure, every query's value, as a mean over seeds.
+    /// Every query's value by measure, as means over seeds.
     fn measured(
         &self,
         row: &Row,
@@ -144,7 +140,7 @@ impl Folds {
             let mut setup =
                 RankSetup { params: row.params.clone(), normalisation: self.normalise, goal };
             if row.seeds > 1 {
-                setup.params.set_seed(seed);
+                setup.params.set_seed(seed)?;
             }
             let scored = setup.cross_validate(folds, run)?;
             let scores: Vec<f64> = scored.into_iter().flat_map(|(_, scores)| scores).collect();

@@ -1,9 +1,8 @@
-//! Experiments as data: a file names the data, how they are prepared, the models, the measures
-//! and the scores expected; running it says whether one moved.
+//! Experiments as data: a file names the data, their preparation, the models, the measures and the
+//! expected scores; a replay says which scores moved.
 //!
-//! A table of a paper is often several tables, one for each collection or for each value of
-//! something. Such a file has [`Setting`]s: each says what is different in it, and the rest is
-//! the file's.
+//! A table of a paper is often several tables, one per collection or per value of a parameter. Such a
+//! file has [`Setting`]s: each holds what differs from the rest of the file.
 
 mod expected;
 mod folds;
@@ -39,10 +38,10 @@ pub struct Experiment {
     /// What it shows, in a sentence or two.
     #[serde(default)]
     pub about: String,
-    /// Whether it is one of the small ones, which are replayed where time is short.
+    /// Whether it is among the small ones, which are replayed where time is short.
     #[serde(default)]
     pub quick: bool,
-    /// What to import; paths are relative to the data folder.
+    /// The import; paths are relative to the data folder.
     #[serde(default)]
     pub data: Option<Import>,
     /// A synthetic log instead.
@@ -51,10 +50,10 @@ pub struct Experiment {
     /// Tables of features instead: the rows are rankers.
     #[serde(default)]
     pub folds: Option<Folds>,
-    /// A task to be made of the data, instead of the log as it is.
+    /// A retrieval task to make of the data, instead of the log as it is.
     #[serde(default)]
     pub task: Option<TaskParams>,
-    /// How text is read.
+    /// The preparation of the text.
     #[serde(default)]
     pub preparation: Preparation,
     /// Models by name: a `method`, and the parameters that differ from its defaults. A method
@@ -65,18 +64,21 @@ pub struct Experiment {
     /// defaults.
     #[serde(default)]
     pub rankers: Models,
-    /// What rankers learn from.
+    /// The features that rankers learn from.
     #[serde(default)]
     pub stacking: Stacking,
-    /// What is compared.
+    /// The table.
     pub compare: CompareTable,
-    /// The settings that the table is made for, each with what is different in it.
+    /// The settings that the table is made for, each with its differences from the file.
     #[serde(default)]
     pub settings: Vec<Setting>,
-    /// What must come out.
+    /// The expected scores.
     #[serde(default)]
     pub expected: Vec<Expected>,
 }
+
+/// The report of every model's fit, by name.
+pub type Fits = Vec<(String, FitReport)>;
 
 /// Models of an experiment by name.
 pub type Models = BTreeMap<String, Map<String, Value>>;
@@ -110,7 +112,7 @@ fn one() -> u64 {
     1
 }
 
-/// What running one setting of an experiment found.
+/// The result of one setting of an experiment.
 #[derive(Debug, Serialize)]
 pub struct Outcome {
     /// The setting, where there are several.
@@ -119,44 +121,50 @@ pub struct Outcome {
     /// The table.
     pub comparison: Comparison,
     /// Every model's fit.
-    pub fits: Vec<(String, FitReport)>,
+    pub fits: Fits,
     /// Every expectation, and whether it was met.
     pub checks: Vec<Check>,
+}
+
+impl CompareTable {
+    /// The place of the baseline among `rows`.
+    fn baseline_of(&self, rows: &[String]) -> usize {
+        rows.iter().position(|row| Some(row) == self.baseline.as_ref()).unwrap_or(0)
+    }
+
+    fn first_measure(&self) -> Measure {
+        self.measures.first().copied().unwrap_or(Measure::Ndcg { k: Some(10) })
+    }
 }
 
 impl Experiment {
     /// Reads an experiment file.
     pub fn open(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
-        let experiment: Experiment = toml::from_str(&text).map_err(|error| Error::Unusable {
+        let unusable = |problem: String, advice: &str| Error::Unusable {
             path: path.to_owned(),
-            problem: error.to_string(),
-            advice: "see experiments/nfcorpus.toml for how such a file looks".into(),
+            problem,
+            advice: advice.into(),
+        };
+        let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
+        let experiment: Experiment = toml::from_str(&text).map_err(|error| {
+            unusable(error.to_string(), "see experiments/nfcorpus.toml for an example")
         })?;
         let settings = experiment.settings();
-        for (s, setting) in settings.iter().enumerate() {
-            if settings[..s].iter().any(|other| other.name == setting.name) {
-                return Err(Error::Unusable {
-                    path: path.to_owned(),
-                    problem: format!("two settings are called {:?}", setting.name),
-                    advice: "give every one of [[settings]] a name of its own".into(),
-                });
-            }
+        let names: Vec<&String> = settings.iter().map(|setting| &setting.name).collect();
+        if let Some(name) = first_repeated(&names) {
+            let advice = "give every one of [[settings]] a name of its own";
+            return Err(unusable(format!("two settings are called {name:?}"), advice));
         }
         for expected in &experiment.expected {
-            if let Err(problem) = expected.sound(&settings) {
-                return Err(Error::Unusable {
-                    path: path.to_owned(),
-                    problem,
-                    advice: "an [[expected]] names a row as `model`, with `measure`, `score` and `tolerance`, or `measure` and `at_least` or `at_most`, or `warns`; or several rows as `scores`, with `measure` and `tolerance`; and its `setting`, where there are several".into(),
-                });
-            }
+            expected.check_form(&settings).map_err(|problem| {
+                unusable(problem, "an [[expected]] names a row as `model`, with `measure`, `score` and `tolerance`, or `measure` and `at_least` or `at_most`, or `warns`; or several rows as `scores`, with `measure` and `tolerance`; and its `setting`, where there are several")
+            })?;
         }
         experiment.check(path, &settings)?;
         Ok(experiment)
     }
 
-    /// The settings, each with what it takes from the file. A file without settings is one.
+    /// The settings, each with the values that it takes from the file. A file without settings is one.
     pub fn settings(&self) -> Vec<Setting> {
         let whole = Setting {
             name: String::new(),
@@ -179,14 +187,18 @@ impl Experiment {
 
     /// Finds wrong names before the data are read; `path` is the file that holds them.
     fn check(&self, path: &Path, settings: &[Setting]) -> Result<()> {
-        let wrong = |place: &str, error: Error, advice: &str| Error::Unusable {
-            path: path.to_owned(),
-            problem: format!("{place}: {error}"),
-            advice: advice.into(),
+        let wrong = |place: &str, advice: &'static str| {
+            let (path, place) = (path.to_owned(), place.to_owned());
+            move |error: Error| Error::Unusable {
+                path,
+                problem: format!("{place}: {error}"),
+                advice: advice.into(),
+            }
         };
-        let (data, rows) = (
+        let (data, rows, columns) = (
             "a setting has [data], `synthetic` or [folds], and a [task] that fits them",
             "rows are made of methods, and of the file's own [models] and [rankers]",
+            "columns are measures, such as \"nDCG@10\" or \"AP\", each once",
         );
         let table = &self.compare;
         for setting in settings {
@@ -194,64 +206,44 @@ impl Experiment {
                 "" => "[data]".to_owned(),
                 name => format!("the setting {name:?}"),
             };
-            setting.check_source().map_err(|error| wrong(&place, error, data))?;
+            setting.check_source().map_err(wrong(&place, data))?;
+            let check_used = |kind: &str, name: &String| {
+                let used = settings.iter().any(|setting| setting.has_model(name));
+                let unused = || Error::parameter(kind, name, "one that some row of the table uses");
+                if used { Ok(()) } else { Err(unused()) }
+            };
             for name in setting.models.keys() {
-                let place = format!("[models.{name}]");
-                setting.check_row(name).map_err(|error| wrong(&place, error, rows))?;
-                if !settings.iter().any(|setting| setting.has_model(name)) {
-                    let expected = "one that some row of the table uses";
-                    return Err(wrong(&place, Error::parameter("model", name, expected), rows));
-                }
+                let checked = setting.check_row(name).and_then(|()| check_used("model", name));
+                checked.map_err(wrong(&format!("[models.{name}]"), rows))?;
             }
             for name in setting.rankers.keys() {
-                let place = format!("[rankers.{name}]");
-                setting.ranker(name).map_err(|error| wrong(&place, error, rows))?;
-                if !settings.iter().any(|setting| setting.has_model(name)) {
-                    let expected = "one that some row of the table uses";
-                    return Err(wrong(&place, Error::parameter("ranker", name, expected), rows));
-                }
+                let checked = setting.ranker(name).and_then(|_| check_used("ranker", name));
+                checked.map_err(wrong(&format!("[rankers.{name}]"), rows))?;
             }
             let stacking = setting.stacking.clone().unwrap_or_default();
-            stacking.check().map_err(|error| wrong("[stacking]", error, rows))?;
-            if setting.rows().is_empty() {
-                let none = Error::parameter("rows", "[]", "at least one model");
-                return Err(wrong("[compare]", none, rows));
+            stacking.check().map_err(wrong("[stacking]", rows))?;
+            for row in setting.rows() {
+                setting.check_row(row).map_err(wrong(&format!("the row {row:?}"), rows))?;
             }
-            for (r, row) in setting.rows().iter().enumerate() {
-                let checked = setting.check_row(row);
-                checked.map_err(|error| wrong(&format!("the row {row:?}"), error, rows))?;
-                if setting.rows()[..r].contains(row) {
-                    let twice = Error::parameter("rows", format!("{row:?} twice"), "each once");
-                    return Err(wrong("[compare]", twice, rows));
-                }
-            }
+            check_list("rows", setting.rows(), "model").map_err(wrong("[compare]", rows))?;
             let missing = |name: &&String| !setting.rows().contains(name);
             if let Some(name) = table.baseline.as_ref().filter(missing) {
                 let missing = Error::parameter("baseline", format!("{name:?}"), "one of the rows");
-                return Err(wrong("[compare]", missing, rows));
+                return Err(wrong("[compare]", rows)(missing));
             }
         }
-        let columns = "columns are measures, such as \"nDCG@10\" or \"AP\", each once";
-        if table.measures.is_empty() {
-            let none = Error::parameter("measures", "[]", "at least one measure");
-            return Err(wrong("[compare]", none, columns));
-        }
-        for (m, measure) in table.measures.iter().enumerate() {
-            if table.measures[..m].contains(measure) {
-                let twice = Error::parameter("measures", format!("{measure} twice"), "each once");
-                return Err(wrong("[compare]", twice, columns));
-            }
-        }
+        let measures: Vec<String> = table.measures.iter().map(Measure::to_string).collect();
+        check_list("measures", &measures, "measure").map_err(wrong("[compare]", columns))?;
         for measure in self.expected.iter().filter_map(|expected| expected.measure) {
             if !table.measures.contains(&measure) {
                 let missing = Error::parameter("measure", measure, "one of the table's measures");
-                return Err(wrong("[[expected]]", missing, columns));
+                return Err(wrong("[[expected]]", columns)(missing));
             }
         }
         Ok(())
     }
 
-    /// Makes the data of `setting`, imported from below `data_folder`, in `work` and runs everything.
+    /// Makes the data of `setting`, imported from below `data_folder`, in `work`, and runs everything.
     pub fn run(
         &self,
         setting: &Setting,
@@ -259,57 +251,77 @@ impl Experiment {
         work: &Path,
         run: &Run<'_>,
     ) -> Result<Outcome> {
-        let of_it = |expected: &&Expected| expected.is_of(setting);
-        let expected = self.expected.iter().filter(of_it);
+        let (comparison, fits) = match &setting.folds {
+            Some(folds) => {
+                let (rows, models) = (setting.rows(), &setting.models);
+                (folds.run(rows, models, &self.compare, data_folder, run)?, Vec::new())
+            }
+            None => {
+                let folder = work.join("data");
+                setting.write_data(data_folder, &folder, run)?;
+                self.fit_and_compare(setting, &Dataset::open(&folder)?, run)?
+            }
+        };
+        let expected = self.expected.iter().filter(|expected| expected.is_of(setting));
+        let checks = expected.flat_map(|expected| expected.check(&comparison, &fits)).collect();
         let name = (!setting.name.is_empty()).then(|| setting.name.clone());
-        if let Some(folds) = &setting.folds {
-            let (rows, models) = (setting.rows(), &setting.models);
-            let comparison = folds.run(rows, models, &self.compare, data_folder, run)?;
-            let checks = expected.flat_map(|e| e.check(&comparison, &[])).collect();
-            return Ok(Outcome { setting: name, comparison, fits: Vec::new(), checks });
-        }
-        let folder = work.join("data");
-        setting.write_data(data_folder, &folder, run)?;
-        let dataset = Dataset::open(&folder)?;
+        Ok(Outcome { setting: name, comparison, fits, checks })
+    }
+
+    fn fit_and_compare(
+        &self,
+        setting: &Setting,
+        dataset: &Dataset,
+        run: &Run<'_>,
+    ) -> Result<(Comparison, Fits)> {
+        let table = &self.compare;
         let rows: Vec<Mixture> =
             setting.rows().iter().map(|row| Mixture::parse(row)).collect::<Result<_>>()?;
         let models = setting.models_of(&rows)?;
-        let is_baseline = |row: &String| Some(row) == self.compare.baseline.as_ref();
-        let baseline = setting.rows().iter().position(is_baseline).unwrap_or(0);
-        let first = self.compare.measures.first().copied();
         let params = CompareParams {
             rows: &rows,
-            measures: &self.compare.measures,
-            tune_on: self.compare.tune_on.or(first).unwrap_or(Measure::Ndcg { k: Some(10) }),
-            baseline,
+            measures: &table.measures,
+            tune_on: table.tune_on.unwrap_or_else(|| table.first_measure()),
+            baseline: table.baseline_of(setting.rows()),
             on: HeldOut::Test,
-            candidates: self.compare.candidates,
-            variant: self.compare.variant,
-            seed: self.compare.seed,
+            candidates: table.candidates,
+            variant: table.variant,
+            seed: table.seed,
         };
         let preparation = setting.preparation.clone().unwrap_or_default();
-        let (specs, stacking) = (setting.rankers_of(&rows)?, setting.stacking.clone());
-        let rankers = Rankers { specs: &specs, stacking: &stacking.unwrap_or_default() };
-        let (comparison, fits) =
-            fit_and_compare_with(&dataset, &preparation, &models, rankers, &params, run)?;
-        let checks = expected.flat_map(|e| e.check(&comparison, &fits)).collect();
-        Ok(Outcome { setting: name, comparison, fits, checks })
+        let stacking = setting.stacking.clone().unwrap_or_default();
+        let rankers = Rankers { specs: &setting.rankers_of(&rows)?, stacking: &stacking };
+        fit_and_compare_with(dataset, &preparation, &models, rankers, &params, run)
     }
 }
 
-/// Reads `dataset`, fits every model and compares.
+/// Refuses an empty list of `kind`s, and repetitions.
+fn check_list(name: &str, list: &[String], kind: &str) -> Result<()> {
+    if list.is_empty() {
+        return Err(Error::parameter(name, "[]", &format!("at least one {kind}")));
+    }
+    first_repeated(list).map_or(Ok(()), |again| {
+        Err(Error::parameter(name, format!("{again:?} twice"), "each once"))
+    })
+}
+
+fn first_repeated<T: PartialEq>(list: &[T]) -> Option<&T> {
+    (1..list.len()).find(|&i| list[..i].contains(&list[i])).map(|i| &list[i])
+}
+
+/// Counts the text of `dataset`, fits every model and compares them.
 pub fn fit_and_compare(
     dataset: &Dataset,
     preparation: &Preparation,
     models: &[(String, Params)],
     params: &CompareParams<'_>,
     run: &Run<'_>,
-) -> Result<(Comparison, Vec<(String, FitReport)>)> {
+) -> Result<(Comparison, Fits)> {
     let rankers = Rankers { specs: &[], stacking: &Stacking::default() };
     fit_and_compare_with(dataset, preparation, models, rankers, params, run)
 }
 
-/// The same with rankers over the models' features among the rows.
+/// Like [`fit_and_compare`], with rankers over the models' features among the rows.
 pub fn fit_and_compare_with(
     dataset: &Dataset,
     preparation: &Preparation,
@@ -317,7 +329,7 @@ pub fn fit_and_compare_with(
     rankers: Rankers<'_>,
     params: &CompareParams<'_>,
     run: &Run<'_>,
-) -> Result<(Comparison, Vec<(String, FitReport)>)> {
+) -> Result<(Comparison, Fits)> {
     check_comparable(dataset, params.rows, Some(params.on))?;
     check_tunable(dataset, params.rows, params.tune_on, &params.variant)?;
     check_models(dataset, models.iter().map(|(_, params)| params), &params.variant)?;
@@ -329,7 +341,7 @@ pub fn fit_and_compare_with(
     let (mut systems, reports) =
         fit_all(dataset, &counts, models, params.candidates, params.variant, run)?;
     let names = models.iter().map(|(name, _)| name.clone());
-    let mut fits: Vec<(String, FitReport)> = names.zip(reports).collect();
+    let mut fits: Fits = names.zip(reports).collect();
     let fitted = fit_rankers(dataset, &counts, models, &systems, rankers, params, run)?;
     for (system, report) in fitted {
         fits.push((system.name.clone(), report));

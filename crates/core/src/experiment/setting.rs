@@ -1,4 +1,4 @@
-//! One setting of an experiment: where the data come from, how they are read, what is compared.
+//! One setting of an experiment: the source of the data, their preparation, and the rows.
 
 use std::path::{Path, PathBuf};
 
@@ -13,36 +13,36 @@ use crate::stack::{RankerSpec, Stacking};
 use crate::synth::Synthetic;
 use crate::{Error, Result, Run};
 
-/// A setting, with what is different in it from the rest of the file.
+/// A setting: what differs from the rest of the file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Setting {
     /// Its name.
     pub name: String,
-    /// Whether it is replayed where time is short; as the file says unless set.
+    /// Whether it is replayed where time is short; the file's value unless set.
     pub quick: Option<bool>,
-    /// What to import; paths are relative to the data folder.
+    /// The import; paths are relative to the data folder.
     pub data: Option<Import>,
     /// A synthetic log instead.
     pub synthetic: Option<Synthetic>,
     /// Tables of features instead.
     pub folds: Option<Folds>,
-    /// A task to be made of the data, instead of the log as it is.
+    /// A retrieval task to make of the data, instead of the log as it is.
     pub task: Option<TaskParams>,
-    /// How text is read.
+    /// The preparation of the text, instead of the file's.
     pub preparation: Option<Preparation>,
-    /// Models beside those of the file, or in their place.
+    /// Models that are added to those of the file, or replace them by name.
     pub models: Models,
-    /// Rankers beside those of the file, or in their place.
+    /// Rankers that are added to those of the file, or replace them by name.
     pub rankers: Models,
-    /// What rankers learn from, where it is not as the file says.
+    /// The features that rankers learn from, instead of the file's.
     pub stacking: Option<Stacking>,
-    /// The rows, where they are not those of the file.
+    /// The rows, instead of the file's.
     pub rows: Option<Vec<String>>,
 }
 
 impl Setting {
-    /// This setting, with what `whole` says where it says nothing.
+    /// This setting, completed by the values of `whole`.
     pub(super) fn within(&self, whole: &Setting) -> Setting {
         let has_source = self.data.is_some() || self.synthetic.is_some() || self.folds.is_some();
         let source = if has_source { self } else { whole };
@@ -56,7 +56,7 @@ impl Setting {
             data: source.data.clone(),
             synthetic: source.synthetic.clone(),
             folds: source.folds.clone(),
-            // A task is of its data.
+            // A task belongs to its data.
             task: self.task.clone().or_else(|| source.task.clone()),
             preparation: self.preparation.clone().or_else(|| whole.preparation.clone()),
             models,
@@ -66,7 +66,7 @@ impl Setting {
         }
     }
 
-    /// Whether it is one of the small ones.
+    /// Whether it is replayed where time is short.
     pub fn is_quick(&self) -> bool {
         self.quick == Some(true)
     }
@@ -76,7 +76,7 @@ impl Setting {
         self.rows.as_deref().unwrap_or_default()
     }
 
-    /// Whether some row is made of the model or ranker `name`, be it by a ranker's features.
+    /// Whether some row contains the model or ranker `name`, also as a feature of a ranker.
     pub(super) fn has_model(&self, name: &str) -> bool {
         let parts = |row: &String| Mixture::parse(row).map(|mix| mix.parts).unwrap_or_default();
         self.rows().iter().flat_map(parts).any(|(_, part)| {
@@ -87,7 +87,7 @@ impl Setting {
         })
     }
 
-    /// The first file that it would import and that is not there.
+    /// The first file of its import that does not exist.
     pub fn missing(&self, data_folder: &Path) -> Option<PathBuf> {
         if let Some(folds) = &self.folds {
             return folds.missing(data_folder);
@@ -97,15 +97,15 @@ impl Setting {
         data.paths().find(|path| !path.exists()).map(|path| path.clone())
     }
 
-    /// Refuses what has no data, or two kinds of them, or a task that they do not fit.
+    /// Refuses a setting without data, with two sources of them, or with a task that does not fit.
     pub(super) fn check_source(&self) -> Result<()> {
         if let Some(folds) = &self.folds {
             let others = self.data.is_some() || self.synthetic.is_some() || self.task.is_some();
             let expected = "tables of features alone, or a log";
-            return match others {
-                true => Err(Error::parameter("folds", "beside a log", expected)),
-                false => folds.check(),
-            };
+            if others {
+                return Err(Error::parameter("folds", "tables and a log", expected));
+            }
+            return folds.check();
         }
         let (expected, both) = ("tables to import, or `synthetic`", "tables and `synthetic`");
         let source = match (&self.data, &self.synthetic) {
@@ -149,7 +149,7 @@ impl Setting {
         Ok(())
     }
 
-    /// The models that `rows` are made of, be it by features of their rankers.
+    /// The models of `rows`, also those that are features of rankers.
     pub(super) fn models_of(&self, rows: &[Mixture]) -> Result<Vec<(String, Params)>> {
         let mut models: Vec<(String, Params)> = Vec::new();
         let mut add = |name: &str| {
@@ -167,7 +167,7 @@ impl Setting {
         Ok(models)
     }
 
-    /// The rankers that `rows` are made of.
+    /// The rankers of `rows`.
     pub(super) fn rankers_of(&self, rows: &[Mixture]) -> Result<Vec<RankerSpec>> {
         let mut rankers: Vec<RankerSpec> = Vec::new();
         for (_, name) in rows.iter().flat_map(|row| &row.parts) {
@@ -188,7 +188,7 @@ impl Setting {
         RankerSpec::of_table(name, table).map(Some)
     }
 
-    /// Refuses a row that is made of something unknown.
+    /// Refuses a row that names an unknown model.
     pub(super) fn check_row(&self, row: &str) -> Result<()> {
         match &self.folds {
             Some(_) => Folds::check_row(row, &self.models),
@@ -213,8 +213,7 @@ impl Setting {
     }
 }
 
-/// The tables of a synthetic log that a task is made of: it has links or clicks for its truth, no
-/// judgments.
+/// The tables of a synthetic log that a task is made of: its truth is links or clicks, not judgments.
 fn raw_of(synthetic: &Synthetic, raw: &Path) -> Import {
     Import { judgments: None, ..synthetic.import(raw) }
 }

@@ -1,5 +1,5 @@
-//! The folder of an export: files written one after another, then `about.json`, which lists
-//! them, so that `force` can tell our folder from anybody else's.
+//! The folder of an export: its files, then `about.json`, which lists them, so that `force` replaces
+//! nothing but an export.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,11 +17,11 @@ const ABOUT: &str = "about.json";
 pub struct ExportedFile {
     /// Its name, with `/` before the name of a file in a folder below.
     pub name: String,
-    /// What it holds, for people.
+    /// A description of its content.
     pub holds: String,
 }
 
-/// What every `about.json` says.
+/// The content of `about.json`.
 #[derive(Serialize)]
 struct About<'a, T> {
     /// The version of liken that wrote it.
@@ -31,7 +31,7 @@ struct About<'a, T> {
     about: &'a T,
 }
 
-/// What is looked for in an `about.json` that is there already.
+/// The fields by which an existing `about.json` is recognised.
 #[derive(Deserialize)]
 struct Known {
     #[serde(rename = "liken")]
@@ -46,23 +46,21 @@ pub(super) struct ExportFolder {
 }
 
 impl ExportFolder {
-    /// Starts the folder that will appear at `target`. With `force` an older export is replaced.
+    /// Starts the folder that will appear at `target`. With `force` it replaces an older export.
     pub(super) fn create(target: &Path, force: bool) -> Result<Self> {
         let holds = |folder: &Path| fs::read_dir(folder).is_ok_and(|mut all| all.next().is_some());
         if force && target.is_dir() && !target.is_symlink() && holds(target) && !is_ours(target) {
             return Err(Error::Unusable {
                 path: target.to_owned(),
                 problem: "holds something else than an export of liken".into(),
-                advice: "`force` replaces only an earlier export: choose another name, or remove it by hand".into(),
+                advice: "`force` replaces only an earlier export: choose another name, or delete it by hand".into(),
             });
         }
-        Ok(ExportFolder {
-            staged: StagedFolder::create(target, force, is_ours)?,
-            files: Vec::new(),
-        })
+        let staged = StagedFolder::create(target, force, is_ours)?;
+        Ok(ExportFolder { staged, files: Vec::new() })
     }
 
-    /// Where to write the file `name`, which is listed as holding `holds`.
+    /// The path of the file `name`, listed with the description `holds`.
     pub(super) fn path(&mut self, name: &str, holds: impl Into<String>) -> Result<PathBuf> {
         let path = self.staged.path(name);
         if let Some(parent) = path.parent() {
@@ -77,7 +75,7 @@ impl ExportFolder {
         Output::create(&self.path(name, holds)?)
     }
 
-    /// Writes `about.json` and gives the folder its name; the files that are in it.
+    /// Writes `about.json`, publishes the folder, and returns its files.
     pub(super) fn commit<T: Serialize>(self, about: &T) -> Result<Vec<ExportedFile>> {
         let mut out = Output::create(&self.staged.path(ABOUT))?;
         let about = About { liken: env!("CARGO_PKG_VERSION"), files: &self.files, about };
@@ -91,7 +89,7 @@ impl ExportFolder {
     }
 }
 
-/// Whether `folder` is an export of ours and holds nothing else.
+/// Whether `folder` holds an export and nothing else.
 fn is_ours(folder: &Path) -> bool {
     let known =
         fs::read(folder.join(ABOUT)).ok().and_then(|text| serde_json::from_slice(&text).ok());

@@ -1,13 +1,12 @@
-//! Words that a model learnt to belong together, as synonyms for a search engine.
+//! Synonyms that a model learnt, for a search engine.
 //!
-//! For every word of queries, the words of documents whose vectors have the largest cosine to
-//! its own: cos(l_xu, l_yv). That is a direction, from what people type to what pages say, so
-//! the lists hold explicit rules (`car => car, automobile`), to be used on queries alone.
+//! The synonyms of a word of queries are the words of documents whose vectors have the largest cosine
+//! to its own: cos(l_xu, l_yv). The relation has a direction, from queries to documents, so the lists
+//! hold explicit rules (`car => car, automobile`), to be used on queries alone.
 //!
-//! A model knows stems, an engine sees words. The rules are written in the words that the
-//! queries and the documents use, each stem in its most frequent form, so that they stand
-//! before the engine's own stemmer; a rule is given for each frequent form of the query's word.
-//! Stems themselves are only of use behind the very same (Snowball) stemmer.
+//! A model has stems, an engine sees words. The rules are written in the most frequent surface form
+//! of each stem, so that they apply before the engine's own stemmer, with one rule per frequent form
+//! of the query's word. Stems themselves are of use only after the same (Snowball) stemmer.
 
 pub(super) mod forms;
 mod write;
@@ -21,7 +20,7 @@ use crate::matchers::{Bilinear, Map, Model, WHO_HAS_MAPS};
 use crate::{Error, Result, Run};
 use forms::Forms;
 
-/// How synonyms are written.
+/// The format of synonyms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SynonymFormat {
@@ -34,15 +33,15 @@ pub enum SynonymFormat {
     Tsv,
 }
 
-/// Which pairs are listed.
+/// The selection of pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SynonymParams {
-    /// Cosine of at least this much.
+    /// The smallest cosine.
     pub min_score: f64,
-    /// At most so many synonyms a word.
+    /// The most synonyms per word.
     pub per_word: usize,
-    /// The word must stand in so many training queries, the synonym in so many training
-    /// documents: what was seen once or twice was not learnt.
+    /// The least number of training queries with the word, and of training documents with the
+    /// synonym: nothing is learnt from one or two.
     pub min_count: u32,
 }
 
@@ -52,7 +51,7 @@ impl Default for SynonymParams {
     }
 }
 
-/// A word of queries and a word of documents that belong together.
+/// A word of queries and its synonym in documents.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pair {
     /// The query's word.
@@ -76,13 +75,13 @@ struct Rule {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Synonyms {
     rules: Vec<Rule>,
-    /// What is worth knowing.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
 impl Synonyms {
-    /// The synonyms that `model` learnt, in the words of `dataset`, which it was trained on;
-    /// without it they are stems.
+    /// The synonyms that `model` learnt, in the surface forms of `dataset`, which it was trained on;
+    /// without it, as stems.
     pub fn of(
         model: &Model,
         dataset: Option<&Dataset>,
@@ -124,7 +123,7 @@ impl Synonyms {
         }
         if nameless > 0 {
             notes.push(format!(
-                "{nameless} pairs are left out: their words were not found in the dataset's texts"
+                "left out, because their words are not in the dataset's texts: {nameless} of the pairs"
             ));
         }
         Ok(Synonyms { rules, notes })
@@ -214,7 +213,7 @@ fn near(
     Ok(found?.into_iter().flatten().collect())
 }
 
-/// The words that can stand in a rule, and their vectors scaled to unit length.
+/// The words that rules may hold, and their vectors scaled to unit length.
 struct Directions {
     terms: Vec<u32>,
     rows: Dense,
@@ -243,7 +242,7 @@ impl Directions {
     }
 }
 
-/// Whether `term` is a single word with letters: no n-gram, no number.
+/// Whether `term` is a single word with letters, neither n-gram nor number.
 fn is_word(term: &str) -> bool {
     !term.starts_with('~') && !term.contains(' ') && term.chars().any(char::is_alphabetic)
 }

@@ -1,6 +1,5 @@
-//! Reading all text of a dataset in parallel: fixed blocks of texts, each counted with a
-//! dictionary of its own so that blocks need not wait for each other, then brought onto one
-//! vocabulary in order.
+//! Counts the terms of a dataset in parallel: fixed blocks of texts, each with a dictionary of its own
+//! so that blocks do not wait for each other, mapped to one vocabulary afterwards.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,8 +7,8 @@ use rayon::prelude::*;
 use serde_json::Value;
 
 use super::classes::class_of;
-use super::counts::Preparation;
 use super::positions::{Sequences, renamed, sequence};
+use super::preparation::Preparation;
 use crate::data::{self, Dataset, Document, FieldValue};
 use crate::sparse::Csr;
 use crate::text::{Analyzer, Vocabulary};
@@ -19,6 +18,7 @@ use crate::{Result, Run};
 const BLOCK: usize = 1024;
 
 /// The texts of one block.
+#[derive(Default)]
 pub(super) struct Block {
     /// Number of the block's first text.
     first: usize,
@@ -27,28 +27,28 @@ pub(super) struct Block {
     pub(super) fields: BTreeSet<String>,
     /// For each text, for each field: (term of this block, count), sorted by term.
     texts: Vec<Vec<Vec<(u32, f32)>>>,
-    /// For each text, for each field: terms of this block in reading order, if they are wanted.
+    /// For each text, for each field: terms of this block in reading order, if positions are stored.
     sequences: Vec<Vec<Vec<u32>>>,
 }
 
 /// Counts one text after another.
-#[derive(Default)]
 struct BlockBuilder {
+    block: Block,
     ids: HashMap<String, u32>,
-    terms: Vec<String>,
-    fields: BTreeSet<String>,
-    texts: Vec<Vec<Vec<(u32, f32)>>>,
-    sequences: Vec<Vec<Vec<u32>>>,
 }
 
 impl BlockBuilder {
+    fn new(first: usize) -> Self {
+        BlockBuilder { block: Block { first, ..Block::default() }, ids: HashMap::new() }
+    }
+
     fn id(&mut self, term: &str) -> u32 {
         if let Some(&id) = self.ids.get(term) {
             return id;
         }
-        let id = self.terms.len() as u32;
+        let id = self.block.terms.len() as u32;
         self.ids.insert(term.to_owned(), id);
-        self.terms.push(term.to_owned());
+        self.block.terms.push(term.to_owned());
         id
     }
 
@@ -62,20 +62,10 @@ impl BlockBuilder {
         sorted.sort_unstable_by_key(|&(id, _)| id);
         sorted
     }
-
-    fn finish(self, first: usize) -> Block {
-        Block {
-            first,
-            terms: self.terms,
-            fields: self.fields,
-            texts: self.texts,
-            sequences: self.sequences,
-        }
-    }
 }
 
-/// A word of a new document counts at most so often.
-const MOST_OFTEN: f32 = 1e9;
+/// The largest count of a word of an unseen document.
+const MAX_COUNT: f32 = 1e9;
 
 /// The counts of one field by the terms that `vocabulary` knows, sorted.
 pub(super) fn count_known(
@@ -90,15 +80,15 @@ pub(super) fn count_known(
             *counts.entry(id).or_default() += by;
         }
     });
-    // A document that somebody brings may say anything; no sum of counts may become infinite.
+    // Unseen documents are not validated; sums of counts must stay finite.
     let mut sorted: Vec<(u32, f32)> =
-        counts.into_iter().map(|(id, count): (u32, f32)| (id, count.min(MOST_OFTEN))).collect();
+        counts.into_iter().map(|(id, count): (u32, f32)| (id, count.min(MAX_COUNT))).collect();
     sorted.sort_unstable_by_key(|&(id, _)| id);
     sorted
 }
 
-/// Emits the terms of a field: its texts are analysed, and so are the words of a bag, each
-/// counted as the bag says.
+/// Emits the terms of a field with counts: its texts are analysed, and the words of a bag, with the
+/// counts of the bag.
 fn read_value(analyzer: &Analyzer, name: &str, value: &Value, emit: &mut dyn FnMut(&str, f32)) {
     data::visit(value, &mut |said| match said {
         FieldValue::Text(text) if name == "url" => analyzer.url(&text, &mut |term| emit(term, 1.0)),
@@ -111,12 +101,12 @@ fn read_value(analyzer: &Analyzer, name: &str, value: &Value, emit: &mut dyn FnM
 pub(super) struct ReadDocuments {
     pub blocks: Vec<Block>,
     pub ids: Vec<String>,
-    /// The class that every document says, where classes are wanted; else empty.
+    /// The class of each document; empty unless the preparation asks for classes.
     pub classes: Vec<Option<String>>,
 }
 
-/// Counts the fields of every document that `preparation` names, with the positions of their words
-/// and their classes if these are wanted.
+/// Counts the fields of every document that `preparation` names; reads positions of words and classes
+/// if the preparation asks for them.
 pub(super) fn read_documents(
     dataset: &Dataset,
     analyzer: &Analyzer,
@@ -125,7 +115,7 @@ pub(super) fn read_documents(
 ) -> Result<ReadDocuments> {
     let Preparation { fields, positions, class, .. } = preparation;
     let blocks = in_blocks(dataset.documents.len(), "reading documents", run, |span| {
-        let mut block = BlockBuilder::default();
+        let mut builder = BlockBuilder::new(span.start);
         let mut ids = Vec::with_capacity(span.len());
         let mut classes = Vec::new();
         for j in span {
@@ -134,39 +124,37 @@ pub(super) fn read_documents(
                 classes.push(class_of(&document, field));
             }
             for name in document.fields.keys() {
-                if !block.fields.contains(name) {
-                    block.fields.insert(name.clone());
+                if !builder.block.fields.contains(name) {
+                    builder.block.fields.insert(name.clone());
                 }
             }
-            let counts = fields
-                .iter()
-                .map(|name| match document.fields.get(name) {
-                    Some(value) => block.field(analyzer, name, value),
-                    None => Vec::new(),
-                })
-                .collect();
-            block.texts.push(counts);
+            let counts = fields.iter().map(|name| match document.fields.get(name) {
+                Some(value) => builder.field(analyzer, name, value),
+                None => Vec::new(),
+            });
+            let counts = counts.collect();
+            builder.block.texts.push(counts);
             if *positions {
                 let of = |name: &String| match document.fields.get(name) {
-                    Some(value) => sequence(analyzer, name, value, |term| Some(block.id(term))),
+                    Some(value) => sequence(analyzer, name, value, |term| Some(builder.id(term))),
                     None => Vec::new(),
                 };
                 let sequences = fields.iter().map(of).collect();
-                block.sequences.push(sequences);
+                builder.block.sequences.push(sequences);
             }
             ids.push(document.id);
         }
-        Ok((block, ids, classes))
+        Ok((builder.block, ids, classes))
     })?;
     let mut read = ReadDocuments {
         blocks: Vec::with_capacity(blocks.len()),
         ids: Vec::with_capacity(dataset.documents.len()),
         classes: Vec::new(),
     };
-    for (first, (block, ids, classes)) in blocks {
+    for (block, ids, classes) in blocks {
         read.ids.extend(ids);
         read.classes.extend(classes);
-        read.blocks.push(block.finish(first));
+        read.blocks.push(block);
     }
     Ok(read)
 }
@@ -178,48 +166,41 @@ pub(super) fn read_queries(
     run: &Run<'_>,
 ) -> Result<(Vec<Block>, Vec<String>, Vec<String>)> {
     let blocks = in_blocks(dataset.queries.len(), "reading queries", run, |span| {
-        let mut block = BlockBuilder::default();
+        let mut builder = BlockBuilder::new(span.start);
         let mut names = Vec::with_capacity(span.len());
         for i in span {
             let query = dataset.queries.get(i)?;
             let text = Value::String(query.text);
-            let counts = block.field(analyzer, "query", &text);
-            block.texts.push(vec![counts]);
+            let counts = builder.field(analyzer, "query", &text);
+            builder.block.texts.push(vec![counts]);
             let Value::String(text) = text else { unreachable!("it was made a string above") };
             names.push((query.id, text));
         }
-        Ok((block, names))
+        Ok((builder.block, names))
     })?;
-    let (mut ids, mut texts, mut all) = (Vec::new(), Vec::new(), Vec::new());
-    for (first, (block, names)) in blocks {
-        for (id, text) in names {
-            ids.push(id);
-            texts.push(text);
-        }
-        all.push(block.finish(first));
-    }
-    Ok((all, ids, texts))
+    let (blocks, names): (Vec<Block>, Vec<Vec<(String, String)>>) = blocks.into_iter().unzip();
+    let (ids, texts) = names.into_iter().flatten().unzip();
+    Ok((blocks, ids, texts))
 }
 
-/// Calls `work` on fixed blocks of 0..n in parallel and returns the results in order, each
-/// with the number of its first item.
+/// Calls `work` on fixed blocks of 0..n in parallel and returns the results in order.
 fn in_blocks<T: Send>(
     n: usize,
     stage: &str,
     run: &Run<'_>,
     work: impl Fn(std::ops::Range<usize>) -> Result<T> + Sync,
-) -> Result<Vec<(usize, T)>> {
+) -> Result<Vec<T>> {
     (0..n.div_ceil(BLOCK))
         .into_par_iter()
         .map(|b| {
             let span = b * BLOCK..((b + 1) * BLOCK).min(n);
             run.step(stage, span.end as u64, Some(n as u64))?;
-            Ok((span.start, work(span)?))
+            work(span)
         })
         .collect()
 }
 
-/// Adds to `texts` in how many of the texts that `counts_it` names each term occurs.
+/// Adds to `texts` the document frequency of each term, over the texts for which `counts_it` holds.
 pub(super) fn count_texts<'a>(
     blocks: &'a [Block],
     counts_it: impl Fn(usize) -> bool,
@@ -301,7 +282,7 @@ pub(super) fn assemble_sequences(
     Ok(none.with_rows(parts.into_iter().flatten()))
 }
 
-/// How many texts yielded no term at all.
+/// The number of texts without a term.
 pub(super) fn count_unread(blocks: &[Block]) -> usize {
     let empty = |fields: &&Vec<Vec<(u32, f32)>>| fields.iter().all(Vec::is_empty);
     blocks.iter().map(|block| block.texts.iter().filter(empty).count()).sum()

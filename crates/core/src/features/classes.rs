@@ -1,4 +1,4 @@
-//! The class of every document, read off one of its fields: a category, a site, a language.
+//! The class of every document, from one of its fields: a category, a site, a language.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -6,22 +6,22 @@ use serde_json::Value;
 
 use crate::data::{Document, FieldValue, visit};
 
-/// The field in which the class of a document stands unless another is named.
+/// The default field of the class of a document.
 pub const CLASS_FIELD: &str = "class";
-/// The class of documents that have none.
+/// The class of documents without one.
 pub const NO_CLASS: &str = "(none)";
 
 /// The classes of documents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Classes {
-    /// The names, in the order of the alphabet.
+    /// The names, sorted.
     pub names: Vec<String>,
     /// The class of every document.
     pub of: Vec<u32>,
 }
 
 impl Classes {
-    /// Numbers the classes that documents say; nothing if none says any.
+    /// Numbers the classes of documents; `None` if no document has one.
     pub(super) fn of_documents(said: Vec<Option<String>>) -> Option<Self> {
         if said.iter().all(Option::is_none) {
             return None;
@@ -34,25 +34,24 @@ impl Classes {
         Some(Classes { names: names.into_iter().cloned().collect(), of })
     }
 
-    /// Whether every document has one of the names.
+    /// Whether there are `n_docs` documents, each with one of the names.
     pub(crate) fn fits(&self, n_docs: usize) -> bool {
         self.of.len() == n_docs && self.of.iter().all(|&class| (class as usize) < self.names.len())
     }
 
-    /// The same with documents that training did not know. Those whose class it does not know, or
-    /// that have none, are numbered beyond the names.
-    pub(super) fn with_documents(mut self, field: &str, documents: &[Document]) -> Self {
-        let unknown = self.names.len() as u32;
-        self.of.extend(documents.iter().map(|document| {
-            let said = class_of(document, field);
-            let known = said.and_then(|said| self.names.iter().position(|name| *name == said));
-            known.map_or(unknown, |at| at as u32)
+    /// Adds unseen documents. Those without a class, or of a class that training does not know,
+    /// are numbered beyond the names.
+    pub(super) fn extend(&mut self, field: &str, documents: &[Document]) {
+        let Classes { names, of } = self;
+        of.extend(documents.iter().map(|document| {
+            let class = class_of(document, field);
+            let known = class.and_then(|class| names.iter().position(|name| *name == class));
+            known.unwrap_or(names.len()) as u32
         }));
-        self
     }
 }
 
-/// What `document` says in `field`: the first thing, where it is a list.
+/// The class of `document` in `field`: the first text or word that is not blank.
 pub(super) fn class_of(document: &Document, field: &str) -> Option<String> {
     let value: &Value = document.fields.get(field)?;
     let mut first = None;
@@ -93,12 +92,13 @@ mod tests {
     #[test]
     fn classes_are_numbered_by_name_and_documents_without_one_have_their_own() {
         let said = ["b", "", "a", "b"].map(|s| (!s.is_empty()).then(|| s.to_owned())).to_vec();
-        let classes = Classes::of_documents(said).unwrap();
+        let mut classes = Classes::of_documents(said).unwrap();
         assert_eq!(classes.names, ["(none)", "a", "b"]);
         assert_eq!(classes.of, [2, 0, 1, 2]);
         assert!(classes.fits(4) && !classes.fits(3));
         assert_eq!(Classes::of_documents(vec![None, None]), None);
         let more = [document(json!("a")), document(json!("new")), document(json!(null))];
-        assert_eq!(classes.with_documents("class", &more).of, [2, 0, 1, 2, 1, 3, 3]);
+        classes.extend("class", &more);
+        assert_eq!(classes.of, [2, 0, 1, 2, 1, 3, 3]);
     }
 }

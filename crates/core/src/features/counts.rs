@@ -1,17 +1,17 @@
-//! Raw counts: what the analyser finds in every field of every document and in every query,
-//! with the training clicks between them. Nothing is weighted yet, so every model can be
-//! made from this, and it is what a model folder keeps.
+//! Raw counts: the terms of every field of every document and of every query, with the training
+//! clicks between them. Terms are not weighted yet, so every model can be fitted to them; a model
+//! folder stores them.
 //!
-//! Whatever is counted to build the vocabulary and its statistics is counted on training
-//! alone: documents that were not held out, and queries that have training clicks.
+//! Vocabulary and statistics are counted on training alone: documents that are not held out, and
+//! queries with training clicks.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{
@@ -19,65 +19,15 @@ use super::blocks::{
     read_queries,
 };
 use super::classes::Classes;
+use super::click_weights::{EvidenceAbout, click_weights};
 use super::collection::Collection;
-use super::evidence::{ClickEvidence, EvidenceAbout, weigh};
 use super::positions::{Positions, query_sequence};
+use super::preparation::Preparation;
 use super::weighted::SharedFeatures;
 use crate::data::{Dataset, ImpressionsAt, READ_BY_DEFAULT};
 use crate::sparse::Csr;
-use crate::text::{Analyzer, AnalyzerParams, Vocabulary, query_identity};
+use crate::text::{Analyzer, Vocabulary, query_identity};
 use crate::{Error, Result, Run};
-
-/// How text becomes counts, and clicks weights.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Preparation {
-    /// How text is cut into terms.
-    pub analyzer: AnalyzerParams,
-    /// The fields of a document that are read, as far as it has them.
-    pub fields: Vec<String>,
-    /// A term must occur in this many training texts (documents and queries) to be kept.
-    pub min_df: u32,
-    /// Keep only so many terms, those that occur in the most training documents; of equally
-    /// frequent ones the first in the alphabet. 0 keeps all.
-    pub max_terms: usize,
-    /// Keep where the words of documents stand, four bytes a word. Methods that look at distances have them kept by themselves.
-    pub positions: bool,
-    /// The field in which the class of a document stands, if classes are to be kept. Methods that learn by class have them kept by themselves.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub class: Option<String>,
-    /// What is made of the training clicks: `clicks` as they are; `rates`, by how rarely their
-    /// documents were shown; `propensity`, by how unlikely they were seen at their ranks; `auto`,
-    /// the best of these that the log allows.
-    pub evidence: ClickEvidence,
-}
-
-impl Default for Preparation {
-    fn default() -> Self {
-        let fields = READ_BY_DEFAULT.map(str::to_owned).to_vec();
-        Preparation {
-            analyzer: AnalyzerParams::default(),
-            fields,
-            min_df: 1,
-            max_terms: 0,
-            positions: false,
-            class: None,
-            evidence: ClickEvidence::default(),
-        }
-    }
-}
-
-impl Preparation {
-    fn check(&self) -> Result<()> {
-        if self.fields.is_empty() {
-            return Err(Error::parameter("fields", "[]", "at least one field of the documents"));
-        }
-        if self.min_df == 0 {
-            return Err(Error::parameter("min_df", 0, "1 or more"));
-        }
-        self.analyzer.check()
-    }
-}
 
 /// One field of the documents.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,55 +38,27 @@ pub struct Field {
     pub docs: Csr,
 }
 
-/// Texts in which the analyser found nothing it knows.
+/// The numbers of texts without a term.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unread {
-    /// Queries that yield no term at all.
+    /// Queries without a term.
     pub queries: usize,
-    /// Documents that yield no term at all.
+    /// Documents without a term.
     pub documents: usize,
 }
 
-/// Raw counts of a dataset.
+/// Raw counts of a dataset: what is stored, to which this derefs, and what is derived.
 pub struct Counts {
-    /// How the text was read.
-    pub preparation: Preparation,
+    pub(crate) stored: StoredCounts,
     /// The analyser, ready for more text.
     pub analyzer: Analyzer,
-    /// The terms.
-    pub vocabulary: Vocabulary,
-    /// Each field of the documents.
-    pub fields: Vec<Field>,
     /// All fields together: documents × terms.
     pub docs: Csr,
-    /// Where the words of the documents stand, if that was wanted.
-    pub positions: Option<Positions>,
-    /// The classes of the documents, if they were wanted and some document has one.
-    pub classes: Option<Classes>,
-    /// Queries × terms.
-    pub queries: Csr,
-    /// Training clicks, weighted by their evidence: queries × documents.
-    pub clicks: Csr,
-    /// What was made of the clicks, where they came from a raw log.
-    pub evidence: Option<EvidenceAbout>,
     /// The number of training documents.
     pub n_training_docs: usize,
     /// In how many training documents each term occurs.
     pub document_frequency: Vec<u32>,
-    /// Documents that training must not count, sorted.
-    pub held_out_documents: Vec<u32>,
-    /// By query the document whose text it is and which is no answer to it; empty where queries
-    /// are no documents.
-    pub own_documents: Vec<u32>,
-    /// Ids of the documents.
-    pub doc_ids: Vec<String>,
-    /// Ids of the queries.
-    pub query_ids: Vec<String>,
-    /// The queries as shown.
-    pub query_texts: Vec<String>,
-    /// Texts that yielded nothing.
-    pub unread: Unread,
-    /// The pages of results that training may learn from. A model folder does not keep them.
+    /// The impressions that training may learn from. A model folder does not keep them.
     pub impressions: ImpressionsAt,
     by_identity: HashMap<String, u32>,
     /// All queries of a text that several share.
@@ -144,22 +66,64 @@ pub struct Counts {
     /// The matrices made last, where several fits are to share them.
     pub(super) shared: Option<SharedFeatures>,
     /// Counted when it is first asked for.
-    pub(super) collection: OnceLock<Collection>,
+    collection: OnceLock<Collection>,
 }
 
-/// A query ready to be scored: its known terms, and its number if training knew it.
+impl Deref for Counts {
+    type Target = StoredCounts;
+
+    fn deref(&self) -> &StoredCounts {
+        &self.stored
+    }
+}
+
+/// The counts as a model folder stores them.
+#[derive(Clone)]
+pub struct StoredCounts {
+    /// How the text was read.
+    pub preparation: Preparation,
+    /// The terms.
+    pub vocabulary: Vocabulary,
+    /// Each field of the documents.
+    pub fields: Vec<Field>,
+    /// The positions of the words of the documents, if the preparation asked for them.
+    pub positions: Option<Positions>,
+    /// The classes of the documents, if the preparation asked for them and some document has one.
+    pub classes: Option<Classes>,
+    /// Queries × terms.
+    pub queries: Csr,
+    /// Training clicks, weighted by their evidence: queries × documents.
+    pub clicks: Csr,
+    /// How the clicks were weighted, where they came from a raw log.
+    pub evidence: Option<EvidenceAbout>,
+    /// Documents that training must not count, sorted.
+    pub held_out_documents: Vec<u32>,
+    /// By query the document whose text it is, which is no answer to it; empty where queries are
+    /// not documents.
+    pub own_documents: Vec<u32>,
+    /// Ids of the documents.
+    pub doc_ids: Vec<String>,
+    /// Ids of the queries.
+    pub query_ids: Vec<String>,
+    /// The queries as shown.
+    pub query_texts: Vec<String>,
+    /// Texts without a term.
+    pub unread: Unread,
+}
+
+/// A query to score: its known terms, and its number if training knew it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryTerms {
     /// Terms of the vocabulary, sorted.
     pub indices: Vec<u32>,
     /// How often each occurs.
     pub counts: Vec<f32>,
-    /// Terms that the vocabulary does not have.
+    /// Terms that are not in the vocabulary.
     pub unknown: Vec<String>,
     /// The query's number if it is one of the dataset's.
     pub known: Option<u32>,
-    /// Its words in order, [`super::GAP`] for those that are not counted; empty where the counts
-    /// have no positions.
+    /// Its words in order, [`super::GAP`] for words that are not terms; empty where the counts have
+    /// no positions.
     pub sequence: Vec<u32>,
 }
 
@@ -184,7 +148,7 @@ impl Counts {
         })
     }
 
-    /// The training clicks of every document; dislikes do not count.
+    /// The training clicks of every document; weights below zero do not count.
     pub fn clicks_by_document(&self) -> Vec<f64> {
         let mut clicks = vec![0.0; self.n_docs()];
         for (doc, n) in self.clicks.rows().flat_map(|row| row.iter()) {
@@ -201,7 +165,7 @@ impl Counts {
             read_documents(dataset, &analyzer, preparation, run)?;
         check_fields(&doc_blocks, &preparation.fields)?;
         let (query_blocks, query_ids, query_texts) = read_queries(dataset, &analyzer, run)?;
-        let (clicks, evidence) = weigh(dataset, preparation.evidence, run)?;
+        let (clicks, evidence) = click_weights(dataset, preparation.evidence, run)?;
         run.check()?;
 
         let is_training_query = |i: usize| !dataset.clicks.row(i).is_empty();
@@ -218,7 +182,7 @@ impl Counts {
         if terms.is_empty() {
             return Err(Error::Empty {
                 what: format!(
-                    "no term is left: none occurs in {} or more training texts",
+                    "the vocabulary is empty: no term occurs in {} or more training texts",
                     preparation.min_df
                 ),
                 advice: "check the fields and the language, or lower `min_df`".into(),
@@ -232,7 +196,7 @@ impl Counts {
             terms.par_sort_unstable_by(|a, b| frequency(b).cmp(&frequency(a)).then(a.cmp(b)));
             terms.truncate(most);
         }
-        // Sorted, so that a term's number depends on nothing but the set of terms.
+        // Sorted, so that a term's number depends on the set of terms alone.
         terms.par_sort_unstable();
         let vocabulary = Vocabulary::from_terms(terms)?;
 
@@ -252,7 +216,7 @@ impl Counts {
         let own_documents = own_documents(dataset, &query_ids, &doc_ids)?;
         let unread =
             Unread { queries: count_unread(&query_blocks), documents: count_unread(&doc_blocks) };
-        let counts = Counts::from_parts(Parts {
+        let counts = Counts::from_stored(StoredCounts {
             preparation: preparation.clone(),
             vocabulary,
             fields,
@@ -271,23 +235,24 @@ impl Counts {
         Ok(Counts { impressions: dataset.impressions_at(), ..counts })
     }
 
-    /// Puts together what a model folder keeps and derives the rest.
-    pub(crate) fn from_parts(parts: Parts) -> Result<Self> {
-        let analyzer = Analyzer::new(&parts.preparation.analyzer)?;
-        let docs = sum_fields(&parts.fields, parts.doc_ids.len(), parts.vocabulary.len())?;
-        let mut document_frequency = vec![0u32; parts.vocabulary.len()];
+    /// Derives from `stored` what a model folder does not store.
+    pub(crate) fn from_stored(stored: StoredCounts) -> Result<Self> {
+        let analyzer = Analyzer::new(&stored.preparation.analyzer)?;
+        let docs = sum_fields(&stored.fields, stored.doc_ids.len(), stored.vocabulary.len())?;
+        let mut document_frequency = vec![0u32; stored.vocabulary.len()];
         for j in 0..docs.n_rows() {
-            if parts.held_out_documents.binary_search(&(j as u32)).is_err() {
+            if stored.held_out_documents.binary_search(&(j as u32)).is_err() {
                 for &term in docs.row(j).indices {
                     document_frequency[term as usize] += 1;
                 }
             }
         }
-        // Of several queries with one text, one with training clicks knows more; else the first.
-        let mut by_identity: HashMap<String, u32> = HashMap::with_capacity(parts.query_texts.len());
+        // Of several queries with one text, the first with training clicks; else the first.
+        let mut by_identity: HashMap<String, u32> =
+            HashMap::with_capacity(stored.query_texts.len());
         let mut twins: HashMap<String, Vec<u32>> = HashMap::new();
-        let clicked = |i: u32| !parts.clicks.row(i as usize).is_empty();
-        for (i, text) in (0u32..).zip(&parts.query_texts) {
+        let clicked = |i: u32| !stored.clicks.row(i as usize).is_empty();
+        for (i, text) in (0u32..).zip(&stored.query_texts) {
             match by_identity.entry(query_identity(text)) {
                 Entry::Vacant(place) => {
                     place.insert(i);
@@ -302,24 +267,11 @@ impl Counts {
             }
         }
         Ok(Counts {
-            n_training_docs: parts.doc_ids.len() - parts.held_out_documents.len(),
-            preparation: parts.preparation,
+            n_training_docs: stored.doc_ids.len() - stored.held_out_documents.len(),
+            stored,
             analyzer,
-            vocabulary: parts.vocabulary,
-            fields: parts.fields,
-            positions: parts.positions,
-            classes: parts.classes,
             docs,
-            queries: parts.queries,
-            clicks: parts.clicks,
-            evidence: parts.evidence,
             document_frequency,
-            held_out_documents: parts.held_out_documents,
-            own_documents: parts.own_documents,
-            doc_ids: parts.doc_ids,
-            query_ids: parts.query_ids,
-            query_texts: parts.query_texts,
-            unread: parts.unread,
             impressions: ImpressionsAt::default(),
             by_identity,
             twins,
@@ -328,8 +280,8 @@ impl Counts {
         })
     }
 
-    /// The same, keeping the matrices that a fit makes from it for the next fit with the same
-    /// features. That costs their memory, so it is for those who fit many times.
+    /// Caches the matrices that a fit makes, for further fits with the same features. That costs their
+    /// memory, so it is for tuning.
     pub(crate) fn sharing_features(mut self) -> Self {
         self.shared = Some(SharedFeatures::default());
         self
@@ -337,29 +289,19 @@ impl Counts {
 
     /// The same text with other training clicks.
     pub(crate) fn with_clicks(&self, clicks: Csr) -> Result<Self> {
-        let counts = Counts::from_parts(Parts {
-            preparation: self.preparation.clone(),
-            vocabulary: self.vocabulary.clone(),
-            fields: self.fields.clone(),
-            positions: self.positions.clone(),
-            classes: self.classes.clone(),
-            queries: self.queries.clone(),
-            clicks,
-            evidence: self.evidence.clone(),
-            held_out_documents: self.held_out_documents.clone(),
-            own_documents: self.own_documents.clone(),
-            doc_ids: self.doc_ids.clone(),
-            query_ids: self.query_ids.clone(),
-            query_texts: self.query_texts.clone(),
-            unread: self.unread,
-        })?;
-        // Whoever learns from pages takes those of the clicks that are left.
+        let counts = Counts::from_stored(StoredCounts { clicks, ..self.stored.clone() })?;
+        // Methods that learn from impressions use those of queries with clicks.
         Ok(Counts { impressions: self.impressions.clone(), ..counts })
     }
 
-    /// The document whose text `query` is, if training knew it and it is one.
+    /// The document whose text `query` is, if training knew the query and it is a document.
     pub fn own_document(&self, query: &QueryTerms) -> Option<u32> {
         query.known.and_then(|known| self.own_documents.get(known as usize).copied())
+    }
+
+    /// The training documents as one text; counted when it is first asked for.
+    pub fn collection(&self) -> &Collection {
+        self.collection.get_or_init(|| Collection::of(&self.docs, &self.held_out_documents))
     }
 
     /// The number of documents.
@@ -392,7 +334,7 @@ impl Counts {
         QueryTerms { indices, counts, unknown, known, sequence: self.sequence(text) }
     }
 
-    /// The words of a query in order, where positions count.
+    /// The words of a query in order, if the counts have positions.
     fn sequence(&self, text: &str) -> Vec<u32> {
         match self.positions {
             Some(_) => query_sequence(&self.analyzer, text, |term| self.vocabulary.id(term)),
@@ -400,8 +342,8 @@ impl Counts {
         }
     }
 
-    /// Reads the text of a query that also has an id: if the dataset has a query of that id and
-    /// text, it is that one, whatever other query shares the text.
+    /// Reads the text of a query with an id. If several queries of the dataset have this text, the id
+    /// decides which one it is.
     pub fn read_query_of(&self, id: &str, text: &str) -> QueryTerms {
         let mut query = self.read_query(text);
         if let Some(twins) = self.twins.get(&query_identity(text)) {
@@ -411,7 +353,7 @@ impl Counts {
         query
     }
 
-    /// The number of the query with this text; the one called `id`, where several share it.
+    /// The number of the query with this text; if several have it, the one with this `id`.
     pub fn find_query(&self, id: &str, text: &str) -> Option<u32> {
         let identity = query_identity(text);
         let twins = self.twins.get(&identity).into_iter().flatten();
@@ -432,27 +374,9 @@ impl Counts {
     }
 }
 
-/// What a model folder keeps of the counts.
-pub(crate) struct Parts {
-    pub preparation: Preparation,
-    pub vocabulary: Vocabulary,
-    pub fields: Vec<Field>,
-    pub positions: Option<Positions>,
-    pub classes: Option<Classes>,
-    pub queries: Csr,
-    pub clicks: Csr,
-    pub evidence: Option<EvidenceAbout>,
-    pub held_out_documents: Vec<u32>,
-    pub own_documents: Vec<u32>,
-    pub doc_ids: Vec<String>,
-    pub query_ids: Vec<String>,
-    pub query_texts: Vec<String>,
-    pub unread: Unread,
-}
-
-impl Parts {
-    /// Whether the pieces fit together; they come from a file.
-    pub fn check(&self, path: &Path) -> Result<()> {
+impl StoredCounts {
+    /// An error if the matrices, read from the model folder at `path`, do not fit together.
+    pub(crate) fn check(&self, path: &Path) -> Result<()> {
         let (n_docs, n_queries, n_terms) =
             (self.doc_ids.len(), self.query_ids.len(), self.vocabulary.len());
         let fits = |matrix: &Csr, n_rows: usize, n_cols: usize| {
@@ -477,7 +401,7 @@ impl Parts {
         {
             Ok(())
         } else {
-            Err(Error::damaged(path, "its matrices do not fit the vocabulary and the ids"))
+            Err(Error::damaged(path, "its matrices do not match the vocabulary and the ids"))
         }
     }
 }
@@ -490,15 +414,15 @@ fn own_documents(dataset: &Dataset, query_ids: &[String], doc_ids: &[String]) ->
     let numbers: HashMap<&str, u32> = doc_ids.iter().map(String::as_str).zip(0..).collect();
     let own = |id: &String| {
         numbers.get(id.as_str()).copied().ok_or_else(|| {
-            let problem = format!("its queries are documents, but none is called {id:?}");
+            let problem = format!("its queries are documents, but no document has the id {id:?}");
             Error::damaged(&dataset.folder.file("queries.jsonl"), problem)
         })
     };
     query_ids.iter().map(own).collect()
 }
 
-/// Refuses fields that no document has, though the documents have others; of those that are read
-/// by default, one that some document has is enough.
+/// An error if no document has one of `fields`, though the documents have others; of the default
+/// fields, one is enough.
 fn check_fields(blocks: &[Block], fields: &[String]) -> Result<()> {
     let others: BTreeSet<&str> =
         blocks.iter().flat_map(|block| block.fields.iter().map(String::as_str)).collect();

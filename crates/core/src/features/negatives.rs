@@ -1,4 +1,4 @@
-//! Sampled negatives: documents that nobody clicked for a query, as responses below zero.
+//! Sampled negatives: documents without a click for a query, as responses below zero.
 //!
 //! For a query with p_i pairs of positive response, k·p_i documents are drawn uniformly and
 //! without repetition among the training documents that have no pair with it (fewer where
@@ -7,13 +7,13 @@
 //! ```text
 //!   r̃_ij = −w·s_i / m_i
 //! ```
-//! so that w alone says how much the negatives of a query weigh against its clicks, however
-//! many are drawn: w = 1 makes the two equal, and with one a click and binary responses it is
-//! the ±1 of C = M_S − M_D. More of them only take out noise; in the end this is a centring by
-//! the mean document. n_i of `mean` is counted before they come.
+//! so that w alone sets the weight of a query's negatives against its clicks, however many are drawn:
+//! w = 1 makes the two equal, and with one negative per click and binary responses it is the ±1 of
+//! C = M_S − M_D. More of them only reduce noise; in the limit this is a centring by the mean
+//! document. n_i of `mean` is counted without them.
 //!
-//! Each query draws from a stream of its own, so the draw depends on the seed and on the
-//! place of the query, never on the threads.
+//! Each query draws from a stream of its own, so the sample depends on the seed and on the number of
+//! the query, never on the threads.
 
 use std::collections::HashSet;
 
@@ -25,16 +25,16 @@ use crate::random::Random;
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
 
-/// Streams of random numbers from here on belong to the draw of negatives.
+/// The first of the random streams for negatives.
 const FIRST_STREAM: u64 = 1 << 40;
 
-/// How many negatives are drawn, and what they weigh.
+/// The number of sampled negatives, and their weight.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Negatives {
     /// Documents drawn for each clicked pair among those not clicked for the query; 0 draws none.
     pub per_click: usize,
-    /// What all negatives of a query weigh together, as a share of its clicks.
+    /// The weight of all negatives of a query together, as a share of its clicks.
     pub weight: f64,
 }
 
@@ -45,7 +45,7 @@ impl Default for Negatives {
 }
 
 impl Negatives {
-    /// Refuses values that make no sense.
+    /// An error if the weight is out of range.
     pub fn check(&self) -> Result<()> {
         if self.weight.is_finite() && self.weight > 0.0 {
             return Ok(());
@@ -55,8 +55,7 @@ impl Negatives {
 }
 
 impl Weighted {
-    /// The same matrices with sampled negatives in R̃. `held_out` (sorted) are documents that
-    /// training must not know; none of them is drawn.
+    /// Adds sampled negatives to R̃. None of the documents `held_out`, which are sorted, is drawn.
     pub fn with_negatives(
         self,
         negatives: &Negatives,
@@ -96,8 +95,7 @@ fn with_drawn(
     pairs.into_iter().unzip()
 }
 
-/// `wanted` different documents that are neither `known` nor held out (both sorted), or all
-/// there are.
+/// `wanted` different documents that are neither `known` nor held out (both sorted), or all of them.
 fn draw(
     known: &[u32],
     n_docs: u32,

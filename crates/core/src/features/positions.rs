@@ -1,9 +1,9 @@
-//! Where the words of documents stand: the terms of every field in reading order, four bytes a
-//! word. Words that are not counted (stop words, words that training does not know) leave a gap,
-//! so that distances are those of the text. A bag of counts has no order and no positions.
+//! Positions of words: the terms of every field in reading order, four bytes per word. Words that
+//! are not terms (stop words, unknown words) leave a gap, so that distances are those of the text. A
+//! bag of counts has no order and no positions.
 //!
-//! Only methods that look at distances need them, so they are kept only if asked for
-//! (`preparation.positions`).
+//! Only methods that use distances need them, so they are stored only if `preparation.positions` is
+//! set.
 
 use serde_json::Value;
 
@@ -11,11 +11,11 @@ use crate::data::{self, FieldValue};
 use crate::text::Analyzer;
 use crate::{Error, Result};
 
-/// In the place of a word that is not counted.
+/// In place of a word that is not a term.
 pub const GAP: u32 = u32::MAX;
 /// Between two texts of one field.
 const BREAK: u32 = u32::MAX - 1;
-/// How far apart two texts are: further than any window, and than the words of any text.
+/// The distance between two texts: larger than any window, and than any text.
 pub(super) const APART: u64 = 1 << 32;
 
 /// The terms of one field of all documents, in reading order.
@@ -33,7 +33,7 @@ pub struct Positions {
 }
 
 impl Sequences {
-    /// Puts them together from what a file holds, or says what is wrong.
+    /// Builds them from arrays; an error if these are inconsistent.
     pub fn new(starts: Vec<u64>, terms: Vec<u32>, n_terms: usize) -> Result<Self> {
         let frame = starts.first() == Some(&0)
             && starts.is_sorted()
@@ -43,7 +43,10 @@ impl Sequences {
             return Ok(Sequences { starts, terms });
         }
         Err(Error::Structure {
-            problem: format!("the positions of {} words do not fit {n_terms} terms", terms.len()),
+            problem: format!(
+                "the positions of {} words are inconsistent with {n_terms} terms",
+                terms.len()
+            ),
         })
     }
 
@@ -52,13 +55,13 @@ impl Sequences {
         self.starts.len() - 1
     }
 
-    /// The terms of a document, as they stand.
+    /// The terms of a document.
     pub fn row(&self, doc: usize) -> &[u32] {
         &self.terms[self.starts[doc] as usize..self.starts[doc + 1] as usize]
     }
 
-    /// Adds the places of `words` in document `doc` to `places`, the first word of the document
-    /// standing at `at`; returns where the next text begins.
+    /// Adds the positions of `words` in document `doc` to `places`; the first word of the document has
+    /// the position `at`. Returns the first position of the next text.
     pub fn add_places(
         &self,
         doc: usize,
@@ -80,7 +83,7 @@ impl Sequences {
         at + APART
     }
 
-    /// Where each document begins.
+    /// The start of each document in [`Sequences::terms`].
     pub fn starts(&self) -> &[u64] {
         &self.starts
     }
@@ -101,8 +104,8 @@ impl Sequences {
 }
 
 impl Positions {
-    /// Where each of `words` stands in document `doc`, in ascending order. Places in different
-    /// fields or texts are so far apart that no window holds both.
+    /// The positions of each of `words` in document `doc`, ascending. Positions in different fields or
+    /// texts are so far apart that no window contains both.
     pub fn places(&self, doc: usize, words: &[u32], places: &mut Vec<Vec<u64>>) {
         places.iter_mut().for_each(Vec::clear);
         places.resize_with(words.len(), Vec::new);
@@ -113,7 +116,7 @@ impl Positions {
     }
 }
 
-/// The terms of one field of a document in reading order, each by `id`.
+/// The terms of one field of a document in reading order, numbered by `id`.
 pub(super) fn sequence(
     analyzer: &Analyzer,
     name: &str,
@@ -135,7 +138,7 @@ pub(super) fn sequence(
     terms
 }
 
-/// The terms of a query in reading order; [`GAP`] for words that are not counted.
+/// The terms of a query in reading order; [`GAP`] for words that are not terms.
 pub(super) fn query_sequence(
     analyzer: &Analyzer,
     text: &str,
@@ -146,7 +149,7 @@ pub(super) fn query_sequence(
     terms
 }
 
-/// Terms of a block of texts as terms of the vocabulary.
+/// Maps the terms of a block of texts to terms of the vocabulary.
 pub(super) fn renamed(terms: &[u32], names: &[Option<u32>]) -> Vec<u32> {
     let name = |&term: &u32| match names.get(term as usize) {
         Some(name) => name.unwrap_or(GAP),
@@ -216,7 +219,7 @@ mod tests {
         let same = counts.with_clicks(counts.clicks.clone()).unwrap();
         assert_eq!(same.positions, counts.positions);
         let before = counts.positions.clone().unwrap();
-        let after = counts.with_documents(&[new]).unwrap().positions.unwrap();
+        let after = counts.with_documents(&[new]).unwrap().stored.positions.unwrap();
         assert_eq!(after.fields[1].row(3), [sun, GAP, GAP, far]);
         assert!((0..3).all(|f| after.fields[f].n_docs() == 4));
         assert!((0..3).all(|doc| after.fields[0].row(doc) == before.fields[0].row(doc)));

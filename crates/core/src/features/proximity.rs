@@ -1,6 +1,6 @@
-//! How the words of a query stand to each other in a document: in the query's order side by side,
-//! near each other, and how near all of them come. Places are those of [`super::Positions`]:
-//! ascending, and far apart where they belong to different fields or texts.
+//! The proximity of a query's words in a document: ordered pairs, pairs within a window, and the
+//! smallest span of all words. Places are the positions of [`super::Positions`]: ascending, and far
+//! apart in different fields or texts.
 
 use super::positions::{APART, GAP, Positions};
 
@@ -11,11 +11,12 @@ pub struct Pair {
     pub first: u32,
     /// The term that follows.
     pub second: u32,
-    /// How far the second is from the first: 1 if no dropped word stands between them.
+    /// The distance from the first to the second: 1 if no dropped word is between them.
     pub distance: u64,
 }
 
-/// The neighbouring words of a query, its dropped words passed over. A word beside itself is no pair.
+/// The pairs of neighbouring words of a query, without dropped words and without pairs of equal
+/// words.
 pub fn pairs(sequence: &[u32]) -> Vec<Pair> {
     let words: Vec<(u64, u32)> =
         (0u64..).zip(sequence.iter().copied()).filter(|&(_, term)| term != GAP).collect();
@@ -39,11 +40,11 @@ pub fn ordered(first: &[u64], second: &[u64], distance: u64) -> u32 {
     found
 }
 
-/// The largest number of stretches of at most `window` words that hold both of two different
-/// words, no two of them overlapping.
+/// The largest number of disjoint stretches of at most `window` words that contain both of two
+/// different words.
 pub fn unordered(one: &[u64], other: &[u64], window: u64) -> u32 {
     let (mut i, mut j, mut found) = (0, 0, 0);
-    // The earliest stretch to end is always one of the best; it ends with two neighbours.
+    // Greedy: the stretch that ends first is always part of a best choice.
     while i < one.len() && j < other.len() {
         let (a, b) = (one[i], other[j]);
         if a.abs_diff(b) < window {
@@ -60,8 +61,8 @@ pub fn unordered(one: &[u64], other: &[u64], window: u64) -> u32 {
     found
 }
 
-/// The number of words from the first to the last of the shortest stretch of one text that holds
-/// all of the words whose `places` are given; nothing if none does, or if there are no words.
+/// The number of words in the shortest stretch of one text that contains all of the words whose
+/// `places` are given; `None` if there is none, or if there are no words.
 pub fn smallest_span(places: &[Vec<u64>]) -> Option<u64> {
     let mut at = vec![0usize; places.len()];
     let mut best: Option<u64> = None;
@@ -74,7 +75,7 @@ pub fn smallest_span(places: &[Vec<u64>]) -> Option<u64> {
             }
             most = most.max(place);
         }
-        // Without words there is nothing between them.
+        // `None` without words.
         let place = at.get_mut(behind)?;
         *place += 1;
         let span = most - least + 1;
@@ -82,7 +83,7 @@ pub fn smallest_span(places: &[Vec<u64>]) -> Option<u64> {
     }
 }
 
-/// How the words of a query stand to each other in one document.
+/// The proximity of a query's words in one document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Proximity {
     /// [`ordered`], added over the neighbouring words of the query.
@@ -93,7 +94,7 @@ pub struct Proximity {
     pub span: Option<u64>,
 }
 
-/// How the words of the query `sequence` stand to each other in document `doc`.
+/// The proximity of the words of the query `sequence` in document `doc`.
 pub fn proximity(positions: &Positions, sequence: &[u32], doc: usize, window: u64) -> Proximity {
     let mut words: Vec<u32> = sequence.iter().copied().filter(|&term| term != GAP).collect();
     words.sort_unstable();

@@ -38,7 +38,7 @@ pub struct TableOne {
 }
 
 impl TableOne {
-    /// Counts `data`, exactly. C is counted row by row and never formed.
+    /// The exact statistics of `data`. C is counted row by row and never formed.
     pub fn of(counts: &Counts, data: &Weighted) -> Self {
         let (x, y, r) = (&data.x, &data.y, &data.r);
         let x_t = x.transpose();
@@ -63,12 +63,12 @@ impl TableOne {
     }
 }
 
-/// How many queries have how many clicks.
+/// Queries and pairs by number of clicks.
 #[derive(Debug, Clone, Serialize)]
 pub struct ClickHistogram {
     /// (upper bound of the bin, queries in it, pairs in it); the last bin is open.
     pub bins: Vec<(Option<f64>, usize, usize)>,
-    /// Pairs with a weight below zero; they are in no bin.
+    /// Pairs with a weight below zero, which are in no bin.
     pub negative: usize,
 }
 

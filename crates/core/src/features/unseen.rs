@@ -1,26 +1,26 @@
-//! Documents that training did not know, read as it read its own.
+//! Unseen documents, read with the analyser and the vocabulary of training.
 
 use crate::Result;
 use crate::data::Document;
 use crate::sparse::Csr;
 
 use super::blocks::count_known;
-use super::counts::{Counts, Field, Parts, sum_fields};
+use super::counts::{Counts, Field, sum_fields};
 use super::positions::{Positions, sequence};
 
-/// Documents that training did not know, counted as it counted its own.
+/// Counts of unseen documents, by the analyser and the vocabulary of training.
 pub struct NewDocuments {
     /// Their ids.
     pub ids: Vec<String>,
-    /// Each field of them, in the order of [`Counts::fields`].
+    /// Their fields, in the order of [`StoredCounts::fields`](super::StoredCounts::fields).
     pub fields: Vec<Field>,
     /// All fields together: documents × terms.
     pub docs: Csr,
 }
 
 impl Counts {
-    /// Counts the words of `documents`. Like held-out documents they change no statistic; words
-    /// that training did not know are not read.
+    /// Counts the terms of `documents`. Like held-out documents they change no statistic; words that
+    /// are not in the vocabulary are ignored.
     pub fn read_documents(&self, documents: &[Document]) -> Result<NewDocuments> {
         let fields = self
             .fields
@@ -45,7 +45,7 @@ impl Counts {
     }
 
     /// The same counts with more documents at the end, which change no statistic.
-    pub fn with_documents(self, documents: &[Document]) -> Result<Counts> {
+    pub fn with_documents(mut self, documents: &[Document]) -> Result<Counts> {
         let first = self.n_docs() as u32;
         let n_docs = self.n_docs() + documents.len();
         let fields = self
@@ -56,11 +56,12 @@ impl Counts {
                 Ok(Field { name: new.name, docs: stacked(&field.docs, &new.docs)? })
             })
             .collect::<Result<Vec<_>>>()?;
+        let taken = self.stored.positions.take();
         let places = |name: &str, document: &Document| match document.fields.get(name) {
             Some(value) => sequence(&self.analyzer, name, value, |term| self.vocabulary.id(term)),
             None => Vec::new(),
         };
-        let positions = self.positions.map(|positions| Positions {
+        let positions = taken.map(|positions| Positions {
             fields: positions
                 .fields
                 .into_iter()
@@ -70,37 +71,19 @@ impl Counts {
                 })
                 .collect(),
         });
+        let mut stored = self.stored;
+        stored.fields = fields;
+        stored.positions = positions;
         // No query clicked them: more columns, no more entries.
-        let clicks = Csr::new(
-            n_docs,
-            self.clicks.starts().to_vec(),
-            self.clicks.indices().to_vec(),
-            self.clicks.values().to_vec(),
-        )?;
-        let classes = match (self.classes, &self.preparation.class) {
-            (Some(classes), Some(field)) => Some(classes.with_documents(field, documents)),
-            (classes, _) => classes,
-        };
-        let mut held_out_documents = self.held_out_documents;
-        held_out_documents.extend(first..n_docs as u32);
-        let mut doc_ids = self.doc_ids;
-        doc_ids.extend(documents.iter().map(|document| document.id.clone()));
-        Counts::from_parts(Parts {
-            preparation: self.preparation,
-            vocabulary: self.vocabulary,
-            fields,
-            positions,
-            classes,
-            queries: self.queries,
-            clicks,
-            evidence: self.evidence,
-            held_out_documents,
-            own_documents: self.own_documents,
-            doc_ids,
-            query_ids: self.query_ids,
-            query_texts: self.query_texts,
-            unread: self.unread,
-        })
+        let clicks = &stored.clicks;
+        let (starts, indices) = (clicks.starts().to_vec(), clicks.indices().to_vec());
+        stored.clicks = Csr::new(n_docs, starts, indices, clicks.values().to_vec())?;
+        if let (Some(classes), Some(field)) = (&mut stored.classes, &stored.preparation.class) {
+            classes.extend(field, documents);
+        }
+        stored.held_out_documents.extend(first..n_docs as u32);
+        stored.doc_ids.extend(documents.iter().map(|document| document.id.clone()));
+        Counts::from_stored(stored)
     }
 }
 

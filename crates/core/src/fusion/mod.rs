@@ -1,5 +1,5 @@
-//! Several rankings of the same queries as one: reciprocal rank fusion, and sums of scores
-//! made comparable first. And one ranking in the order of a model's scores: [`rerank()`].
+//! Fusion of several rankings of the same queries: by reciprocal ranks, or by sums of normalised
+//! scores. And re-ranking by a model's scores: [`rerank()`].
 //!
 //! With s_r(d) the normalised score of document d in run r, w_r the run's weight (1 unless
 //! given) and rank_r(d) its rank from 1:
@@ -12,13 +12,12 @@
 //! min   min_r w_r s_r(d), over the runs that found d
 //! ```
 //!
-//! In `sum` a document that a run did not find counts as 0 there, or as the lowest score that
-//! the run gave to any document of the query if that is below 0, as under `z-score`: not to be
-//! found is never better than to be found last. Where a run has no results for a query, the
-//! others decide alone.
+//! In `sum` a document that a run did not find has the score 0 there, or the lowest score of the run
+//! for the query if that is below 0, as under `z-score`, so that a missing document is never above
+//! the last one found. A run without results for a query is left out.
 //!
-//! The terms of a document are added in the order of their size, so that the order in which
-//! runs are given changes not a bit.
+//! The terms of a document are added in the order of their size, so that the result is bit-identical
+//! for any order of the runs.
 
 mod normalise;
 mod rerank;
@@ -32,26 +31,26 @@ use serde::{Deserialize, Serialize};
 
 pub use normalise::Normalise;
 pub use rerank::rerank;
-pub use tune::{Tuned, tune};
+pub use tune::{TunedWeights, tune};
 
 use crate::eval::trec::{Ranked, TrecRun};
 use crate::{Error, Result};
 
-/// How rankings become one.
+/// How runs are fused.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunFusion {
     /// The formula.
     pub method: FusionMethod,
-    /// What is done to scores before; reciprocal rank fusion does not look at them.
+    /// The normalisation of scores; reciprocal rank fusion does not use scores.
     pub normalise: Normalise,
-    /// What is added to every rank in reciprocal rank fusion: the larger, the less the first
-    /// ranks stand out.
+    /// Added to every rank in reciprocal rank fusion: the larger, the smaller the weight of the first
+    /// ranks.
     pub rank_constant: f64,
-    /// One weight a run; none means the same for all.
+    /// One weight per run; `None` means equal weights.
     pub weights: Option<Vec<f64>>,
 }
 
-/// How the scores or ranks of a document become one score.
+/// The formula of a document's fused score.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FusionMethod {
@@ -89,7 +88,7 @@ pub struct Fused<'a> {
 }
 
 impl RunFusion {
-    /// An error if this cannot fuse `n_runs` runs.
+    /// Refuses parameters out of range, or weights for other than `n_runs` runs.
     pub fn check(&self, n_runs: usize) -> Result<()> {
         let wrong = |name: &str, value: String, expected: &str| {
             Err(Error::parameter(name, value, expected))
@@ -101,8 +100,9 @@ impl RunFusion {
             return wrong("rank_constant", self.rank_constant.to_string(), "0 or more, such as 60");
         }
         if self.method == FusionMethod::Mnz && self.normalise == Normalise::ZScore {
-            // A score below zero would become worse by being found more often.
-            return wrong("normalise", "z-score".into(), "another one: mnz needs scores from 0 on");
+            // A score below zero would become worse with every run that found the document.
+            let expected = "another one: mnz needs scores of 0 or more";
+            return wrong("normalise", "z-score".into(), expected);
         }
         let Some(weights) = &self.weights else { return Ok(()) };
         let sound = weights.len() == n_runs
@@ -117,8 +117,8 @@ impl RunFusion {
         wrong("weights", given.join(","), &expected)
     }
 
-    /// Fuses every query that a run knows, in the byte order of their ids, and keeps the first
-    /// `k` documents of each.
+    /// Fuses every query of the runs, in the byte order of their ids, and keeps the first `k` documents
+    /// of each.
     pub fn fuse<'a>(&self, runs: &'a [TrecRun], k: usize) -> Result<Vec<Fused<'a>>> {
         self.check(runs.len())?;
         self.check_scores(runs)?;
@@ -131,43 +131,42 @@ impl RunFusion {
             if hits.iter().all(|hit| hit.1.is_finite()) {
                 return Ok(Fused { id, hits });
             }
-            let name = format!("the scores of {id} put together");
-            let found = f32::INFINITY;
-            Err(Error::parameter(&name, found, "finite numbers; take another normalisation"))
+            let name = format!("the fused scores of {id}");
+            let expected = "finite numbers; choose another normalisation";
+            Err(Error::parameter(&name, f32::INFINITY, expected))
         });
         fused.collect()
     }
 
-    /// An error if a score is below zero where only others make sense: divided by the largest,
-    /// or multiplied by the number of runs.
+    /// Refuses scores below zero if they are divided by the largest or multiplied by the number of
+    /// runs.
     fn check_scores(&self, runs: &[TrecRun]) -> Result<()> {
-        let kept = matches!(self.normalise, Normalise::None | Normalise::Max | Normalise::L2);
-        let counts = match self.method {
+        let keeps_sign = matches!(self.normalise, Normalise::None | Normalise::Max | Normalise::L2);
+        let needs_positive = match self.method {
             FusionMethod::Rrf => false,
-            FusionMethod::Mnz => kept,
-            FusionMethod::Sum | FusionMethod::Max | FusionMethod::Min => {
-                self.normalise == Normalise::Max
-            }
+            FusionMethod::Mnz => keeps_sign,
+            _ => self.normalise == Normalise::Max,
         };
-        if !counts {
+        if !needs_positive {
             return Ok(());
         }
         for (run, query) in runs.iter().flat_map(|run| run.queries().map(move |q| (run, q))) {
             if let Some(hit) = query.hits().last().filter(|hit| hit.score < 0.0) {
                 let name = format!("the score of {} for {} in run {}", hit.doc, query.id, run.tag);
-                let expected = "0 or more for this method and normalisation; take min-max or rank";
+                let expected =
+                    "0 or more for this method and normalisation; choose min-max or rank";
                 return Err(Error::parameter(&name, hit.score, expected));
             }
         }
         Ok(())
     }
 
-    /// Fuses the rankings of one query, one for each run or none where a run has no results.
-    /// To be called on what passed [`RunFusion::check`].
+    /// Fuses the rankings of one query, one per run, `None` for a run without results. The parameters
+    /// must have passed [`RunFusion::check`].
     pub fn query<'a>(&self, lists: &[Option<Ranked<'a>>]) -> Vec<(&'a str, f32)> {
-        // Every document with the number of the run and its weighted term there.
+        // Every document with the number of a run and its weighted term there.
         let mut found: Vec<(&'a str, usize, f64)> = Vec::new();
-        // What a document counts in a run that did not find it.
+        // The term of a document in a run that did not find it.
         let mut missing = vec![0.0f64; lists.len()];
         for (r, list) in lists.iter().enumerate() {
             let Some(list) = list else { continue };
@@ -216,7 +215,7 @@ impl RunFusion {
     }
 }
 
-/// The ids of all queries that a run knows, in byte order.
+/// The ids of all queries of the runs, in byte order.
 pub fn query_ids(runs: &[TrecRun]) -> Vec<&str> {
     let mut ids: Vec<&str> =
         runs.iter().flat_map(|run| run.queries().map(|query| query.id)).collect();

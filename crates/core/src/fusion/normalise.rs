@@ -1,37 +1,36 @@
-//! Scores of one query made comparable with those of another engine.
+//! Normalisation of the scores of one query, to compare them with those of another engine.
 
 use serde::{Deserialize, Serialize};
 
 use crate::standardise::Standard;
 
-/// Scores beyond this are divided by the largest first, so that squares and sums of them stay
-/// finite.
+/// Larger scores are divided by the largest first, so that their squares and sums stay finite.
 const HUGE: f64 = 1e100;
 
-/// What is done to the scores of one query in one run. Scores that are all the same become 0 where
-/// they are shifted; see [`Standard`].
+/// The normalisation of the scores of one query in one run. If all scores are equal, those that are
+/// shifted become 0; see [`Standard`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Normalise {
-    /// Nothing: for scores of one kind.
+    /// None: for scores on the same scale.
     None,
     /// (s − min) / (max − min): the best is 1, the last 0.
     #[default]
     MinMax,
     /// (s − mean) / standard deviation.
     ZScore,
-    /// (s − min) / Σ (s − min): what is above the last adds up to 1.
+    /// (s − min) / Σ (s − min): the sum is 1.
     Sum,
     /// s / max: for scores above 0.
     Max,
     /// s / √Σ s².
     L2,
-    /// 1 − (rank − 1) / n: the best is 1, the last 1/n, whatever the scores.
+    /// 1 − (rank − 1) / n: the best is 1, the last 1/n, for any scores.
     Rank,
 }
 
 impl Normalise {
-    /// The scores, best first, normalised.
+    /// Normalises scores, which are sorted, best first.
     pub fn of(self, scores: &[f64]) -> Vec<f64> {
         let largest = scores.iter().fold(0.0f64, |largest, score| largest.max(score.abs()));
         if largest > HUGE && !matches!(self, Normalise::None) {

@@ -1,17 +1,17 @@
-//! Another engine's results in a new order.
+//! Re-ranks the results of another engine.
 
-use super::Normalise;
+use super::normalise::Normalise;
 use crate::eval::trec::RunHit;
 
-/// Orders `hits`, an engine's results for one query, best first, by the scores that a model
-/// gives them: one for each of the first documents, `None` where it does not know the document,
-/// and fewer scores than hits if only those shall be looked at.
+/// Orders `hits`, an engine's results for one query, best first, by a model's `scores`: one for each of
+/// the first documents, `None` for a document that the model does not know. There may be fewer scores
+/// than hits, to re-rank the first hits alone.
 ///
-/// With a `mix` above 0 a document's score is (1 − mix)·model + mix·engine, both normalised
-/// over the documents that the model knows; otherwise it is the model's alone. Documents
-/// without a score follow in the engine's order, those that were not looked at last; the
-/// scores written for them only keep that order. If the model knows none, the engine's scores
-/// stay, unless single precision cannot tell them apart: then the scores only keep the order.
+/// With a `mix` above 0 a document's score is (1 − mix)·model + mix·engine, both normalised over the
+/// documents that the model knows; otherwise it is the model's alone. Documents without a score follow
+/// in the engine's order, those beyond the scores last, with scores that keep that order. If the model
+/// knows none, the engine's scores stay, unless they are equal in single precision: then the scores
+/// only keep the order.
 pub fn rerank<'a>(
     hits: &[RunHit<'a>],
     scores: &[Option<f32>],
@@ -33,10 +33,10 @@ pub fn rerank<'a>(
     };
     ranked.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then_with(|| b.0.cmp(a.0)));
     let Some(&(_, lowest)) = ranked.last() else { return as_they_are(hits) };
-    // Steps wide enough to be told apart in single precision.
+    // Steps that are distinct in single precision.
     let step = 1e-3 * lowest.abs().max(1.0);
-    let (looked_at, rest) = hits.split_at(scores.len().min(hits.len()));
-    let unknown = looked_at.iter().zip(scores).filter(|(_, score)| score.is_none());
+    let (scored, rest) = hits.split_at(scores.len().min(hits.len()));
+    let unknown = scored.iter().zip(scores).filter(|(_, score)| score.is_none());
     let others = unknown.map(|(hit, _)| hit).chain(rest);
     let below = (1..).zip(others).map(|(i, hit)| (hit.doc, lowest - step * i as f32));
     ranked.extend(below);
@@ -53,7 +53,7 @@ fn as_they_are<'a>(hits: &[RunHit<'a>]) -> Vec<(&'a str, f32)> {
     (0..).zip(hits).map(|(i, hit)| (hit.doc, (hits.len() - i) as f32)).collect()
 }
 
-/// [`Normalise::of`] for scores in any order: those by rank need them sorted.
+/// [`Normalise::of`] for scores in any order.
 fn normalised(scores: &[f64], normalise: Normalise) -> Vec<f64> {
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));

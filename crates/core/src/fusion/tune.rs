@@ -1,4 +1,4 @@
-//! Weights of runs, chosen on judgments.
+//! Tunes the weights of runs on judgments.
 
 use rayon::prelude::*;
 
@@ -8,44 +8,41 @@ use crate::eval::trec::{Judgments, Numbered, Qrels, Ranked, TrecRun};
 use crate::eval::{Measure, Variant};
 use crate::{Error, Result};
 
-/// What tuning found.
+/// The result of tuning.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tuned {
-    /// The best weights, one a run; they add up to 1.
+pub struct TunedWeights {
+    /// The best weights, one per run; their sum is 1.
     pub weights: Vec<f64>,
-    /// The mean that they reach on the judgments.
+    /// Their mean on the judgments.
     pub score: f64,
     /// The mean of each run alone.
     pub alone: Vec<f64>,
-    /// The judged queries for which some run has results; the means are over these.
+    /// The number of judged queries for which some run has results, over which the means are.
     pub queries: usize,
 }
 
-/// Most runs that are weighed: five can share ten tenths in 1001 ways.
+/// The most runs: weights of five in tenths have 1001 combinations.
 const MOST: usize = 5;
 
-/// The weights, in tenths, under which `fusion` reaches the best mean of `measure` on `qrels`;
-/// of several that reach it those that differ least from each other.
+/// The weights, in tenths, for which `fusion` has the best mean of `measure` on `qrels`; of several the
+/// most even ones.
 pub fn tune(
     fusion: &RunFusion,
     runs: &[TrecRun],
     qrels: &Qrels,
     measure: Measure,
     variant: &Variant,
-) -> Result<Tuned> {
+) -> Result<TunedWeights> {
     variant.check()?;
     if !(2..=MOST).contains(&runs.len()) {
-        return Err(Error::parameter("runs", runs.len(), "two to five runs to weigh"));
+        return Err(Error::parameter("runs", runs.len(), "two to five runs"));
     }
-    let grid = shares(runs.len());
-    let mut choices: Vec<RunFusion> = grid
-        .iter()
-        .map(|weights| RunFusion { weights: Some(weights.clone()), ..fusion.clone() })
+    let mut choices: Vec<RunFusion> = shares(runs.len())
+        .into_iter()
+        .map(|weights| RunFusion { weights: Some(weights), ..fusion.clone() })
         .collect();
-    for choice in &choices {
-        choice.check(runs.len())?;
-    }
-    // A run alone is the fusion in which all others have no results.
+    choices.iter().try_for_each(|choice| choice.check(runs.len()))?;
+    // A run alone is a fusion in which all others have no results.
     let alone = RunFusion { weights: None, ..fusion.clone() };
     let judged: Vec<(Judgments<'_>, Vec<Option<Ranked<'_>>>)> = qrels
         .queries()
@@ -58,7 +55,9 @@ pub fn tune(
     if judged.is_empty() {
         return Err(Error::Empty {
             what: "no query of the runs is judged".into(),
-            advice: "the first column of the judgments must name the queries as the runs do".into(),
+            advice:
+                "the first column of the judgments and of the runs must hold the same query ids"
+                    .into(),
         });
     }
     // For each query: every choice, then every run alone.
@@ -79,26 +78,24 @@ pub fn tune(
         .collect();
     if values.iter().all(|query| query.iter().all(Option::is_none)) {
         return Err(Error::Empty {
-            what: "no judged query of the runs counts".into(),
-            advice: "none has a relevant document; lower `relevant_from`, or say `empty = zero`"
-                .into(),
+            what: "no judged query of the runs has a relevant document".into(),
+            advice: "lower `relevant_from`, or set `empty = zero`".into(),
         });
     }
     let means: Vec<f64> = (0..choices.len() + runs.len())
         .map(|c| mean(&values.iter().filter_map(|query| query[c]).collect::<Vec<_>>()))
         .collect();
-    let better = |a: f64, b: f64| if measure.higher_is_better() { a > b } else { a < b };
-    let best =
-        (1..choices.len()).fold(0, |best, c| if better(means[c], means[best]) { c } else { best });
-    Ok(Tuned {
+    let (fused, alone) = means.split_at(choices.len());
+    let best = measure.best_of(fused);
+    Ok(TunedWeights {
         weights: choices.swap_remove(best).weights.unwrap_or_default(),
-        score: means[best],
-        alone: means[grid.len()..].to_vec(),
+        score: fused[best],
+        alone: alone.to_vec(),
         queries: judged.len(),
     })
 }
 
-/// Every way to share ten tenths among `n` runs, the most even first.
+/// Every distribution of ten tenths over `n` runs, the most even first.
 fn shares(n: usize) -> Vec<Vec<f64>> {
     let mut all: Vec<Vec<u32>> = vec![Vec::new()];
     for _ in 1..n {

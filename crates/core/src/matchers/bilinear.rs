@@ -1,85 +1,55 @@
-//! A bilinear model: queries and documents are mapped into one latent space, and the dot
-//! product of their embeddings is the score, match(x, y) = xᵀ L_x L_yᵀ y.
-//!
-//! The score is a sum over pairs of a query feature and a document feature,
-//! Σ_u Σ_v x_u·y_v·⟨l_xu, l_yv⟩, which is what an explanation shows.
+//! A bilinear model: queries and documents are mapped into one latent space, and the dot product
+//! of their embeddings is the score, match(x, y) = xᵀ L_x L_yᵀ y. Here are the space and its
+//! embeddings; `bilinear_matcher.rs` scores and explains with them.
 
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use super::map::Map;
-use super::{Contribution, Matcher, SavedState, TopicsView};
-use crate::features::{Counts, Features, Featurizer, NewDocuments, QueryTerms};
-use crate::file::{Tensors, TensorsWriter};
+use super::map::{Map, Maps};
+use crate::features::{Counts, Features, Featurizer, QueryTerms};
 use crate::index::Embeddings;
-use crate::linalg::{Dense, dot, dot_f64, scale_to};
+use crate::linalg::{Dense, scale_to};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
 
-/// The two maps that a bilinear trainer learns.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Maps {
-    /// Query features × latent dimensions.
-    pub l_x: Map,
-    /// Document features × latent dimensions.
-    pub l_y: Map,
-}
-
 /// A fitted bilinear model, ready to score the documents of its counts.
 pub struct Bilinear {
-    featurizer: Arc<Featurizer>,
-    maps: Arc<Maps>,
+    pub(super) featurizer: Arc<Featurizer>,
+    pub(super) maps: Arc<Maps>,
     /// Documents × document features.
-    y: Arc<Csr>,
-    /// The documents' embeddings, made when they are needed first. A sparse map has none: there it
-    /// is cheaper, in memory and in time, to score the features and add these up.
-    embeddings: OnceLock<DocEmbeddings>,
+    pub(super) y: Arc<Csr>,
+    /// The documents' embeddings, computed when first needed. A sparse map has none: there it takes
+    /// less memory and time to score the features and add up their scores.
+    pub(super) embeddings: OnceLock<DocEmbeddings>,
     /// Whether embeddings are scaled to norm one, so that the score is their cosine.
-    cosine: bool,
+    pub(super) cosine: bool,
 }
 
 /// The embeddings of documents: documents × latent dimensions.
-enum DocEmbeddings {
+pub(super) enum DocEmbeddings {
     /// In memory, or in a scratch file.
-    Made(Dense),
+    Computed(Dense),
     /// In the file of an index.
-    SavedState(Embeddings),
+    Mapped(Embeddings),
 }
 
 impl DocEmbeddings {
-    fn row(&self, doc: usize) -> &[f32] {
+    pub fn row(&self, doc: usize) -> &[f32] {
         match self {
-            DocEmbeddings::Made(embeddings) => embeddings.row(doc),
-            DocEmbeddings::SavedState(embeddings) => embeddings.row(doc),
+            DocEmbeddings::Computed(embeddings) => embeddings.row(doc),
+            DocEmbeddings::Mapped(embeddings) => embeddings.row(doc),
         }
     }
 }
 
-impl Maps {
-    /// The maps that a model folder keeps.
-    pub fn read(tensors: &Tensors) -> Result<Self> {
-        Ok(Maps { l_x: Map::read(tensors, "l_x")?, l_y: Map::read(tensors, "l_y")? })
-    }
-}
-
 impl Bilinear {
-    /// Puts the maps that a model folder keeps together with the counts they were learnt from.
-    pub(super) fn restored(
-        counts: &Counts,
-        features: &Features,
-        kept: SavedState<'_>,
-    ) -> Result<Box<dyn Matcher>> {
-        let maps = Maps::read(kept.tensors()?)?;
-        Ok(Box::new(Bilinear::new(counts, features, maps)?))
-    }
-
     /// Puts learnt maps together with the counts they were learnt from.
     pub fn new(counts: &Counts, features: &Features, maps: Maps) -> Result<Self> {
         Bilinear::placed(counts, features, maps, None)
     }
 
-    /// The same with the embeddings of the documents in a scratch file in `folder`, if it is given.
+    /// The same with the documents' embeddings in a scratch file in `folder`, if given.
     pub(super) fn placed(
         counts: &Counts,
         features: &Features,
@@ -90,7 +60,7 @@ impl Bilinear {
         Bilinear::over(counts, features, maps, y, folder)
     }
 
-    /// The same where the documents' features are there already.
+    /// The same for documents whose features `y` are already computed.
     pub(super) fn over(
         counts: &Counts,
         features: &Features,
@@ -115,7 +85,7 @@ impl Bilinear {
         }
         let embeddings = match (&maps.l_y, folder) {
             (Map::Dense(_), Some(_)) => {
-                OnceLock::from(DocEmbeddings::Made(maps.l_y.embeddings_in(&y, folder)?))
+                OnceLock::from(DocEmbeddings::Computed(maps.l_y.embeddings_in(&y, folder)?))
             }
             _ => OnceLock::new(),
         };
@@ -123,23 +93,43 @@ impl Bilinear {
         Ok(Bilinear { featurizer, maps, y, embeddings, cosine: false })
     }
 
-    /// The embeddings of the documents, where scores are read off them. Whoever opens a model to look
-    /// at something else need not wait for them.
-    fn embeddings(&self) -> Option<&DocEmbeddings> {
-        (self.cosine || matches!(self.maps.l_y, Map::Dense(_))).then(|| {
-            self.embeddings.get_or_init(|| {
-                let mut embeddings = self.maps.l_y.embeddings(&self.y);
-                if self.cosine {
-                    embeddings.scale_rows_to(1.0);
-                }
-                DocEmbeddings::Made(embeddings)
-            })
+    /// Whether scores are dot products of documents' embeddings, and not sums over their features.
+    fn scores_by_embeddings(&self) -> bool {
+        self.cosine || matches!(self.maps.l_y, Map::Dense(_))
+    }
+
+    /// The documents' embeddings, where scores are computed from them; the first call computes them.
+    pub(super) fn embeddings(&self) -> Option<&DocEmbeddings> {
+        self.scores_by_embeddings().then(|| {
+            self.embeddings.get_or_init(|| DocEmbeddings::Computed(self.compute_embeddings()))
         })
     }
 
-    /// Reads the embeddings of the documents from the file of an index instead of making them; they
-    /// must be the ones that [`Bilinear::doc_embedding`] gave. Without effect where embeddings are made
-    /// already, or where scores are not read off them.
+    /// Computes the documents' embeddings on threads of its own. rayon's would deadlock: a worker that
+    /// waits for a parallel loop takes up another query meanwhile, which waits for these embeddings.
+    fn compute_embeddings(&self) -> Dense {
+        let mut embeddings = Dense::zeros(self.y.n_rows(), self.dim());
+        let dim = self.dim().max(1);
+        let rows_per_thread = self.y.n_rows().div_ceil(rayon::current_num_threads()).max(1);
+        std::thread::scope(|scope| {
+            let parts = embeddings.values_mut().chunks_mut(rows_per_thread * dim).enumerate();
+            for (part, values) in parts {
+                scope.spawn(move || {
+                    for (i, embedding) in values.chunks_mut(dim).enumerate() {
+                        self.maps.l_y.embed(self.y.row(part * rows_per_thread + i), embedding);
+                        if self.cosine {
+                            scale_to(embedding, 1.0);
+                        }
+                    }
+                });
+            }
+        });
+        embeddings
+    }
+
+    /// Uses the documents' embeddings in the file of an index instead of computing them; they must
+    /// equal those of [`Bilinear::doc_embedding`]. Has no effect where embeddings are computed already,
+    /// or where scores do not need them.
     pub fn read_embeddings(&self, embeddings: Embeddings) -> Result<()> {
         if (embeddings.n_rows(), embeddings.dim()) != (self.y.n_rows(), self.dim()) {
             return Err(Error::Structure {
@@ -152,9 +142,9 @@ impl Bilinear {
                 ),
             });
         }
-        if self.cosine || matches!(self.maps.l_y, Map::Dense(_)) {
-            // Whoever was first made the same ones.
-            let _ = self.embeddings.set(DocEmbeddings::SavedState(embeddings));
+        if self.scores_by_embeddings() {
+            // If another thread was first, it computed the same ones.
+            let _ = self.embeddings.set(DocEmbeddings::Mapped(embeddings));
         }
         Ok(())
     }
@@ -190,8 +180,8 @@ impl Bilinear {
         &self.y
     }
 
-    /// Whether documents are made of words alone.
-    fn is_of_words(&self) -> bool {
+    /// Whether words are the only features of documents.
+    pub(super) fn is_of_words(&self) -> bool {
         let features = self.featurizer.features();
         features.doc_words > 0.0 && features.doc_clicks == 0.0
     }
@@ -219,137 +209,6 @@ impl Bilinear {
         }
         embedding
     }
-
-    /// The embedding of every query of the counts.
-    pub fn query_embeddings(&self, counts: &Counts) -> Result<Dense> {
-        let mut embeddings = self.maps.l_x.embeddings(&self.featurizer.queries(counts)?);
-        if self.cosine {
-            embeddings.scale_rows_to(1.0);
-        }
-        Ok(embeddings)
-    }
-}
-
-impl Matcher for Bilinear {
-    fn score_all(&self, counts: &Counts, query: &QueryTerms, out: &mut [f32]) {
-        let embedding = self.query_embedding(counts, query);
-        match self.embeddings() {
-            Some(embeddings) => {
-                for (doc, score) in out.iter_mut().enumerate() {
-                    *score = dot(&embedding, embeddings.row(doc));
-                }
-            }
-            None => {
-                let l_y = &self.maps.l_y;
-                let features: Vec<f32> =
-                    (0..l_y.n_rows()).map(|v| l_y.dot(v, &embedding)).collect();
-                for (doc, score) in out.iter_mut().enumerate() {
-                    *score = sum_of(self.y.row(doc), |v| features[v]);
-                }
-            }
-        }
-    }
-
-    fn score_some(&self, counts: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]) {
-        let (embedding, embeddings) = (self.query_embedding(counts, query), self.embeddings());
-        for (score, &doc) in out.iter_mut().zip(docs) {
-            *score = match embeddings {
-                Some(embeddings) => dot(&embedding, embeddings.row(doc as usize)),
-                None => sum_of(self.y.row(doc as usize), |v| self.maps.l_y.dot(v, &embedding)),
-            };
-        }
-    }
-
-    /// What every pair of features adds.
-    fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
-        let (indices, values) = self.featurizer.query_terms(counts, query);
-        let features = self.y.row(doc as usize);
-        let norm = |row, map| {
-            let embedding = embedding_of(row, map);
-            dot_f64(&embedding, &embedding).sqrt()
-        };
-        let query = Row { indices: &indices, values: &values };
-        let lengths = match self.cosine {
-            true => norm(query, &self.maps.l_x) * norm(features, &self.maps.l_y),
-            false => 1.0,
-        };
-        let mut pairs = Vec::with_capacity(indices.len() * features.len());
-        for (&u, &x) in indices.iter().zip(&values) {
-            let l_xu = self.maps.l_x.row(u as usize);
-            for (v, y) in features.iter() {
-                let inner = dot_f64(&l_xu, &self.maps.l_y.row(v as usize));
-                let value = f64::from(x) * f64::from(y) * inner / lengths;
-                // Without an embedding there is no angle, and nothing to add.
-                if value != 0.0 && value.is_finite() {
-                    pairs.push((u, v, value));
-                }
-            }
-        }
-        pairs
-            .into_iter()
-            .map(|(u, v, value)| Contribution {
-                query: self.featurizer.query_feature(counts, u),
-                doc: self.featurizer.doc_feature(counts, v),
-                value,
-            })
-            .collect()
-    }
-
-    fn keep<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
-        self.maps.l_x.keep("l_x", tensors);
-        self.maps.l_y.keep("l_y", tensors);
-    }
-
-    fn with_documents(&self, counts: &Counts, n_new: usize) -> Result<Option<Box<dyn Matcher>>> {
-        Ok(Some(Box::new(self.extended(counts, n_new)?)))
-    }
-
-    fn beside(&self, _: &Counts, new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
-        let y = Csr::by_rows(self.featurizer.d_y(), new.ids.len(), |j| {
-            Ok(self.featurizer.doc(new.docs.row(j), None))
-        })?;
-        let (featurizer, maps) = (Arc::clone(&self.featurizer), Arc::clone(&self.maps));
-        let embeddings = OnceLock::new();
-        let beside = Bilinear { featurizer, maps, y: Arc::new(y), embeddings, cosine: self.cosine };
-        Ok(Some(Box::new(beside)))
-    }
-
-    fn nothing(&self) -> &'static str {
-        "the model has learnt nothing about this query: every document scores 0"
-    }
-
-    fn zero_is_none(&self) -> bool {
-        false
-    }
-
-    fn bilinear(&self) -> Option<&Bilinear> {
-        Some(self)
-    }
-
-    /// The latent dimensions, where documents are made of words alone, as in LSI.
-    fn topics(&self) -> Option<TopicsView<'_>> {
-        self.is_of_words().then(|| TopicsView {
-            weights: Cow::Borrowed(&self.maps.l_y),
-            n_shared: self.dim(),
-            per_class: 0,
-            classes: &[],
-            class_of: &[],
-            documents: match self.embeddings() {
-                Some(DocEmbeddings::Made(embeddings)) => Cow::Borrowed(embeddings),
-                Some(DocEmbeddings::SavedState(embeddings)) => Cow::Owned(Dense::from_values(
-                    embeddings.n_rows(),
-                    embeddings.dim(),
-                    embeddings.values().to_vec(),
-                )),
-                None => Cow::Owned(self.maps.l_y.embeddings(&self.y)),
-            },
-            non_negative: false,
-        })
-    }
-
-    fn topics_of(&self, counts: &Counts, query: &QueryTerms) -> Option<(Option<u32>, Vec<f32>)> {
-        self.is_of_words().then(|| (None, self.query_embedding(counts, query)))
-    }
 }
 
 /// The embedding of one sparse row under a map.
@@ -357,9 +216,4 @@ pub(crate) fn embedding_of(row: Row<'_>, map: &Map) -> Vec<f32> {
     let mut embedding = vec![0.0; map.n_cols()];
     row.iter().for_each(|(feature, value)| map.add_to(feature as usize, value, &mut embedding));
     embedding
-}
-
-/// Σ_v y_v·(score of feature v), in f32 like a dot product of embeddings.
-fn sum_of(row: Row<'_>, feature: impl Fn(usize) -> f32) -> f32 {
-    row.iter().map(|(v, y)| y * feature(v as usize)).sum()
 }

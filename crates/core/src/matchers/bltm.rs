@@ -6,17 +6,17 @@
 //! max Σ_p r_p·[ Σ_{w∈q} ln Σ_z φ_z^q(w)·θ_p(z) + Σ_{w∈d} ln Σ_z φ_z^d(w)·θ_p(z) + α·Σ_z ln θ_p(z) ]
 //!     + β·Σ_z,w ( ln φ_z^q(w) + ln φ_z^d(w) )
 //! ```
-//! α and β are the parameters of the Dirichlet priors less one: words that are seen beforehand.
-//! A pair clicked r times counts like r pairs, its prior too. EM raises this in every
-//! half-iteration: first every θ, then every φ. A θ is a pair's own and a row of φ is a word's
-//! own, so each is one task and nothing is added up across tasks but in order.
+//! α and β are the parameters of the Dirichlet priors less one, that is, pseudo-counts. A pair with
+//! r clicks counts like r pairs, its prior too. EM raises this in every half-iteration: first every
+//! θ, then every φ. Each pair has its own θ and each word its own row of φ, so each is one task, and
+//! sums across tasks are added in order.
 //!
-//! A document is folded in by its words alone, θ_d = argmax of the same with φ held, and
+//! A document is folded in by its words alone: θ_d maximises the same with φ fixed, and
 //!
 //! ```text
 //! score = Σ_{w∈q} ln[ (1 − m − c)·Σ_z φ_z^q(w)·θ_d(z) + m·P_ml(w|d) + c·P(w|C) ]
 //! ```
-//! P(w|C) is the share of w in all text of training; a word that it does not have is dropped.
+//! P(w|C) is the share of w in all text of training; words with P(w|C) = 0 are dropped.
 
 use std::borrow::Cow;
 
@@ -24,10 +24,12 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::{MOST, check_range, check_share, check_share_above_zero, check_weight};
+use super::check::{
+    MOST, bad_state, check_range, check_share, check_share_above_zero, check_weight,
+};
 use super::lexical::lengths;
 use super::method::{Fitting, Matcher, Method, SavedState};
-use super::pairs::{clicked_pairs, collection, text_of};
+use super::pairs::{clicked_pairs, collection, known_words, text_of};
 use super::space::{DIM, RESPONSE, Varied};
 use super::{Contribution, FitReport, StepsReport, TopicsView};
 use crate::features::{Counts, QueryTerms, Response};
@@ -48,21 +50,21 @@ pub struct Bltm {
     pub dim: usize,
     /// Iterations of EM.
     pub iterations: usize,
-    /// Words that every topic has in a pair or a document beforehand: the Dirichlet parameter of θ less 1.
+    /// Pseudo-count of every topic in a pair or a document: the Dirichlet parameter of θ less 1.
     pub alpha: f64,
-    /// Times that every word stands in a topic beforehand: the Dirichlet parameter of φ less 1.
+    /// Pseudo-count of every word in a topic: the Dirichlet parameter of φ less 1.
     pub beta: f64,
     /// Weight of the document's own words in scoring.
     pub document: f64,
-    /// Weight of the collection in scoring, above 0; the topics have what is left.
+    /// Weight of the collection in scoring, above 0; the topics have the rest.
     pub collection: f64,
-    /// Iterations that fold a document in.
+    /// Iterations of EM that fold a document in.
     pub fold_in: usize,
     /// What a number of clicks counts for.
     pub response: Response,
     /// The one field of the documents that is read, such as title; all that were counted if not set.
     pub field: Option<String>,
-    /// Seed of the documents that topics begin with.
+    /// Seed of the documents that initialise the topics.
     pub seed: u64,
 }
 
@@ -88,9 +90,8 @@ impl Method for Bltm {
         check_range("dim", self.dim, 1, MOST)?;
         check_range("iterations", self.iterations, 1, MOST)?;
         check_range("fold_in", self.fold_in, 1, MOST)?;
-        for (name, value) in [("alpha", self.alpha), ("beta", self.beta)] {
-            check_weight(name, value)?;
-        }
+        check_weight("alpha", self.alpha)?;
+        check_weight("beta", self.beta)?;
         check_share("document", self.document)?;
         check_share_above_zero("collection", self.collection)?;
         if self.document + self.collection > 1.0 {
@@ -105,7 +106,7 @@ impl Method for Bltm {
         let Fitting { counts, run, .. } = fitting;
         let text = text_of(counts, self.field.as_deref())?;
         let pairs = clicked_pairs(counts, self.response)?;
-        run.step("first topics", 0, None)?;
+        run.step("initialising topics", 0, None)?;
         let topics = start::topics(self, counts, &pairs, text)?;
         let data = em::Pairs::new(&counts.queries, text, pairs);
         let mut trainer = em::Trainer::new(self, data, topics, run.memory_left())?;
@@ -124,7 +125,7 @@ impl Method for Bltm {
         }
         let report = StepsReport {
             step: "iteration".into(),
-            figures: vec!["log posterior a word before it".into()],
+            figures: vec!["log posterior per word before it".into()],
             steps,
             notes: vec![format!("{} pairs, {} topics", trainer.n_pairs(), self.dim)],
             ..StepsReport::default()
@@ -141,14 +142,12 @@ impl Method for Bltm {
         let (_, theta) = tensors.array::<f32>("theta")?;
         let fitted = Topics::new(counts, self, side("query")?, side("document")?, theta)?;
         if fitted.theta.len() != counts.n_docs() * self.dim {
-            return Err(Error::Structure {
-                problem: format!(
-                    "there are {} topic weights for {} documents and {} topics",
-                    fitted.theta.len(),
-                    counts.n_docs(),
-                    self.dim
-                ),
-            });
+            return Err(bad_state(format!(
+                "there are {} topic weights for {} documents and {} topics",
+                fitted.theta.len(),
+                counts.n_docs(),
+                self.dim
+            )));
         }
         Ok(Box::new(fitted))
     }
@@ -157,14 +156,12 @@ impl Method for Bltm {
         Some(self.dim)
     }
 
-    /// Topics of every pair and of every word while they are learnt; in the end those of words
-    /// and documents.
     fn plan(&self, fit: Fit<'_>) -> Plan {
         let times = |n: u64, bytes: u64| n.saturating_mul(fit.dim).saturating_mul(bytes);
         let words = fit.d_x + fit.d_y;
-        let name = "topics of the pairs while they are learnt";
+        let name = "topics of the pairs during training";
         let mut sought = vec![(name, times(fit.pairs, 8))];
-        sought.push(("topics of the words while they are learnt", times(words, 8)));
+        sought.push(("topics of the words during training", times(words, 8)));
         // Twice a dot product and a sum for every word of every pair.
         let in_pair = fit.nnz_x as f64 / fit.n_queries.max(1) as f64
             + fit.nnz_y as f64 / fit.n_docs.max(1) as f64;
@@ -184,13 +181,9 @@ impl Method for Bltm {
             ("collection", "{ min = 0.02, max = 0.3 }"),
         ]
     }
-
-    fn set_seed(&mut self, seed: u64) {
-        self.seed = seed;
-    }
 }
 
-/// φ of one side: a row of topics for every word that training has on it.
+/// φ of one side: a row of topics for every training word of that side.
 #[derive(Clone)]
 struct WordTopics {
     /// The words, sorted.
@@ -209,13 +202,11 @@ impl WordTopics {
         let sorted = terms.windows(2).all(|two| two[0] < two[1]);
         let within = terms.last().is_none_or(|&last| (last as usize) < n_terms);
         if !sorted || !within || phi.len() != terms.len() * dim {
-            return Err(Error::Structure {
-                problem: format!(
-                    "{} topic weights do not fit {} words of {n_terms} and {dim} topics",
-                    phi.len(),
-                    terms.len()
-                ),
-            });
+            return Err(bad_state(format!(
+                "{} topic weights do not fit {} words of {n_terms} and {dim} topics",
+                phi.len(),
+                terms.len()
+            )));
         }
         let mut rows = vec![NONE; n_terms];
         for (row, &term) in (0u32..).zip(&terms) {
@@ -230,7 +221,7 @@ impl WordTopics {
         WordTopics::new(terms, phi, n_terms, dim)
     }
 
-    fn keep<'a>(&'a self, name: &str, tensors: &mut TensorsWriter<'a>) {
+    fn save_state<'a>(&'a self, name: &str, tensors: &mut TensorsWriter<'a>) {
         tensors.array(&format!("{name}.terms"), &[self.terms.len()], &self.terms);
         tensors.array(&format!("{name}.phi"), &[self.terms.len(), self.dim], &self.phi);
     }
@@ -288,7 +279,7 @@ impl Topics {
         Ok(theta)
     }
 
-    /// θ of a document from its words alone; even where training knows none of them.
+    /// θ of a document from its words alone; uniform if training knows none of them.
     fn fold_in(&self, words: Row<'_>, out: &mut [f32]) {
         let (dim, alpha) = (self.params.dim, self.params.alpha);
         let known: Vec<(&[f32], f64)> =
@@ -312,23 +303,17 @@ impl Topics {
         out.iter_mut().zip(&theta).for_each(|(out, &t)| *out = t as f32);
     }
 
-    /// The query words that training knows.
-    fn known<'a>(&'a self, query: &'a QueryTerms) -> impl Iterator<Item = (u32, f64)> + 'a {
-        let known = |&(term, _): &(u32, f32)| self.collection[term as usize] > 0.0;
-        query.row().iter().filter(known).map(|(term, count)| (term, f64::from(count)))
-    }
-
-    /// The three parts of the probability of `word`, if the document has it `itself` times.
+    /// The three terms of the probability of `word` in a document that has it `itself` times.
     fn parts(&self, word: u32, itself: f64, doc: usize) -> [f64; 3] {
         let (m, c) = (self.params.document, self.params.collection);
         let theta = &self.theta[doc * self.params.dim..][..self.params.dim];
         let topics = self.query.of(word).map_or(0.0, |phi| dot_f64(phi, theta));
         let own = if itself > 0.0 { itself / self.lengths[doc] } else { 0.0 };
-        // Rounding must not make less than nothing of what is left.
+        // Rounding must not make the weight of the topics negative.
         [(1.0 - m - c).max(0.0) * topics, m * own, c * self.collection[word as usize]]
     }
 
-    fn log(&self, word: u32, itself: f64, doc: usize) -> f64 {
+    fn log_probability(&self, word: u32, itself: f64, doc: usize) -> f64 {
         self.parts(word, itself, doc).iter().sum::<f64>().ln()
     }
 }
@@ -337,13 +322,13 @@ impl Matcher for Topics {
     fn score_all(&self, _: &Counts, query: &QueryTerms, out: &mut [f32]) {
         let mut sums = vec![0.0f64; out.len()];
         let mut itself = vec![0.0f64; out.len()];
-        for (word, count) in self.known(query) {
+        for (word, count) in known_words(query, &self.collection) {
             itself.fill(0.0);
             for (doc, f) in self.postings.row(word as usize).iter() {
                 itself[doc as usize] = f64::from(f);
             }
             for (doc, sum) in sums.iter_mut().enumerate() {
-                *sum += count * self.log(word, itself[doc], doc);
+                *sum += count * self.log_probability(word, itself[doc], doc);
             }
         }
         out.iter_mut().zip(sums).for_each(|(score, sum)| *score = sum as f32);
@@ -352,15 +337,15 @@ impl Matcher for Topics {
     fn score_some(&self, _: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]) {
         for (score, &doc) in out.iter_mut().zip(docs) {
             let mut sum = 0.0f64;
-            for (word, count) in self.known(query) {
+            for (word, count) in known_words(query, &self.collection) {
                 let itself = f64::from(self.postings.row(word as usize).get(doc));
-                sum += count * self.log(word, itself, doc as usize);
+                sum += count * self.log_probability(word, itself, doc as usize);
             }
             *score = sum as f32;
         }
     }
 
-    /// What every query word adds, and what most of its probability comes from.
+    /// One contribution per query word, with the main source of its probability.
     fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
         let dim = self.params.dim;
         let theta = &self.theta[doc as usize * dim..][..dim];
@@ -377,20 +362,19 @@ impl Matcher for Topics {
             } else {
                 "the collection".to_owned()
             };
-            let value = count * self.log(word, itself, doc as usize);
+            let value = count * self.log_probability(word, itself, doc as usize);
             Contribution { query: counts.vocabulary.term(word).to_owned(), doc: from, value }
         };
-        self.known(query).map(line).collect()
+        known_words(query, &self.collection).map(line).collect()
     }
 
-    fn keep<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
-        self.query.keep("query", tensors);
-        self.doc.keep("document", tensors);
+    fn save_state<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
+        self.query.save_state("query", tensors);
+        self.doc.save_state("document", tensors);
         let n_docs = self.theta.len() / self.params.dim;
         tensors.array("theta", &[n_docs, self.params.dim], &self.theta);
     }
 
-    /// New documents are folded in, the others stay as they are.
     fn with_documents(&self, counts: &Counts, n_new: usize) -> Result<Option<Box<dyn Matcher>>> {
         let (query, doc, theta) = (self.query.clone(), self.doc.clone(), self.theta.clone());
         let mut fitted = Topics::new(counts, &self.params, query, doc, theta)?;
@@ -400,7 +384,7 @@ impl Matcher for Topics {
         Ok(Some(Box::new(fitted)))
     }
 
-    fn nothing(&self) -> &'static str {
+    fn no_match(&self) -> &'static str {
         "training knows no word of the query"
     }
 
@@ -409,7 +393,6 @@ impl Matcher for Topics {
         false
     }
 
-    /// Topics by their words of documents.
     fn topics(&self) -> Option<TopicsView<'_>> {
         let dim = self.params.dim;
         let mut phi = Dense::zeros(self.doc.rows.len(), dim);
@@ -438,7 +421,7 @@ impl Matcher for Topics {
 }
 
 impl Topics {
-    /// A topic by the three most probable of its document words.
+    /// The number of a topic with its three most probable document words.
     fn topic(&self, counts: &Counts, z: usize) -> String {
         let p = |row: &usize| self.doc.phi[row * self.params.dim + z];
         let mut rows: Vec<usize> = (0..self.doc.terms.len()).collect();

@@ -4,8 +4,9 @@
 //! score(q, d) = Σ_t tf(t, q) · idf(t) · f / (f + k1·(1 − b + b·|d|/avgdl))
 //! idf(t)      = ln(1 + (N − df + 0.5)/(df + 0.5))
 //! ```
-//! Repeated query words count again. Fields are read as one text, or, where `fields` says
-//! so, scored apart (each with its own k1, b, weight, lengths and idf) and added.
+//! Repeated query words count again. Fields are one text, or, with `fields`, each has a score of its
+//! own (with its own k1, b, weight, lengths and idf), and these are added. Documents' weights are
+//! computed once, in [`Statistics::vectors`]; a score is their dot product with the query's counts.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::check::{check_share, check_weight};
 use super::lexical::{Lexical, QuerySide, length, lengths, weigh};
 use super::method::{Matcher, Method, SavedState};
 use super::space::Varied;
@@ -24,11 +26,11 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Bm25 {
-    /// How soon more occurrences of a word stop to matter; 0 or more.
+    /// How soon more occurrences of a word stop to count; 0 or more.
     pub k1: f64,
-    /// How much a long document is held back; 0 to 1.
+    /// How strongly scores are normalised by document length; 0 to 1.
     pub b: f64,
-    /// Score these fields apart, e.g. { title = { weight = 2.0, b = 0.3 }, body = {} }; empty: all as one text.
+    /// Score these fields separately, e.g. { title = { weight = 2.0, b = 0.3 }, body = {} }; empty: all as one text.
     pub fields: BTreeMap<String, Bm25Field>,
 }
 
@@ -38,7 +40,7 @@ impl Default for Bm25 {
     }
 }
 
-/// One field of BM25; what is not set is as for all.
+/// One field of BM25; k1 and b default to those of all fields.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Bm25Field {
@@ -52,29 +54,15 @@ pub struct Bm25Field {
 
 impl Method for Bm25 {
     fn check(&self) -> Result<()> {
-        let all = (String::new(), self.k1, self.b, 1.0);
-        let fields = self.fields.iter().map(|(name, field)| {
-            let path = format!("fields.{name}.");
-            (
-                path,
-                field.k1.unwrap_or(self.k1),
-                field.b.unwrap_or(self.b),
-                field.weight.unwrap_or(1.0),
-            )
-        });
-        for (path, k1, b, weight) in std::iter::once(all).chain(fields) {
-            if !(k1.is_finite() && k1 >= 0.0) {
-                return Err(Error::parameter(
-                    &format!("{path}k1"),
-                    k1,
-                    "a finite number, 0 or more",
-                ));
-            }
-            if !(0.0..=1.0).contains(&b) {
-                return Err(Error::parameter(&format!("{path}b"), b, "a number from 0 to 1"));
-            }
+        check_weight("k1", self.k1)?;
+        check_share("b", self.b)?;
+        for (name, field) in &self.fields {
+            check_weight(&format!("fields.{name}.k1"), field.k1.unwrap_or(self.k1))?;
+            check_share(&format!("fields.{name}.b"), field.b.unwrap_or(self.b))?;
+            let weight = field.weight.unwrap_or(1.0);
             if !weight.is_finite() {
-                return Err(Error::parameter(&format!("{path}weight"), weight, "a finite number"));
+                let name = format!("fields.{name}.weight");
+                return Err(Error::parameter(&name, weight, "a finite number"));
             }
         }
         Ok(())
@@ -84,7 +72,7 @@ impl Method for Bm25 {
         Ok(Box::new(self.fit(counts)?))
     }
 
-    fn beside(&self, counts: &Counts, new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
+    fn fold_in(&self, counts: &Counts, new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
         let docs = self.weighed(counts, &new.docs, &new.fields)?;
         Ok(Some(Box::new(Lexical::new(QuerySide::Counts, docs))))
     }
@@ -110,7 +98,7 @@ impl Bm25 {
         Ok(Lexical::new(QuerySide::Counts, docs))
     }
 
-    /// The vectors of documents, of training or not, that have these `fields`, together `docs`.
+    /// The vectors of documents, of training or not, with these `fields`, which add up to `docs`.
     fn weighed(&self, counts: &Counts, docs: &Csr, fields: &[Field]) -> Result<Csr> {
         if self.fields.is_empty() {
             return Statistics::of(counts, &counts.docs).vectors(docs, self.k1, self.b, 1.0);
@@ -133,7 +121,7 @@ pub(super) fn vectors(counts: &Counts, field: &Csr, k1: f64, b: f64, weight: f64
     Statistics::of(counts, field).vectors(field, k1, b, weight)
 }
 
-/// What BM25 knows of a field of the training documents.
+/// The statistics of a field of the training documents.
 struct Statistics<'a> {
     df: Cow<'a, [u32]>,
     n: usize,
@@ -161,7 +149,7 @@ impl<'a> Statistics<'a> {
         Statistics { df: Cow::Owned(df), n, average: average(total, n) }
     }
 
-    /// The vectors of documents, whether the collection has them or not.
+    /// The BM25 weights of documents × terms; the documents need not be in the collection.
     fn vectors(&self, field: &Csr, k1: f64, b: f64, weight: f64) -> Result<Csr> {
         let lengths = lengths(field);
         let idf = |term: u32| idf(self.n as f64, f64::from(self.df[term as usize]));
@@ -176,7 +164,7 @@ impl<'a> Statistics<'a> {
     }
 }
 
-/// The average length; of no documents any will do.
+/// The average length; 1 if there are no documents.
 fn average(total: f64, n: usize) -> f64 {
     if n == 0 { 1.0 } else { total / n as f64 }
 }

@@ -1,14 +1,13 @@
-//! BM25 over the document's text and a field of the queries it was clicked for: what users
-//! called the document, the anchor text of a click log, and document expansion by queries (as
-//! doc2query has it) for free.
+//! BM25 over the document's text and a field of the queries it was clicked for: the anchor text of a
+//! click log, or document expansion by queries (as in doc2query) without a model.
 //!
 //! ```text
 //! score(q, d) = BM25(q, text of d) + weight·BM25(q, clicked queries of d)
 //! f(t, clicked queries of d) = Σ_i tf(t, q_i)·g(clicks_id)
 //! ```
-//! The sum runs over the training queries; g is the click itself, ln(1 + clicks), or 1. Each of
-//! the two has its own k1, b, lengths and idf, as fields of BM25 have. A document without
-//! clicks has no such field.
+//! The sum runs over the training queries; g is the click itself, ln(1 + clicks), or 1. Text and
+//! clicked queries each have their own k1, b, lengths and idf, like fields of BM25. A document
+//! without clicks lacks the second field.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +17,7 @@ use super::check::{check_share, check_weight};
 use super::lexical::{Lexical, QuerySide};
 use super::method::{Matcher, Method, SavedState};
 use super::space::{RESPONSE, Varied};
+use super::sparse_vector::{single, weighted_sum};
 use crate::Result;
 use crate::features::{Counts, Response, check_clicks};
 use crate::sparse::Csr;
@@ -26,17 +26,17 @@ use crate::sparse::Csr;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Clicked {
-    /// k1 of the text: how soon more occurrences of a word stop to matter; 0 or more.
+    /// k1 of the text: how soon more occurrences of a word stop to count; 0 or more.
     pub k1: f64,
-    /// b of the text: how much a long document is held back; 0 to 1.
+    /// b of the text: how strongly scores are normalised by document length; 0 to 1.
     pub b: f64,
-    /// Weight of the clicked queries beside the text.
+    /// Weight of the clicked queries; that of the text is 1.
     pub weight: f64,
     /// k1 of the clicked queries.
     pub clicked_k1: f64,
     /// b of the clicked queries.
     pub clicked_b: f64,
-    /// How often a click counts the words of its query.
+    /// How often the words of a query count per number of clicks.
     pub response: Response,
 }
 
@@ -55,11 +55,10 @@ impl Default for Clicked {
 
 impl Method for Clicked {
     fn check(&self) -> Result<()> {
-        for (name, k1, b) in [("", self.k1, self.b), ("clicked_", self.clicked_k1, self.clicked_b)]
-        {
-            check_weight(&format!("{name}k1"), k1)?;
-            check_share(&format!("{name}b"), b)?;
-        }
+        check_weight("k1", self.k1)?;
+        check_share("b", self.b)?;
+        check_weight("clicked_k1", self.clicked_k1)?;
+        check_share("clicked_b", self.clicked_b)?;
         check_weight("weight", self.weight)
     }
 
@@ -90,8 +89,8 @@ impl Clicked {
         let field = vectors(counts, &field, self.clicked_k1, self.clicked_b, self.weight)?;
         let docs = Csr::by_rows(counts.n_terms(), counts.n_docs(), |j| {
             let rows = [text.row(j), field.row(j)];
-            let sum = super::dots::weighted_sum(rows.into_iter().map(|row| (1.0, row)));
-            Ok(super::dots::single(sum))
+            let sum = weighted_sum(rows.into_iter().map(|row| (1.0, row)));
+            Ok(single(sum))
         })?;
         Ok(Lexical::new(QuerySide::Counts, docs))
     }
@@ -105,8 +104,8 @@ fn clicked_queries(counts: &Counts, response: Response) -> Result<Csr> {
         let row = |(query, clicks): (u32, f32)| {
             (f64::from(response.of(clicks)), counts.queries.row(query as usize))
         };
-        let sum = super::dots::weighted_sum(clicked_for.row(j).iter().map(row));
-        Ok(super::dots::single(sum))
+        let sum = weighted_sum(clicked_for.row(j).iter().map(row));
+        Ok(single(sum))
     })
 }
 

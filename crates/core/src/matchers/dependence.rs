@@ -6,13 +6,13 @@
 //! P(f|d) = (f + μ·cf/|C|)/(|d| + μ)
 //! ```
 //! f is how often the word or the pair occurs in the document, cf how often in all training
-//! documents, |C| their words; a word or pair that these do not have is dropped. As in `lm`, a
-//! constant of the query is left out: Σ ln(1 + f/(μ·cf/|C|)) + n·ln(μ/(μ + |d|)). The weights
-//! 0.85, 0.10 and 0.05 are the usual ones of this model; Anserini has them as its defaults.
+//! documents, |C| their length; words and pairs with cf = 0 are dropped. As in `lm`, a constant of
+//! the query is left out: Σ ln(1 + f/(μ·cf/|C|)) + n·ln(μ/(μ + |d|)). The weights 0.85, 0.10 and
+//! 0.05 are the usual ones of this model and Anserini's defaults.
 //!
-//! Neighbours in order stand no further apart than in the query, so that stop words between
-//! them are allowed where the query has them; those near each other are counted as the most
-//! stretches of `window` words that hold both and do not overlap. See [`crate::features::proximity`].
+//! Neighbours in order are no further apart than in the query, so stop words between them are
+//! allowed where the query has them; neighbours near each other are counted as the largest number of
+//! windows of `window` words that hold both and do not overlap. See [`crate::features::proximity`].
 
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -34,11 +34,11 @@ use crate::{Error, Result};
 pub struct Dependence {
     /// Weight of the words.
     pub words: f64,
-    /// Weight of neighbouring words that stand in the query's order.
+    /// Weight of neighbouring words in the query's order.
     pub ordered: f64,
-    /// Weight of neighbouring words that stand near each other.
+    /// Weight of neighbouring words near each other.
     pub unordered: f64,
-    /// How many words a window has.
+    /// Number of words in a window.
     pub window: usize,
     /// The weight of the collection in the probability of a word, in words.
     pub mu: f64,
@@ -61,11 +61,9 @@ impl Default for Dependence {
 
 impl Method for Dependence {
     fn check(&self) -> Result<()> {
-        for (name, weight) in
-            [("words", self.words), ("ordered", self.ordered), ("unordered", self.unordered)]
-        {
-            check_weight(name, weight)?;
-        }
+        check_weight("words", self.words)?;
+        check_weight("ordered", self.ordered)?;
+        check_weight("unordered", self.unordered)?;
         check_range("window", self.window, 2, 1 << 30)?;
         check_positive("mu", self.mu)?;
         check_positive("mu_pairs", self.mu_pairs)
@@ -103,7 +101,7 @@ impl Dependence {
         self.check()?;
         if counts.positions.is_none() {
             return Err(Error::Empty {
-                what: "dependence looks at the positions of words, which were not kept".into(),
+                what: "dependence needs the positions of words, which were not counted".into(),
                 advice: "set preparation.positions = true and count again".into(),
             });
         }
@@ -118,7 +116,6 @@ impl Dependence {
     }
 }
 
-/// A fitted matcher.
 struct Fitted {
     params: Dependence,
     words: Lexical,
@@ -128,20 +125,27 @@ struct Fitted {
     lengths: Vec<f64>,
 }
 
-/// A pair of neighbours in all documents.
-struct Found {
+/// A pair of neighbouring query words with its documents.
+struct PairPostings {
     pair: Pair,
-    /// Documents with the pair, in order; how often in its order, and how often near each other.
+    /// Documents with the pair, sorted; how often in its order, and how often near each other.
     docs: Vec<(u32, u32, u32)>,
     /// cf/|C| of both kinds; 0 if there is none.
     shares: [f64; 2],
 }
 
+impl PairPostings {
+    /// How often `doc` has the pair in its order and near each other; `None` if never.
+    fn occurrences(&self, doc: u32) -> Option<(u32, u32)> {
+        let at = self.docs.binary_search_by_key(&doc, |found| found.0).ok()?;
+        Some((self.docs[at].1, self.docs[at].2))
+    }
+}
+
 impl Fitted {
-    /// The documents that hold both words of a pair, looked at.
-    fn find(&self, counts: &Counts, pair: Pair) -> Found {
-        let (Some(positions), postings) = (&counts.positions, &self.words.rows().postings) else {
-            return Found { pair, docs: Vec::new(), shares: [0.0; 2] };
+    fn find(&self, counts: &Counts, pair: Pair) -> PairPostings {
+        let (Some(positions), postings) = (&counts.positions, &self.words.rows.postings) else {
+            return PairPostings { pair, docs: Vec::new(), shares: [0.0; 2] };
         };
         let both = shared(postings.row(pair.first as usize), postings.row(pair.second as usize));
         let words = [pair.first, pair.second];
@@ -163,19 +167,19 @@ impl Fitted {
                 times[1] += u64::from(near);
             }
         }
-        Found { pair, docs, shares: times.map(|times| times as f64 / self.total.max(1.0)) }
+        PairPostings { pair, docs, shares: times.map(|times| times as f64 / self.total.max(1.0)) }
     }
 
-    /// All pairs of the query that count.
-    fn pairs(&self, counts: &Counts, query: &QueryTerms) -> Vec<Found> {
+    /// The pairs of the query; none if their weights are 0.
+    fn pairs(&self, counts: &Counts, query: &QueryTerms) -> Vec<PairPostings> {
         if self.params.ordered + self.params.unordered == 0.0 {
             return Vec::new();
         }
         pairs(&query.sequence).into_iter().map(|pair| self.find(counts, pair)).collect()
     }
 
-    /// What a pair adds to a document by its order and by being near, its length apart.
-    fn of_pair(&self, found: &Found, in_order: u32, near: u32) -> [f64; 2] {
+    /// The contributions of a pair to a document, in order and near, without the length.
+    fn of_pair(&self, found: &PairPostings, in_order: u32, near: u32) -> [f64; 2] {
         let log = |times: u32, share: f64| {
             if share > 0.0 {
                 (f64::from(times) / (self.params.mu_pairs * share)).ln_1p()
@@ -189,8 +193,8 @@ impl Fitted {
         ]
     }
 
-    /// How often the length of a document counts.
-    fn of_length(&self, pairs: &[Found]) -> f64 {
+    /// The weight of a document's length.
+    fn of_length(&self, pairs: &[PairPostings]) -> f64 {
         let known =
             |kind: usize| pairs.iter().filter(|pair| pair.shares[kind] > 0.0).count() as f64;
         self.params.ordered * known(0) + self.params.unordered * known(1)
@@ -225,8 +229,7 @@ impl Matcher for Fitted {
         for (out, &doc) in out.iter_mut().zip(docs) {
             let mut sum = 0.0f64;
             for pair in &pairs {
-                if let Ok(at) = pair.docs.binary_search_by_key(&doc, |found| found.0) {
-                    let (_, in_order, near) = pair.docs[at];
+                if let Some((in_order, near)) = pair.occurrences(doc) {
                     let [a, b] = self.of_pair(pair, in_order, near);
                     sum += a + b;
                 }
@@ -241,8 +244,7 @@ impl Matcher for Fitted {
         lines.iter_mut().for_each(|line| line.value *= self.params.words);
         let pairs = self.pairs(counts, query);
         for found in &pairs {
-            let Ok(at) = found.docs.binary_search_by_key(&doc, |found| found.0) else { continue };
-            let (_, in_order, near) = found.docs[at];
+            let Some((in_order, near)) = found.occurrences(doc) else { continue };
             let values = self.of_pair(found, in_order, near);
             let [first, second] =
                 [found.pair.first, found.pair.second].map(|term| counts.vocabulary.term(term));
@@ -264,8 +266,8 @@ impl Matcher for Fitted {
         lines
     }
 
-    fn nothing(&self) -> &'static str {
-        self.words.nothing()
+    fn no_match(&self) -> &'static str {
+        self.words.no_match()
     }
 
     fn is_lexical(&self) -> bool {

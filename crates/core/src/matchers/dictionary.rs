@@ -1,17 +1,17 @@
-//! The translations that a model has learnt, looked up by word.
+//! Lookup of the translations that a model has learnt, by word.
 
 use super::neighbours::find_word;
-use super::{Model, Translator};
+use super::{Model, TranslationTable};
 use crate::features::Counts;
 use crate::{Error, Result};
 
-/// The table of translations of a model.
+/// The translation table of a model.
 pub struct Dictionary<'a> {
     counts: &'a Counts,
-    translator: &'a Translator,
+    table: &'a TranslationTable,
 }
 
-/// A word and the words it is translated to.
+/// A word with its translations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DictionaryEntry {
     /// The word as the model reads it.
@@ -23,20 +23,18 @@ pub struct DictionaryEntry {
 impl<'a> Dictionary<'a> {
     /// The table of the first part of `model` that has one.
     pub fn of(model: &'a Model) -> Result<Self> {
-        let translator = model.parts.iter().find_map(|part| part.matcher.translator());
-        match translator {
-            Some(translator) => Ok(Dictionary { counts: &model.counts, translator }),
-            None => Err(Error::Empty {
-                what: format!("{} has no table of translations", model.about.name),
-                advice: "train translation, or a mix such as translation+bm25".into(),
-            }),
-        }
+        let table = model.parts.iter().find_map(|part| part.matcher.translations());
+        let table = table.ok_or_else(|| Error::Empty {
+            what: format!("{} has no translation table", model.about.name),
+            advice: "train translation, or a mix such as translation+bm25".into(),
+        })?;
+        Ok(Dictionary { counts: &model.counts, table })
     }
 
     /// The `k` query words that the document word `word` most probably becomes, with t(q|w).
     pub fn from_document(&self, word: &str, k: usize) -> Result<DictionaryEntry> {
         let id = find_word(self.counts, word, SEVERAL)?;
-        let found = self.translator.of_document_word(id, k.max(1));
+        let found = self.table.of_document_word(id, k.max(1));
         let why = "no clicked document has it, or all its translations were pruned";
         self.entry(word, id, found, k, why)
     }
@@ -45,7 +43,7 @@ impl<'a> Dictionary<'a> {
     /// P(w|q) ∝ t(q|w)·P(w|C).
     pub fn from_query(&self, word: &str, k: usize) -> Result<DictionaryEntry> {
         let id = find_word(self.counts, word, SEVERAL)?;
-        let found = self.translator.of_query_word(id, k.max(1));
+        let found = self.table.of_query_word(id, k.max(1));
         let why = "no query with a training click has it, or all its translations were pruned";
         self.entry(word, id, found, k, why)
     }

@@ -1,12 +1,14 @@
-//! Weights that lead from query features straight to documents: score(x, j) = Σ_u x_u·w_uj,
-//! the bilinear form with the documents themselves as their features. Nothing is known of a
-//! document but its weights, so one that training saw no click of scores zero.
+//! Weights from query features directly to documents: score(x, j) = Σ_u x_u·w_uj, the bilinear form
+//! with the documents themselves as their features. A document is only its weights, so one without
+//! training clicks scores zero.
 
+use super::check::check_shape;
+use super::sparse_vector::row_of;
 use super::{Contribution, Matcher};
+use crate::Result;
 use crate::features::{Counts, Features, Featurizer, QueryTerms};
 use crate::file::TensorsWriter;
 use crate::sparse::{Csr, Row};
-use crate::{Error, Result};
 
 /// A fitted matcher with a weight for every pair of a query feature and a document, most of
 /// them zero.
@@ -20,18 +22,7 @@ impl Direct {
     /// Puts learnt weights together with the counts they were learnt from.
     pub fn new(counts: &Counts, features: &Features, weights: Csr) -> Result<Self> {
         let featurizer = Featurizer::new(counts, features)?;
-        let expected = (featurizer.d_x(), counts.n_docs());
-        if (weights.n_rows(), weights.n_cols()) != expected {
-            return Err(Error::Structure {
-                problem: format!(
-                    "the weights are {} × {}, but there are {} query features and {} documents",
-                    weights.n_rows(),
-                    weights.n_cols(),
-                    expected.0,
-                    expected.1
-                ),
-            });
-        }
+        check_shape("weights", &weights, featurizer.d_x(), counts.n_docs())?;
         Ok(Direct { featurizer, weights })
     }
 
@@ -43,14 +34,12 @@ impl Direct {
 
 impl Matcher for Direct {
     fn score_all(&self, counts: &Counts, query: &QueryTerms, out: &mut [f32]) {
-        let (indices, values) = self.featurizer.query_terms(counts, query);
-        score_row(Row { indices: &indices, values: &values }, &self.weights, out);
+        score_row(row_of(&self.featurizer.query_terms(counts, query)), &self.weights, out);
     }
 
     fn score_some(&self, counts: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]) {
-        let (indices, values) = self.featurizer.query_terms(counts, query);
         out.fill(0.0);
-        for (&u, &x) in indices.iter().zip(&values) {
+        for (u, x) in row_of(&self.featurizer.query_terms(counts, query)).iter() {
             let row = self.weights.row(u as usize);
             for (score, &doc) in out.iter_mut().zip(docs) {
                 if let Ok(at) = row.indices.binary_search(&doc) {
@@ -60,25 +49,26 @@ impl Matcher for Direct {
         }
     }
 
-    /// What every query feature adds.
+    /// One contribution per query feature.
     fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
-        let (indices, values) = self.featurizer.query_terms(counts, query);
-        let line = |(&u, &x): (&u32, &f32)| Contribution {
+        let contribution = |(u, x): (u32, f32)| Contribution {
             query: self.featurizer.query_feature(counts, u),
             doc: format!("document {}", counts.doc_ids[doc as usize]),
             value: f64::from(x) * f64::from(self.weights.row(u as usize).get(doc)),
         };
-        indices.iter().zip(&values).map(line).filter(|line| line.value != 0.0).collect()
+        let features = self.featurizer.query_terms(counts, query);
+        let all = row_of(&features).iter().map(contribution);
+        all.filter(|contribution| contribution.value != 0.0).collect()
     }
 
-    fn keep<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
+    fn save_state<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
         tensors.csr("weights", &self.weights);
     }
 
     /// New documents have no weights.
     fn with_documents(&self, counts: &Counts, n_new: usize) -> Result<Option<Box<dyn Matcher>>> {
         let mut starts = self.weights.starts().to_vec();
-        // Clicked documents are features of queries; nobody clicked the new ones.
+        // Clicked documents are features of queries; the new ones have no clicks.
         if self.weights.n_rows() > counts.n_terms() {
             starts.resize(starts.len() + n_new, self.weights.nnz() as u64);
         }
@@ -87,8 +77,8 @@ impl Matcher for Direct {
         Ok(Some(Box::new(Direct::new(counts, self.featurizer.features(), weights)?)))
     }
 
-    fn nothing(&self) -> &'static str {
-        "no training query with a click has a word of this one; ridge+bm25 also looks at the documents' words"
+    fn no_match(&self) -> &'static str {
+        "no training query with a click has a word of this one; ridge+bm25 also uses the words of documents"
     }
 }
 

@@ -1,10 +1,9 @@
-//! What matchers of sparse vectors share: a query becomes a sparse vector over the features
-//! that the documents have, and the dot product is the score. They differ only in what the
-//! features are and in how the query's vector is made.
+//! Matchers whose score is the dot product of a sparse query vector and a sparse row of a document.
+//! They differ only in what the features are and in how the vectors are made.
 
-use std::ops::AddAssign;
 use std::sync::Arc;
 
+use super::sparse_vector::{SparseVector, row_of};
 use super::{Contribution, Matcher};
 use crate::Result;
 use crate::features::{Counts, QueryTerms};
@@ -91,10 +90,8 @@ impl DocRows {
     }
 }
 
-/// A sparse vector: features, sorted, and their values.
-pub(super) type SparseVector = (Vec<u32>, Vec<f32>);
-
-/// Vectors of queries and documents over the same features.
+/// Vectors of queries and documents over the same features, whose dot products are the scores:
+/// every such type is a [`Matcher`].
 pub(super) trait Vectors: Send + Sync {
     /// The documents' vectors.
     fn rows(&self) -> &DocRows;
@@ -102,87 +99,71 @@ pub(super) trait Vectors: Send + Sync {
     /// The query's vector.
     fn vector(&self, counts: &Counts, query: &QueryTerms) -> SparseVector;
 
-    /// A feature for people: what it is to the query, and to the document.
-    fn feature(&self, counts: &Counts, feature: u32) -> (String, String);
+    /// A feature as explanations show it, of the query and of the document: a term, unless told
+    /// otherwise, or after the last term the document's length.
+    fn feature(&self, counts: &Counts, feature: u32) -> (String, String) {
+        let name = match (feature as usize) < counts.n_terms() {
+            true => counts.vocabulary.term(feature),
+            false => "the document's length",
+        };
+        (name.to_owned(), name.to_owned())
+    }
 
-    /// What it means that every document scores 0.
-    fn nothing(&self) -> &'static str;
+    /// [`Matcher::no_match`].
+    fn no_match(&self) -> &'static str {
+        "no document has a word of the query"
+    }
 
-    /// Puts what was learnt where a model folder keeps it.
-    fn keep<'a>(&'a self, _tensors: &mut TensorsWriter<'a>) {}
+    /// [`Matcher::is_lexical`].
+    fn is_lexical(&self) -> bool {
+        false
+    }
 
-    /// The same for `counts` whose last `n_new` documents training did not know; `None` if it
-    /// follows from the counts.
+    /// [`Matcher::save_state`].
+    fn save_state<'a>(&'a self, _tensors: &mut TensorsWriter<'a>) {}
+
+    /// [`Matcher::with_documents`].
     fn with_documents(&self, _counts: &Counts, _n_new: usize) -> Result<Option<Box<dyn Matcher>>> {
         Ok(None)
     }
 }
 
-/// A fitted matcher whose scores are dot products of sparse vectors.
-pub(super) struct Dots<V>(pub V);
-
-impl<V: Vectors> Matcher for Dots<V> {
+impl<V: Vectors> Matcher for V {
     fn score_all(&self, counts: &Counts, query: &QueryTerms, out: &mut [f32]) {
-        let (indices, values) = self.0.vector(counts, query);
-        self.0.rows().score_all(Row { indices: &indices, values: &values }, out);
+        self.rows().score_all(row_of(&self.vector(counts, query)), out);
     }
 
     fn score_some(&self, counts: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]) {
-        let (indices, values) = self.0.vector(counts, query);
-        self.0.rows().score_some(Row { indices: &indices, values: &values }, docs, out);
+        self.rows().score_some(row_of(&self.vector(counts, query)), docs, out);
     }
 
     /// The features that query and document share.
     fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
-        let (indices, values) = self.0.vector(counts, query);
-        let mut lines = Vec::new();
-        let row = Row { indices: &indices, values: &values };
-        self.0.rows().shared(row, doc, |feature, weight, value| {
-            let (query, doc) = self.0.feature(counts, feature);
-            lines.push(Contribution { query, doc, value: f64::from(weight) * f64::from(value) });
+        let mut contributions = Vec::new();
+        let vector = self.vector(counts, query);
+        self.rows().shared(row_of(&vector), doc, |feature, weight, value| {
+            let (query, doc) = self.feature(counts, feature);
+            let value = f64::from(weight) * f64::from(value);
+            contributions.push(Contribution { query, doc, value });
         });
-        lines
+        contributions
     }
 
-    fn keep<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
-        self.0.keep(tensors);
+    fn save_state<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
+        Vectors::save_state(self, tensors);
     }
 
     fn with_documents(&self, counts: &Counts, n_new: usize) -> Result<Option<Box<dyn Matcher>>> {
-        self.0.with_documents(counts, n_new)
+        Vectors::with_documents(self, counts, n_new)
     }
 
-    fn nothing(&self) -> &'static str {
-        self.0.nothing()
+    fn no_match(&self) -> &'static str {
+        Vectors::no_match(self)
     }
-}
 
-/// Σ_k weight_k·row_k of sparse rows, summed in f64 in the order given.
-pub(super) fn weighted_sum<'a>(rows: impl Iterator<Item = (f64, Row<'a>)>) -> Vec<(u32, f64)> {
-    let mut parts: Vec<(u32, f64)> = Vec::new();
-    for (weight, row) in rows {
-        parts.extend(row.iter().map(|(feature, value)| (feature, weight * f64::from(value))));
+    fn is_lexical(&self) -> bool {
+        Vectors::is_lexical(self)
     }
-    summed(parts)
-}
-
-/// Sorted by feature, the values of each added in the order given.
-pub(super) fn summed<V: Copy + AddAssign>(mut parts: Vec<(u32, V)>) -> Vec<(u32, V)> {
-    // A stable sort, so that parts are added in one order.
-    parts.sort_by_key(|&(feature, _)| feature);
-    parts.dedup_by(|part, sum| {
-        let same = part.0 == sum.0;
-        if same {
-            sum.1 += part.1;
-        }
-        same
-    });
-    parts
-}
-
-/// The same numbers as a sparse vector of single precision.
-pub(super) fn single(vector: Vec<(u32, f64)>) -> SparseVector {
-    vector.into_iter().map(|(feature, value)| (feature, value as f32)).unzip()
 }
 
 #[cfg(test)]

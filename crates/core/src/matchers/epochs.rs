@@ -1,26 +1,26 @@
-//! What learning by samples in epochs shares: how it says where it is and how fast, and what it does
-//! when the numbers run away.
+//! What stochastic training in epochs shares: progress, speed, and a lower rate after divergence.
 
 use std::time::{Duration, Instant};
 
 use super::{FitReport, Matcher, StepsReport};
 use crate::{Error, Result, Run};
 
-/// What is said where no document could be drawn beside a clicked one.
-pub(super) const NOTHING_DRAWN: &str = "every document was clicked for every query, so none could be drawn beside them: nothing is learnt";
-/// How often a rate is halved at which the numbers run away.
+/// The warning where no negative could be drawn.
+pub(super) const NOTHING_DRAWN: &str =
+    "every document was clicked for every query, so no negatives could be drawn: nothing is learnt";
+/// How often a rate is halved at which training diverges.
 const HALVINGS: usize = 12;
 
-/// Fewest samples that a thread takes at once.
+/// Fewest samples per parallel task.
 pub(super) const FEWEST_A_THREAD: usize = 4;
-/// How often progress is said.
-const OFTEN: Duration = Duration::from_millis(200);
+/// Time between two reports of progress.
+const REPORT_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Says how far an epoch has come, and stops where it is told to.
+/// Reports the progress of an epoch, and stops it if the run is cancelled.
 pub(super) struct Progress<'a> {
     stage: String,
     all: u64,
-    said: Instant,
+    reported: Instant,
     run: &'a Run<'a>,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Progress<'a> {
         let progress = Progress {
             stage: format!("epoch {epoch}"),
             all: all as u64,
-            said: Instant::now(),
+            reported: Instant::now(),
             run,
         };
         run.step(&progress.stage, 0, Some(progress.all))?;
@@ -39,42 +39,41 @@ impl<'a> Progress<'a> {
 
     /// After `done` samples.
     pub fn at(&mut self, done: usize) -> Result<()> {
-        if self.said.elapsed() >= OFTEN {
+        if self.reported.elapsed() >= REPORT_INTERVAL {
             self.run.step(&self.stage, done as u64, Some(self.all))?;
-            self.said = Instant::now();
+            self.reported = Instant::now();
         }
         Ok(())
     }
 }
 
-/// Learns at `rate`; where the numbers run away, again at half of it, and a warning says so. How
-/// high a rate may be depends on the data, and nobody knows beforehand.
+/// Fits at `rate`; if training diverges, again at half of it, with a warning. The highest stable rate
+/// depends on the data and is not known beforehand.
 pub(super) fn learn_at(
     rate: f64,
     fit: impl Fn(f64) -> Result<(Box<dyn Matcher>, StepsReport)>,
 ) -> Result<(Box<dyn Matcher>, FitReport)> {
-    let diverged = match fit(rate) {
-        Err(error @ Error::NotFinite { .. }) => error,
-        learnt => return learnt.map(|(matcher, report)| (matcher, FitReport::Steps(report))),
-    };
+    let mut first = None;
     let mut slower = rate;
-    for _ in 0..HALVINGS {
-        slower /= 2.0;
+    for _ in 0..=HALVINGS {
         match fit(slower) {
-            Err(Error::NotFinite { .. }) => {}
+            Err(error @ Error::NotFinite { .. }) => first = first.or(Some(error)),
             Err(error) => return Err(error),
             Ok((matcher, mut report)) => {
-                report.warnings.push(format!(
-                    "training diverged at rate = {rate} and was done again at {slower}: set `rate` to that to spare the time"
-                ));
+                if first.is_some() {
+                    report.warnings.push(format!(
+                        "training diverged at rate = {rate} and was repeated at {slower}: set `rate = {slower}` to save the time"
+                    ));
+                }
                 return Ok((matcher, FitReport::Steps(report)));
             }
         }
+        slower /= 2.0;
     }
-    Err(diverged)
+    Err(first.expect("every rate diverged"))
 }
 
-/// `what` is no number any more after `epoch`, counted from one.
+/// The error of `what` not being finite after `epoch`, counted from one.
 pub(super) fn diverged(what: &'static str, epoch: usize, rate: f64) -> Error {
     Error::NotFinite {
         what,
@@ -83,9 +82,9 @@ pub(super) fn diverged(what: &'static str, epoch: usize, rate: f64) -> Error {
     }
 }
 
-/// How many `what` an epoch saw a second, in a line.
+/// The range of `rates` over the epochs, in `what` per second.
 pub(super) fn speed(rates: &[f64], what: &str) -> Option<String> {
     let least = rates.iter().copied().reduce(f64::min)?;
     let most = rates.iter().copied().reduce(f64::max)?;
-    Some(format!("{least:.0} to {most:.0} {what} a second, by epoch"))
+    Some(format!("{least:.0} to {most:.0} {what} per second, by epoch"))
 }

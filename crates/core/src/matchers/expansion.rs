@@ -1,33 +1,32 @@
-//! Query expansion in the vector space model, a baseline of the SSI paper (Bai et al.): the mean
-//! of the best documents is added to the query, and the search is made again.
+//! Query expansion in the vector space model, a baseline of the SSI paper (Bai et al.): adds the mean
+//! of the best documents to the query and searches again.
 //!
 //! ```text
 //! q' = q + weight·(1/|E|)·Σ_{d in E} d,    score(q, d) = q' · d
 //! ```
-//! q and d are tf-idf rows of unit norm ([`Vsm`]); E are the best `documents` by q · d, as far as
-//! that is above 0, without those that were held out of training.
+//! q and d are tf-idf rows of unit norm ([`Vsm`]); E are the best `documents` by q · d among those
+//! above 0 that were not held out of training.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Vsm;
 use super::check::{check_range, check_weight};
-use super::dots::{DocRows, Dots, SparseVector, Vectors, single, weighted_sum};
-use super::feedback_docs::{MOST_LOOKED_AT, Ranking, rows_of};
-use super::lexical::term_name;
+use super::dots::{DocRows, Vectors};
+use super::first_ranking::{MOST_FEEDBACK, Ranking, rows_of};
 use super::method::{Matcher, Method, SavedState};
 use super::space::Varied;
+use super::sparse_vector::{SparseVector, row_of, single, weighted_sum};
 use crate::Result;
 use crate::features::{Counts, QueryTerms};
-use crate::sparse::Row;
 
 /// Parameters of query expansion.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Expansion {
-    /// How many of the best documents are looked at.
+    /// Number of feedback documents, the best of the first ranking.
     pub documents: usize,
-    /// Weight of their mean beside the query.
+    /// Weight of their mean; that of the query is 1.
     pub weight: f64,
 }
 
@@ -39,12 +38,14 @@ impl Default for Expansion {
 
 impl Method for Expansion {
     fn check(&self) -> Result<()> {
-        check_range("documents", self.documents, 1, MOST_LOOKED_AT)?;
+        check_range("documents", self.documents, 1, MOST_FEEDBACK)?;
         check_weight("weight", self.weight)
     }
 
     fn restore(&self, counts: &Counts, _: SavedState<'_>) -> Result<Box<dyn Matcher>> {
-        self.fit(counts)
+        self.check()?;
+        let first = Ranking::new(Vsm::default().fit(counts)?, counts);
+        Ok(Box::new(Expanded { params: self.clone(), first }))
     }
 
     fn learns(&self) -> bool {
@@ -63,14 +64,6 @@ impl Method for Expansion {
     }
 }
 
-impl Expansion {
-    fn fit(&self, counts: &Counts) -> Result<Box<dyn Matcher>> {
-        self.check()?;
-        let first = Ranking::new(Vsm::default().fit(counts)?, counts);
-        Ok(Box::new(Dots(Expanded { params: self.clone(), first })))
-    }
-}
-
 struct Expanded {
     params: Expansion,
     first: Ranking,
@@ -78,24 +71,14 @@ struct Expanded {
 
 impl Vectors for Expanded {
     fn rows(&self) -> &DocRows {
-        self.first.lexical.rows()
+        &self.first.lexical.rows
     }
 
     fn vector(&self, counts: &Counts, query: &QueryTerms) -> SparseVector {
         let hits = self.first.top(counts, query, self.params.documents);
-        let (indices, values) = self.first.lexical.query(query);
-        let own = (1.0, Row { indices: &indices, values: &values });
+        let own = self.first.lexical.query(query);
         let weight = self.params.weight / hits.len() as f64;
         let top = rows_of(self.rows(), &hits, move |_| weight);
-        single(weighted_sum(std::iter::once(own).chain(top)))
-    }
-
-    fn feature(&self, counts: &Counts, feature: u32) -> (String, String) {
-        let name = term_name(counts, feature);
-        (name.clone(), name)
-    }
-
-    fn nothing(&self) -> &'static str {
-        "no document has a word of the query"
+        single(weighted_sum(std::iter::once((1.0, row_of(&own))).chain(top)))
     }
 }

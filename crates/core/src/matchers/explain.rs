@@ -7,20 +7,20 @@ use serde::Serialize;
 pub struct Explanation {
     /// The query as given.
     pub query: String,
-    /// Words of the query that the model does not know.
+    /// Query words that the model does not know.
     pub unknown: Vec<String>,
     /// The document's id.
     pub doc: String,
-    /// The score that search shows.
+    /// The score, as in a search.
     pub score: f64,
     /// Words (after analysis) that query and document share.
     pub shared_words: Vec<String>,
-    /// One part a matcher; a mix has several.
+    /// One part per matcher; a mix has several.
     pub parts: Vec<PartExplanation>,
 }
 
-/// What one matcher adds. Its own score is Σ contributions + rest; in a linear mix it counts for
-/// weight·(score − mean)/deviation, in one by ranks for 1/(60 + rank), alone as it is.
+/// The part of one matcher. Its own score is Σ contributions + rest. It adds that score if it is the
+/// only matcher, weight·(score − mean)/deviation in a linear mix, and 1/(60 + rank) in one by ranks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PartExplanation {
     /// The method.
@@ -31,23 +31,23 @@ pub struct PartExplanation {
     pub score: f64,
     /// Mean and standard deviation of its scores over all documents, in a linear mix.
     pub standard: Option<(f64, f64)>,
-    /// What it adds to the whole.
+    /// Its part of the whole score.
     pub adds: f64,
     /// The largest contributions, largest first.
     pub lines: Vec<Contribution>,
-    /// How many smaller contributions there are.
+    /// The number of smaller contributions.
     pub n_rest: usize,
-    /// What they add up to, the rounding of the score included.
+    /// Their sum, with the rounding error of the score.
     pub rest: f64,
 }
 
-/// One contribution.
+/// A term of the sum that explains a score.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Contribution {
     /// The query's side.
     pub query: String,
     /// The document's side.
     pub doc: String,
-    /// What the pair adds.
+    /// The value that the pair adds.
     pub value: f64,
 }

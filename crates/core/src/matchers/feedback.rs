@@ -1,38 +1,38 @@
-//! Feedback in the joint space of words and clicks: what the best documents of a first ranking
-//! are like, in their words and in the queries they were clicked for, says what to look for.
+//! Feedback in the joint space of words and clicks: the query becomes a mean of the best documents of
+//! a first ranking, by their words and by the queries they were clicked for.
 //!
 //! ```text
 //! y_d = (tf-idf words of d, unit norm | doc_clicks · clicked queries of d, unit norm), unit norm
 //! c_q = Σ_{d in top k of the first ranking} w_d·y_d + query_weight·x_q,   Σ w_d = 1
 //! score(q, d) = c_q · y_d
 //! ```
-//! x_q is the query's own tf-idf row over the same words. Only documents that score above 0 in
-//! the first ranking count, and none that was held out of training. This is Rocchio's feedback
-//! without judgments, in a space where two documents are alike if users clicked them for the
-//! same queries: so a test query reaches documents that share no word with it.
+//! x_q is the query's own tf-idf row over the same words. Feedback documents score above 0 in the
+//! first ranking and were not held out of training. This is Rocchio's feedback without judgments,
+//! in a space where two documents are alike if users clicked them for the same queries, so a test
+//! query reaches documents that share no word with it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::check::{check_range, check_weight};
-use super::dots::{DocRows, Dots, SparseVector, Vectors, single, weighted_sum};
-use super::feedback_docs::{FeedbackDocs, MOST_LOOKED_AT, Ranking, rows_of};
+use super::dots::{DocRows, Vectors};
+use super::first_ranking::{FirstRanking, MOST_FEEDBACK, Ranking, rows_of};
 use super::method::{Matcher, Method, SavedState};
 use super::space::Varied;
+use super::sparse_vector::{SparseVector, row_of, single, weighted_sum};
 use crate::Result;
 use crate::features::{Counts, Features, Featurizer, QueryTerms, Response, check_clicks};
 use crate::ranking::Hit;
-use crate::sparse::Row;
 
 /// Parameters of feedback.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Feedback {
-    /// Who ranks first.
-    pub first: FeedbackDocs,
-    /// How many of the best documents are looked at.
+    /// The first ranking.
+    pub first: FirstRanking,
+    /// Number of feedback documents, the best of the first ranking.
     pub k: usize,
-    /// How much each of them counts.
+    /// How they are weighted.
     pub weights: FeedbackWeighting,
     /// Weight of the query's own words.
     pub query_weight: f64,
@@ -45,7 +45,7 @@ pub struct Feedback {
 impl Default for Feedback {
     fn default() -> Self {
         Feedback {
-            first: FeedbackDocs::default(),
+            first: FirstRanking::default(),
             k: 5,
             weights: FeedbackWeighting::Score,
             query_weight: 0.3,
@@ -55,7 +55,7 @@ impl Default for Feedback {
     }
 }
 
-/// How much each document of the first ranking counts.
+/// How the feedback documents are weighted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FeedbackWeighting {
@@ -67,7 +67,7 @@ pub enum FeedbackWeighting {
 }
 
 impl FeedbackWeighting {
-    /// The weight of one of `hits`, such that all add up to 1.
+    /// The weight of each of `hits`; all add up to 1.
     fn of(self, hits: &[Hit]) -> impl Fn(&Hit) -> f64 + use<> {
         let value = move |hit: &Hit| match self {
             FeedbackWeighting::Even => 1.0,
@@ -80,14 +80,14 @@ impl FeedbackWeighting {
 
 impl Method for Feedback {
     fn check(&self) -> Result<()> {
-        check_range("k", self.k, 1, MOST_LOOKED_AT)?;
+        check_range("k", self.k, 1, MOST_FEEDBACK)?;
         check_weight("query_weight", self.query_weight)?;
         check_weight("doc_clicks", self.doc_clicks)
     }
 
     fn restore(&self, counts: &Counts, _: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         check_clicks(counts)?;
-        Ok(Box::new(Dots(self.joint(counts)?)))
+        Ok(Box::new(self.joint(counts)?))
     }
 
     fn learns(&self) -> bool {
@@ -133,10 +133,10 @@ impl Vectors for Joint {
 
     fn vector(&self, counts: &Counts, query: &QueryTerms) -> SparseVector {
         let hits = self.first.top(counts, query, self.params.k);
-        let (indices, values) = self.featurizer.query(query.row(), None);
-        let own = (self.params.query_weight, Row { indices: &indices, values: &values });
+        let own = self.featurizer.query(query.row(), None);
+        let own = Some((self.params.query_weight, row_of(&own)));
         let top = rows_of(&self.rows, &hits, self.params.weights.of(&hits));
-        single(weighted_sum(top.chain(Some(own).filter(|(weight, _)| *weight > 0.0))))
+        single(weighted_sum(top.chain(own.filter(|&(weight, _)| weight > 0.0))))
     }
 
     fn feature(&self, counts: &Counts, feature: u32) -> (String, String) {
@@ -144,7 +144,7 @@ impl Vectors for Joint {
         (format!("top documents: {name}"), name)
     }
 
-    fn nothing(&self) -> &'static str {
+    fn no_match(&self) -> &'static str {
         "no training document has a word of the query, in its text or in a query it was clicked for"
     }
 }

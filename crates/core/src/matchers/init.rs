@@ -1,133 +1,94 @@
-//! Continuing from a model when the log has grown: the rows of its maps are put where the
-//! same features stand now. A term is known by itself, a clicked document by its id, a query
-//! by its id and text, or by its text alone. Rows of features that the model did not know are
-//! zero; the next product with C fills them.
+//! Warm start from a model when the log has grown: the rows of its maps move to the current places of
+//! the same features. Terms are matched by themselves, clicked documents by id, queries by id and
+//! text, or by text alone. Rows of new features are zero; the next product with C fills them.
 
 use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::{Bilinear, Map, Maps, Model, Params};
+use super::sparse_vector::vector_of;
+use super::{Bilinear, KnownFeatures, Map, Maps, Model, Params};
 use crate::features::{Counts, Features, Featurizer, Preparation};
 use crate::linalg::Dense;
 use crate::sparse::Csr;
 use crate::{Error, Result};
 
-/// Earlier maps in the place of today's features.
+/// Earlier maps, aligned with the features of a fit.
 pub struct MatchedMaps {
-    /// The maps.
+    /// The aligned maps.
     pub maps: Maps,
-    /// How much of them was there before.
-    pub known: Known,
-}
-
-/// How many features an earlier model knew.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Known {
-    /// Query features that it knew, and all there are now.
-    pub query_features: (usize, usize),
-    /// Document features that it knew, and all there are now.
-    pub doc_features: (usize, usize),
+    /// How many of their rows come from the earlier model.
+    pub known: KnownFeatures,
 }
 
 impl Model {
-    /// What the fit of `params` to text read as `preparation` says can begin with; nothing for
-    /// methods that learn nothing. `nth` counts the parts of that method. An error if the method
-    /// cannot begin with a model, or if what this model learnt means something else than what is
-    /// to be learnt.
+    /// The maps from which the fit of `params` to text read as `preparation` says can start; `None`
+    /// for methods that learn nothing. `nth` counts the parts of that method. An error if the method
+    /// has no warm start, or if this model was learnt in another way than the fit.
     pub fn check_warm_start(
         &self,
         params: &Params,
         nth: usize,
         preparation: &Preparation,
     ) -> Result<Option<&Maps>> {
+        let unusable = |problem: String, advice: String| {
+            let path = self.about.name.clone().into();
+            Err(Error::Unusable { path, problem, advice })
+        };
         let Some((features, dim)) = shape(params) else {
             if params.learns() {
-                return Err(Error::Unusable {
-                    path: self.about.name.clone().into(),
-                    problem: format!("training of {} cannot begin with a model", params.name()),
-                    advice: "pls and rmls can; train this one without `init`".into(),
-                });
+                return unusable(
+                    format!("{} has no warm start", params.name()),
+                    "pls and rmls have one; train this one without `init`".into(),
+                );
             }
             return Ok(None);
         };
-        let refuse = |what: &str, has: String, asked: String, advice: String| {
-            Err(Error::Unusable {
-                path: self.about.name.clone().into(),
-                problem: format!(
-                    "training cannot begin with this model: its {what} {has}, but asked for is {asked}"
-                ),
+        let refuse = |what: &str, has: &str, asked: &str, advice: String| {
+            unusable(
+                format!("no warm start with this model: its {what} {has}, but expected {asked}"),
                 advice,
-            })
+            )
         };
         let same_method = |part: &&super::Part| part.params.name() == params.name();
         let Some(part) = self.parts.iter().filter(same_method).nth(nth) else {
             let methods: Vec<&str> = self.parts.iter().map(|part| part.params.name()).collect();
+            let name = params.name();
             return refuse(
                 "method is",
-                methods.join("+"),
-                params.name().into(),
-                format!("train {} without `init`, or name the model's own method", params.name()),
+                &methods.join("+"),
+                name,
+                format!("train {name} without `init`, or name the model's own method"),
             );
         };
-        let (old, new) = (&self.counts.preparation, preparation);
-        if old.analyzer != new.analyzer {
-            return refuse(
-                "text is read with",
-                json(&old.analyzer),
-                json(&new.analyzer),
-                "give the settings of the model, or train without `init`".into(),
-            );
-        }
-        if old.fields != new.fields {
-            return refuse(
-                "fields are",
-                old.fields.join(","),
-                new.fields.join(","),
-                format!("set `fields = {}`, or train without `init`", old.fields.join(",")),
-            );
-        }
         let Some((old_features, old_dim)) = shape(&part.params) else { return Ok(None) };
-        if old_features != features {
-            return refuse(
-                "features are",
-                json(old_features),
-                json(features),
-                "set features.* as the model has them, or train without `init`".into(),
-            );
-        }
-        if old_dim != dim {
-            return refuse(
+        let old = &self.counts.preparation;
+        let same = "use the model's settings, or train without `init`";
+        let fields = [old, preparation].map(|preparation| preparation.fields.join(","));
+        let mut compared = vec![
+            (
+                "text is read with",
+                [json(&old.analyzer), json(&preparation.analyzer)],
+                same.to_owned(),
+            ),
+            ("fields are", fields.clone(), set_or_train(&format!("fields = {}", fields[0]))),
+            ("features are", [json(old_features), json(features)], same.to_owned()),
+            (
                 "dim is",
-                old_dim.to_string(),
-                dim.to_string(),
-                format!("set `dim = {old_dim}`, or train without `init`"),
-            );
-        }
+                [old_dim, dim].map(|dim| dim.to_string()),
+                set_or_train(&format!("dim = {old_dim}")),
+            ),
+        ];
         if let (Params::Rmls(old), Params::Rmls(new)) = (&part.params, params) {
-            let rows = |p: &super::Rmls| {
-                let numbers = [
-                    p.beta, p.gamma, p.rho_x, p.rho_y, p.lambda_x, p.lambda_y, p.theta_x, p.theta_y,
-                ];
-                format!(
-                    "{}; beta, gamma, rho, lambda and theta {}",
-                    json(&p.penalty),
-                    numbers.map(|number| number.to_string()).join(", ")
-                )
-            };
-            if rows(old) != rows(new) {
-                return refuse(
-                    "rows are made with penalty",
-                    rows(old),
-                    rows(new),
-                    "set them as the model has them, or train without `init`".into(),
-                );
-            }
+            compared.push(("rows are made with penalty", [old, new].map(penalty), same.to_owned()));
         }
-        Ok(part.matcher.bilinear().map(Bilinear::maps))
+        match compared.into_iter().find(|(_, [has, asked], _)| has != asked) {
+            Some((what, [has, asked], advice)) => refuse(what, &has, &asked, advice),
+            None => Ok(part.matcher.bilinear().map(Bilinear::maps)),
+        }
     }
 
-    /// The maps that [`Model::check_warm_start`] finds, in the place of the features of `counts`.
+    /// The maps of [`Model::check_warm_start`], aligned with the features of `counts`.
     pub fn warm_start(
         &self,
         params: &Params,
@@ -137,20 +98,30 @@ impl Model {
         let Some(maps) = self.check_warm_start(params, nth, &counts.preparation)? else {
             return Ok(None);
         };
-        match shape(params) {
-            Some((features, _)) => align(&self.counts, maps, counts, features).map(Some),
-            None => Ok(None),
-        }
+        let features = shape(params).map(|(features, _)| features);
+        features.map(|features| align(&self.counts, maps, counts, features)).transpose()
     }
 }
 
-/// Features and dimension of a method that learns.
+/// The features and the dimension of a method with a warm start.
 fn shape(params: &Params) -> Option<(&Features, usize)> {
     match params {
         Params::Pls(pls) => Some((&pls.features, pls.dim)),
         Params::Rmls(rmls) => Some((&rmls.features, rmls.dim)),
         _ => None,
     }
+}
+
+fn set_or_train(setting: &str) -> String {
+    format!("set `{setting}`, or train without `init`")
+}
+
+/// All that determines the rows of RMLS besides features and dimension.
+fn penalty(rmls: &super::Rmls) -> String {
+    let &super::Rmls { beta, gamma, rho_x, rho_y, lambda_x, lambda_y, theta_x, theta_y, .. } = rmls;
+    let numbers = [beta, gamma, rho_x, rho_y, lambda_x, lambda_y, theta_x, theta_y];
+    let numbers = numbers.map(|number| number.to_string()).join(", ");
+    format!("{}; beta, gamma, rho, lambda and theta {numbers}", json(&rmls.penalty))
 }
 
 fn json(value: &impl Serialize) -> String {
@@ -165,7 +136,7 @@ fn align(old: &Counts, maps: &Maps, new: &Counts, features: &Features) -> Result
     let doc = |j: usize| old_docs.get(new.doc_ids[j].as_str()).copied();
     let query =
         |i: usize| old.find_query(&new.query_ids[i], &new.query_texts[i]).map(|i| i as usize);
-    // Terms come first on both sides, then the clicked documents or queries, if they count.
+    // On both sides terms come first, then the clicked documents or queries, if they are features.
     let place =
         |f: usize, other: &dyn Fn(usize) -> Option<usize>| match f.checked_sub(new.n_terms()) {
             None => term(f),
@@ -175,13 +146,13 @@ fn align(old: &Counts, maps: &Maps, new: &Counts, features: &Features) -> Result
     let y: Vec<Option<usize>> = (0..featurizer.d_y()).map(|v| place(v, &query)).collect();
     let count = |places: &[Option<usize>]| (places.iter().flatten().count(), places.len());
     Ok(MatchedMaps {
-        known: Known { query_features: count(&x), doc_features: count(&y) },
-        maps: Maps { l_x: moved(&maps.l_x, &x)?, l_y: moved(&maps.l_y, &y)? },
+        known: KnownFeatures { query_features: count(&x), doc_features: count(&y) },
+        maps: Maps { l_x: with_rows_at(&maps.l_x, &x)?, l_y: with_rows_at(&maps.l_y, &y)? },
     })
 }
 
-/// The rows of `map` at their new places; zero where there was none.
-fn moved(map: &Map, places: &[Option<usize>]) -> Result<Map> {
+/// A map whose row i is row `places[i]` of `map`, or zero.
+fn with_rows_at(map: &Map, places: &[Option<usize>]) -> Result<Map> {
     Ok(match map {
         Map::Dense(map) => {
             let mut new = Dense::zeros(places.len(), map.n_cols());
@@ -192,16 +163,8 @@ fn moved(map: &Map, places: &[Option<usize>]) -> Result<Map> {
             }
             Map::Dense(new)
         }
-        Map::Sparse(map) => {
-            let (mut starts, mut indices, mut values) = (vec![0u64], Vec::new(), Vec::new());
-            for &from in places {
-                if let Some(from) = from {
-                    indices.extend_from_slice(map.row(from).indices);
-                    values.extend_from_slice(map.row(from).values);
-                }
-                starts.push(indices.len() as u64);
-            }
-            Map::Sparse(Csr::new(map.n_cols(), starts, indices, values)?)
-        }
+        Map::Sparse(map) => Map::Sparse(Csr::by_rows(map.n_cols(), places.len(), |i| {
+            Ok(places[i].map_or_else(Default::default, |from| vector_of(map.row(from))))
+        })?),
     })
 }

@@ -1,5 +1,5 @@
-//! Nearest neighbours among the queries: training queries that share words with the query pass
-//! on their clicks.
+//! Nearest neighbours among the queries: a document scores by its clicks for training queries that
+//! share words with the query.
 //!
 //! ```text
 //! score(q, d) = Σ_i cos(q, q_i)^power · r_id
@@ -11,9 +11,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::dots::{DocRows, Dots, SparseVector, Vectors};
+use super::dots::{DocRows, Vectors};
 use super::method::{Matcher, Method, SavedState};
 use super::space::{RESPONSE, Varied};
+use super::sparse_vector::{SparseVector, keep_largest};
 use crate::features::{Counts, Features, Featurizer, QueryTerms, Response, check_clicks};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
@@ -22,13 +23,13 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Knn {
-    /// The power of the cosine: how much a near query counts more than a far one.
+    /// The power of the cosine; a higher one favours the nearest queries.
     pub power: f64,
-    /// How many of the nearest queries pass on their clicks; 0 for all that share a word.
+    /// Number of nearest queries whose clicks count; 0 means all that share a word.
     pub neighbours: usize,
     /// What a number of clicks counts for.
     pub response: Response,
-    /// Scale the clicks of each query to unit norm, so that one with many does not drown the others.
+    /// Scale the clicks of each query to unit norm, so that one with many does not dominate.
     pub unit_clicks: bool,
 }
 
@@ -48,20 +49,6 @@ impl Method for Knn {
 
     fn restore(&self, counts: &Counts, _: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         check_clicks(counts)?;
-        self.fit(counts)
-    }
-
-    fn learns(&self) -> bool {
-        false
-    }
-
-    fn search_space(&self) -> Vec<Varied> {
-        vec![RESPONSE, ("power", "{ min = 0.5, max = 6.0 }"), ("unit_clicks", "[false, true]")]
-    }
-}
-
-impl Knn {
-    fn fit(&self, counts: &Counts) -> Result<Box<dyn Matcher>> {
         let featurizer = Featurizer::new(counts, &Features::words())?;
         let queries = Csr::by_rows(counts.n_terms(), counts.n_queries(), |i| {
             if counts.clicks.row(i).is_empty() {
@@ -80,20 +67,28 @@ impl Knn {
         })?;
         let rows = DocRows { docs: clicks.transpose().into(), postings: clicks };
         let postings = queries.transpose();
-        Ok(Box::new(Dots(Near { params: self.clone(), featurizer, postings, rows })))
+        Ok(Box::new(NearestQueries { params: self.clone(), featurizer, postings, rows }))
+    }
+
+    fn learns(&self) -> bool {
+        false
+    }
+
+    fn search_space(&self) -> Vec<Varied> {
+        vec![RESPONSE, ("power", "{ min = 0.5, max = 6.0 }"), ("unit_clicks", "[false, true]")]
     }
 }
 
-struct Near {
+struct NearestQueries {
     params: Knn,
     featurizer: Featurizer,
     /// Terms × training queries: the queries' unit vectors.
     postings: Csr,
-    /// Documents × training queries: who was clicked for what.
+    /// Documents × training queries: the responses to the clicks.
     rows: DocRows,
 }
 
-impl Vectors for Near {
+impl Vectors for NearestQueries {
     fn rows(&self) -> &DocRows {
         &self.rows
     }
@@ -109,9 +104,8 @@ impl Vectors for Near {
         let found = (0u32..).zip(cosines).filter(|&(_, cosine)| cosine > 0.0);
         let mut near: Vec<(u32, f64)> = found.collect();
         if self.params.neighbours > 0 && near.len() > self.params.neighbours {
-            near.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-            near.truncate(self.params.neighbours);
-            near.sort_by_key(|&(i, _)| i);
+            keep_largest(&mut near, self.params.neighbours);
+            near.sort_unstable_by_key(|&(i, _)| i);
         }
         near.into_iter().map(|(i, cosine)| (i, cosine.powf(self.params.power) as f32)).unzip()
     }
@@ -121,8 +115,8 @@ impl Vectors for Near {
         (format!("like “{text}”"), format!("clicked for “{text}”"))
     }
 
-    fn nothing(&self) -> &'static str {
-        "no training query with a click has a word of this one; knn+bm25 also looks at the documents' words"
+    fn no_match(&self) -> &'static str {
+        "no training query with a click has a word of this one; knn+bm25 also uses the words of documents"
     }
 }
 

@@ -1,11 +1,11 @@
-//! What the lexical matchers share: a query and a document become sparse vectors over the
-//! same terms, and their dot product is the score. BM25, VSM and the language models differ
-//! only in how they fill the vectors.
+//! What the lexical matchers share: queries and documents are sparse vectors over the same terms,
+//! and their dot product is the score. BM25, VSM and the language models differ only in how they
+//! fill the vectors.
 
 use std::borrow::Cow;
 
-use super::dots::DocRows;
-use super::{Contribution, Matcher};
+use super::dots::{DocRows, Vectors};
+use super::sparse_vector::SparseVector;
 use crate::Result;
 use crate::features::{Counts, QueryTerms};
 use crate::sparse::{Csr, Row};
@@ -31,7 +31,8 @@ pub(crate) enum QuerySide {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lexical {
     query_side: QuerySide,
-    rows: DocRows,
+    /// The documents' vectors.
+    pub(super) rows: DocRows,
 }
 
 impl Lexical {
@@ -39,13 +40,8 @@ impl Lexical {
         Lexical { query_side, rows: DocRows::new(docs) }
     }
 
-    /// The documents' vectors.
-    pub(super) fn rows(&self) -> &DocRows {
-        &self.rows
-    }
-
     /// The query's vector.
-    pub fn query(&self, query: &QueryTerms) -> (Vec<u32>, Vec<f32>) {
+    pub fn query(&self, query: &QueryTerms) -> SparseVector {
         let mut indices = query.indices.clone();
         let mut values = query.counts.clone();
         match &self.query_side {
@@ -73,32 +69,13 @@ impl Lexical {
     }
 }
 
-impl Matcher for Lexical {
-    fn score_all(&self, _: &Counts, query: &QueryTerms, out: &mut [f32]) {
-        let (indices, values) = self.query(query);
-        self.rows.score_all(Row { indices: &indices, values: &values }, out);
+impl Vectors for Lexical {
+    fn rows(&self) -> &DocRows {
+        &self.rows
     }
 
-    fn score_some(&self, _: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]) {
-        let (indices, values) = self.query(query);
-        self.rows.score_some(Row { indices: &indices, values: &values }, docs, out);
-    }
-
-    /// The terms that query and document share.
-    fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
-        let (indices, values) = self.query(query);
-        let mut lines = Vec::new();
-        let row = Row { indices: &indices, values: &values };
-        self.rows.shared(row, doc, |term, weight, value| {
-            let name = term_name(counts, term);
-            let value = f64::from(weight) * f64::from(value);
-            lines.push(Contribution { query: name.clone(), doc: name, value });
-        });
-        lines
-    }
-
-    fn nothing(&self) -> &'static str {
-        "no document has a word of the query"
+    fn vector(&self, _: &Counts, query: &QueryTerms) -> SparseVector {
+        self.query(query)
     }
 
     fn is_lexical(&self) -> bool {
@@ -118,15 +95,6 @@ pub(super) fn occurrences<'a>(counts: &'a Counts, text: &Csr) -> Cow<'a, [f64]> 
         }
     }
     Cow::Owned(found)
-}
-
-/// A term for people; the coordinate after the last is the length.
-pub(super) fn term_name(counts: &Counts, term: u32) -> String {
-    if (term as usize) < counts.n_terms() {
-        counts.vocabulary.term(term).to_owned()
-    } else {
-        "the document's length".to_owned()
-    }
 }
 
 /// Fills documents × terms with `weight(document, term, count)`; `extra`, if given, fills one

@@ -58,7 +58,7 @@ impl Method for Lm {
         Ok(Box::new(self.fit(counts)?))
     }
 
-    fn beside(&self, counts: &Counts, new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
+    fn fold_in(&self, counts: &Counts, new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
         Ok(Some(Box::new(self.weighed(&occurrences(counts, &counts.docs), &new.docs)?)))
     }
 

@@ -8,30 +8,29 @@
 //! `lsi_qd`: the queries × documents matrix of clicks is R ≈ U·Σ·Vᵀ; query i is row i of U,
 //! document j is row j of V, without Σ unless asked for. U = R·V·Σ⁻¹ and V = Rᵀ·U·Σ⁻¹, so these
 //! rows are embeddings of click features: a query's clicked documents under V·Σ⁻¹, a document's
-//! queries under U·Σ⁻¹. The model is kept that way, and an explanation shows which clicks
-//! speak for a pair. A query that training has no clicks of has no embedding: its scores are 0.
-//! Where weights are signed, R is its positive part: negative pairs are never click features, so
-//! an R with them would be factorised into embeddings that no query and no document can have. What is
-//! only disliked has no embedding either.
+//! queries under U·Σ⁻¹. The model is saved in that form, and an explanation shows the clicks behind
+//! a score. A query without training clicks has no embedding: its scores are 0. Negative weights are
+//! dropped from R: they are never click features, so embeddings learnt from them could not be
+//! computed for any query or document.
 //!
-//! Both are C = XᵀRY with indicators (identity matrices) as features and the weighting `sum`.
+//! Both are C = XᵀRY with identity matrices as features and the weighting `sum`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::bilinear::{Bilinear, Maps};
-use super::check::check_weight;
-use super::map::Map;
+use super::bilinear::Bilinear;
+use super::check::{bad_state, check_weight};
+use super::map::{Map, Maps};
 use super::method::{Fitting, Matcher, Method, SavedState};
 use super::pls::PlsReport;
 use super::savings::usual_savings;
-use super::solver::Solver;
+use super::solver::{Solver, scale_by_sigma};
 use super::space::{DIM, RESPONSE, Varied};
 use super::validation::best_tenths;
 use super::{Contribution, FitReport, Lexical, TopicsView, ValidationScorer, Vsm};
 use crate::features::{Counts, Features, Featurizer, QueryTerms, Response, no_training_clicks};
 use crate::file::TensorsWriter;
-use crate::linalg::{Centring, Dense, Operator, scale_columns};
+use crate::linalg::{Centring, Dense, Operator};
 use crate::plan::{Fit, Plan};
 use crate::sparse::Csr;
 use crate::{Error, Result, Run};
@@ -47,13 +46,13 @@ pub enum Similarity {
     Dot,
 }
 
-/// How much the cosine of tf-idf rows weighs beside LSI's score.
+/// The weight of the cosine of tf-idf rows; that of LSI's score is the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum TfidfWeight {
-    /// So much, between 0 and 1.
+    /// A weight from 0 to 1.
     Given(f64),
-    /// As is best on validation.
+    /// The best weight on validation.
     Chosen(Chosen),
 }
 
@@ -73,14 +72,14 @@ pub struct LsiDt {
     pub dim: usize,
     /// How embeddings are compared.
     pub similarity: Similarity,
-    /// Weight of the cosine of tf-idf rows beside LSI's score, which has the rest: from 0 (LSI
-    /// alone) to 1, or `tuned`, which is what is best on validation in steps of a tenth.
+    /// Weight of the cosine of tf-idf rows, LSI's score having the rest: from 0 (LSI alone) to 1, or
+    /// `tuned`, the best on validation in steps of a tenth.
     pub tfidf: TfidfWeight,
     /// Largest residual max(‖Dv − σu‖, ‖Dᵀu − σv‖)/σ₁ allowed.
     pub tolerance: f64,
     /// Most iterations of the solver.
     pub iterations: usize,
-    /// Extra dimensions carried while solving (a fifth of dim if not set); more of them mean fewer iterations, and more memory.
+    /// Extra dimensions of the solver (a fifth of dim if not set); more of them mean fewer iterations, and more memory.
     pub oversample: Option<usize>,
     /// Seed of the solver's random start.
     pub seed: u64,
@@ -100,7 +99,7 @@ pub struct LsiQd {
     pub tolerance: f64,
     /// Most iterations of the solver.
     pub iterations: usize,
-    /// Extra dimensions carried while solving (a fifth of dim if not set); more of them mean fewer iterations, and more memory.
+    /// Extra dimensions of the solver (a fifth of dim if not set); more of them mean fewer iterations, and more memory.
     pub oversample: Option<usize>,
     /// Seed of the solver's random start.
     pub seed: u64,
@@ -151,10 +150,10 @@ impl Method for LsiDt {
         let weight = match self.tfidf {
             TfidfWeight::Given(0.0) => return Ok((Box::new(lsi), FitReport::Pls(report))),
             TfidfWeight::Given(weight) => weight,
-            // To be chosen below.
+            // Tuned below.
             TfidfWeight::Chosen(Chosen::Tuned) => 0.0,
         };
-        let mut mixed = Mixed { lsi, tfidf: Vsm::default().fit(counts)?, weight: [weight] };
+        let mut mixed = LsiTfidf { lsi, tfidf: Vsm::default().fit(counts)?, weight: [weight] };
         if self.validated() {
             let scorer = scorer.ok_or_else(|| {
                 Error::parameter("tfidf", "tuned", "a weight: there is no validation data")
@@ -173,12 +172,9 @@ impl Method for LsiDt {
         }
         let weight = match tensors.array::<f64>(WEIGHT)?.1[..] {
             [weight] if (0.0..=1.0).contains(&weight) => [weight],
-            _ => {
-                let problem = "the weight of tf-idf is no number between 0 and 1".into();
-                return Err(Error::Structure { problem });
-            }
+            _ => return Err(bad_state("the weight of tf-idf is not one number from 0 to 1")),
         };
-        Ok(Box::new(Mixed { lsi, tfidf: Vsm::default().fit(counts)?, weight }))
+        Ok(Box::new(LsiTfidf { lsi, tfidf: Vsm::default().fit(counts)?, weight }))
     }
 
     fn weighs_clicks(&self) -> bool {
@@ -190,7 +186,7 @@ impl Method for LsiDt {
     }
 
     fn features(&self) -> Option<Features> {
-        Some(self.features())
+        Some(Features::words())
     }
 
     fn dim(&self) -> Option<usize> {
@@ -201,17 +197,8 @@ impl Method for LsiDt {
         fit.svd_fit(self.oversample)
     }
 
-    /// The features are not to be chosen.
-    fn savings(&self) -> Vec<String> {
-        usual_savings(Some(self.dim), None)
-    }
-
     fn search_space(&self) -> Vec<Varied> {
         vec![DIM]
-    }
-
-    fn set_seed(&mut self, seed: u64) {
-        self.seed = seed;
     }
 }
 
@@ -222,22 +209,17 @@ impl LsiDt {
     }
 
     fn fitted(&self, counts: &Counts, maps: Maps) -> Result<Bilinear> {
-        let fitted = Bilinear::new(counts, &self.features(), maps)?;
+        let fitted = Bilinear::new(counts, &Features::words(), maps)?;
         Ok(match self.similarity {
             Similarity::Cosine => fitted.with_cosine(),
             Similarity::Dot => fitted,
         })
     }
 
-    /// Words alone, on both sides.
-    pub(super) fn features(&self) -> Features {
-        Features::words()
-    }
-
     /// Learns the map of terms from the training documents.
     pub fn fit(&self, counts: &Counts, run: &Run<'_>) -> Result<(Maps, PlsReport)> {
         self.check()?;
-        let docs = Featurizer::new(counts, &self.features())?.docs(counts)?;
+        let docs = Featurizer::new(counts, &Features::words())?.docs(counts)?;
         let held_out = &counts.held_out_documents;
         let training: Vec<(u32, u32, f32)> = (0..counts.n_docs() as u32)
             .filter(|doc| held_out.binary_search(doc).is_err())
@@ -246,25 +228,25 @@ impl LsiDt {
         let n = counts.n_docs();
         let indicators = Csr::from_triplets(n, n, training)?;
         let operator = Operator::new(docs, indicators, identity(n)?, Centring::None)?;
-        let svd = self.solver().solve(&operator, run)?;
+        let svd = self.solver().solve(&operator, None, run)?;
         let report = PlsReport::of(&svd, &operator);
         Ok((Maps { l_x: svd.u.clone().into(), l_y: svd.u.into() }, report))
     }
 }
 
-/// The name under which the weight of tf-idf is kept.
+/// The name of the tensor that holds the weight of tf-idf.
 const WEIGHT: &str = "tfidf";
 
-/// LSI and the cosine of tf-idf rows, both as they are: (1 − weight)·LSI + weight·TFIDF.
-struct Mixed {
+/// LSI and the cosine of tf-idf rows, not standardised: (1 − weight)·LSI + weight·TFIDF.
+struct LsiTfidf {
     lsi: Bilinear,
     tfidf: Lexical,
-    /// One number, as an array to be kept.
+    /// One number, as an array because it is saved as a tensor.
     weight: [f64; 1],
 }
 
-impl Mixed {
-    /// Sets the weight that `scorer` likes best.
+impl LsiTfidf {
+    /// Sets the weight with the best validation score.
     fn tune(
         &mut self,
         counts: &Counts,
@@ -288,7 +270,7 @@ impl Mixed {
     }
 }
 
-impl Matcher for Mixed {
+impl Matcher for LsiTfidf {
     fn score_all(&self, counts: &Counts, query: &QueryTerms, out: &mut [f32]) {
         self.lsi.score_all(counts, query, out);
         self.mix(out, &self.tfidf.scores(counts, query, None));
@@ -308,19 +290,19 @@ impl Matcher for Mixed {
         lsi.chain(scaled(self.tfidf.contributions(counts, query, doc), weight)).collect()
     }
 
-    fn keep<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
-        self.lsi.keep(tensors);
+    fn save_state<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
+        self.lsi.save_state(tensors);
         tensors.array(WEIGHT, &[1], &self.weight);
     }
 
     fn with_documents(&self, counts: &Counts, n_new: usize) -> Result<Option<Box<dyn Matcher>>> {
         let lsi = self.lsi.extended(counts, n_new)?;
         let tfidf = Vsm::default().fit(counts)?;
-        Ok(Some(Box::new(Mixed { lsi, tfidf, weight: self.weight })))
+        Ok(Some(Box::new(LsiTfidf { lsi, tfidf, weight: self.weight })))
     }
 
-    fn nothing(&self) -> &'static str {
-        self.lsi.nothing()
+    fn no_match(&self) -> &'static str {
+        self.lsi.no_match()
     }
 
     fn zero_is_none(&self) -> bool {
@@ -364,17 +346,13 @@ impl Method for LsiQd {
         fit.svd_fit(self.oversample)
     }
 
-    /// The features are not to be chosen.
+    /// Its features are not a choice of the user.
     fn savings(&self) -> Vec<String> {
         usual_savings(Some(self.dim), None)
     }
 
     fn search_space(&self) -> Vec<Varied> {
         vec![RESPONSE, DIM, ("sigma", "[0.0, 0.5, 1.0]")]
-    }
-
-    fn set_seed(&mut self, seed: u64) {
-        self.seed = seed;
     }
 }
 
@@ -406,22 +384,18 @@ impl LsiQd {
         let r = counts.clicks.positive()?.map(|_, _, clicks| self.response.of(clicks))?;
         if r.nnz() == 0 {
             return Err(Error::Empty {
-                what:
-                    "no training click has a weight above zero, and lsi_qd learns from those alone"
-                        .into(),
-                advice: "train pls, rmls, square or ridge, which learn from negative weights, too"
+                what: "lsi_qd learns from clicks with weights above zero, and there are none"
+                    .into(),
+                advice: "train pls, rmls, square or ridge, which also learn from negative weights"
                     .into(),
             });
         }
         let (x, y) = (identity(counts.n_queries())?, identity(counts.n_docs())?);
         let operator = Operator::new(x, r, y, Centring::None)?;
-        let mut svd = self.solver().solve(&operator, run)?;
+        let mut svd = self.solver().solve(&operator, None, run)?;
         let report = PlsReport::of(&svd, &operator);
-        let scales: Vec<f32> =
-            svd.sigma.iter().map(|s| s.powf(self.sigma / 2.0 - 1.0) as f32).collect();
-        scale_columns(&mut svd.u, &scales);
-        scale_columns(&mut svd.v, &scales);
-        // Click features stand after the words, which have no weight here.
+        scale_by_sigma([&mut svd.u, &mut svd.v], &svd.sigma, self.sigma / 2.0 - 1.0);
+        // Click features come after the words, which have no weight here.
         let maps =
             Maps { l_x: below(counts.n_terms(), &svd.v), l_y: below(counts.n_terms(), &svd.u) };
         Ok((maps, report))

@@ -1,12 +1,14 @@
-//! A learnt map by rows: the embedding of every feature. Dense, or sparse where a penalty has
-//! left less than half of it.
+//! A learnt map: the embedding of every feature, one per row. Dense, or sparse if a penalty leaves
+//! less than half of its entries.
 
 use std::borrow::Cow;
 use std::path::Path;
 
+use rayon::prelude::*;
+
 use crate::file::{Tensors, TensorsWriter};
 use crate::linalg::{Dense, Panels, dot};
-use crate::sparse::{Csr, csr_times_dense};
+use crate::sparse::{Csr, Row, row_times_block};
 use crate::{Error, Result};
 
 /// Features × latent dimensions.
@@ -18,15 +20,31 @@ pub enum Map {
     Sparse(Csr),
 }
 
+/// The two maps of a bilinear model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Maps {
+    /// Query features × latent dimensions.
+    pub l_x: Map,
+    /// Document features × latent dimensions.
+    pub l_y: Map,
+}
+
 impl From<Dense> for Map {
     fn from(map: Dense) -> Self {
         Map::Dense(map)
     }
 }
 
+impl Maps {
+    /// Reads the maps of a model folder.
+    pub fn read(tensors: &Tensors) -> Result<Self> {
+        Ok(Maps { l_x: Map::read(tensors, "l_x")?, l_y: Map::read(tensors, "l_y")? })
+    }
+}
+
 impl Map {
-    /// The map that a trainer made panel by panel. An entry of a sparse row takes eight bytes, one
-    /// of a dense row four; dense rows lie in a scratch file in `folder` where one is given.
+    /// The map from the panels of a trainer. An entry of a sparse row takes eight bytes, one of a dense
+    /// row four; dense rows are in a scratch file in `folder`, if given.
     pub fn of(panels: &Panels, folder: Option<&Path>) -> Result<Self> {
         let all = (panels.n_rows() * panels.n_cols()) as u64;
         Ok(if 2 * panels.filled() < all {
@@ -36,7 +54,7 @@ impl Map {
         })
     }
 
-    /// The map called `name` that a model folder keeps.
+    /// Reads the map called `name` of a model folder.
     pub fn read(tensors: &Tensors, name: &str) -> Result<Self> {
         if tensors.has(&format!("{name}.starts"))? {
             return Ok(Map::Sparse(tensors.csr(name)?));
@@ -50,8 +68,8 @@ impl Map {
         }
     }
 
-    /// Puts it where a model folder keeps it.
-    pub fn keep<'a>(&'a self, name: &str, tensors: &mut TensorsWriter<'a>) {
+    /// Adds it to the tensors of a model folder.
+    pub fn save_state<'a>(&'a self, name: &str, tensors: &mut TensorsWriter<'a>) {
         match self {
             Map::Dense(map) => tensors.array(name, &[map.n_rows(), map.n_cols()], map.values()),
             Map::Sparse(map) => tensors.csr(name, map),
@@ -74,7 +92,7 @@ impl Map {
         }
     }
 
-    /// How many numbers are not zero.
+    /// The number of non-zeros.
     pub fn filled(&self) -> usize {
         match self {
             Map::Dense(map) => map.values().iter().filter(|&&value| value != 0.0).count(),
@@ -125,7 +143,7 @@ impl Map {
         embeddings
     }
 
-    /// The same in memory, or in a scratch file in `folder` where one is given.
+    /// The same, in a scratch file in `folder` if given.
     pub fn embeddings_in(&self, rows: &Csr, folder: Option<&Path>) -> Result<Dense> {
         let mut embeddings = Dense::placed(rows.n_rows(), self.n_cols(), folder)?;
         self.embeddings_into(rows, &mut embeddings);
@@ -133,21 +151,24 @@ impl Map {
     }
 
     fn embeddings_into(&self, rows: &Csr, embeddings: &mut Dense) {
+        embeddings
+            .rows_mut()
+            .enumerate()
+            .for_each(|(i, embedding)| self.embed(rows.row(i), embedding));
+    }
+
+    /// Writes the embedding of a sparse row of features to `embedding`.
+    pub fn embed(&self, row: Row<'_>, embedding: &mut [f32]) {
         match self {
-            Map::Dense(map) => {
-                let all = 0..map.n_cols();
-                csr_times_dense(rows, map.block(all.clone()), embeddings.block_mut(all));
-            }
+            Map::Dense(map) => row_times_block(row, map.block(0..map.n_cols()), embedding),
             Map::Sparse(_) => {
-                use rayon::prelude::*;
-                embeddings.rows_mut().enumerate().for_each(|(i, embedding)| {
-                    rows.row(i).iter().for_each(|(v, y)| self.add_to(v as usize, y, embedding));
-                });
+                embedding.fill(0.0);
+                row.iter().for_each(|(v, y)| self.add_to(v as usize, y, embedding));
             }
         }
     }
 
-    /// The map panel by panel, for a trainer that goes on from it.
+    /// The map as panels, for a trainer that starts from it.
     pub fn into_panels(self) -> Result<Panels> {
         match self {
             Map::Dense(map) => Panels::from_dense(&map),
@@ -155,7 +176,7 @@ impl Map {
         }
     }
 
-    /// Every number of it.
+    /// The map with its zeros.
     pub fn into_dense(self) -> Dense {
         match self {
             Map::Dense(map) => map,

@@ -1,49 +1,48 @@
-//! What a matcher is made of: a [`Method`], which is parameters that can be fitted, and what
-//! fitting yields, a [`Matcher`], which scores documents and says why.
+//! The two traits of a matcher: a [`Method`] is a set of parameters that can be fitted, and the fitted
+//! [`Matcher`] scores documents and explains the scores.
 
 use std::fmt::Debug;
 
 use super::savings::usual_savings;
-use super::{Bilinear, Contribution, FitReport, Maps, TopicsView, Translator, Varied};
+use super::{Bilinear, Contribution, FitReport, Maps, TopicsView, TranslationTable, Varied};
 use crate::features::{Counts, Features, NewDocuments, QueryTerms};
 use crate::file::{Tensors, TensorsWriter};
 use crate::plan::{Fit, Plan};
 use crate::{Error, Result, Run};
 
-/// The parameters of a method. All that the command line, files and `--help` know of it is read
-/// off the struct.
+/// The parameters of a method. The command line, files and help texts derive from the struct.
 pub trait Method: Debug + Send + Sync {
-    /// Refuses values that make no sense.
+    /// Refuses invalid values.
     fn check(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Fits a matcher. What follows from the counts alone is made as it is made again.
+    /// Fits a matcher. By default it has no state besides the counts and is made by `restore`.
     fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
         self.check()?;
         Ok((self.restore(fitting.counts, SavedState(None))?, FitReport::Lexical))
     }
 
-    /// Puts a matcher together again from what it kept ([`Matcher::keep`]).
-    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>>;
+    /// Restores a matcher from the state that it saved ([`Matcher::save_state`]).
+    fn restore(&self, counts: &Counts, state: SavedState<'_>) -> Result<Box<dyn Matcher>>;
 
-    /// The matcher over `new` documents alone, if all that it knows of the collection is in the
-    /// `counts` of training; `None` if it learnt something ([`Matcher::beside`]).
-    fn beside(&self, _counts: &Counts, _new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
+    /// The matcher over unseen documents alone, if the `counts` of training are all it needs; `None`
+    /// if it has learnt state ([`Matcher::fold_in`]).
+    fn fold_in(&self, _counts: &Counts, _new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
         Ok(None)
     }
 
-    /// Whether fitting learns something, so that it takes its time.
+    /// Whether fitting learns something, which takes time.
     fn learns(&self) -> bool {
         true
     }
 
-    /// Whether it weighs clicks, so that what was made of them counts ([`Counts::evidence`]).
+    /// Whether it weights clicks, so that how they were weighted matters ([`Counts::evidence`]).
     fn weighs_clicks(&self) -> bool {
         true
     }
 
-    /// Whether what is fitted depends on clicks, weighed or as they are.
+    /// Whether a fit depends on clicks, weighted or not.
     fn learns_from_clicks(&self) -> bool {
         self.weighs_clicks()
     }
@@ -53,28 +52,28 @@ pub trait Method: Debug + Send + Sync {
         None
     }
 
-    /// The latent dimensions of the maps that are learnt, if there are maps.
+    /// The latent dimensions of the learnt maps, if there are maps.
     fn dim(&self) -> Option<usize> {
         None
     }
 
-    /// Whether a fit chooses by what validation says ([`Fitting::scorer`]), where there is any.
+    /// Whether a fit uses the validation score ([`Fitting::scorer`]), if there is one.
     fn validated(&self) -> bool {
         false
     }
 
-    /// Whether it looks at where words stand ([`Counts::positions`]).
+    /// Whether it needs the positions of words ([`Counts::positions`]).
     fn needs_positions(&self) -> bool {
         false
     }
 
-    /// The field that the class of a document stands in, if it learns by class ([`Counts::classes`]).
+    /// The field with the class of a document, if it learns by class ([`Counts::classes`]).
     fn class_field(&self) -> Option<&str> {
         None
     }
 
-    /// What a fit will take of memory, disk and time, from the pieces of [`crate::plan`]. Unless a
-    /// method knows better: features and maps where it has both, else counts and weights.
+    /// The memory, disk and time that a fit will take, from the parts in [`crate::plan`]. By default
+    /// that of features and maps if it has both, else of counts and weights.
     fn plan(&self, fit: Fit<'_>) -> Plan {
         if self.dim().is_some() && self.features().is_some() {
             fit.maps_fit()
@@ -83,47 +82,44 @@ pub trait Method: Debug + Send + Sync {
         }
     }
 
-    /// What would make a fit take less memory, for people, what helps most first.
+    /// Advice on a fit with less memory, the most effective first.
     fn savings(&self) -> Vec<String> {
         usual_savings(self.dim(), self.features())
     }
 
-    /// What tuning varies if nobody says otherwise; nothing where there is nothing to vary.
+    /// The default search space of tuning; empty if there is nothing to vary.
     fn search_space(&self) -> Vec<Varied> {
         Vec::new()
     }
-
-    /// Sets the seed, where there is one.
-    fn set_seed(&mut self, _seed: u64) {}
 }
 
-/// What a fit has at hand.
+/// The input of a fit.
 pub struct Fitting<'a> {
     /// Everything counted.
     pub counts: &'a Counts,
-    /// Earlier maps in the place of today's features, to begin with.
+    /// Earlier maps, aligned with the features of `counts`, for a warm start.
     pub init: Option<Maps>,
-    /// Who says how good scores are on validation data, where there is any.
+    /// Scores rankings on validation data, if there is any.
     pub scorer: Option<&'a ValidationScorer<'a>>,
     /// Progress, cancellation and memory.
     pub run: &'a Run<'a>,
 }
 
-/// Scores the candidates of a query: all documents for `None`.
+/// The scores of the candidates of a query: of all documents for `None`.
 pub type Score<'a> = dyn Fn(u32, Option<&[u32]>) -> Vec<f32> + Sync + 'a;
 
-/// Says how good scores are on validation data; higher is better. Whoever fits a matcher
-/// brings the scorer, so that no matcher needs to know how rankings are measured.
+/// Scores the rankings of a matcher on validation data; higher is better. The caller of a fit
+/// provides it, so that matchers do not depend on measures.
 pub type ValidationScorer<'a> = dyn Fn(&Score<'_>) -> f64 + 'a;
 
-/// The tensors that a matcher kept in the model folder, if it kept any.
+/// The tensors that a matcher saved in the model folder, if any.
 #[derive(Clone, Copy)]
 pub struct SavedState<'a>(pub Option<&'a Tensors>);
 
 impl<'a> SavedState<'a> {
-    /// The tensors of a matcher that cannot do without.
+    /// The tensors of a matcher that must have some.
     pub fn tensors(self) -> Result<&'a Tensors> {
-        self.0.ok_or_else(|| Error::Structure { problem: "what was learnt is not there".into() })
+        self.0.ok_or_else(|| Error::Structure { problem: "the learnt state is missing".into() })
     }
 }
 
@@ -135,56 +131,55 @@ pub trait Matcher: Send + Sync {
     /// Scores the documents `docs`, one score each; the same bits as [`Matcher::score_all`].
     fn score_some(&self, counts: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]);
 
-    /// What adds up to the score of `doc`, in any order.
+    /// Contributions that add up to the score of `doc`, in any order.
     fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution>;
 
-    /// Puts what was learnt where a model folder keeps it; what follows from the counts is
-    /// made again on loading.
-    fn keep<'a>(&'a self, _tensors: &mut TensorsWriter<'a>) {}
+    /// Adds the learnt state to the tensors of a model folder; what follows from the counts is
+    /// recomputed on loading.
+    fn save_state<'a>(&'a self, _tensors: &mut TensorsWriter<'a>) {}
 
-    /// The same matcher for `counts` whose last `n_new` documents training did not know; `None`
-    /// if it follows from the counts.
+    /// The same matcher for `counts` whose last `n_new` documents are unseen; `None` if it follows
+    /// from the counts.
     fn with_documents(&self, _counts: &Counts, _n_new: usize) -> Result<Option<Box<dyn Matcher>>> {
         Ok(None)
     }
 
-    /// The same matcher over `new` documents alone, which scores with the `counts` of training;
-    /// nothing of it is made again. `None` if there is no such short way.
-    fn beside(&self, _counts: &Counts, _new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
+    /// The same matcher over the unseen documents `new` alone, which scores with the `counts` of
+    /// training; nothing is recomputed or copied. `None` if the method cannot fold documents in.
+    fn fold_in(&self, _counts: &Counts, _new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
         Ok(None)
     }
 
-    /// What it means for a query that every document scores 0.
-    fn nothing(&self) -> &'static str;
+    /// The reason why every document scores 0 for a query.
+    fn no_match(&self) -> &'static str;
 
-    /// Whether a score of 0 means that query and document have nothing to do with each other, so
-    /// that search does not show the document.
+    /// Whether a score of 0 means no match, so that search does not show the document.
     fn zero_is_none(&self) -> bool {
         true
     }
 
-    /// Whether it only counts words.
+    /// Whether it matches words only.
     fn is_lexical(&self) -> bool {
         false
     }
 
-    /// The latent space whose dot products are the scores, if that is what it is.
+    /// The latent space, if the scores are its dot products.
     fn bilinear(&self) -> Option<&Bilinear> {
         None
     }
 
-    /// The table of translations that it learnt, if that is what it is.
-    fn translator(&self) -> Option<&Translator> {
+    /// The translation table that it learnt, if it is word translation.
+    fn translations(&self) -> Option<&TranslationTable> {
         None
     }
 
-    /// The topics that it learnt, if that is what it is.
+    /// The topics that it learnt, if it is a topic model.
     fn topics(&self) -> Option<TopicsView<'_>> {
         None
     }
 
-    /// A text folded in: the class that it fits best, and what the shared topics and those of that
-    /// class weigh in it; all 0 where the topics know none of its words.
+    /// The topics of a text that is folded in: its best class, and the weights of the shared topics
+    /// and of those of that class; all 0 if the topics have none of its words.
     fn topics_of(&self, _counts: &Counts, _query: &QueryTerms) -> Option<(Option<u32>, Vec<f32>)> {
         None
     }

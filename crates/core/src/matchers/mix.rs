@@ -9,26 +9,26 @@ use serde::{Deserialize, Serialize};
 use crate::standardise::Standard;
 use crate::{Error, Result};
 
-/// How the scores of a mix come together.
+/// How the scores of a mix are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MixKind {
-    /// Standardised and added with weights.
+    /// A weighted sum of standardised scores.
     #[default]
     Linear,
-    /// 1/(60 + rank), added.
+    /// A sum of 1/(60 + rank).
     Rrf,
 }
 
-/// What a mix by ranks begins with, as a user writes it.
+/// The prefix of a mix by ranks.
 const RRF: &str = "rrf:";
-/// Damps the first ranks.
+/// The constant of reciprocal rank fusion, which damps the first ranks.
 const RRF_K: f32 = 60.0;
 
 /// A mix as a user writes it: `pls+bm25`, `0.8*pls+0.2*bm25`, `rrf:pls+bm25`, or just `bm25`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Mixture {
-    /// How the scores come together.
+    /// How the scores are combined.
     #[serde(default)]
     pub fusion: MixKind,
     /// The names mixed, each with its weight where one was given.
@@ -36,7 +36,7 @@ pub struct Mixture {
 }
 
 impl Mixture {
-    /// Reads `text`. Either all parts have weights or none has.
+    /// Parses `text`. Either all parts have weights or none has.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = || {
             Error::parameter(
@@ -70,11 +70,11 @@ impl Mixture {
         if weighted != 0 && weighted != parts.len() {
             return Err(wrong());
         }
-        // Ranks have no weights, and of one model alone they are its own.
+        // Ranks have no weights, and the ranks of a single model are no mix.
         if fusion == MixKind::Rrf && (weighted > 0 || parts.len() < 2) {
             return Err(wrong());
         }
-        // A weight of one model alone would change nothing, and weights of zero everything.
+        // A weight of a single model has no effect, and weights of zero leave no score.
         let idle = match &parts[..] {
             [(weight, _)] => weight.is_some(),
             all => weighted > 0 && all.iter().all(|&(weight, _)| weight == Some(0.0)),
@@ -89,7 +89,7 @@ impl Mixture {
         Ok(Mixture { fusion, parts })
     }
 
-    /// The weights, if they need no tuning.
+    /// The weights, unless they must be tuned.
     pub fn weights(&self) -> Option<Vec<f64>> {
         if self.fusion == MixKind::Rrf {
             return Some(vec![1.0; self.parts.len()]);
@@ -127,8 +127,8 @@ pub fn standardise(scores: &mut [f32], n_own: usize) -> (f64, f64) {
     (mean, deviation)
 }
 
-/// Puts 1/(60 + rank) in the place of every score: rank 1 for the best, and equal scores share the
-/// best of their ranks. Ranks are those among the first `n_own` scores.
+/// Replaces every score by 1/(60 + rank), with rank 1 for the best; equal scores share the best of
+/// their ranks. Ranks are those among the first `n_own` scores.
 pub fn reciprocal_ranks(scores: &mut [f32], n_own: usize) {
     let mut order = scores[..n_own].to_vec();
     order.sort_unstable_by(|a, b| b.total_cmp(a));
@@ -138,7 +138,7 @@ pub fn reciprocal_ranks(scores: &mut [f32], n_own: usize) {
     }
 }
 
-/// Every way to share 1 among `n` parts in tenths, each part at least one tenth.
+/// All weights of `n` parts in tenths that add up to 1, each at least one tenth.
 pub fn weight_grid(n: usize) -> Vec<Vec<f64>> {
     fn fill(tenths: u32, parts: usize, so_far: &mut Vec<f64>, all: &mut Vec<Vec<f64>>) {
         if parts == 1 {

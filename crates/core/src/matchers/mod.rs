@@ -1,10 +1,11 @@
-//! One file per matcher, and what they have in common: parameters that are defined once, a
-//! fitted form that scores, and an explanation.
+//! One file per matching method, and what they share: the traits of parameters and fitted matchers
+//! (`method.rs`), the closed set of methods (`params.rs`) and the model folder (`model.rs`).
 
 mod bilinear;
+mod bilinear_matcher;
 mod bltm;
 mod bm25;
-mod check;
+pub(crate) mod check;
 mod clicked;
 mod dependence;
 mod dictionary;
@@ -14,7 +15,7 @@ mod epochs;
 mod expansion;
 mod explain;
 mod feedback;
-mod feedback_docs;
+mod first_ranking;
 mod init;
 mod knn;
 mod lexical;
@@ -24,6 +25,7 @@ mod map;
 mod method;
 mod mix;
 mod model;
+mod model_topics;
 mod mpls;
 mod neighbours;
 mod pairs;
@@ -36,11 +38,14 @@ mod rmls;
 mod savings;
 mod solver;
 mod space;
+mod sparse_vector;
 mod square;
 mod ssi;
 mod svdfeature;
 mod topics;
+mod topics_view;
 mod translation;
+mod translation_table;
 mod unclicked;
 mod unseen;
 mod validation;
@@ -51,7 +56,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub use bilinear::{Bilinear, Maps};
+pub use bilinear::Bilinear;
 pub use bltm::Bltm;
 pub use bm25::{Bm25, Bm25Field};
 pub use clicked::Clicked;
@@ -61,16 +66,16 @@ pub use direct::Direct;
 pub use expansion::Expansion;
 pub use explain::{Contribution, Explanation, PartExplanation};
 pub use feedback::{Feedback, FeedbackWeighting};
-pub use feedback_docs::FeedbackDocs;
-pub use init::{Known, MatchedMaps};
+pub use first_ranking::FirstRanking;
+pub use init::MatchedMaps;
 pub use knn::Knn;
 pub use lexical::Lexical;
 pub use lm::{Lm, Smoothing};
 pub use lsi::{Chosen, LsiDt, LsiQd, Similarity, TfidfWeight};
-pub use map::Map;
+pub use map::{Map, Maps};
 pub use method::{Fitting, Matcher, Method, SavedState, Score, ValidationScorer};
 pub use mix::{MixKind, Mixture, reciprocal_ranks, standardise, weight_grid};
-pub use model::{Model, ModelAbout, Part, Trained};
+pub use model::{KnownFeatures, Model, ModelAbout, Part, Trained};
 pub use mpls::{Alpha, KindReport, Kinds, Mpls, MplsReport, Validate};
 pub(crate) use neighbours::WHO_HAS_MAPS;
 pub use neighbours::{Neighbour, Neighbours};
@@ -86,9 +91,11 @@ pub use ssi::{Form, Negative, Ssi};
 pub use svdfeature::{Loss, SvdFeature};
 pub use topics::{
     Cnmf, Crlsi, Gnmf, Grlsi, Lda, Nmf, Plsi, Rlsi, TextTopic, TextTopics, TopicClass,
-    TopicDocument, TopicFigures, TopicSummary, TopicWord, TopicsLook, TopicsSummary, TopicsView,
+    TopicDocument, TopicFigures, TopicSummary, TopicSummaryOptions, TopicWord, TopicsSummary,
 };
-pub use translation::{Translation, Translator};
+pub use topics_view::TopicsView;
+pub use translation::Translation;
+pub use translation_table::TranslationTable;
 pub use unseen::{Place, UnseenDocuments};
 pub use vpcg::Vpcg;
 pub use vsm::Vsm;
@@ -96,7 +103,7 @@ pub use walk::Walk;
 
 use serde::{Deserialize, Serialize};
 
-/// What a fit says of itself.
+/// The report of a fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum FitReport {
@@ -118,28 +125,28 @@ pub enum FitReport {
     Ranker(StepsReport),
 }
 
-/// A fit in steps (iterations, epochs), a few figures each.
+/// The report of a fit in steps (iterations, epochs) with figures for each.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepsReport {
-    /// What a step is called.
+    /// The name of a step.
     pub step: String,
-    /// What the figures are called.
+    /// The names of the figures.
     pub figures: Vec<String>,
     /// The figures of every step.
     pub steps: Vec<Vec<f64>>,
-    /// The step that the matcher is of, if it is not the last.
+    /// The step that is the result, if it is not the last.
     pub kept: Option<usize>,
-    /// What else there is to say.
+    /// Further remarks.
     pub notes: Vec<String>,
-    /// What a user should be warned of.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// What took how long. Never stored: a model's files do not depend on times.
+    /// Times and speeds. Never stored: a model's files do not depend on times.
     #[serde(skip)]
     pub times: Vec<String>,
 }
 
 impl FitReport {
-    /// What a user should be warned of.
+    /// Warnings for the user.
     pub fn warnings(&self) -> Vec<String> {
         match self {
             FitReport::Lexical => Vec::new(),

@@ -1,8 +1,8 @@
-//! A trained model as one artefact: counts, statistics, analyser and vocabulary, and one or
-//! more fitted matchers with their weights. What training knew, serving knows.
+//! A trained model as one artefact: counts, statistics, analyser and vocabulary, and one or more
+//! fitted matchers with their weights. Serving needs nothing else.
 //!
 //! ```text
-//! manifest.json             what it is, its parameters, the dataset it came from
+//! manifest.json             kind, parameters and dataset
 //! parameters.json           weight and parameters of every part, as in the manifest
 //! preparation.json          the analyser and the fields
 //! statistics.json           counts of the collection
@@ -10,8 +10,8 @@
 //! documents.jsonl           ids of the documents
 //! queries.jsonl             ids and texts of the queries
 //! counts.safetensors        raw counts and training clicks
-//! part-N.safetensors        what matcher N learnt
-//! report.json               every fit, sweep by sweep
+//! part-N.safetensors        the learnt state of matcher N
+//! report.json               the report of every fit
 //! times.json                when, how long and with how many threads; not part of the identity
 //! ```
 
@@ -23,7 +23,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::mix::{MixKind, Mixture, reciprocal_ranks, standardise};
-use super::{Explanation, FitReport, Known, Matcher, Params, Place, SavedState};
+use super::{FitReport, Matcher, Params, SavedState};
 use crate::data::{Dataset, Document};
 use crate::features::{
     Classes, Counts, EvidenceAbout, Field, Positions, Preparation, QueryTerms, Sequences, Unread,
@@ -45,16 +45,23 @@ pub struct Part {
     pub matcher: Arc<dyn Matcher>,
 }
 
-/// A model: what training yields and what a model folder holds.
+impl Part {
+    /// Adds weight·score to every sum.
+    pub(super) fn add_weighted(&self, scores: &[f32], sums: &mut [f32]) {
+        sums.iter_mut().zip(scores).for_each(|(sum, &score)| *sum += self.weight as f32 * score);
+    }
+}
+
+/// A trained model, as stored in a model folder.
 pub struct Model {
-    /// What the manifest says.
+    /// The content of the manifest.
     pub about: ModelAbout,
-    /// Everything counted in training.
+    /// The counts of training.
     pub counts: Counts,
     /// The matchers.
     pub parts: Vec<Part>,
     tie_rank: Vec<u32>,
-    /// The documents of training; those that came later stand after them.
+    /// The number of documents of training; documents added later come after them.
     n_own: usize,
 }
 
@@ -62,29 +69,38 @@ pub struct Model {
 pub struct Trained {
     /// The model.
     pub model: Model,
-    /// One report a part.
+    /// One report per part.
     pub reports: Vec<FitReport>,
     /// The validation score that chose the weights of a mix.
     pub validation: Option<f64>,
-    /// What each part began with, where training went on from a model.
-    pub known: Vec<Option<Known>>,
+    /// What each part took over from an earlier model, with a warm start.
+    pub known: Vec<Option<KnownFeatures>>,
 }
 
-/// What a model says of itself in its manifest.
+/// How many of the features of a fit the model that it started from already had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct KnownFeatures {
+    /// Query features of the earlier model among those of the fit, and the latter in all.
+    pub query_features: (usize, usize),
+    /// The same of document features.
+    pub doc_features: (usize, usize),
+}
+
+/// The description of a model in its manifest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelAbout {
     /// `rmls`, or a mix such as `pls+bm25`.
     pub name: String,
-    /// How the parts of a mix come together.
+    /// How the scores of a mix are combined.
     #[serde(default)]
     pub fusion: MixKind,
     /// Weight and parameters of every part.
     pub parts: Vec<PartAbout>,
     /// The dataset it was trained on.
     pub dataset: DatasetRef,
-    /// How much it knows.
+    /// The size of its training data.
     pub counts: ModelCounts,
-    /// What was made of the training clicks, where they came from a raw log.
+    /// How the training clicks were weighted, if they came from a raw log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<EvidenceAbout>,
 }
@@ -99,16 +115,16 @@ pub struct PartAbout {
     pub params: Params,
 }
 
-/// Where a dataset lies, and which one it is.
+/// A dataset by path and checksum.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DatasetRef {
-    /// The folder in which the documents' text lies.
+    /// The folder with the text of the documents.
     pub path: PathBuf,
     /// The checksum of its content.
     pub identity: String,
 }
 
-/// How much a model knows.
+/// The size of the training data of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelCounts {
     /// Queries.
@@ -121,7 +137,7 @@ pub struct ModelCounts {
     pub pairs: usize,
 }
 
-/// What statistics.json holds besides what the matrices hold.
+/// The content of statistics.json.
 #[derive(Debug, Serialize, Deserialize)]
 struct Statistics {
     n_training_docs: usize,
@@ -138,7 +154,7 @@ struct QueryName {
 }
 
 impl Model {
-    /// Puts fitted parts of a mix together with the counts they were fitted to.
+    /// A model of the fitted parts of a mix and the counts they were fitted to.
     pub fn assemble(mix: &Mixture, dataset: &Dataset, counts: Counts, parts: Vec<Part>) -> Self {
         let path = std::path::absolute(&dataset.folder.path)
             .unwrap_or_else(|_| dataset.folder.path.clone());
@@ -167,9 +183,8 @@ impl Model {
         Model { about, counts, parts, tie_rank, n_own }
     }
 
-    /// The same model with documents that training did not know. They are scored by their
-    /// words; the scores of all others stay the same bits. Documents that it knows by their
-    /// ids are passed over.
+    /// The same model with unseen documents, which score by their words; the scores of all others
+    /// stay the same to the bit. Documents whose ids it has are ignored.
     pub fn with_documents(self, documents: &[Document]) -> Result<Self> {
         let mut known: HashSet<&str> = self.counts.doc_ids.iter().map(String::as_str).collect();
         let new: Vec<Document> = documents
@@ -190,37 +205,11 @@ impl Model {
         Ok(Model { n_own, ..Model::new(self.about, counts, parts) })
     }
 
-    /// Scores every document. A mix adds its parts' scores, standardised over all documents, or
-    /// their reciprocal ranks.
-    pub fn scores(&self, query: &QueryTerms) -> Vec<f32> {
-        if let [only] = &self.parts[..] {
-            return only.matcher.scores(&self.counts, query, None);
-        }
-        let mut sum = vec![0.0f32; self.counts.n_docs()];
-        for part in &self.parts {
-            let mut scores = part.matcher.scores(&self.counts, query, None);
-            self.make_comparable(&mut scores);
-            sum.iter_mut()
-                .zip(&scores)
-                .for_each(|(sum, &score)| *sum += part.weight as f32 * score);
-        }
-        sum
-    }
-
-    /// The scores of `docs` alone; the same bits as [`Model::scores`].
-    pub fn scores_of(&self, query: &QueryTerms, docs: &[u32]) -> Vec<f32> {
-        if let [only] = &self.parts[..] {
-            return only.matcher.scores(&self.counts, query, Some(docs));
-        }
-        let all = self.scores(query);
-        docs.iter().map(|&doc| all[doc as usize]).collect()
-    }
-
-    /// Makes the scores of one part what a mix adds up; returns mean and deviation where they
-    /// were standardised.
+    /// Standardises the scores of a part, or replaces them by reciprocal ranks, as the mix adds them;
+    /// returns mean and deviation if it standardises.
     pub(super) fn make_comparable(&self, scores: &mut [f32]) -> Option<(f64, f64)> {
         match self.about.fusion {
-            // By the documents of training, whatever came later.
+            // By the documents of training, so that later ones do not change it.
             MixKind::Linear => Some(standardise(scores, self.n_own)),
             MixKind::Rrf => {
                 reciprocal_ranks(scores, self.n_own);
@@ -234,12 +223,12 @@ impl Model {
         top_k(&self.scores(query), k, &self.tie_rank, &[])
     }
 
-    /// Whether the model only counts words, so that a score of 0 means: no word in common.
+    /// Whether all parts match words only, so that a score of 0 means no word in common.
     pub fn is_lexical(&self) -> bool {
         self.parts.iter().all(|part| part.matcher.is_lexical())
     }
 
-    /// Reads a query; an error if the model can make nothing of it.
+    /// Reads a query; an error if it has neither a word of the vocabulary nor clicks.
     pub fn read_query(&self, text: &str) -> Result<QueryTerms> {
         self.checked(self.counts.read_query(text), text)
     }
@@ -254,7 +243,7 @@ impl Model {
         let clicked = query.known.is_some_and(liked);
         if query.indices.is_empty() && !clicked {
             let advice = if query.unknown.is_empty() {
-                "it holds nothing but stop words, punctuation or space: add a word".to_owned()
+                "it has only stop words, punctuation or space: add a word".to_owned()
             } else {
                 format!(
                     "the model does not know {}; character n-grams (`char_ngrams = 3-5` in training) help with unseen words",
@@ -279,11 +268,6 @@ impl Model {
             },
         )
     }
-
-    /// Explains the score of `doc` for `text`, with the `most` largest contributions of each part.
-    pub fn explain(&self, text: &str, doc: u32, most: usize) -> Result<Explanation> {
-        self.explain_at(text, Place::Own(doc), most)
-    }
 }
 
 impl Trained {
@@ -292,8 +276,8 @@ impl Trained {
         self.save_in(NewFolder::create(FolderKind::Model, path, force)?, took)
     }
 
-    /// Writes the model into `folder`, which was begun before training: a place that cannot
-    /// be written to is then found before the work, not after it.
+    /// Writes the model into `folder`, created before training so that a folder that is not writable
+    /// is found before the work.
     pub fn save_in(&self, folder: NewFolder, took: Duration) -> Result<()> {
         let counts = &self.model.counts;
         folder.write_json("preparation.json", &counts.preparation)?;
@@ -341,7 +325,7 @@ impl Trained {
         tensors.write(&folder.path("counts.safetensors"))?;
         for (p, part) in self.model.parts.iter().enumerate() {
             let mut tensors = TensorsWriter::new();
-            part.matcher.keep(&mut tensors);
+            part.matcher.save_state(&mut tensors);
             if !tensors.is_empty() {
                 tensors.write(&folder.path(&format!("part-{p}.safetensors")))?;
             }
@@ -361,14 +345,11 @@ impl Model {
     /// Opens and verifies the model folder at `path`.
     pub fn open(path: &Path) -> Result<Self> {
         let folder: Folder<ModelAbout> = Folder::open(path, FolderKind::Model)?;
-        // The manifest is for people to read; what it says of the parameters must be what was saved.
+        // The manifest is for readers; its parameters must be those that were saved.
         let parts: Vec<PartAbout> = folder.read_json("parameters.json")?;
         if parts != folder.manifest.about.parts {
-            let manifest = folder.file("manifest.json");
-            return Err(Error::damaged(
-                &manifest,
-                "its parameters are not those of parameters.json",
-            ));
+            let problem = "its parameters differ from those of parameters.json";
+            return Err(Error::damaged(&folder.file("manifest.json"), problem));
         }
         let preparation: Preparation = folder.read_json("preparation.json")?;
         let statistics: Statistics = folder.read_json("statistics.json")?;
@@ -394,12 +375,8 @@ impl Model {
         let doc_ids: Vec<String> =
             LineTable::open(&folder.file("documents.jsonl"))?.iter().collect::<Result<_>>()?;
         let names: LineTable<QueryName> = LineTable::open(&folder.file("queries.jsonl"))?;
-        let (mut query_ids, mut query_texts) = (Vec::new(), Vec::new());
-        for name in names.iter() {
-            let name = name?;
-            query_ids.push(name.id);
-            query_texts.push(name.text);
-        }
+        let names = names.iter().map(|name| name.map(|name| (name.id, name.text)));
+        let (query_ids, query_texts) = names.collect::<Result<Vec<_>>>()?.into_iter().unzip();
         let own_documents = match tensors.has("own_documents")? {
             true => tensors.array("own_documents")?.1,
             false => Vec::new(),
@@ -408,7 +385,7 @@ impl Model {
             true => Some(Classes { names: statistics.classes, of: tensors.array("classes")?.1 }),
             false => None,
         };
-        let parts = crate::features::Parts {
+        let stored = crate::features::StoredCounts {
             preparation,
             vocabulary,
             fields,
@@ -424,8 +401,8 @@ impl Model {
             query_texts,
             unread: statistics.unread,
         };
-        parts.check(&tensors_path)?;
-        let counts = Counts::from_parts(parts)?;
+        stored.check(&tensors_path)?;
+        let counts = Counts::from_stored(stored)?;
         let mut fitted = Vec::new();
         for (p, about) in folder.manifest.about.parts.iter().enumerate() {
             let path = folder.file(&format!("part-{p}.safetensors"));

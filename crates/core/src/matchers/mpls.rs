@@ -4,18 +4,18 @@
 //! word    PLS on words alone
 //! bipar   PLS on clicks alone: a query's documents, a document's queries
 //! conca   PLS on both kinds side by side
-//! com     word and bipar learnt apart, scores added: α_w·word + α_c·bipar
+//! com     word and bipar learnt separately, scores added: α_w·word + α_c·bipar
 //! ```
-//! In `com`, α_j = s_j/‖s‖ with s_j the sum of the singular values of kind j, or what is best on
-//! validation. Both models become one: their dimensions stand side by side, each kind's rows of
-//! the maps are zero in the other's dimensions, and columns are scaled by √α.
+//! In `com`, α_j = s_j/‖s‖ with s_j the sum of the singular values of kind j, or the best weights on
+//! validation. The two models form one with both sets of dimensions: each kind's rows of the maps
+//! are zero in the other's dimensions, and columns are scaled by √α.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::FitReport;
-use super::bilinear::{Bilinear, Maps};
-use super::map::Map;
+use super::bilinear::Bilinear;
+use super::map::{Map, Maps};
 use super::method::{Fitting, Matcher, Method, SavedState};
 use super::pls::{Pls, PlsReport};
 use super::savings::usual_savings;
@@ -26,7 +26,7 @@ use crate::linalg::{Centring, Dense};
 use crate::plan::{Fit, Plan, SOUGHT};
 use crate::{Error, Result, Run};
 
-/// Which kinds of features there are, and how they come together.
+/// Which kinds of features are used, and how they are combined.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kinds {
@@ -41,14 +41,14 @@ pub enum Kinds {
     Com,
 }
 
-/// How the kinds weigh where their scores are added.
+/// How the kinds are weighted where their scores are added.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Alpha {
     /// By the sum of their singular values.
     #[default]
     Sigma,
-    /// As is best on validation, in steps of a tenth.
+    /// The best weights on validation, in steps of a tenth.
     Tuned,
 }
 
@@ -56,9 +56,9 @@ pub enum Alpha {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mpls {
-    /// Which kinds of features there are, and how they come together.
+    /// Which kinds of features are used, and how they are combined.
     pub kinds: Kinds,
-    /// How the kinds weigh in `com`.
+    /// How the kinds are weighted in `com`.
     pub alpha: Alpha,
     /// Latent dimensions, of each model in `com`.
     pub dim: usize,
@@ -68,7 +68,7 @@ pub struct Mpls {
     pub weighting: Weighting,
     /// What a number of clicks counts for.
     pub response: Response,
-    /// What is taken off C before it is factorised.
+    /// How C is centred before it is factorised.
     pub centring: Centring,
     /// Scores use Σ to this power: 0 (the papers' PLS), 0.5 or 1.
     pub sigma: f64,
@@ -76,7 +76,7 @@ pub struct Mpls {
     pub tolerance: f64,
     /// Most iterations of the solver.
     pub iterations: usize,
-    /// Extra dimensions carried while solving (a fifth of dim if not set); more of them mean fewer iterations, and more memory.
+    /// Extra dimensions of the solver (a fifth of dim if not set); more of them mean fewer iterations, and more memory.
     pub oversample: Option<usize>,
     /// Seed of the solver's random start.
     pub seed: u64,
@@ -105,7 +105,7 @@ impl Default for Mpls {
 /// What the solver did for each kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MplsReport {
-    /// One entry a model: `word`, `bipar` or `conca`.
+    /// One entry per model: `word`, `bipar` or `conca`.
     pub kinds: Vec<KindReport>,
 }
 
@@ -121,7 +121,7 @@ pub struct KindReport {
 }
 
 impl MplsReport {
-    /// What a user should be warned of.
+    /// Warnings for the user.
     pub fn warnings(&self) -> Vec<String> {
         let of = |kind: &KindReport| -> Vec<String> {
             kind.pls.warnings().iter().map(|text| format!("{}: {text}", kind.kind)).collect()
@@ -130,7 +130,7 @@ impl MplsReport {
     }
 }
 
-/// Says how good a pair of maps is on validation data; higher is better.
+/// Scores a pair of maps on validation data; higher is better.
 pub type Validate<'a> = dyn Fn(&Maps) -> f64 + 'a;
 
 impl Method for Mpls {
@@ -139,8 +139,7 @@ impl Method for Mpls {
         if self.alpha == Alpha::Tuned && !com {
             return Err(Error::parameter("alpha", "tuned", "sigma, or kinds = \"com\""));
         }
-        // The fitted model has rows whose kinds have norm one each; those that it learns from
-        // must be the same.
+        // Each kind of the fitted model's rows has norm one; the rows it learns from must match.
         if com && !self.features.unit_kinds && !self.features.unit_rows {
             let expected = "true, or kinds other than \"com\", whose rows have norm one";
             return Err(Error::parameter("features.unit_kinds", false, expected));
@@ -173,7 +172,7 @@ impl Method for Mpls {
 
     fn dim(&self) -> Option<usize> {
         Some(match self.kinds {
-            // The maps of both kinds, side by side.
+            // The dimensions of both kinds.
             Kinds::Com => self.dim.saturating_mul(2),
             _ => self.dim,
         })
@@ -190,32 +189,27 @@ impl Method for Mpls {
         }
     }
 
-    /// The kinds have weights of their own unless they stand side by side.
+    /// Click features are a choice of the user in `conca` alone.
     fn savings(&self) -> Vec<String> {
         let chosen = (self.kinds == Kinds::Conca).then(|| self.features());
         usual_savings(Some(self.dim), chosen)
     }
 
-    /// The kinds have weights of their own: those of features do not vary.
+    /// Weights of features have no effect in `com`, so they do not vary.
     fn search_space(&self) -> Vec<Varied> {
         vec![WEIGHTING, RESPONSE, DIM, ("kinds", "[\"com\", \"conca\"]")]
-    }
-
-    fn set_seed(&mut self, seed: u64) {
-        self.seed = seed;
     }
 }
 
 impl Mpls {
-    /// `com` has the maps of both kinds side by side: they are sought one after the other, and
-    /// then put together.
+    /// `com` fits the maps of both kinds one after the other and then joins them.
     fn plan_com(&self, fit: &Fit<'_>) -> Plan {
         let (bytes, seconds) = fit.svd((fit.dim / 2).max(1), self.oversample);
         let first = ("maps of the first kind", fit.maps() / 2);
         let sought = vec![fit.factors(), fit.between(), (SOUGHT, bytes), first];
         let mut joined = vec![("maps of each kind", fit.maps()), ("both together", fit.maps())];
-        if self.alpha == Alpha::Tuned && fit.judged > 0 {
-            joined.extend(fit.for_validation());
+        if self.alpha == Alpha::Tuned && fit.validation_scores > 0 {
+            joined.push(fit.for_validation());
             joined.push(fit.embeddings());
         }
         fit.solved(vec![sought, joined], fit.maps(), seconds.map(|once| 2.0 * once))
@@ -238,7 +232,7 @@ impl Mpls {
             Kinds::Word => of(1.0, 0.0),
             Kinds::Bipar => of(0.0, 1.0),
             Kinds::Conca => self.features.clone(),
-            // Each kind has norm one by itself, as in a model of its own.
+            // Each kind has norm one, as in a model of its own.
             Kinds::Com => Features { unit_kinds: true, unit_rows: false, ..of(1.0, 1.0) },
         }
     }

@@ -1,25 +1,24 @@
-//! What lies near what in the latent space of a bilinear model: queries with the same
-//! intent, documents for the same queries, words that mean the same. Nearness is the cosine
-//! of the embeddings.
+//! Nearest neighbours in the latent space of a bilinear model, by the cosine of embeddings: queries
+//! with the same intent, documents for the same queries, words with the same meaning.
 
 use std::borrow::Cow;
 
 use rayon::prelude::*;
 
+use super::sparse_vector::keep_largest;
 use super::{Bilinear, Model};
 use crate::features::{Counts, QueryTerms};
 use crate::linalg::dot_f64;
 use crate::text::{Analyzer, AnalyzerParams};
-use crate::top_k::select_sorted;
 use crate::{Error, Result};
 
-/// What to do where a model has no maps.
-pub(crate) const WHO_HAS_MAPS: &str = "what only counts words has no maps, nor has ridge; rmls, pls, lsi, mpls and square learn them, and so do ssi without the identity (`identity = false`) and svdfeature without biases (`biases = false`)";
+/// Advice for a model without maps.
+pub(crate) const WHO_HAS_MAPS: &str = "rmls, pls, lsi, mpls and square learn maps, and so do ssi without the identity (`identity = false`) and svdfeature without biases (`biases = false`); lexical methods and ridge have none";
 
-/// Something near, by name, with its cosine.
+/// The name of a neighbour, with its cosine.
 pub type Neighbour = (String, f64);
 
-/// The latent space of a model, to look around in.
+/// The latent space of a model, for neighbours.
 pub struct Neighbours<'a> {
     counts: &'a Counts,
     bilinear: &'a Bilinear,
@@ -29,16 +28,14 @@ impl<'a> Neighbours<'a> {
     /// The space of the first part of `model` that has one.
     pub fn of(model: &'a Model) -> Result<Self> {
         let bilinear = model.parts.iter().find_map(|part| part.matcher.bilinear());
-        match bilinear {
-            Some(bilinear) => Ok(Neighbours { counts: &model.counts, bilinear }),
-            None => Err(Error::Empty {
-                what: format!("{} has no latent space to look around in", model.about.name),
-                advice: WHO_HAS_MAPS.into(),
-            }),
-        }
+        let bilinear = bilinear.ok_or_else(|| Error::Empty {
+            what: format!("{} has no latent space, so it has no neighbours", model.about.name),
+            advice: WHO_HAS_MAPS.into(),
+        })?;
+        Ok(Neighbours { counts: &model.counts, bilinear })
     }
 
-    /// The `k` queries nearest to `query`, itself left out.
+    /// The `k` queries nearest to `query`, without itself.
     pub fn queries(&self, query: &QueryTerms, k: usize) -> Vec<Neighbour> {
         let embedding = self.bilinear.query_embedding(self.counts, query);
         // One by one: the embeddings of all queries of a large log would not fit into memory.
@@ -49,23 +46,20 @@ impl<'a> Neighbours<'a> {
         found.into_iter().map(text).collect()
     }
 
-    /// The `k` documents nearest to `doc`, itself left out.
+    /// The `k` documents nearest to `doc`, without itself.
     pub fn docs(&self, doc: u32, k: usize) -> Vec<(u32, f64)> {
         let rows = |j: usize| self.bilinear.doc_embedding(j as u32);
         nearest(&rows(doc as usize), self.counts.n_docs(), rows, k, |j| j == doc)
     }
 
-    /// The `k` words of queries and the `k` words of documents that queries with `word` are
-    /// nearest to. `word` is analysed like any text and must be one term.
+    /// The `k` query words and the `k` document words nearest to the query word `word`, which is
+    /// analysed like any text and must be one term.
     pub fn words(&self, word: &str, k: usize) -> Result<(Vec<Neighbour>, Vec<Neighbour>)> {
         let id = find_word(self.counts, word, "ask with a `query`")?;
         let maps = self.bilinear.maps();
         let embedding = maps.l_x.row(id as usize);
         if embedding.iter().all(|&value| value == 0.0) {
-            return Err(unknown(
-                word,
-                "no training query uses it, or the model looks at clicks alone: it has learnt nothing about it",
-            ));
+            return Err(unknown(word, "no training query has it, or the model uses clicks alone"));
         }
         let n = self.counts.n_terms() as u32;
         let name = |(i, cosine): (u32, f64)| (self.counts.vocabulary.term(i).to_owned(), cosine);
@@ -77,13 +71,16 @@ impl<'a> Neighbours<'a> {
 }
 
 fn unknown(word: &str, advice: impl Into<String>) -> Error {
-    Error::Empty { what: format!("nothing is known of the word {word:?}"), advice: advice.into() }
+    Error::Empty {
+        what: format!("the model does not know the word {word:?}"),
+        advice: advice.into(),
+    }
 }
 
-/// The number of `word`, which is analysed like any text and must be one term; `several` says
-/// what to do with more.
+/// The number of `word`, which is analysed like any text and must be one term; `several` is the
+/// advice for more.
 pub(super) fn find_word(counts: &Counts, word: &str, several: &str) -> Result<u32> {
-    // The word itself, without the n-grams that the model may have beside it.
+    // Without the n-grams that the model may also have.
     let plain =
         AnalyzerParams { word_ngrams: 1, char_ngrams: None, ..counts.preparation.analyzer.clone() };
     let terms = Analyzer::new(&plain)?.terms(word);
@@ -95,7 +92,7 @@ pub(super) fn find_word(counts: &Counts, word: &str, several: &str) -> Result<u3
     id.ok_or_else(|| unknown(word, "it does not occur in the training data"))
 }
 
-/// The rows with the largest cosine to `embedding`; rows of zeros are never near.
+/// The rows with the largest cosines to `embedding`; rows of zeros are left out.
 fn nearest<'a>(
     embedding: &[f32],
     n_rows: usize,
@@ -113,7 +110,6 @@ fn nearest<'a>(
             (length > 0.0).then(|| (i, dot_f64(embedding, &row) / length))
         })
         .collect();
-    let order = |a: &(u32, f64), b: &(u32, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
-    select_sorted(&mut found, k, order);
+    keep_largest(&mut found, k);
     found
 }

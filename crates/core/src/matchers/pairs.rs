@@ -1,9 +1,9 @@
-//! What the probabilistic matchers learn from and lean on: clicked pairs by weight, the text
-//! of the documents, and the share of every word in all of it.
+//! The data of the probabilistic matchers: clicked pairs with weights, the text of the documents,
+//! and the share of every word in the collection.
 
 use super::lexical::occurrences;
 use crate::Result;
-use crate::features::{Counts, Response, no_training_clicks};
+use crate::features::{Counts, QueryTerms, Response, no_training_clicks};
 use crate::sparse::Csr;
 
 /// The words of the documents: of one field, or of all.
@@ -11,8 +11,8 @@ pub(super) fn text_of<'a>(counts: &'a Counts, field: Option<&str>) -> Result<&'a
     field.map_or(Ok(&counts.docs), |name| counts.field(name))
 }
 
-/// The training clicks above zero as responses, queries × documents; dislikes and documents
-/// that training must not learn from are left out.
+/// The training clicks above zero as responses, queries × documents, without held-out documents:
+/// a click becomes a training weight here.
 pub(super) fn clicked_pairs(counts: &Counts, response: Response) -> Result<Csr> {
     let clicks = &counts.clicks;
     let counts_for_training = |doc: u32| counts.held_out_documents.binary_search(&doc).is_err();
@@ -38,4 +38,13 @@ pub(super) fn collection(counts: &Counts, text: &Csr) -> Vec<f64> {
         shares.iter_mut().for_each(|share| *share /= total);
     }
     shares
+}
+
+/// The words of `query` that the collection has, with their counts.
+pub(super) fn known_words<'a>(
+    query: &'a QueryTerms,
+    collection: &'a [f64],
+) -> impl Iterator<Item = (u32, f64)> + 'a {
+    let known = |&(term, _): &(u32, f32)| collection[term as usize] > 0.0;
+    query.row().iter().filter(known).map(|(term, count)| (term, f64::from(count)))
 }

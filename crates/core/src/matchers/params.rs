@@ -1,5 +1,5 @@
-//! The closed set of methods and their parameters. Each is defined once, as a struct; what
-//! the command line, a TOML file and `--help` know of it is read off that struct.
+//! The closed set of methods and their parameters. Each is defined once, as a struct, from which the
+//! command line, TOML files and help texts derive.
 
 use super::{
     Bltm, Bm25, Clicked, Cnmf, Crlsi, Dependence, Expansion, Feedback, FitReport, Fitting, Gnmf,
@@ -22,7 +22,7 @@ methods! {
     "lsi_qd" LsiQd "latent semantic indexing of clicks: only knows queries that have some"
     "mpls" Mpls "PLS with a model for words and one for clicks, or other ways to join the two"
     "rmls" Rmls "regularised mapping to latent structures: maps with rows of unit norm, sparse if asked"
-    "square" Square "square loss over all pairs: from PLS towards canonical correlation by one knob"
+    "square" Square "square loss over all pairs: between PLS and canonical correlation analysis, by λ"
     "ssi" Ssi "supervised semantic indexing: pairs of words weighted by a margin between clicked and other documents"
     "svdfeature" SvdFeature "feature-based matrix factorisation: biases and maps by stochastic gradient steps"
     "rlsi" Rlsi "regularised latent semantic indexing: topics of few words, from documents alone"
@@ -45,7 +45,7 @@ methods! {
     "ridge" Ridge "square loss without a bottleneck: weights from query words to documents"
 }
 
-/// Further names: methods with a parameter set.
+/// Further names: methods with parameters already set.
 const PRESETS: [Named<Params>; 3] = [
     ("lm-dirichlet", "query likelihood with Dirichlet smoothing", || Params::Lm(Lm::default())),
     ("lm-jm", "query likelihood with Jelinek–Mercer smoothing", || {
@@ -75,7 +75,7 @@ impl Params {
         }
     }
 
-    /// Fits a matcher to `counts`. `scorer`, where there is any, decides when to stop.
+    /// Fits a matcher to `counts`, with early stopping by `scorer`, if there is one.
     pub fn fit(
         &self,
         counts: &Counts,
@@ -85,7 +85,7 @@ impl Params {
         self.fit_to(Fitting { counts, init: None, scorer, run })
     }
 
-    /// How text is read for `models`: as `preparation` says, with what they cannot do without.
+    /// `preparation` with what `models` need: positions and classes.
     pub fn prepared<'a>(
         preparation: &Preparation,
         models: impl IntoIterator<Item = &'a Params>,
@@ -106,7 +106,7 @@ impl Params {
     }
 }
 
-/// Every parameter of how text is read, each key beginning with `preparation.`.
+/// Every parameter of the preparation of text, with keys that begin with `preparation.`.
 pub fn preparation_docs() -> Vec<ParamDoc> {
     let mut all = docs::<Preparation>();
     all.iter_mut().for_each(|doc| doc.key = format!("preparation.{}", doc.key));

@@ -1,28 +1,28 @@
-//! What fits will take, before they start: [`crate::plan`] for methods and counts. How a method
-//! plans stands beside it ([`Method::plan`](super::Method::plan)).
+//! Plans of fits before they start: [`crate::plan`] for methods and counts. Each method plans itself
+//! ([`Method::plan`](super::Method::plan)).
 
 use super::Params;
 use crate::features::{Counts, Features};
 use crate::plan::{Fit, Plan, Rates, Shape};
 
-/// What the fits of `params` to `counts` will take one after the other, as in a mix or a
-/// comparison: what is fitted stays while the next is sought. `judged` as in [`Shape::judged`];
-/// methods that learn nothing are left out, but not what they hold.
+/// The plans of fits of `params` to `counts` one after the other, as in a mix or a comparison, with
+/// the fitted models still in memory. `validation_scores` as in [`Shape::validation_scores`]. Methods that learn nothing
+/// have no plan, but the memory of their models counts.
 pub fn plan_all(
     counts: &Counts,
     params: &[&Params],
-    judged: u64,
+    validation_scores: u64,
     rates: Option<&Rates>,
     limit: u64,
 ) -> Vec<Plan> {
     let shapes: Vec<Shape> =
-        params.iter().map(|params| Shape::of(counts, params, judged)).collect();
+        params.iter().map(|params| Shape::of(counts, params, validation_scores)).collect();
     let plans = plan_parts(shapes.into_iter().zip(params.iter().copied()), rates, limit);
     let learns = plans.into_iter().zip(params).filter(|(_, params)| params.learns());
     learns.map(|(plan, _)| plan).collect()
 }
 
-/// The same for `parts` of any shape, all of them.
+/// The same for `parts` of any shape, with plans for all of them.
 pub fn plan_parts<'a>(
     parts: impl IntoIterator<Item = (Shape, &'a Params)>,
     rates: Option<&Rates>,
@@ -43,16 +43,10 @@ pub fn plan_parts<'a>(
 }
 
 impl Shape {
-    /// The shape of a fit of `params` to `counts`; `judged` as in [`Shape::judged`]. Methods that
+    /// The shape of a fit of `params` to `counts`; `validation_scores` as in [`Shape::validation_scores`]. Methods that
     /// learn nothing have words alone.
-    pub fn of(counts: &Counts, params: &Params, judged: u64) -> Shape {
-        let words = Features::words();
-        let features = params.features().unwrap_or(words);
-        let dim = params.dim().unwrap_or(1) as u64;
-        Shape { dim, judged, ..Shape::of_features(counts, &features) }
-    }
-
-    fn of_features(counts: &Counts, features: &Features) -> Shape {
+    pub fn of(counts: &Counts, params: &Params, validation_scores: u64) -> Shape {
+        let features = params.features().unwrap_or_else(Features::words);
         let training = || (0..counts.n_queries()).filter(|&i| !counts.clicks.row(i).is_empty());
         let positive = counts.clicks.values().iter().filter(|&&value| value > 0.0).count() as u64;
         let words: u64 = training().map(|i| counts.queries.row(i).len() as u64).sum();
@@ -67,14 +61,14 @@ impl Shape {
             nnz_y: share(features.doc_words, counts.docs.nnz() as u64)
                 + share(features.doc_clicks, positive),
             nnz_r: counts.clicks.nnz() as u64,
-            dim: 1,
+            dim: params.dim().unwrap_or(1) as u64,
             classes: counts.classes.as_ref().map_or(0, |classes| classes.names.len() as u64),
-            judged: 0,
+            validation_scores,
         }
     }
 
-    /// What a fit of `params` to this shape will take, if it may take `limit` bytes of memory: some
-    /// methods use scratch files where that is too little.
+    /// The plan of a fit of `params` to this shape within `limit` bytes of memory; some methods use
+    /// scratch files if that is too little.
     pub fn plan(&self, params: &Params, rates: Option<&Rates>, limit: u64) -> Plan {
         let advice = params.savings().join(", ") + ", or allow more (`max_memory = SIZE`)";
         params.plan(Fit::new(params.name(), self, rates, limit, advice))

@@ -1,17 +1,18 @@
-//! Partial least squares: maximise tr(L_xᵀ C L_y) with orthonormal L_x and L_y. The answer is
+//! Partial least squares: maximise tr(L_xᵀ C L_y) with orthonormal L_x and L_y. The solution is
 //! the top singular vectors of C = XᵀR̃Y (Wu, Lu and Li 2013, section 3.2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::FitReport;
-use super::bilinear::{Bilinear, Maps};
+use super::bilinear::Bilinear;
 use super::check::check_weight;
+use super::map::Maps;
 use super::method::{Fitting, Matcher, Method, SavedState};
-use super::solver::Solver;
+use super::solver::{Solver, scale_by_sigma};
 use super::space::{DIM, DOC_CLICKS, QUERY_CLICKS, RESPONSE, Varied, WEIGHTING};
 use crate::features::{Counts, Features, Featurizer, Negatives, Response, Weighted, Weighting};
-use crate::linalg::{Centring, Dense, Operator, Svd, scale_columns};
+use crate::linalg::{Centring, Dense, Operator, Svd};
 use crate::plan::{Fit, Plan};
 use crate::{Result, Run};
 
@@ -29,7 +30,7 @@ pub struct Pls {
     pub response: Response,
     /// Documents drawn as negative responses.
     pub negatives: Negatives,
-    /// What is taken off C before it is factorised.
+    /// How C is centred before it is factorised.
     pub centring: Centring,
     /// Scores use Σ to this power: 0 (the papers' PLS), 0.5 or 1.
     pub sigma: f64,
@@ -37,7 +38,7 @@ pub struct Pls {
     pub tolerance: f64,
     /// Most iterations of the solver.
     pub iterations: usize,
-    /// Extra dimensions carried while solving (a fifth of dim if not set); more of them mean fewer iterations, and more memory.
+    /// Extra dimensions of the solver (a fifth of dim if not set); more of them mean fewer iterations, and more memory.
     pub oversample: Option<usize>,
     /// Seed of the solver's random start.
     pub seed: u64,
@@ -46,9 +47,9 @@ pub struct Pls {
 impl Default for Pls {
     fn default() -> Self {
         Pls {
-            // Validation on nfcorpus, citeulike-t and the demo: docs/guide.md.
+            // Chosen on validation of nfcorpus, citeulike-t and the demo: docs/guide.md.
             dim: 400,
-            // Without scaled rows PLS leans on frequent features, and click features should lean less.
+            // Without scaled rows PLS favours frequent features, so click features weigh less.
             features: Features { query_clicks: 0.0, doc_clicks: 0.3, ..Features::default() },
             weighting: Weighting::default(),
             response: Response::default(),
@@ -66,7 +67,7 @@ impl Default for Pls {
 /// What the solver did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlsReport {
-    /// How the products with C went, and what was counted to choose.
+    /// How the products with C were computed, with the counts behind that choice.
     #[serde(default)]
     pub way: String,
     /// Dimensions found: fewer than asked for if C has a lower rank.
@@ -89,7 +90,7 @@ pub struct PlsReport {
 impl PlsReport {
     pub(super) fn of(svd: &Svd, operator: &Operator) -> Self {
         PlsReport {
-            way: operator.way().to_string(),
+            way: operator.product_form().to_string(),
             dim: svd.sigma.len(),
             iterations: svd.iterations,
             residual: svd.residuals.iter().copied().fold(0.0, f64::max),
@@ -100,18 +101,18 @@ impl PlsReport {
         }
     }
 
-    /// What a user should be warned of.
+    /// Warnings for the user.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if !self.converged {
             warnings.push(format!(
-                "the singular vectors are only good to a residual of {:.1e} after {} iterations; raise `tolerance`, or `iterations`",
+                "the singular vectors have a residual of {:.1e} after {} iterations, above the tolerance; raise `tolerance` or `iterations`",
                 self.residual, self.iterations
             ));
         }
         if self.rank_deficient {
             warnings.push(format!(
-                "the data only fill {} dimensions; the others were left out",
+                "the data have only {} dimensions; the others were left out",
                 self.dim
             ));
         }
@@ -132,8 +133,8 @@ impl Method for Pls {
         let featurizer = Featurizer::new(counts, &self.features)?;
         let data = Weighted::of(counts, &featurizer, self.weighting, self.response)?
             .with_negatives(&self.negatives, &counts.held_out_documents, self.seed)?;
-        let start = init.map(|maps| maps.l_y.into_dense());
-        let (maps, report) = self.fit_from(data, start.as_ref(), run)?;
+        let init = init.map(|maps| maps.l_y.into_dense());
+        let (maps, report) = self.fit_from(data, init.as_ref(), run)?;
         Ok((Box::new(Bilinear::new(counts, &self.features, maps)?), FitReport::Pls(report)))
     }
 
@@ -156,10 +157,6 @@ impl Method for Pls {
     fn search_space(&self) -> Vec<Varied> {
         vec![QUERY_CLICKS, DOC_CLICKS, WEIGHTING, RESPONSE, DIM, ("sigma", "[0.0, 0.5, 1.0]")]
     }
-
-    fn set_seed(&mut self, seed: u64) {
-        self.seed = seed;
-    }
 }
 
 impl Pls {
@@ -173,24 +170,20 @@ impl Pls {
         self.fit_from(data, None, run)
     }
 
-    /// Learns the maps from `data`; the solver begins with the columns of `start`, an earlier
-    /// L_y. The result is the same within the tolerance, after fewer iterations.
+    /// Learns the maps from `data` with a warm start from `init`, an earlier L_y. The result is the
+    /// same within the tolerance, after fewer iterations.
     pub fn fit_from(
         &self,
         data: Weighted,
-        start: Option<&Dense>,
+        init: Option<&Dense>,
         run: &Run<'_>,
     ) -> Result<(Maps, PlsReport)> {
         self.check()?;
         let operator = Operator::new(data.x, data.r, data.y, self.centring)?;
-        let mut svd = self.solver().solve_from(&operator, start, run)?;
+        let mut svd = self.solver().solve(&operator, init, run)?;
         let report = PlsReport::of(&svd, &operator);
         if self.sigma > 0.0 {
-            let scales: Vec<f32> =
-                svd.sigma.iter().map(|s| s.powf(self.sigma / 2.0) as f32).collect();
-            for map in [&mut svd.u, &mut svd.v] {
-                scale_columns(map, &scales);
-            }
+            scale_by_sigma([&mut svd.u, &mut svd.v], &svd.sigma, self.sigma / 2.0);
         }
         Ok((Maps { l_x: svd.u.into(), l_y: svd.v.into() }, report))
     }

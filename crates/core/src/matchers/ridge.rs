@@ -4,33 +4,35 @@
 //! ```text
 //! min ‖R̃ − X W‖² + λ‖W‖²,   W = (XᵀX + λI)⁻¹ Xᵀ R̃
 //! ```
-//! which is the square loss with the documents themselves as their features and λ_y = 0. A
-//! column of W is one document's: the columns do not depend on each other, so they are solved
-//! a panel at a time by conjugate gradients, and each keeps its largest weights alone. Only
-//! features that training queries use take part, so the vectors are never longer than X has
-//! non-zeros, and no smaller system (queries × queries) would be cheaper.
+//! which is the square loss with the documents themselves as their features and λ_y = 0. Each column
+//! of W is one document's: columns are independent, so they are solved a panel at a time by conjugate
+//! gradients, and each keeps only its largest weights. Only features of training queries take part,
+//! so vectors are never longer than X has non-zeros, and no smaller system (queries × queries) would
+//! be cheaper.
 
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::FitReport;
-use super::check::{MOST, check_range, check_weight};
+use super::check::{
+    MOST, check_memory, check_positive, check_range, check_share_above_zero, check_weight,
+};
 use super::direct::Direct;
 use super::method::{Fitting, Matcher, Method, SavedState};
 use super::savings::usual_savings;
 use super::space::{QUERY_CLICKS, RESPONSE, Varied, WEIGHTING};
 use super::square::scaled_lambda;
 use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};
-use crate::linalg::{Buffer, RidgeSolver, RidgeWorkspace, Solved, Steps};
-use crate::linalg::{Lane, PANEL};
+use crate::linalg::{Buffer, CgParams, RidgeSolver, RidgeWorkspace, SolveStats};
+use crate::linalg::{PANEL, PanelRow};
 use crate::plan::{Fit, Plan, WIDTH, numbers};
 use crate::sparse::Csr;
 use crate::{Error, Result, Run};
 
-/// The most weights that a document keeps: there are no more features.
+/// The upper limit of weights per document, which is that of features.
 const MOST_KEPT: usize = u32::MAX as usize;
-/// Most pairs of a query feature and a document: beyond it the time is days.
+/// The upper limit of pairs of a query feature and a document: beyond it a fit takes days.
 const MOST_PAIRS: u64 = 200_000_000_000;
 
 /// Parameters of ridge regression from query features to documents.
@@ -40,7 +42,7 @@ pub struct Ridge {
     /// λ, in units of a query's squared length; larger means smaller weights, shared more
     /// evenly among the words of a query.
     pub lambda: f64,
-    /// Most weights that a document keeps, the largest ones.
+    /// Most weights per document; the largest are kept.
     pub keep: usize,
     /// A document keeps its largest weights until they hold this share of the sum of its
     /// squared weights.
@@ -136,7 +138,7 @@ pub struct RidgeReport {
 }
 
 impl RidgeReport {
-    /// What a user should be warned of.
+    /// Warnings for the user.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if !self.converged {
@@ -148,13 +150,13 @@ impl RidgeReport {
         if self.without_clicks > 0 {
             let all = self.documents + self.without_clicks;
             warnings.push(format!(
-                "{} of {all} documents have no training click, hence no weight, and always score 0: a mix such as ridge+bm25 finds them by their words",
+                "{} of {all} documents have no training click, so they have no weights and always score 0: a mix such as ridge+bm25 finds them by their words",
                 self.without_clicks
             ));
         }
         if self.mass < 0.9 {
             warnings.push(format!(
-                "the weights kept hold only {:.0} % of all squared weights; raise `keep` or `mass`",
+                "the weights kept have only {:.0} % of the sum of squared weights; raise `keep` or `mass`",
                 100.0 * self.mass
             ));
         }
@@ -167,12 +169,8 @@ impl Method for Ridge {
         check_weight("lambda", self.lambda)?;
         check_range("keep", self.keep, 1, MOST_KEPT)?;
         check_range("steps", self.steps, 1, MOST)?;
-        if !(self.mass > 0.0 && self.mass <= 1.0) {
-            return Err(Error::parameter("mass", self.mass, "a share above 0, at most 1"));
-        }
-        if !(self.tolerance.is_finite() && self.tolerance > 0.0) {
-            return Err(Error::parameter("tolerance", self.tolerance, "a finite number above 0"));
-        }
+        check_share_above_zero("mass", self.mass)?;
+        check_positive("tolerance", self.tolerance)?;
         self.features.both_sides().check()
     }
 
@@ -196,7 +194,7 @@ impl Method for Ridge {
 
     fn plan(&self, fit: Fit<'_>) -> Plan {
         let (n, d, docs) = (fit.n_queries as usize, fit.d_x as usize, fit.n_docs as usize);
-        let name = "weights while they are sought";
+        let name = "weights during training";
         let sought = vec![fit.factors(), (name, self.bytes(n, d, docs))];
         let steps = 2.0 * 50.0 * numbers(fit.nnz_x, fit.n_docs);
         let seconds = fit.rates.map(|rates| steps / rates.gather(fit.d_x * WIDTH * 4));
@@ -253,13 +251,13 @@ impl Ridge {
         }
         self.check_size(&x, clicked.len(), most)?;
         let lambda = scaled_lambda(self.lambda, &x);
-        let how = Steps { tolerance: self.tolerance, most: self.steps };
+        let how = CgParams { tolerance: self.tolerance, max_steps: self.steps };
         let mut clicks = Buffer::zeros(x.n_rows() * PANEL)?;
         let solver = RidgeSolver::new(x, lambda);
         let mut workspace = solver.workspace()?;
         let mut by_column = vec![0.0; used.len() * PANEL];
-        let mut solved = Solved::default();
-        let mut kept = Collected::new(r_t.n_rows());
+        let mut solved = SolveStats::default();
+        let mut kept: Vec<DocWeights> = Vec::with_capacity(clicked.len());
         for (b, docs) in clicked.chunks(PANEL).enumerate() {
             run.step("weights of documents", (b * PANEL) as u64, Some(clicked.len() as u64))?;
             clicks.fill(0.0);
@@ -268,14 +266,21 @@ impl Ridge {
                     clicks[i as usize * PANEL + k] = value;
                 }
             }
-            solved = solved.and(solver.solve_panel(&clicks, &mut workspace, how, run)?);
+            solved = solved.worst(solver.solve_panel(&clicks, &mut workspace, how, run)?);
             turn(workspace.solution(), &mut by_column);
-            let columns: Vec<DocWeights> =
-                by_column.par_chunks(used.len()).take(docs.len()).map(|w| self.prune(w)).collect();
-            docs.iter().zip(columns).for_each(|(&j, column)| kept.push(j, column, &used));
+            let columns = by_column.par_chunks(used.len()).take(docs.len());
+            kept.par_extend(columns.map(|weights| self.prune(weights)));
         }
-        let Collected { n_docs, starts, indices, values, whole, held, cut, .. } = kept.finish();
-        let by_doc = Csr::new(data.x.n_cols(), starts, indices, values)?;
+        let sum = |of: fn(&DocWeights) -> f64| kept.iter().map(of).sum::<f64>();
+        let (whole, held) = (sum(|doc| doc.whole), sum(|doc| doc.held));
+        let cut = kept.iter().filter(|doc| doc.cut).count();
+        let n_docs = r_t.n_rows();
+        let by_doc = Csr::by_rows(data.x.n_cols(), n_docs, |j| {
+            let doc = clicked.binary_search(&j).ok().map(|at| &kept[at]);
+            let entries = doc.into_iter().flat_map(|doc| &doc.entries);
+            Ok(entries.map(|&(u, weight)| (used[u as usize], weight)).unzip())
+        })?;
+        drop(kept);
         let weights = by_doc.transpose();
         let report = RidgeReport {
             lambda,
@@ -296,31 +301,22 @@ impl Ridge {
     /// Refuses what would take days or more memory than there is.
     fn check_size(&self, x: &Csr, documents: usize, most: u64) -> Result<()> {
         let pairs = x.n_cols() as u64 * documents as u64;
-        let bytes = self.bytes(x.n_rows(), x.n_cols(), documents);
         let advice = "train square, whose size does not grow with features × documents";
         if pairs > MOST_PAIRS {
             return Err(Error::Empty {
                 what: format!(
-                    "{} query features × {documents} documents are too many for ridge: it solves for {pairs} weights, and goes up to {MOST_PAIRS}",
+                    "ridge would solve for {pairs} weights ({} query features × {documents} documents), more than its limit of {MOST_PAIRS}",
                     x.n_cols()
                 ),
                 advice: format!("{advice}, or keep fewer pairs (`min_clicks = N`)"),
             });
         }
-        if bytes > most {
-            return Err(Error::Memory {
-                what: format!(
-                    "the weights of {documents} documents may take {} MiB, but only {} MiB are free",
-                    bytes >> 20,
-                    most >> 20
-                ),
-                advice: format!(
-                    "lower `keep` (now {}), {advice}, or allow more (`max_memory = SIZE`)",
-                    self.keep
-                ),
-            });
-        }
-        Ok(())
+        check_memory(
+            self.bytes(x.n_rows(), x.n_cols(), documents),
+            most,
+            || format!("the weights of {documents} documents"),
+            &format!("lower `keep` (now {}), {advice}", self.keep),
+        )
     }
 
     /// The largest of a document's weights.
@@ -346,6 +342,7 @@ impl Ridge {
         }
         entries.truncate(n);
         entries.sort_unstable_by_key(|&(u, _)| u);
+        entries.shrink_to_fit();
         DocWeights { entries, whole, held, cut: held < self.mass * whole }
     }
 }
@@ -358,44 +355,8 @@ struct DocWeights {
     cut: bool,
 }
 
-/// The weights of the documents so far, by document.
-struct Collected {
-    n_docs: usize,
-    starts: Vec<u64>,
-    indices: Vec<u32>,
-    values: Vec<f32>,
-    whole: f64,
-    held: f64,
-    cut: usize,
-}
-
-impl Collected {
-    fn new(n_docs: usize) -> Self {
-        let (indices, values) = (Vec::new(), Vec::new());
-        Collected { n_docs, starts: vec![0], indices, values, whole: 0.0, held: 0.0, cut: 0 }
-    }
-
-    /// Adds the weights of document `doc`; those before it that never came have none.
-    fn push(&mut self, doc: usize, column: DocWeights, used: &[u32]) {
-        self.starts.resize(doc + 1, self.indices.len() as u64);
-        for (u, weight) in column.entries {
-            self.indices.push(used[u as usize]);
-            self.values.push(weight);
-        }
-        self.starts.push(self.indices.len() as u64);
-        self.whole += column.whole;
-        self.held += column.held;
-        self.cut += usize::from(column.cut);
-    }
-
-    fn finish(mut self) -> Self {
-        self.starts.resize(self.n_docs + 1, self.indices.len() as u64);
-        self
-    }
-}
-
 /// Writes the columns of a panel one after the other.
-fn turn(panel: &[Lane], by_column: &mut [f32]) {
+fn turn(panel: &[PanelRow], by_column: &mut [f32]) {
     for (i, row) in panel.iter().enumerate() {
         for (k, &value) in row.iter().enumerate() {
             by_column[k * panel.len() + i] = value;

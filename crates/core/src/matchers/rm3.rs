@@ -1,5 +1,5 @@
 //! RM3, relevance-model feedback (Abdul-Jaleel et al., 2004) over the Dirichlet language model
-//! ([`Lm`]): words that the likeliest documents use are added to the query.
+//! ([`Lm`]): adds words of the most likely documents to the query.
 //!
 //! ```text
 //! P(w|R)      ∝ Σ_{d in the best `documents`} P(w|d)·P(q|d),   P(w|d) = f(w, d)/|d|
@@ -16,11 +16,12 @@ use serde::{Deserialize, Serialize};
 
 use super::Lm;
 use super::check::{check_range, check_share};
-use super::dots::{DocRows, Dots, SparseVector, Vectors, single, summed, weighted_sum};
-use super::feedback_docs::{MOST_LOOKED_AT, Ranking};
-use super::lexical::{lengths, term_name};
+use super::dots::{DocRows, Vectors};
+use super::first_ranking::{MOST_FEEDBACK, Ranking};
+use super::lexical::lengths;
 use super::method::{Matcher, Method, SavedState};
 use super::space::Varied;
+use super::sparse_vector::{SparseVector, keep_largest, single, summed, weighted_sum};
 use crate::Result;
 use crate::features::{Counts, QueryTerms};
 
@@ -28,9 +29,9 @@ use crate::features::{Counts, QueryTerms};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rm3 {
-    /// How many of the best documents are looked at.
+    /// Number of feedback documents, the best of the first ranking.
     pub documents: usize,
-    /// How many words they give.
+    /// Number of words taken from them.
     pub terms: usize,
     /// Weight of the query's own words; 0 to 1.
     pub original: f64,
@@ -46,14 +47,18 @@ impl Default for Rm3 {
 
 impl Method for Rm3 {
     fn check(&self) -> Result<()> {
-        check_range("documents", self.documents, 1, MOST_LOOKED_AT)?;
-        check_range("terms", self.terms, 1, MOST_LOOKED_AT)?;
+        check_range("documents", self.documents, 1, MOST_FEEDBACK)?;
+        check_range("terms", self.terms, 1, MOST_FEEDBACK)?;
         check_share("original", self.original)?;
         Lm { mu: self.mu, ..Lm::default() }.check()
     }
 
     fn restore(&self, counts: &Counts, _: SavedState<'_>) -> Result<Box<dyn Matcher>> {
-        self.fit(counts)
+        self.check()?;
+        let lm = Lm { mu: self.mu, ..Lm::default() }.fit(counts)?;
+        let lengths = lengths(&counts.docs);
+        let first = Ranking::new(lm, counts);
+        Ok(Box::new(Relevance { params: self.clone(), first, lengths }))
     }
 
     fn learns(&self) -> bool {
@@ -73,16 +78,6 @@ impl Method for Rm3 {
     }
 }
 
-impl Rm3 {
-    fn fit(&self, counts: &Counts) -> Result<Box<dyn Matcher>> {
-        self.check()?;
-        let lm = Lm { mu: self.mu, ..Lm::default() }.fit(counts)?;
-        let lengths = lengths(&counts.docs);
-        let first = Ranking::new(lm, counts);
-        Ok(Box::new(Dots(Relevance { params: self.clone(), first, lengths })))
-    }
-}
-
 struct Relevance {
     params: Rm3,
     first: Ranking,
@@ -90,19 +85,18 @@ struct Relevance {
 }
 
 impl Relevance {
-    /// P(w|R), its most probable words alone; nothing if no document has a word of the query.
+    /// P(w|R) of its most probable words; empty if no document has a word of the query.
     fn model(&self, counts: &Counts, query: &QueryTerms) -> Vec<(u32, f64)> {
-        let hits = self.first.top_with_words(counts, self.rows(), query, self.params.documents);
+        let hits = self.first.top_with_words(counts, query, self.params.documents);
         let Some(best) = hits.first().map(|hit| f64::from(hit.score)) else { return Vec::new() };
-        // The likelihoods over that of the best: what all have in common cancels out below.
+        // Likelihoods relative to the best one: common factors cancel out below.
         let documents = hits.iter().map(|hit| {
             let likelihood = (f64::from(hit.score) - best).exp();
             let doc = hit.doc as usize;
             (likelihood / self.lengths[doc], counts.docs.row(doc))
         });
         let mut words = weighted_sum(documents);
-        words.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        words.truncate(self.params.terms);
+        keep_largest(&mut words, self.params.terms);
         let sum: f64 = words.iter().map(|&(_, p)| p).sum();
         words.iter_mut().for_each(|(_, p)| *p /= sum);
         words.sort_by_key(|&(word, _)| word);
@@ -112,7 +106,7 @@ impl Relevance {
 
 impl Vectors for Relevance {
     fn rows(&self) -> &DocRows {
-        self.first.lexical.rows()
+        &self.first.lexical.rows
     }
 
     fn vector(&self, counts: &Counts, query: &QueryTerms) -> SparseVector {
@@ -129,15 +123,6 @@ impl Vectors for Relevance {
         let length: f64 = all.iter().map(|&(_, p)| p).sum();
         all.push((self.rows().docs.n_cols() as u32 - 1, length));
         single(all)
-    }
-
-    fn feature(&self, counts: &Counts, feature: u32) -> (String, String) {
-        let name = term_name(counts, feature);
-        (name.clone(), name)
-    }
-
-    fn nothing(&self) -> &'static str {
-        "no document has a word of the query"
     }
 }
 

@@ -1,23 +1,23 @@
-//! Advice on what makes a fit smaller.
+//! Advice on how to make a fit smaller.
 
 use crate::features::Features;
 
-/// What makes most fits smaller, for people: fewer dimensions, where there are any, fewer words,
-/// and no click features where `features` are for the user to choose.
+/// Advice for most methods: fewer dimensions, if they have any, fewer words, and no click features, if
+/// `features` are a choice of the user.
 pub(super) fn usual_savings(dim: Option<usize>, features: Option<Features>) -> Vec<String> {
-    let mut ways = Vec::new();
+    let mut advice = Vec::new();
     if dim.is_some() {
-        ways.push("take fewer dimensions (`dim`)".to_owned());
+        advice.push("take fewer dimensions (`dim`)".to_owned());
     }
-    ways.push("leave out rare words (`min_df`)".to_owned());
+    advice.push("leave out rare words (`min_df`)".to_owned());
     if let Some(features) = features {
         for (key, weight) in
             [("query_clicks", features.query_clicks), ("doc_clicks", features.doc_clicks)]
         {
             if weight > 0.0 {
-                ways.push(format!("leave out click features (`features.{key} = 0`)"));
+                advice.push(format!("leave out click features (`features.{key} = 0`)"));
             }
         }
     }
-    ways
+    advice
 }

@@ -1,10 +1,10 @@
-//! The singular vectors behind PLS and LSI, from the parameters that they share.
+//! The singular vectors behind PLS and LSI.
 
 use super::check::{MOST, check_positive, check_range};
-use crate::linalg::{Dense, Operator, Svd, SvdParams, randomised_svd_from};
+use crate::linalg::{Dense, Operator, Svd, SvdParams, randomised_svd_from, scale_columns};
 use crate::{Result, Run};
 
-/// What the solver needs of the parameters that PLS and its relatives share.
+/// The parameters of the solver that PLS, MPLS and LSI share.
 pub(super) struct Solver {
     pub dim: usize,
     pub tolerance: f64,
@@ -14,7 +14,6 @@ pub(super) struct Solver {
 }
 
 impl Solver {
-    /// Refuses values that make no sense.
     pub fn check(&self) -> Result<()> {
         check_range("dim", self.dim, 1, MOST)?;
         check_range("oversample", self.oversample.unwrap_or(0), 0, MOST)?;
@@ -22,18 +21,8 @@ impl Solver {
         check_range("iterations", self.iterations, 1, MOST)
     }
 
-    /// The leading singular triplets of an operator.
-    pub fn solve(&self, operator: &Operator, run: &Run<'_>) -> Result<Svd> {
-        self.solve_from(operator, None, run)
-    }
-
-    /// The same, beginning with the columns of `start`.
-    pub fn solve_from(
-        &self,
-        operator: &Operator,
-        start: Option<&Dense>,
-        run: &Run<'_>,
-    ) -> Result<Svd> {
+    /// The leading singular triplets of an operator, with the columns of `init` as a warm start.
+    pub fn solve(&self, operator: &Operator, init: Option<&Dense>, run: &Run<'_>) -> Result<Svd> {
         let defaults = SvdParams::of(self.dim);
         let params = SvdParams {
             oversample: self.oversample.unwrap_or(defaults.oversample),
@@ -42,6 +31,12 @@ impl Solver {
             seed: self.seed,
             ..defaults
         };
-        randomised_svd_from(operator, &params, start, run)
+        randomised_svd_from(operator, &params, init, run)
     }
+}
+
+/// Scales the columns of both maps by σ to the `power`.
+pub(super) fn scale_by_sigma(maps: [&mut Dense; 2], sigma: &[f64], power: f64) {
+    let scales: Vec<f32> = sigma.iter().map(|s| s.powf(power) as f32).collect();
+    maps.into_iter().for_each(|map| scale_columns(map, &scales));
 }

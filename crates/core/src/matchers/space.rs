@@ -1,8 +1,8 @@
-//! What tuning varies of a method if nobody says otherwise ([`Method::search_space`](super::Method)):
-//! what it shares with other methods is here, what is its own beside the method.
+//! Entries that the default search spaces of several methods share
+//! ([`Method::search_space`](super::Method)).
 
-/// A key that varies and its values, both as in a file of a search space: a list, or a range to
-/// draw from ([`crate::tuning::Space`]).
+/// A key and its values, as in a file of a search space: a list, or a range to draw from
+/// ([`crate::tuning::Space`]).
 pub type Varied = (&'static str, &'static str);
 
 pub(super) const QUERY_CLICKS: Varied = ("features.query_clicks", "[0.0, 0.1, 0.3, 1.0]");
@@ -11,5 +11,5 @@ pub(super) const WEIGHTING: Varied = ("weighting", "[\"sum\", \"mean\"]");
 pub(super) const RESPONSE: Varied = ("response", "[\"log\", \"raw\", \"binary\"]");
 pub(super) const DIM: Varied = ("dim", "{ min = 100, max = 600, log = true, int = true }");
 
-/// What methods have in common: most of those that have such a key vary it so.
+/// The entries that most methods with such keys have.
 pub const USUAL_SPACE: [Varied; 5] = [QUERY_CLICKS, DOC_CLICKS, WEIGHTING, RESPONSE, DIM];

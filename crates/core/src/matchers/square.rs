@@ -3,25 +3,27 @@
 //! ```text
 //! min ‖R̃ − X W Yᵀ‖² + λ_x‖WYᵀ‖² + λ_y‖XW‖² + λ_xλ_y‖W‖²   over W of rank d
 //! ```
-//! PLS asks that clicked pairs score high; this also asks that all others score near zero, so
-//! a word that every query has earns little. λ is the knob between the two: as it grows the
-//! answer turns into PLS with its singular values kept, and where every query has one document
-//! of its own, λ → 0 is canonical correlation analysis. `linalg/square.rs` says how it is solved.
+//! PLS makes clicked pairs score high; this loss also makes all others score near zero, so a word
+//! that every query has gets little weight. λ interpolates: as it grows the solution becomes PLS
+//! with its singular values, and where every query has one document of its own, λ → 0 is canonical
+//! correlation analysis. `linalg/square.rs` describes the solver.
 //!
-//! λ is given in units of the mean squared length of a row, ‖X‖²/n, because that is the scale
-//! on which it acts: with rows of unit norm, as they are unless told otherwise, it is the
-//! number itself, and the same value means the same on a log of any size.
+//! λ is in units of the mean squared length of a row, ‖X‖²/n, the scale on which it acts: with rows
+//! of unit norm, the default, it is the number itself, and the same value means the same on a log
+//! of any size.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::FitReport;
-use super::bilinear::{Bilinear, Maps};
-use super::check::{MOST, check_range, check_weight};
+use super::bilinear::Bilinear;
+use super::check::{MOST, check_positive, check_range, check_weight};
+use super::map::Maps;
 use super::method::{Fitting, Matcher, Method, SavedState};
+use super::solver::scale_by_sigma;
 use super::space::{DIM, DOC_CLICKS, QUERY_CLICKS, RESPONSE, Varied, WEIGHTING};
 use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};
-use crate::linalg::{Centring, Operator, SquareParams, scale_columns, square_fit};
+use crate::linalg::{Centring, Operator, SquareParams, square_fit};
 use crate::plan::{self, Fit, Plan};
 use crate::sparse::Csr;
 use crate::{Error, Result, Run};
@@ -50,7 +52,7 @@ pub struct Square {
     pub iterations: usize,
     /// Most steps of conjugate gradients in a solve.
     pub steps: usize,
-    /// Extra dimensions carried while solving (a quarter of dim if not set); more of them mean fewer iterations.
+    /// Extra dimensions of the solver (a quarter of dim if not set); more of them mean fewer iterations.
     pub oversample: Option<usize>,
     /// Seed of the solver's random start.
     pub seed: u64,
@@ -105,12 +107,12 @@ pub struct SquareReport {
 }
 
 impl SquareReport {
-    /// What a user should be warned of.
+    /// Warnings for the user.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if !self.converged {
             warnings.push(format!(
-                "the dimensions are only good to a residual of {:.1e} after {} iterations; raise `tolerance`, `iterations` or `oversample`",
+                "the dimensions have a residual of {:.1e} after {} iterations, above the tolerance; raise `tolerance`, `iterations` or `oversample`",
                 self.residual, self.iterations
             ));
         }
@@ -121,10 +123,9 @@ impl SquareReport {
             ));
         }
         if self.rank_deficient {
-            warnings.push(format!(
-                "the clicks only fill {} dimensions; the others were left out",
-                self.dim
-            ));
+            let dim = self.dim;
+            warnings
+                .push(format!("the clicks have only {dim} dimensions; the others were left out"));
         }
         warnings
     }
@@ -147,15 +148,10 @@ impl Method for Square {
         check_range("oversample", self.oversample.unwrap_or(0), 0, MOST)?;
         check_weight("lambda_x", self.lambda_x)?;
         check_weight("lambda_y", self.lambda_y)?;
-        if !(self.sigma.is_finite() && self.sigma >= 0.0) {
-            return Err(Error::parameter("sigma", self.sigma, "a finite number, 0 or more"));
-        }
-        if !(self.tolerance.is_finite() && self.tolerance > 0.0) {
-            return Err(Error::parameter("tolerance", self.tolerance, "a finite number above 0"));
-        }
-        for (name, value) in [("iterations", self.iterations), ("steps", self.steps)] {
-            check_range(name, value, 1, MOST)?;
-        }
+        check_weight("sigma", self.sigma)?;
+        check_positive("tolerance", self.tolerance)?;
+        check_range("iterations", self.iterations, 1, MOST)?;
+        check_range("steps", self.steps, 1, MOST)?;
         self.features.check()
     }
 
@@ -184,7 +180,8 @@ impl Method for Square {
         let (n, d) = (pair(fit.n_queries, fit.n_docs), pair(fit.d_x, fit.d_y));
         let oversample = self.oversample.map(|spare| spare.min(plan::MOST as usize));
         let square = Square { dim: fit.dim as usize, oversample, ..self.clone() };
-        let bytes = square.bytes(n, d, pair(fit.nnz_x, fit.nnz_y));
+        let empty = Csr::empty(0, 0);
+        let bytes = square.solver(&empty, &empty).bytes(n, d, pair(fit.nnz_x, fit.nnz_y));
         // Solves take some ten times as many products as the solver of PLS.
         let seconds = fit.rates.map(|rates| 10.0 * fit.svd_seconds(fit.dim * 5 / 4, rates));
         let sought = vec![fit.factors(), fit.between(), ("the square loss", bytes)];
@@ -202,10 +199,6 @@ impl Method for Square {
             ("lambda_y", "{ min = 0.1, max = 30.0, log = true }"),
         ]
     }
-
-    fn set_seed(&mut self, seed: u64) {
-        self.seed = seed;
-    }
 }
 
 impl Square {
@@ -220,13 +213,6 @@ impl Square {
             max_steps: self.steps,
             seed: self.seed,
         }
-    }
-
-    /// Bytes that a fit takes beside the three matrices and their transposes: `n` rows, `d`
-    /// features and `nnz` non-zeros of queries and of documents.
-    pub fn bytes(&self, n: (usize, usize), d: (usize, usize), nnz: (usize, usize)) -> u64 {
-        let nothing = Csr::empty(0, 0);
-        self.solver(&nothing, &nothing).bytes(n, d, nnz)
     }
 
     /// Learns the maps from `data`.
@@ -251,11 +237,7 @@ impl Square {
             explained: fit.sigma.iter().map(|s| s * s).sum::<f64>() / size,
             sigma: fit.sigma,
         };
-        let scales: Vec<f32> =
-            report.sigma.iter().map(|s| s.powf(self.sigma / 2.0) as f32).collect();
-        for map in [&mut fit.p, &mut fit.q] {
-            scale_columns(map, &scales);
-        }
+        scale_by_sigma([&mut fit.p, &mut fit.q], &report.sigma, self.sigma / 2.0);
         Ok((Maps { l_x: fit.p.into(), l_y: fit.q.into() }, report))
     }
 }

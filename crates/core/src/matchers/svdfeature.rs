@@ -3,9 +3,9 @@
 //! ```text
 //! ŷ(x, y) = μ + g·b_g + Σ_u x_u·b_u + Σ_v y_v·b_v + (Σ_u x_u·p_u)·(Σ_v y_v·q_v)
 //! ```
-//! x and y are the features of a query and a document, the same as those of RMLS and PLS. Where
-//! they are indicators this is matrix factorisation with biases. What is minimised over clicked
-//! pairs and documents drawn beside them:
+//! x and y are the features of a query and a document, as in RMLS and PLS. With indicators as
+//! features this is matrix factorisation with biases. The loss is minimised over clicked pairs and
+//! documents drawn as negatives:
 //!
 //! ```text
 //! squared    ½(ŷ − r)²                        r = response to the clicks; 0 for a drawn document
@@ -13,12 +13,12 @@
 //! pairwise   w·ln(1 + exp(−(ŷ⁺ − ŷ⁻)))        d⁺ clicked, d⁻ drawn
 //! ```
 //! w is the response to the clicks of the pair. Every sample adds λ/2 times the squares of the
-//! rows and biases that it touches. Steps are stochastic: all samples of a batch are looked at
-//! with the values before it, and what they move is added in order.
+//! rows and biases that it touches. Steps are stochastic: all samples of a batch are scored with the
+//! values before it, and their moves are added in order.
 //!
-//! μ is no parameter but the mean: of r, or the ln of the odds of c; nothing for `pairwise`,
-//! where it, the biases of the query and so all that documents share falls out. The one global
-//! feature g, if asked for, is ln(1 + clicks of the document) over the largest such.
+//! μ is not learnt: it is the mean of r, or the log odds of c. `pairwise` has none: there, all terms
+//! that documents share cancel out, also the biases of queries. The optional global feature g is
+//! ln(1 + clicks of the document), divided by its maximum.
 
 mod fitted;
 mod samples;
@@ -31,7 +31,9 @@ use serde::{Deserialize, Serialize};
 
 use self::fitted::{Biases, Factors};
 use self::samples::Samples;
-use super::check::{MOST, check_positive, check_range, check_share_above_zero, check_weight};
+use super::check::{
+    MOST, check_memory, check_positive, check_range, check_share_above_zero, check_weight,
+};
 use super::epochs::learn_at;
 use super::method::{Fitting, Matcher, Method, SavedState};
 use super::space::{DIM, DOC_CLICKS, QUERY_CLICKS, RESPONSE, Varied};
@@ -46,25 +48,25 @@ use crate::{Error, Result};
 pub struct SvdFeature {
     /// Latent dimensions.
     pub dim: usize,
-    /// What is minimised.
+    /// The loss.
     pub loss: Loss,
-    /// What a number of clicks counts for: the value to be reached of `squared`, the weight of a pair of the others.
+    /// The response to a number of clicks: the target of `squared`, the weight of a pair in the other losses.
     pub response: Response,
-    /// Documents drawn beside every clicked pair that were not clicked for its query.
+    /// Unclicked documents drawn per clicked pair.
     pub negatives: usize,
-    /// The rate of the steps; what the samples of a batch move is added up.
+    /// The learning rate; moves of the samples of a batch add up.
     pub rate: f64,
     /// The rate of an epoch is this times that of the one before.
     pub decay: f64,
-    /// λ: what holds the maps and biases of touched features back.
+    /// λ: the ℓ2 penalty on the maps and biases of touched features.
     pub lambda: f64,
-    /// How large the maps are at the start, their entries being N(0, 1) times this over √dim.
+    /// Scale of the initial maps, whose entries are N(0, 1) times this over √dim.
     pub init_scale: f64,
-    /// Learn a bias of every feature. Without, the score is the dot product alone, and the model has a latent space to look around in.
+    /// Learn a bias of every feature. Without, the score is the dot product alone, and the model has a latent space for neighbours.
     pub biases: bool,
     /// Learn a weight of the document's popularity, ln(1 + clicks), as a global feature.
     pub popularity: bool,
-    /// Samples whose gradients are taken together, before any of them moves anything; fewer where an epoch would have less than 32 batches.
+    /// Samples per batch, whose gradients are computed before any of them moves the maps; fewer if an epoch would have less than 32 batches.
     pub batch: usize,
     /// Most epochs; an epoch sees every clicked pair once.
     pub epochs: usize,
@@ -76,16 +78,16 @@ pub struct SvdFeature {
     pub features: Features,
 }
 
-/// What is minimised.
+/// The loss that is minimised.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Loss {
-    /// The square of what the score is away from the response.
+    /// The squared difference of score and response.
     #[default]
     Squared,
     /// The log-likelihood of a click.
     Logistic,
-    /// The log-likelihood of the clicked document standing above the drawn one.
+    /// The log-likelihood of the clicked document ranking above the drawn one.
     Pairwise,
 }
 
@@ -96,8 +98,8 @@ impl Default for SvdFeature {
             loss: Loss::default(),
             response: Response::Log,
             negatives: 2,
-            // Validation on nfcorpus and the demo. A query's own clicks as its features give away what
-            // is to be learnt, and unseen queries have none.
+            // Chosen on validation of nfcorpus and the demo. A query's own clicks as features leak the
+            // target, and unseen queries have none.
             rate: 0.15,
             decay: 0.9,
             lambda: 0.0003,
@@ -129,7 +131,7 @@ impl Method for SvdFeature {
             return Err(Error::parameter(
                 "rate·lambda·batch",
                 self.rate * self.lambda * self.batch as f64,
-                "below 1, or a batch may turn every map round",
+                "below 1, or a batch may flip the sign of maps",
             ));
         }
         self.features.check()
@@ -165,21 +167,21 @@ impl Method for SvdFeature {
         true
     }
 
-    /// Maps with a bias for every row while they are learnt, and, where there is validation, those
-    /// of the best epoch. A sample gathers the rows of its features twice and writes them once.
+    /// Maps with a bias per row in training, and with validation those of the best epoch. A sample
+    /// reads the rows of its features twice and writes them once.
     fn plan(&self, fit: Fit<'_>) -> Plan {
         let rows = fit.d_x + fit.d_y;
         let once = rows * (fit.dim + 1) * 4;
-        let name = "maps while they are learnt";
+        let name = "maps during training";
         let mut sought = vec![("X and Y", csr(fit.nnz_x + fit.nnz_y, fit.n_queries + fit.n_docs))];
         sought.push((name, once));
-        if fit.judged > 0 {
+        if fit.validation_scores > 0 {
             sought.push(("maps of the best epoch and of the last", 2 * once));
             sought.push(fit.embeddings());
         }
         let in_sample = fit.nnz_x as f64 / fit.n_queries.max(1) as f64
             + 2.0 * fit.nnz_y as f64 / fit.n_docs.max(1) as f64;
-        let samples = fit.nnz_r as f64 * (self.samples_a_pair() * self.epochs) as f64;
+        let samples = fit.nnz_r as f64 * (self.samples_per_pair() * self.epochs) as f64;
         let moved = 3.0 * 4.0 * (fit.dim + 1) as f64 * in_sample * samples;
         let seconds = fit.rates.map(|rates| moved / rates.gather(once));
         fit.found((name, seconds), vec![sought], fit.fitted(fit.maps()))
@@ -197,39 +199,33 @@ impl Method for SvdFeature {
             ("lambda", "{ min = 0.00001, max = 0.01, log = true }"),
         ]
     }
-
-    fn set_seed(&mut self, seed: u64) {
-        self.seed = seed;
-    }
 }
 
 impl SvdFeature {
-    /// Samples that an epoch makes of a clicked pair.
-    pub(crate) fn samples_a_pair(&self) -> usize {
+    /// Samples of a clicked pair in an epoch.
+    pub(crate) fn samples_per_pair(&self) -> usize {
         match self.loss {
             Loss::Squared | Loss::Logistic => 1 + self.negatives,
             Loss::Pairwise => self.negatives,
         }
     }
 
-    /// Refuses maps for which there is no room: those that are learnt, those of the best epoch,
+    /// Refuses a fit for which memory is too small: the maps in training, those of the best epoch,
     /// and the embeddings of the documents.
     fn check_memory(&self, featurizer: &Featurizer, counts: &Counts, most: u64) -> Result<()> {
         let (d_x, d_y) = (featurizer.d_x() as u64, featurizer.d_y() as u64);
         let row = 4 * (self.dim as u64 + 1);
-        let bytes = row.saturating_mul(3 * (d_x + d_y) + 2 * counts.n_docs() as u64);
-        if bytes <= most {
-            return Ok(());
-        }
-        Err(Error::Memory {
-            what: format!(
-                "maps of {d_x} query features and {d_y} document features in {} dimensions and the embeddings of {} documents take {} MiB, but only {} MiB are free",
-                self.dim,
-                counts.n_docs(),
-                bytes >> 20,
-                most >> 20
-            ),
-            advice: "lower `dim`, leave out click features (`features.doc_clicks = 0`) or allow more (`max_memory = SIZE`)".into(),
-        })
+        let n_docs = counts.n_docs();
+        check_memory(
+            row.saturating_mul(3 * (d_x + d_y) + 2 * n_docs as u64),
+            most,
+            || {
+                format!(
+                    "maps of {d_x} query features and {d_y} document features in {} dimensions and the embeddings of {n_docs} documents",
+                    self.dim
+                )
+            },
+            "lower `dim`, or leave out click features (`features.doc_clicks = 0`)",
+        )
     }
 }

@@ -7,31 +7,35 @@
 //! P(q|null) = (1 − c)·t(q|null) + c·P(q|C)
 //! score     = ln P(q|d)
 //! ```
-//! t(q|w) leads from a word w of a document to a word q of a query and is learnt by EM from
-//! clicked pairs, each weighing its clicks, without self-translation (b = 0) and with one null
-//! word in every document. P(q|C) is the share of q in all text of training; a word that it
-//! does not have is dropped from the query. A document without a word explains nothing and
-//! counts as one of average length: by the formula it would be all null word and come first.
+//! t(q|w) is the probability that the word w of a document becomes the word q of a query. EM learns
+//! it from clicked pairs, weighted by their clicks, without self-translation (b = 0) and with one
+//! null word in every document. P(q|C) is the share of q in all text of training; words with
+//! P(q|C) = 0 are dropped from the query. A document without words counts as one of average length:
+//! by the formula it would consist of the null word alone and come first.
 //!
-//! What the E-step says of a query word depends on the document alone, not on the rest of the
-//! query, so all queries with the word q that led to a document are one cell of XᵀR (query
-//! words × documents). A row of it touches only the row q of the table: rows are learnt
-//! independently, and the sums over q that normalise t(·|w) run in order.
+//! In the E-step a query word depends on the document alone, not on the rest of the query, so all
+//! queries with the word q that led to a document form one cell of XᵀR (query words × documents).
+//! Row q of XᵀR touches row q of the table alone: rows are learnt independently, and the sums over q
+//! that normalise t(·|w) run in order.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::{MOST, check_positive, check_range, check_share, check_share_above_zero};
+use super::check::{
+    MOST, bad_state, check_positive, check_range, check_share, check_share_above_zero,
+    check_share_below_one,
+};
 use super::lexical::lengths;
 use super::method::{Fitting, Matcher, Method, SavedState};
-use super::pairs::{clicked_pairs, collection, text_of};
+use super::pairs::{clicked_pairs, collection, known_words, text_of};
 use super::space::{RESPONSE, Varied};
+use super::translation_table::TranslationTable;
 use super::{Contribution, FitReport, StepsReport};
+use crate::Result;
 use crate::features::{Counts, QueryTerms, Response};
 use crate::file::TensorsWriter;
 use crate::memory::Bytes;
 use crate::sparse::Csr;
-use crate::{Error, Result};
 
 mod em;
 
@@ -41,13 +45,13 @@ mod em;
 pub struct Translation {
     /// Iterations of EM.
     pub iterations: usize,
-    /// Share of self-translation: how much a word of the query that the document has counts for itself; 0 switches it off.
+    /// Share of self-translation: the weight of a query word that the document contains; 0 switches it off.
     pub b: f64,
-    /// Entries t(q|w) of the table below this are dropped after training, and what is left of each w is scaled to 1.
+    /// Entries t(q|w) of the table below this are dropped after training, and the rest of each w is scaled to sum 1.
     pub prune: f64,
     /// Weight of the collection in the null word, above 0.
     pub collection: f64,
-    /// How many null words stand beside a document's words in scoring; 1 is the papers', more smooth like `mu` of lm.
+    /// The number of null words added to a document's words in scoring; 1 is the papers', more smooth like `mu` of lm.
     pub null_words: f64,
     /// What a number of clicks counts for.
     pub response: Response,
@@ -74,9 +78,7 @@ impl Method for Translation {
         check_range("iterations", self.iterations, 1, MOST)?;
         check_share("b", self.b)?;
         check_share_above_zero("collection", self.collection)?;
-        if !(0.0..1.0).contains(&self.prune) {
-            return Err(Error::parameter("prune", self.prune, "0 or more, below 1"));
-        }
+        check_share_below_one("prune", self.prune)?;
         check_positive("null_words", self.null_words)
     }
 
@@ -97,12 +99,12 @@ impl Method for Translation {
         let what = self.field.as_ref().map_or("all fields".to_owned(), |f| format!("field {f}"));
         let notes = vec![
             format!(
-                "{} pairs of a query and a document ({what}); {entries} entries of the table took {} in training",
+                "{} clicked pairs ({what}); the table has {entries} entries and took {} in training",
                 pairs.nnz(),
                 Bytes(em::BYTES_PER_ENTRY * entries as u64),
             ),
             format!(
-                "{} entries of at least {} kept, {:.2} % of the probability; {} words of documents have no translation left",
+                "kept {} entries of at least {}, {:.2} % of the probability; {} document words have no translation left",
                 learnt.table.nnz(),
                 self.prune,
                 100.0 * learnt.mass,
@@ -111,7 +113,7 @@ impl Method for Translation {
         ];
         let report = StepsReport {
             step: "iteration".into(),
-            figures: vec!["log likelihood a query word before it".into()],
+            figures: vec!["log likelihood per query word before it".into()],
             steps,
             notes,
             ..StepsReport::default()
@@ -137,82 +139,44 @@ impl Method for Translation {
     }
 }
 
-/// A fitted translation model: the table t(q|w), ready to score.
-pub struct Translator {
+struct Translator {
     params: Translation,
-    /// Query words × document words: t(q|w).
-    table: Csr,
-    /// t(q|null) as it was learnt.
-    null: Vec<f64>,
-    /// P(q|C).
-    collection: Vec<f64>,
+    table: TranslationTable,
     /// Terms × documents.
     postings: Csr,
-    /// The length of every document, in scoring.
+    /// The length of every document as scores use it.
     lengths: Vec<f64>,
 }
 
 impl Translator {
-    fn new(counts: &Counts, params: &Translation, table: Csr, null: Vec<f64>) -> Result<Self> {
+    fn new(counts: &Counts, params: &Translation, t: Csr, null: Vec<f64>) -> Result<Self> {
         let n = counts.n_terms();
-        if (table.n_rows(), table.n_cols(), null.len()) != (n, n, n) {
-            return Err(Error::Structure {
-                problem: format!(
-                    "the table is {} × {} and the null word has {} entries, but there are {n} terms",
-                    table.n_rows(),
-                    table.n_cols(),
-                    null.len()
-                ),
-            });
+        if (t.n_rows(), t.n_cols(), null.len()) != (n, n, n) {
+            return Err(bad_state(format!(
+                "the table is {} × {} and the null word has {} entries, but there are {n} terms",
+                t.n_rows(),
+                t.n_cols(),
+                null.len()
+            )));
         }
         let text = text_of(counts, params.field.as_deref())?;
         Ok(Translator {
             params: params.clone(),
-            table,
-            null,
-            collection: collection(counts, text),
+            table: TranslationTable { t, null, collection: collection(counts, text) },
             postings: text.transpose(),
             lengths: scored_lengths(counts, text),
         })
     }
 
-    /// The table t(q|w): query words × document words.
-    pub fn table(&self) -> &Csr {
-        &self.table
-    }
-
-    /// The `k` most probable query words of the document word `word`, with t(q|w).
-    pub fn of_document_word(&self, word: u32, k: usize) -> Vec<(u32, f64)> {
-        let found = (0u32..).zip(self.table.rows()).filter_map(|(query_word, row)| {
-            let at = row.indices.binary_search(&word).ok()?;
-            Some((query_word, f64::from(row.values[at])))
-        });
-        best(found.collect(), k)
-    }
-
-    /// The `k` document words that the query word `word` most probably comes from, with
-    /// P(w|q) ∝ t(q|w)·P(w|C).
-    pub fn of_query_word(&self, word: u32, k: usize) -> Vec<(u32, f64)> {
-        let joint: Vec<(u32, f64)> = self
-            .table
-            .row(word as usize)
-            .iter()
-            .map(|(from, t)| (from, f64::from(t) * self.collection[from as usize]))
-            .collect();
-        let total: f64 = joint.iter().map(|&(_, p)| p).sum();
-        best(joint.into_iter().map(|(from, p)| (from, p / total)).collect(), k)
-    }
-
-    /// The query words that training knows.
     fn known<'a>(&'a self, query: &'a QueryTerms) -> impl Iterator<Item = (u32, f64)> + 'a {
-        let known = |&(term, _): &(u32, f32)| self.collection[term as usize] > 0.0;
-        query.row().iter().filter(known).map(|(term, count)| (term, f64::from(count)))
+        known_words(query, &self.table.collection)
     }
 
-    /// The null word's part: as if so many words q stood in the document.
+    /// What the null word adds to the count of `word` in a document.
     fn null_part(&self, word: u32) -> f64 {
         let c = self.params.collection;
-        let p = (1.0 - c) * self.null[word as usize] + c * self.collection[word as usize];
+        let p =
+            (1.0 - c) * self.table.null[word as usize] + c * self.table.collection[word as usize];
         self.params.null_words * p
     }
 
@@ -242,15 +206,8 @@ fn scored_lengths(counts: &Counts, text: &Csr) -> Vec<f64> {
     lengths
 }
 
-/// The `k` most probable, ties by number.
-fn best(mut found: Vec<(u32, f64)>, k: usize) -> Vec<(u32, f64)> {
-    found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    found.truncate(k);
-    found
-}
-
 impl Matcher for Translator {
-    /// Word by word of the query, through the postings of the words it is translated from.
+    /// Goes through the query word by word, and through the postings of its source words.
     fn score_all(&self, _: &Counts, query: &QueryTerms, out: &mut [f32]) {
         let mut sums = vec![0.0f64; out.len()];
         let (mut itself, mut translated) = (vec![0.0f64; out.len()], vec![0.0f64; out.len()]);
@@ -260,7 +217,7 @@ impl Matcher for Translator {
             for (doc, f) in self.postings.row(word as usize).iter() {
                 itself[doc as usize] = f64::from(f);
             }
-            for (from, t) in self.table.row(word as usize).iter() {
+            for (from, t) in self.table.t.row(word as usize).iter() {
                 for (doc, f) in self.postings.row(from as usize).iter() {
                     translated[doc as usize] += f64::from(t) * f64::from(f);
                 }
@@ -280,7 +237,7 @@ impl Matcher for Translator {
             let (row, length) = (text.row(doc as usize), self.lengths[doc as usize]);
             let mut sum = 0.0f64;
             for (word, count) in self.known(query) {
-                let translations = self.table.row(word as usize);
+                let translations = self.table.t.row(word as usize);
                 let mut translated = 0.0f64;
                 for (from, f) in row.iter() {
                     if let Ok(at) = translations.indices.binary_search(&from) {
@@ -294,13 +251,13 @@ impl Matcher for Translator {
         }
     }
 
-    /// What every query word adds, with the word of the document that explains it best.
+    /// One contribution per query word, with the document word that explains it best.
     fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
         let (row, length) = (self.text(counts).row(doc as usize), self.lengths[doc as usize]);
         let b = self.params.b;
         let line = |(word, count): (u32, f64)| {
             let (null, itself) = (self.null_part(word), f64::from(row.get(word)));
-            let translations = self.table.row(word as usize);
+            let translations = self.table.t.row(word as usize);
             let (mut translated, mut largest) = (0.0, null.max(b * itself));
             let mut name = if b * itself >= null { "itself" } else { "the null word" }.to_owned();
             for (from, f) in row.iter() {
@@ -318,17 +275,21 @@ impl Matcher for Translator {
         self.known(query).map(line).collect()
     }
 
-    fn keep<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
-        tensors.csr("table", &self.table).array("null", &[self.null.len()], &self.null);
+    fn save_state<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
+        tensors.csr("table", &self.table.t).array(
+            "null",
+            &[self.table.null.len()],
+            &self.table.null,
+        );
     }
 
-    /// The table leads to the words of any document.
+    /// The table applies to any document.
     fn with_documents(&self, counts: &Counts, _: usize) -> Result<Option<Box<dyn Matcher>>> {
-        let (table, null) = (self.table.clone(), self.null.clone());
+        let (table, null) = (self.table.t.clone(), self.table.null.clone());
         Ok(Some(Box::new(Translator::new(counts, &self.params, table, null)?)))
     }
 
-    fn nothing(&self) -> &'static str {
+    fn no_match(&self) -> &'static str {
         "training knows no word of the query"
     }
 
@@ -337,8 +298,8 @@ impl Matcher for Translator {
         false
     }
 
-    fn translator(&self) -> Option<&Translator> {
-        Some(self)
+    fn translations(&self) -> Option<&TranslationTable> {
+        Some(&self.table)
     }
 }
 

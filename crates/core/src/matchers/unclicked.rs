@@ -1,6 +1,5 @@
-//! Documents that were not clicked for a query, drawn at random: what learning by examples needs
-//! beside the clicks. Documents are drawn by the order of their ids, so that what is learnt does
-//! not depend on the order in which they came.
+//! Random negatives: documents that were not clicked for a query. They are drawn in the order of their
+//! ids, so that the result does not depend on the order of the input.
 
 use rayon::prelude::*;
 
@@ -8,24 +7,24 @@ use crate::features::Counts;
 use crate::random::Random;
 use crate::sparse::Csr;
 
-/// Draws before every document is looked at.
+/// Random draws before a linear search.
 const TRIES: usize = 64;
 
-/// The documents that may be drawn, and who clicked what.
+/// The documents that may be drawn, and the clicks.
 pub(super) struct Unclicked<'a> {
     clicks: &'a Csr,
-    /// By query the document that it is itself, where queries are documents.
+    /// The document that each query is, if queries are documents.
     own: &'a [u32],
     /// Documents with features that are not held out, by id.
     free: Vec<u32>,
-    /// The place of every document among them, or [`NOWHERE`].
+    /// The place of every document in `free`, or [`NOWHERE`].
     places: Vec<u32>,
 }
 
 const NOWHERE: u32 = u32::MAX;
 
 impl<'a> Unclicked<'a> {
-    /// `y` are the features of the documents; one without any teaches nothing.
+    /// `y` are the features of the documents; nothing can be learnt from one without any.
     pub fn of(counts: &'a Counts, y: &Csr) -> Self {
         let mut free: Vec<u32> = (0..counts.n_docs() as u32)
             .filter(|doc| counts.held_out_documents.binary_search(doc).is_err())
@@ -43,12 +42,12 @@ impl<'a> Unclicked<'a> {
         &self.free
     }
 
-    /// Whether `doc` may be drawn for some query.
+    /// Whether `doc` may be drawn.
     pub fn is_free(&self, doc: u32) -> bool {
         self.place(doc) != NOWHERE
     }
 
-    /// The place of `doc` in the order of ids, for those who sort by it.
+    /// The place of `doc` in the order of ids.
     pub fn place(&self, doc: u32) -> u32 {
         self.places[doc as usize]
     }
@@ -58,13 +57,12 @@ impl<'a> Unclicked<'a> {
         self.clicks.row(query as usize).get(doc) > 0.0
     }
 
-    /// Whether `doc` is no answer to `query` as far as training knows: it was not clicked, and is
-    /// not the query itself.
+    /// Whether `doc` is a negative for `query`: it was not clicked and is not the query itself.
     pub fn is_other(&self, query: u32, doc: u32) -> bool {
         !self.clicked(query, doc) && self.own.get(query as usize) != Some(&doc)
     }
 
-    /// Those of `queries` for which there is such a document; equal ones stand together.
+    /// Those of `queries` that have negatives; equal queries must be adjacent.
     pub fn with_others(&self, queries: impl Iterator<Item = u32>) -> impl Iterator<Item = u32> {
         let mut last = (u32::MAX, false);
         queries.filter(move |&query| {
@@ -75,7 +73,7 @@ impl<'a> Unclicked<'a> {
         })
     }
 
-    /// Whether there is such a document for `query`.
+    /// Whether `query` has negatives.
     fn has_other(&self, query: u32) -> bool {
         let clicked = self.clicks.row(query as usize);
         let clicked = clicked.iter().filter(|&(doc, clicks)| clicks > 0.0 && self.is_free(doc));
@@ -86,12 +84,12 @@ impl<'a> Unclicked<'a> {
         self.free.len() > clicked.count() + usize::from(own)
     }
 
-    /// Any document that was not clicked for `query`, all alike; nothing if all were.
+    /// A negative for `query`, uniformly; `None` if there is none.
     pub fn draw(&self, query: u32, random: &mut Random) -> Option<u32> {
         self.draw_by(query, random, |random| random.below(self.free.len() as u64) as usize)
     }
 
-    /// The same, where `place` draws a place among the free documents.
+    /// The same with `place` drawing the place in [`Unclicked::free`].
     pub fn draw_by(
         &self,
         query: u32,

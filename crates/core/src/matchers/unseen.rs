@@ -1,8 +1,8 @@
-//! Documents that came after training, beside a model that does not change: a service takes them
-//! in by the second, and nothing of the model is copied or made again.
+//! Unseen documents, folded into a model that does not change: nothing of the model is copied or
+//! recomputed, so it takes a service a second or less.
 //!
-//! They score the same bits as with [`Model::with_documents`], which makes the model anew with
-//! them and costs as much as opening it.
+//! Their scores equal, to the bit, those of [`Model::with_documents`], which rebuilds the model with
+//! them and costs as much as opening it. Scores and explanations of all documents are here, too.
 
 use super::{Explanation, Matcher, Model, PartExplanation};
 use crate::Result;
@@ -10,22 +10,22 @@ use crate::data::Document;
 use crate::features::QueryTerms;
 use crate::sparse::Csr;
 
-/// Documents that came after training, as a model sees them.
+/// Unseen documents, folded into a model.
 pub struct UnseenDocuments {
     /// Their ids.
     pub ids: Vec<String>,
     /// Documents × terms.
     docs: Csr,
-    /// One a part of the model.
+    /// One per part of the model.
     parts: Vec<Box<dyn Matcher>>,
 }
 
-/// Where a document stands.
+/// A document of a model or an unseen one.
 #[derive(Clone, Copy)]
 pub enum Place<'a> {
-    /// Among the model's own.
+    /// The number of a document of the model.
     Own(u32),
-    /// Among unseen.
+    /// The number of an unseen document.
     New(&'a UnseenDocuments, u32),
 }
 
@@ -35,7 +35,7 @@ impl UnseenDocuments {
         self.ids.len()
     }
 
-    /// Whether there are none.
+    /// Whether there is no document.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
@@ -48,25 +48,36 @@ impl UnseenDocuments {
 }
 
 impl Model {
-    /// The documents as the model sees them, beside its own; `None` if a part of it has no short
-    /// way to take them in, and [`Model::with_documents`] must make it anew.
+    /// Folds `documents` in; `None` if a part of the model cannot, so that only
+    /// [`Model::with_documents`] can add them.
     pub fn unseen(&self, documents: &[Document]) -> Result<Option<UnseenDocuments>> {
         let new = self.counts.read_documents(documents)?;
         let mut parts = Vec::with_capacity(self.parts.len());
         for part in &self.parts {
-            let beside = match part.matcher.beside(&self.counts, &new)? {
+            let folded_in = match part.matcher.fold_in(&self.counts, &new)? {
                 Some(matcher) => Some(matcher),
-                None => part.params.beside(&self.counts, &new)?,
+                None => part.params.fold_in(&self.counts, &new)?,
             };
-            let Some(matcher) = beside else { return Ok(None) };
+            let Some(matcher) = folded_in else { return Ok(None) };
             parts.push(matcher);
         }
         Ok(Some(UnseenDocuments { ids: new.ids, docs: new.docs, parts }))
     }
 
-    /// The scores of the model's own documents `own`, or of all of them, then of all of `new`, one
-    /// group after the other; the same bits as [`Model::scores`] has.
-    pub fn scores_beside(
+    /// Scores every document. A mix adds its parts' scores, standardised over all documents, or
+    /// their reciprocal ranks.
+    pub fn scores(&self, query: &QueryTerms) -> Vec<f32> {
+        self.scores_with_unseen(query, None, &[]).0
+    }
+
+    /// The scores of `docs` alone; the same bits as [`Model::scores`].
+    pub fn scores_of(&self, query: &QueryTerms, docs: &[u32]) -> Vec<f32> {
+        self.scores_with_unseen(query, Some(docs), &[]).0
+    }
+
+    /// The scores of the model's documents `own`, or of all of them, and those of all of `new`, one
+    /// group after the other; the same bits as those of [`Model::scores`].
+    pub fn scores_with_unseen(
         &self,
         query: &QueryTerms,
         own: Option<&[u32]>,
@@ -89,15 +100,18 @@ impl Model {
             let mut scores = part.matcher.scores(&self.counts, query, None);
             scores.extend(all_new(p));
             self.make_comparable(&mut scores);
-            for (sum, &score) in sum.iter_mut().zip(&scores) {
-                *sum += part.weight as f32 * score;
-            }
+            part.add_weighted(&scores, &mut sum);
         }
         let of_new = sum.split_off(n_own);
         match own {
             Some(own) => (own.iter().map(|&doc| sum[doc as usize]).collect(), of_new),
             None => (sum, of_new),
         }
+    }
+
+    /// Explains the score of `doc` for `text`, with the `most` largest contributions of each part.
+    pub fn explain(&self, text: &str, doc: u32, most: usize) -> Result<Explanation> {
+        self.explain_at(text, Place::Own(doc), most)
     }
 
     /// Explains the score of the document at `place` for `text`, with the `most` largest
@@ -118,7 +132,7 @@ impl Model {
             .collect();
         let parts: Vec<PartExplanation> =
             (0..self.parts.len()).map(|p| self.explain_part(p, &query, place, most)).collect();
-        // The mix adds in the precision of its scores.
+        // The same precision as in the sum of the mix.
         let adds = |part: &PartExplanation| part.adds as f32;
         let score = match &parts[..] {
             [only] => only.score,
@@ -150,7 +164,7 @@ impl Model {
         lines.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
         let score = matcher.scores(counts, query, Some(&[doc]))[0];
         let (standard, adds) = if self.parts.len() > 1 {
-            // Comparable among all documents of training.
+            // Standardised or ranked among the documents of training.
             let mut scores = part.matcher.scores(counts, query, None);
             let at = match place {
                 Place::Own(doc) => doc as usize,

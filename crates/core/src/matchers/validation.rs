@@ -1,4 +1,4 @@
-//! What validation says of maps while they are learnt.
+//! Validation scores of maps in training.
 
 use std::sync::OnceLock;
 
@@ -8,11 +8,11 @@ use crate::linalg::{Dense, Panels, dot};
 use crate::sparse::{Csr, Row};
 use crate::{Result, Run};
 
-/// Documents whose embeddings are made together, and the most entries they have unless it is one.
+/// The most documents of a block of embeddings, and the most entries if it has more than one.
 const BLOCK_DOCS: usize = 256;
 const BLOCK_ENTRIES: usize = 1 << 15;
 
-/// What `scorer` says of a pair of maps.
+/// The validation score of a pair of maps.
 pub(super) fn score_maps(scorer: &ValidationScorer<'_>, x: &Csr, y: &Csr, maps: &Maps) -> f64 {
     let docs = maps.l_y.embeddings(y);
     scorer(&|query, candidates| {
@@ -22,8 +22,8 @@ pub(super) fn score_maps(scorer: &ValidationScorer<'_>, x: &Csr, y: &Csr, maps: 
     })
 }
 
-/// What `scorer` says of a pair of maps while they are made. Where there is no room for the
-/// embeddings of all documents, those that are asked for are made block by block, to the same bits.
+/// The validation score of a pair of maps in training. If the embeddings of all documents do not fit
+/// into memory, those of the candidates are computed block by block, with the same bits.
 pub(super) fn score_panels(
     scorer: &ValidationScorer<'_>,
     x: &Csr,
@@ -37,7 +37,7 @@ pub(super) fn score_panels(
     score_embeddings(scorer, (x, l_x), (y, l_y), docs.as_ref())
 }
 
-/// The same with the embeddings of all documents, or without.
+/// The same with the embeddings of all documents, or blocks of them for `None`.
 fn score_embeddings(
     scorer: &ValidationScorer<'_>,
     (x, l_x): (&Csr, &Panels),
@@ -53,7 +53,7 @@ fn score_embeddings(
         embedding
     };
     let all: Vec<u32> = if docs.is_some() { Vec::new() } else { (0..y.n_rows() as u32).collect() };
-    // A scorer wants scores; what goes wrong meanwhile waits until it has done.
+    // A scorer cannot fail: an error is returned after it.
     let failed = OnceLock::new();
     let value = scorer(&|query, candidates| {
         let query = embedding(x.row(query as usize));
@@ -70,13 +70,10 @@ fn score_embeddings(
             }
         }
     });
-    match failed.into_inner() {
-        Some(error) => Err(error),
-        None => Ok(value),
-    }
+    failed.into_inner().map_or(Ok(value), Err)
 }
 
-/// The score of every candidate, whose embeddings are made and forgotten block by block.
+/// The score of every candidate, with embeddings computed and dropped block by block.
 fn in_blocks(query: &[f32], y: &Csr, l_y: &Panels, candidates: &[u32]) -> Result<Vec<f32>> {
     let mut scores = Vec::with_capacity(candidates.len());
     while scores.len() < candidates.len() {
@@ -93,7 +90,7 @@ fn in_blocks(query: &[f32], y: &Csr, l_y: &Panels, candidates: &[u32]) -> Result
     Ok(scores)
 }
 
-/// The weight, in tenths, that validation likes best; the smallest of equally good ones.
+/// The weight in tenths with the best validation score; the smallest of equally good ones.
 pub(super) fn best_tenths(
     stage: &str,
     run: &Run<'_>,

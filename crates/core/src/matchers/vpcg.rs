@@ -7,8 +7,8 @@
 //! score(q, d) = q · d
 //! ```
 //! `top` keeps the `terms` largest values; c is the response to the clicks, dislikes left out.
-//! Who has no clicks gets a vector of unit vectors, those of the words it has (the paper's VG,
-//! with tf-idf in place of learnt weights):
+//! Queries and documents without clicks are sums of the unit vectors of their words (the paper's
+//! VG, with tf-idf in place of learnt weights):
 //!
 //! ```text
 //! u_t = unit(top(Σ vectors of the clicked queries that have t)),  e_t if there is none
@@ -19,17 +19,18 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::check_range;
-use super::dots::{DocRows, Dots, SparseVector, Vectors, single, weighted_sum};
-use super::feedback_docs::MOST_LOOKED_AT;
+use super::check::{check_range, check_shape};
+use super::dots::{DocRows, Vectors};
+use super::first_ranking::MOST_FEEDBACK;
 use super::method::{Fitting, Matcher, Method, SavedState};
 use super::space::{RESPONSE, Varied};
+use super::sparse_vector::{SparseVector, keep_largest, single, vector_of, weighted_sum};
 use super::walk::ClickGraph;
 use super::{FitReport, StepsReport};
 use crate::features::{Counts, Features, Featurizer, QueryTerms, Response, check_clicks};
 use crate::file::TensorsWriter;
 use crate::sparse::{Csr, Row};
-use crate::{Error, Result, Run};
+use crate::{Result, Run};
 
 /// Parameters of vector propagation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -52,13 +53,13 @@ impl Default for Vpcg {
 impl Method for Vpcg {
     fn check(&self) -> Result<()> {
         check_range("iterations", self.iterations, 1, 1000)?;
-        check_range("terms", self.terms, 1, MOST_LOOKED_AT)
+        check_range("terms", self.terms, 1, MOST_FEEDBACK)
     }
 
     fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
         self.check()?;
         let (propagated, report) = self.propagate(fitting.counts, fitting.run)?;
-        Ok((Box::new(Dots(propagated)), FitReport::Steps(report)))
+        Ok((Box::new(propagated), FitReport::Steps(report)))
     }
 
     fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
@@ -66,25 +67,16 @@ impl Method for Vpcg {
         let n_terms = counts.n_terms();
         let read = |name: &str, n_rows: usize| {
             let matrix = tensors.csr(name)?;
-            if (matrix.n_rows(), matrix.n_cols()) == (n_rows, n_terms) {
-                return Ok(matrix);
-            }
-            Err(Error::Structure {
-                problem: format!(
-                    "{name} is {} × {}, expected {n_rows} × {n_terms}",
-                    matrix.n_rows(),
-                    matrix.n_cols()
-                ),
-            })
+            check_shape(name, &matrix, n_rows, n_terms).map(|()| matrix)
         };
-        Ok(Box::new(Dots(Propagated {
+        Ok(Box::new(Propagated {
             terms: self.terms,
             featurizer: words(counts)?,
             queries: read("queries", counts.n_queries())?,
             rows: DocRows::new(read("docs", counts.n_docs())?),
             query_units: read("query_units", n_terms)?,
             doc_units: read("doc_units", n_terms)?,
-        })))
+        }))
     }
 
     fn search_space(&self) -> Vec<Varied> {
@@ -96,7 +88,6 @@ impl Method for Vpcg {
     }
 }
 
-/// The features that are words alone.
 fn words(counts: &Counts) -> Result<Featurizer> {
     Featurizer::new(counts, &Features::words())
 }
@@ -110,7 +101,7 @@ impl Vpcg {
         let (n_terms, n_queries, n_docs) = (counts.n_terms(), counts.n_queries(), counts.n_docs());
         let clicked = |i: &usize| !graph.clicks.row(*i).is_empty();
         let n_clicked = (0..n_queries).filter(clicked).count();
-        // Words of those that have clicks, and of nobody else.
+        // Only queries and documents with clicks have rows here.
         let query_words = Csr::by_rows(n_terms, n_queries, |i| {
             let has = Some(counts.queries.row(i)).filter(|_| clicked(&i));
             Ok(has.map_or_else(Default::default, |row| featurizer.query(row, None)))
@@ -124,7 +115,7 @@ impl Vpcg {
             step: "iteration".into(),
             figures: vec!["change".into(), "values of queries".into(), "of documents".into()],
             notes: vec![format!(
-                "each vector keeps {} words; the change is 1 − the cosine of a query's vector to the one before, on average",
+                "each vector keeps {} words; the change is the mean of 1 − the cosine of a query's vector with its previous one",
                 self.terms
             )],
             ..StepsReport::default()
@@ -149,8 +140,7 @@ impl Vpcg {
             Ok(if graph.transposed.row(j).is_empty() {
                 composed(&doc_units, featurizer.doc(counts.docs.row(j), None), self.terms)
             } else {
-                let row = docs.row(j);
-                (row.indices.to_vec(), row.values.to_vec())
+                vector_of(docs.row(j))
             })
         })?;
         let rows = DocRows::new(all);
@@ -172,13 +162,12 @@ fn dot(a: Row<'_>, b: Row<'_>) -> f64 {
     a.iter().map(|(term, value)| f64::from(value) * f64::from(b.get(term))).sum()
 }
 
-/// The `terms` largest values, scaled to unit norm; of equal ones those of the earlier words.
+/// The `terms` largest values above 0, scaled to unit norm; of equal ones those of the earlier words.
 fn unit_of_top(mut vector: Vec<(u32, f64)>, terms: usize) -> SparseVector {
     vector.retain(|&(_, value)| value > 0.0);
     if vector.len() > terms {
-        vector.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        vector.truncate(terms);
-        vector.sort_by_key(|&(term, _)| term);
+        keep_largest(&mut vector, terms);
+        vector.sort_unstable_by_key(|&(term, _)| term);
     }
     let norm = vector.iter().map(|&(_, value)| value * value).sum::<f64>().sqrt();
     vector.iter_mut().for_each(|(_, value)| *value /= norm);
@@ -190,7 +179,7 @@ fn composed(units: &Csr, (indices, values): SparseVector, terms: usize) -> Spars
     let one = [1.0f32];
     let parts = indices.iter().zip(&values).map(|(term, &weight)| {
         let unit = units.row(*term as usize);
-        // A word that nobody with clicks has stands for itself.
+        // A word without a unit vector is its own.
         let itself = Row { indices: std::slice::from_ref(term), values: &one };
         (f64::from(weight), if unit.is_empty() { itself } else { unit })
     });
@@ -218,7 +207,7 @@ impl Vectors for Propagated {
     fn vector(&self, _: &Counts, query: &QueryTerms) -> SparseVector {
         let known = query.known.map(|i| self.queries.row(i as usize));
         match known.filter(|row| !row.is_empty()) {
-            Some(row) => (row.indices.to_vec(), row.values.to_vec()),
+            Some(row) => vector_of(row),
             None => {
                 let words = self.featurizer.query(query.row(), None);
                 composed(&self.query_units, words, self.terms)
@@ -231,12 +220,12 @@ impl Vectors for Propagated {
         (format!("asked with {name}"), format!("clicked for {name}"))
     }
 
-    fn keep<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
+    fn save_state<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
         tensors.csr("queries", &self.queries).csr("docs", &self.rows.docs);
         tensors.csr("query_units", &self.query_units).csr("doc_units", &self.doc_units);
     }
 
-    /// Nobody clicked the new documents: they are made of their words.
+    /// New documents have no clicks: their vectors are made of their words.
     fn with_documents(&self, counts: &Counts, n_new: usize) -> Result<Option<Box<dyn Matcher>>> {
         let featurizer = words(counts)?;
         let first_new = counts.n_docs() - n_new;
@@ -245,21 +234,20 @@ impl Vectors for Propagated {
                 let words = featurizer.doc(counts.docs.row(j), None);
                 return Ok(composed(&self.doc_units, words, self.terms));
             }
-            let row = self.rows.docs.row(j);
-            Ok((row.indices.to_vec(), row.values.to_vec()))
+            Ok(vector_of(self.rows.docs.row(j)))
         })?;
-        Ok(Some(Box::new(Dots(Propagated {
+        Ok(Some(Box::new(Propagated {
             terms: self.terms,
             featurizer,
             queries: self.queries.clone(),
             rows: DocRows::new(docs),
             query_units: self.query_units.clone(),
             doc_units: self.doc_units.clone(),
-        }))))
+        })))
     }
 
-    fn nothing(&self) -> &'static str {
-        "no document was clicked for a query that has to do with the words of this one; vpcg+bm25 also looks at the documents' words"
+    fn no_match(&self) -> &'static str {
+        "no document was clicked for a query that has to do with the words of this one; vpcg+bm25 also uses the words of documents"
     }
 }
 
@@ -370,7 +358,6 @@ mod tests {
             }
             let (matcher, report) = params.propagate(&counts, &Run::silent()).unwrap();
             assert_eq!(report.steps.len(), iterations);
-            let matcher = Dots(matcher);
             for text in ["sweet fruit", "above all", "garden heaven fruit", "apple"] {
                 let query = counts.read_query(text);
                 let known = query.known.filter(|&i| clicked(i as usize));

@@ -19,7 +19,7 @@ impl Method for Vsm {
         Ok(Box::new(self.fit(counts)?))
     }
 
-    fn beside(&self, counts: &Counts, new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
+    fn fold_in(&self, counts: &Counts, new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
         Ok(Some(Box::new(self.fit_text(&new.docs, idf(counts))?)))
     }
 

@@ -1,28 +1,29 @@
 //! Backward random walk on the click graph (Craswell and Szummer, 2007).
 //!
-//! Nodes are queries and documents; A is row-stochastic: a walker stays with probability s,
-//! else moves along an edge with a probability proportional to its clicks; a node without
-//! clicks stays. With a uniform start, the score of document k for query j is the chance that
-//! a walker who is at j after t steps began at k:
+//! Nodes are queries and documents; A is row-stochastic: a walker stays with probability s, or moves
+//! along an edge with a probability proportional to its clicks; at a node without clicks it stays.
+//! With a uniform start, the score of document k for query j is the probability that a walk that is
+//! at j after t steps began at k:
 //!
 //! ```text
 //! P(began at k | at j after t steps) = [Aᵗ]_kj / Σ_i [Aᵗ]_ij
 //! ```
-//! The sum runs over all nodes. WalkColumn j of Aᵗ is made by t sparse products; entries below
-//! `prune` times the sum of the column are dropped after each, and what was dropped is lost to
-//! the score. Queries are known by their clicks: one without scores 0 everywhere.
+//! The sum runs over all nodes. Column j of Aᵗ takes t sparse products; after each, entries below
+//! `prune` times the sum of the column are dropped, so their share of the score is lost. A query
+//! without clicks scores 0 everywhere.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::dots::summed;
+use super::check::{check_range, check_share_below_one};
 use super::method::{Fitting, Matcher, Method, SavedState};
 use super::space::Varied;
+use super::sparse_vector::summed;
 use super::{Contribution, FitReport, StepsReport};
+use crate::Result;
 use crate::features::{Counts, QueryTerms, check_clicks};
 use crate::file::TensorsWriter;
 use crate::sparse::Csr;
-use crate::{Error, Result};
 
 /// Parameters of the random walk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,9 +33,9 @@ pub struct Walk {
     pub steps: usize,
     /// Probability of staying at a node.
     pub stay: f64,
-    /// What is less than this share of a column is dropped after each step.
+    /// Entries below this share of a column are dropped after each step.
     pub prune: f64,
-    /// Walk once for every known query in training and keep the scores, instead of walking when a query is asked.
+    /// Walk from every known query in training and store the scores, instead of walking for each request.
     pub precompute: bool,
 }
 
@@ -46,16 +47,9 @@ impl Default for Walk {
 
 impl Method for Walk {
     fn check(&self) -> Result<()> {
-        if !(1..=1000).contains(&self.steps) {
-            return Err(Error::parameter("steps", self.steps, "1 or more, at most 1000"));
-        }
-        if !(0.0..1.0).contains(&self.stay) {
-            return Err(Error::parameter("stay", self.stay, "0 or more, below 1"));
-        }
-        if !(0.0..1.0).contains(&self.prune) {
-            return Err(Error::parameter("prune", self.prune, "0 or more, below 1"));
-        }
-        Ok(())
+        check_range("steps", self.steps, 1, 1000)?;
+        check_share_below_one("stay", self.stay)?;
+        check_share_below_one("prune", self.prune)
     }
 
     fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
@@ -65,7 +59,7 @@ impl Method for Walk {
         let graph = ClickGraph::of(&counts.clicks)?;
         let mut walker = Walker { params: self.clone(), graph, scores: None };
         let mut notes = vec![format!(
-            "{} steps, entries below {} of a column dropped; a query without training clicks scores 0 everywhere",
+            "{} steps, entries below {} of a column dropped; queries without training clicks score 0 everywhere",
             self.steps, self.prune
         )];
         if self.precompute {
@@ -74,7 +68,7 @@ impl Method for Walk {
                 run.check()?;
                 Ok(walker.walk(query as u32))
             })?;
-            notes.push(format!("{} scores kept", scores.nnz()));
+            notes.push(format!("{} scores stored", scores.nnz()));
             walker.scores = Some(scores);
         }
         let report = StepsReport { notes, ..StepsReport::default() };
@@ -96,8 +90,7 @@ impl Method for Walk {
     }
 }
 
-/// The clicks as a graph: edges from both sides, and the sum of each node's clicks. Dislikes are
-/// no edges.
+/// The clicks above zero as a graph: edges from both sides, and the sum of each node's clicks.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ClickGraph {
     /// Queries × documents.
@@ -119,13 +112,13 @@ impl ClickGraph {
     }
 }
 
-/// The nodes of one kind that a walker may have come from, sorted, each with its share.
+/// Nodes of one kind, sorted, each with its probability.
 type Nodes = Vec<(u32, f64)>;
 
 struct Walker {
     params: Walk,
     graph: ClickGraph,
-    /// Queries × documents, if they were walked in training.
+    /// Queries × documents, if computed in training.
     scores: Option<Csr>,
 }
 
@@ -143,7 +136,7 @@ impl WalkColumn {
 }
 
 impl Walker {
-    /// WalkColumn `query` of Aᵗ for t = `steps`.
+    /// Column `query` of Aᵗ for t = `steps`.
     fn column(&self, query: u32, steps: usize) -> WalkColumn {
         let mut column = WalkColumn { queries: vec![(query, 1.0)], docs: Vec::new() };
         if self.graph.of_query[query as usize] == 0.0 {
@@ -164,8 +157,8 @@ impl Walker {
         column
     }
 
-    /// s·(what was here) + (1 − s)·(what comes over the edges of the others): row i of A shares
-    /// 1 − s among its edges.
+    /// s·here + (1 − s)·(the sum over edges from `others`): row i of A distributes 1 − s among its
+    /// edges.
     fn step(&self, here: &Nodes, others: &Nodes, edges: &Csr, clicks_of: &[f64]) -> Nodes {
         let stay = self.params.stay;
         let mut parts: Nodes = here.iter().map(|&(node, share)| (node, stay * share)).collect();
@@ -178,14 +171,14 @@ impl Walker {
         summed(parts)
     }
 
-    /// The scores of a known query: documents and chances.
+    /// The documents of a known query with their scores.
     fn walk(&self, query: u32) -> (Vec<u32>, Vec<f32>) {
         let column = self.column(query, self.params.steps);
         let sum = column.sum();
         column.docs.iter().map(|&(doc, share)| (doc, (share / sum) as f32)).unzip()
     }
 
-    /// Gives every document that is not 0 for `query` to `take`.
+    /// Calls `take` with every document whose score for `query` is not 0.
     fn each(&self, query: &QueryTerms, mut take: impl FnMut(u32, f32)) {
         match (query.known, &self.scores) {
             (None, _) => {}
@@ -212,7 +205,7 @@ impl Matcher for Walker {
         out.iter_mut().zip(docs).for_each(|(score, &doc)| *score = all[doc as usize]);
     }
 
-    /// Where the walker was one step before.
+    /// One contribution per position of the walker one step earlier.
     fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
         let Some(known) = query.known else { return Vec::new() };
         let end = self.column(known, self.params.steps);
@@ -240,13 +233,13 @@ impl Matcher for Walker {
         lines
     }
 
-    fn keep<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
+    fn save_state<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
         if let Some(scores) = &self.scores {
             tensors.csr("scores", scores);
         }
     }
 
-    /// Nobody clicked the new documents.
+    /// New documents have no clicks.
     fn with_documents(&self, counts: &Counts, _: usize) -> Result<Option<Box<dyn Matcher>>> {
         let Some(scores) = &self.scores else { return Ok(None) };
         let (params, graph) = (self.params.clone(), ClickGraph::of(&counts.clicks)?);
@@ -254,8 +247,8 @@ impl Matcher for Walker {
         Ok(Some(Box::new(Walker { params, graph, scores })))
     }
 
-    fn nothing(&self) -> &'static str {
-        "the walk begins at queries of the log with clicks, and this is none; walk+bm25 also looks at words"
+    fn no_match(&self) -> &'static str {
+        "the walk starts from queries with clicks in the log, and this one has none; walk+bm25 also uses words"
     }
 }
 

@@ -1,52 +1,51 @@
-//! The arithmetic of plans: what most fits are made of, with the formula beside each line. What
-//! is a method's own stands beside the method.
+//! The arithmetic of plans: the parts that most fits share, each with its formula. Parts of a single
+//! method are in the method's file.
 
 use std::ops::Deref;
 
 use super::{MOST, MOST_PAIRS, Plan, Rates, Shape};
-use crate::linalg::PANEL;
-use crate::linalg::{SvdParams, svd_bytes};
+use crate::linalg::{PANEL, SvdParams, svd_bytes};
 
-/// Latent columns that go through the factors together.
+/// Latent columns of one pass through the factors.
 pub(crate) const WIDTH: u64 = PANEL as u64;
 /// Bytes of an entry of a sparse matrix: column and value.
 pub(crate) const ENTRY: u64 = 8;
 /// Bytes of a name with its place in a table, on average.
 const NAME: u64 = 120;
-/// Iterations of the solver that are reckoned with, and products with C in each; how many it
-/// takes depends on the spectrum.
+/// Assumed iterations of the solver, and products with C in each; the real number depends on the
+/// spectrum.
 const ITERATIONS: u64 = 6;
 const PRODUCTS: u64 = 16;
-/// What the rates do not measure, as seen on the one-week shape: reading lines, names and counts
-/// beside cutting text into terms; ranking beside scoring; files of gigabytes beside small ones.
+/// Factors for what the rates do not measure, from the one-week shape: reading lines, names and
+/// counts relative to analysing text; ranking relative to scoring; large files relative to small.
 const READING_LINES: f64 = 10.0;
 pub(crate) const RANKING: f64 = 4.0;
 const LARGE_FILES: f64 = 1.5;
-/// Bytes a second at which the system gives fresh memory.
+/// Bytes of fresh memory per second that the system provides.
 const FRESH: f64 = 1.5e9;
-/// Counts while they are read take this many times what they take afterwards.
+/// The memory of counts while they are read, relative to that afterwards.
 const READING: f64 = 2.0;
-/// Lines that several plans have.
-pub(crate) const SOUGHT: &str = "singular vectors while they are sought";
-/// What the program itself takes.
+/// A line of several plans.
+pub(crate) const SOUGHT: &str = "singular vectors during training";
+/// Bytes of the program itself.
 pub(crate) const PROGRAM: u64 = 16 << 20;
 
-/// Lines of one moment.
+/// The memory in use at one moment, by lines.
 pub(crate) type Phase = Vec<(&'static str, u64)>;
 
-/// A fit that is to be planned: its shape, and what there is to run it with.
+/// The input of a plan: the shape of the fit, the machine and the memory limit.
 pub struct Fit<'a> {
-    /// What the method is called.
+    /// The name of the method.
     pub(crate) method: &'a str,
-    /// How large it is, within what numbers can hold.
+    /// The shape, limited so that bytes fit into numbers.
     pub(crate) shape: Shape,
-    /// Pairs of R̃: those of the log, and the negatives drawn beside them.
+    /// Pairs of R̃: those of the log and the negatives drawn for them.
     pub(crate) pairs: u64,
-    /// The machine's, where they are known.
+    /// The rates of the machine, if known.
     pub(crate) rates: Option<&'a Rates>,
-    /// Bytes of memory that it may take: some methods use scratch files where that is too little.
+    /// The memory limit in bytes: some methods use scratch files if it is too low.
     pub(crate) limit: u64,
-    /// What would make it smaller.
+    /// Advice on a smaller fit.
     pub(crate) advice: String,
 }
 
@@ -59,7 +58,6 @@ impl Deref for Fit<'_> {
 }
 
 impl<'a> Fit<'a> {
-    /// A fit of `shape` by the method of this name.
     pub(crate) fn new(
         method: &'a str,
         shape: &Shape,
@@ -71,8 +69,8 @@ impl<'a> Fit<'a> {
         Fit { method, shape, pairs: shape.nnz_r, rates, limit, advice }
     }
 
-    /// The same with so many negatives drawn for each pair of the log, but no more pairs than
-    /// there are cells.
+    /// The same with `per_click` negatives drawn for each pair of the log, but no more pairs than
+    /// cells.
     pub(crate) fn with_negatives(self, per_click: usize) -> Self {
         let drawn = self.nnz_r.saturating_mul(per_click as u64);
         let cells = self.n_queries.saturating_mul(self.n_docs).min(MOST_PAIRS);
@@ -80,7 +78,7 @@ impl<'a> Fit<'a> {
         Fit { pairs, ..self }
     }
 
-    /// Counts and one matrix of weights: nothing is learnt.
+    /// The plan of a method without training: counts and one matrix of weights.
     pub(crate) fn lexical(&self) -> Plan {
         let weights = vec![("weights of the documents", csr(self.nnz_y, self.n_docs))];
         let seconds =
@@ -88,14 +86,14 @@ impl<'a> Fit<'a> {
         self.worst(Vec::new(), weights, self.counts(), seconds)
     }
 
-    /// Features and maps of the usual kinds, sought in a time that nobody has measured.
+    /// The plan of a fit of maps whose time is unknown.
     pub(crate) fn maps_fit(&self) -> Plan {
-        let maps = ("maps while they are sought", self.maps());
+        let maps = ("maps during training", self.maps());
         let sought = vec![self.factors(), self.between(), maps];
         self.solved(vec![sought], self.maps(), None)
     }
 
-    /// Singular vectors are sought, and are the maps.
+    /// The plan of a fit whose maps are singular vectors.
     pub(crate) fn svd_fit(&self, oversample: Option<usize>) -> Plan {
         let (bytes, seconds) = self.svd(self.dim, oversample);
         let sought = vec![self.factors(), self.between(), (SOUGHT, bytes)];
@@ -111,13 +109,13 @@ impl<'a> Fit<'a> {
         (bytes, self.rates.map(|rates| self.svd_seconds(width, rates)))
     }
 
-    /// A fit whose dense `maps` are found by a solver, in the first of the `phases`.
+    /// The plan of a fit of dense `maps` by a solver, whose line is the third of the first phase.
     pub(crate) fn solved(&self, phases: Vec<Phase>, maps: u64, seconds: Option<f64>) -> Plan {
         let sought = phases.first().and_then(|phase| phase.get(2)).map_or("maps", |line| line.0);
         self.found((sought, seconds), phases, self.fitted(maps))
     }
 
-    /// A fit that holds `held` in the end, the first line of which goes to disk.
+    /// The plan of a fit that holds `held` at the end, with the first line written to disk.
     pub(crate) fn found(
         &self,
         (sought, seconds): (&'static str, Option<f64>),
@@ -137,8 +135,8 @@ impl<'a> Fit<'a> {
         self.worst(phases, held, disk, seconds)
     }
 
-    /// The lines of the phase that takes most, below what is there all the time; `held` is what
-    /// is there in the end.
+    /// The plan with the lines of the largest phase, after those of the whole run; `held` is the
+    /// memory at the end.
     pub(crate) fn worst(
         &self,
         mut phases: Vec<Phase>,
@@ -170,7 +168,7 @@ impl<'a> Fit<'a> {
         }
     }
 
-    /// The three factors and their transposes.
+    /// The three factors of C and their transposes.
     pub(crate) fn factors(&self) -> (&'static str, u64) {
         let bytes = csr(self.nnz_x, self.n_queries)
             + csr(self.nnz_x, self.d_x)
@@ -181,30 +179,30 @@ impl<'a> Fit<'a> {
         ("X, Y, R and their transposes", bytes)
     }
 
-    /// A panel of everything that a product with C goes through.
+    /// A panel of every intermediate product with C.
     pub(crate) fn between(&self) -> (&'static str, u64) {
         let rows = self.n_queries + self.n_docs + self.d_x + self.d_y;
-        ("products in between", rows * WIDTH * 4)
+        ("intermediate products", rows * WIDTH * 4)
     }
 
-    /// What a fitted model holds beside the counts.
+    /// The memory of a fitted model without the counts.
     pub(crate) fn fitted(&self, maps: u64) -> Phase {
         let embeddings = csr(self.nnz_y, self.n_docs) + self.n_docs * self.dim * 4;
         vec![("maps", maps), ("embeddings of the documents", embeddings)]
     }
 
-    /// The rows of queries and documents that a judge scores by.
-    pub(crate) fn for_validation(&self) -> [(&'static str, u64); 1] {
+    /// The rows of queries and documents for validation scores.
+    pub(crate) fn for_validation(&self) -> (&'static str, u64) {
         let again = csr(self.nnz_x + self.nnz_y, self.n_queries + self.n_docs);
-        [("queries and documents for validation", again)]
+        ("queries and documents for validation", again)
     }
 
     pub(crate) fn embeddings(&self) -> (&'static str, u64) {
         ("embeddings of the documents for validation", self.n_docs * self.dim * 4)
     }
 
-    /// Counts: documents twice (by field and together), queries and clicks; ids and texts, and
-    /// the terms with their places.
+    /// Bytes of counts: documents twice (by field and together), queries and clicks; ids, texts and
+    /// terms.
     pub(crate) fn counts(&self) -> u64 {
         let terms = self.d_x.min(self.d_y);
         csr(2 * self.nnz_y, 2 * self.n_docs)
@@ -212,8 +210,8 @@ impl<'a> Fit<'a> {
             + NAME * (2 * self.n_queries + self.n_docs + terms)
     }
 
-    /// Per iteration a filter of some products with CᵀC, two Gram matrices and a rotation of
-    /// tall blocks, and a small eigenproblem; at the end C·V.
+    /// Per iteration a filter of several products with CᵀC, two Gram matrices and a rotation of tall
+    /// blocks, and a small eigenproblem; at the end C·V.
     pub(crate) fn svd_seconds(&self, width: u64, rates: &Rates) -> f64 {
         let square = 2.0 * (width * width) as f64;
         let flops = square * (self.d_x as f64 / 2.0 + 1.5 * self.d_y as f64);
@@ -222,15 +220,15 @@ impl<'a> Fit<'a> {
         ITERATIONS as f64 * (products + flops / (rates.gemm * 1e9) + small)
     }
 
-    /// C·B for `width` columns: each factor's entries gather rows of what comes before, and
-    /// each row of what comes out is written once.
+    /// C·B for `width` columns: each entry of a factor gathers a row of its input, and each row of
+    /// the output is written once.
     pub(crate) fn product(&self, width: u64, rates: &Rates) -> f64 {
         let block = WIDTH.min(width).max(1);
         let factor = |nnz: u64, from: u64, to: u64| {
             let gathered = numbers(nnz, width) / rates.gather(from * block * 4);
             gathered + numbers(to, width) / rates.stream
         };
-        // The two directions meet the same factors from either end; their mean.
+        // The mean of both directions, which use the same factors from either end.
         (factor(self.nnz_y, self.d_y, self.n_docs)
             + factor(self.pairs, self.n_docs, self.n_queries)
             + factor(self.nnz_x, self.n_queries, self.d_x)
@@ -246,7 +244,7 @@ impl<'a> Fit<'a> {
             + numbers(self.n_docs, self.dim) / rates.stream
     }
 
-    /// Texts are analysed and counted term by term, and brought onto one vocabulary.
+    /// Analysing and counting texts, and merging their vocabularies.
     pub(crate) fn reading(&self, rates: &Rates) -> (String, f64) {
         let terms = (self.nnz_x + self.nnz_y) as f64;
         ("reading".to_owned(), READING_LINES * terms / rates.terms)

@@ -1,4 +1,4 @@
-//! The machine's rates, measured with the very code that training uses.
+//! The machine's rates, measured with the code that training uses.
 
 use std::collections::HashMap;
 use std::hint::black_box;
@@ -11,36 +11,35 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::linalg::PANEL;
-use crate::linalg::{Buffer, Dense, orthonormalise};
-use crate::sparse::{Csr, Tasked, times_panel};
+use crate::linalg::{Buffer, Dense, PANEL, orthonormalise};
+use crate::sparse::{Csr, TaskedCsr, times_panel};
 use crate::text::{Analyzer, AnalyzerParams};
 use crate::{Error, Result, Run};
 
-/// The two sources that rows are gathered from: one lies in the cache, one does not.
+/// The sizes of two sources of gathered rows: one in the cache, one far larger.
 const NEAR: u64 = 256 << 10;
 const FAR: u64 = 192 << 20;
 
-/// How fast a machine does what training is made of, with all its threads.
+/// The speeds of the basic operations of training.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Rates {
-    /// Bytes a second that the sparse product gathers from a source in the cache.
+    /// Bytes per second that the sparse product gathers from a source in the cache.
     pub gather_near: f64,
     /// The same from a source far larger than the cache.
     pub gather_far: f64,
-    /// Bytes a second written and read in order.
+    /// Bytes per second written and read in order.
     pub stream: f64,
-    /// 10⁹ multiplications and additions a second of products of tall blocks, in f64.
+    /// 10⁹ multiplications and additions per second of products of tall blocks, in f64.
     pub gemm: f64,
     /// The same with one thread.
     pub gemm_one: f64,
-    /// Bytes a second written to disk, with their checksum.
+    /// Bytes per second written to disk with a checksum.
     pub disk: f64,
-    /// Terms a second that text is cut into.
+    /// Terms per second of the analysis of text.
     pub terms: f64,
 }
 
-/// A machine by name, with its rates.
+/// A machine with its rates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// The processor.
@@ -54,15 +53,14 @@ pub struct Machine {
 }
 
 impl Rates {
-    /// Bytes a second gathered from a source of `bytes`: by the logarithm of its size between
-    /// what was measured.
+    /// Bytes per second gathered from a source of `bytes`, interpolated by the logarithm of the size.
     pub(crate) fn gather(&self, bytes: u64) -> f64 {
         let size = (bytes.clamp(NEAR, FAR) as f64 / NEAR as f64).ln();
         let share = size / (FAR as f64 / NEAR as f64).ln();
         (self.gather_near.ln() * (1.0 - share) + self.gather_far.ln() * share).exp()
     }
 
-    /// Of each rate the better one.
+    /// The better one of each rate.
     fn or_better(&self, other: &Rates) -> Rates {
         Rates {
             gather_near: self.gather_near.max(other.gather_near),
@@ -75,8 +73,7 @@ impl Rates {
         }
     }
 
-    /// Measures what the threads of the current pool do, in about `seconds`; scratch files go
-    /// to `folder`.
+    /// Measures the threads of the current pool for about `seconds`, with scratch files in `folder`.
     pub fn measure(seconds: f64, folder: &Path, run: &Run<'_>) -> Result<Rates> {
         let share = seconds / 7.0;
         let step = |at: u64| run.step("measuring this machine", at, Some(7));
@@ -106,12 +103,12 @@ impl Machine {
         let one = one_thread()?;
         let one_thread = one.install(|| Rates::measure(seconds / 2.0, folder, run))?;
         let threads = rayon::current_num_threads();
-        // More threads are not slower; where they seem to be, somebody else was at work.
+        // More threads are not slower; if they seem to be, other programs were running.
         let rates = rates.or_better(&one_thread);
         Ok(Machine { processor: processor(), threads, rates, one_thread })
     }
 
-    /// Whether this is the machine that the program runs on, with as many threads.
+    /// Whether this is the current machine, with the same number of threads.
     pub fn is_this(&self) -> bool {
         self.processor == processor() && self.threads == rayon::current_num_threads()
     }
@@ -124,7 +121,7 @@ fn one_thread() -> Result<rayon::ThreadPool> {
     })
 }
 
-/// The processor's name, as the system tells it.
+/// The name of the processor.
 pub(crate) fn processor() -> String {
     let named = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
         let line = text.lines().find(|line| line.starts_with("model name"))?;
@@ -133,7 +130,7 @@ pub(crate) fn processor() -> String {
     named.unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }
 
-/// How much `work` does a second, where once is `amount`; at least twice, the best time.
+/// The best rate of at least two runs of `work`, one of which does `amount`.
 fn rate(seconds: f64, amount: f64, mut work: impl FnMut()) -> f64 {
     let started = Instant::now();
     let mut best = f64::INFINITY;
@@ -151,10 +148,10 @@ fn rate(seconds: f64, amount: f64, mut work: impl FnMut()) -> f64 {
     amount / best.max(1e-9)
 }
 
-/// A sparse product with four entries a row, spread over a source of `bytes`.
+/// A sparse product with four entries per row, spread over a source of `bytes`.
 fn gather(bytes: u64, seconds: f64) -> f64 {
     let n_source = (bytes as usize / (4 * PANEL)).max(1);
-    // More rows than the cache holds, or the second pass would find those of the first there.
+    // More rows than the cache holds, or the second pass would hit the rows of the first.
     let (n_rows, per_row) = (150_000usize, 4usize);
     let mut indices = Vec::with_capacity(n_rows * per_row);
     let mut state = 1u64;
@@ -174,7 +171,7 @@ fn gather(bytes: u64, seconds: f64) -> f64 {
     let starts = (0..=n_rows as u64).map(|i| i * per_row as u64).collect();
     let values = vec![1.0; indices.len()];
     let Ok(matrix) = Csr::new(n_source, starts, indices, values) else { return 1e9 };
-    let matrix = Tasked::new(matrix);
+    let matrix = TaskedCsr::new(matrix);
     let (Ok(mut source), Ok(mut out)) =
         (Buffer::zeros(n_source * PANEL), Buffer::zeros(n_rows * PANEL))
     else {
@@ -187,7 +184,7 @@ fn gather(bytes: u64, seconds: f64) -> f64 {
     })
 }
 
-/// Every number of a large block is read and written.
+/// Reads and writes every number of a large block.
 fn stream(seconds: f64) -> f64 {
     let mut block = vec![1.0f32; 12 << 20];
     rate(seconds, (block.len() * 4) as f64, || {
@@ -198,8 +195,8 @@ fn stream(seconds: f64) -> f64 {
     })
 }
 
-/// CholeskyQR2 of a tall block: two Gram matrices, which are symmetric, and two products with
-/// a triangular one, n·k² each.
+/// CholeskyQR2 of a tall block: two symmetric Gram matrices and two products with a triangular
+/// matrix, n·k² each.
 fn gemm(seconds: f64) -> f64 {
     let (n, k) = (4_000, 128);
     let start = Dense::gaussian(n, k, 1);
@@ -212,7 +209,7 @@ fn gemm(seconds: f64) -> f64 {
     })
 }
 
-/// A file is written, synchronised and hashed.
+/// Writes, synchronises and hashes a file.
 fn disk(seconds: f64, folder: &Path) -> Result<f64> {
     let bytes = vec![7u8; 24 << 20];
     let path = folder.join(format!(".liken-disk-{}", std::process::id()));
@@ -232,7 +229,7 @@ fn disk(seconds: f64, folder: &Path) -> Result<f64> {
     }
 }
 
-/// Short documents as lines of JSON, parsed, analysed as training does by default, counted.
+/// Parses short documents as lines of JSON, analyses them with the defaults and counts terms.
 fn terms(seconds: f64) -> Result<f64> {
     let analyzer = Analyzer::new(&AnalyzerParams::default())?;
     let line = r#"{"id": "d1", "title": "learning to match queries and documents from clicks"}"#;

@@ -1,10 +1,9 @@
-//! What a fit will take, before it starts: memory, disk and seconds, counted from the shape of
-//! the data. Memory and disk follow from the shapes alone; seconds need the rates of the
-//! machine ([`Rates`]), which are measured once.
+//! The memory, disk and time that a fit will take, from the shape of its data. Memory and disk follow
+//! from the shape alone; time needs the rates of the machine ([`Rates`]), which are measured once.
 //!
-//! This is what all plans are made of: the shape of a fit, the machine, and the arithmetic of what
-//! most methods do (`fit.rs`). It knows no method: each plans itself
-//! ([`Method::plan`](crate::matchers::Method::plan)) from these pieces.
+//! Here are the common parts of plans: the shape of a fit, the machine, and the arithmetic of the
+//! steps that most methods share (`fit.rs`). Each method plans itself from them
+//! ([`Method::plan`](crate::matchers::Method::plan)).
 
 mod fit;
 mod machine;
@@ -20,12 +19,12 @@ pub use machine::{Machine, Rates};
 use crate::memory::Bytes;
 use crate::{Error, Result};
 
-/// Dimensions, rows and non-zeros beyond which nothing fits anywhere.
+/// Upper limits of dimensions, rows and non-zeros, beyond what any machine can hold.
 pub(crate) const MOST: u64 = 1 << 24;
 const MOST_ROWS: u64 = 1 << 32;
 const MOST_PAIRS: u64 = 1 << 52;
 
-/// How large a fit is.
+/// The size of the data and the model of a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
     /// Training queries.
@@ -44,37 +43,38 @@ pub struct Shape {
     pub nnz_r: u64,
     /// Latent dimensions.
     pub dim: u64,
-    /// Classes of documents; 0 where nobody knows.
+    /// Classes of documents; 0 if unknown.
     #[serde(default)]
     pub classes: u64,
-    /// Scores that validation computes each time it is asked: queries × candidates.
-    pub judged: u64,
+    /// Scores per validation: queries × candidates.
+    #[serde(rename = "judged")]
+    pub validation_scores: u64,
 }
 
-/// What one fit will take.
+/// The memory, disk and time of one fit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plan {
     /// The method.
     pub method: String,
-    /// What lies in memory at the worst moment, and how many bytes of it.
+    /// The memory in use at the peak: description and bytes.
     pub lines: Vec<(String, u64)>,
     /// The sum of the lines.
     pub total: u64,
-    /// Bytes that the fitted model holds beside the counts.
+    /// Bytes of the fitted model without the counts.
     pub held: u64,
-    /// Bytes of scratch files while it runs.
+    /// Bytes of scratch files during the fit.
     pub scratch: u64,
     /// Bytes of the model folder.
     pub disk: u64,
-    /// Seconds, where the machine's rates are known: what is done, and for how long.
+    /// The steps with their seconds, if the machine's rates are known.
     pub seconds: Option<Vec<(String, f64)>>,
-    /// What would make it smaller.
+    /// Advice on a smaller fit.
     #[serde(skip)]
     pub(crate) advice: String,
 }
 
 impl Shape {
-    /// Refuses shapes that cannot be.
+    /// Refuses impossible shapes.
     pub fn check(&self) -> Result<()> {
         for (name, value) in [
             ("queries", self.n_queries),
@@ -101,7 +101,7 @@ impl Shape {
         Ok(())
     }
 
-    /// The same, or what is far beyond all that fits anywhere: bytes must fit into a number.
+    /// The shape with upper limits, so that bytes fit into a number.
     fn clamped(&self) -> Shape {
         let (rows, nnz) = (|n: u64| n.min(MOST_ROWS), |nnz: u64| nnz.min(MOST_PAIRS));
         Shape {
@@ -114,7 +114,7 @@ impl Shape {
             nnz_r: nnz(self.nnz_r),
             dim: self.dim.clamp(1, MOST),
             classes: rows(self.classes),
-            judged: nnz(self.judged),
+            validation_scores: nnz(self.validation_scores),
         }
     }
 
@@ -137,12 +137,12 @@ impl Shape {
 }
 
 impl Plan {
-    /// All seconds together, where they are known.
+    /// The total time, if known.
     pub fn total_seconds(&self) -> Option<f64> {
         self.seconds.as_ref().map(|lines| lines.iter().map(|(_, seconds)| seconds).sum())
     }
 
-    /// Refuses a fit that takes more than `limit` bytes, and says what would help.
+    /// Refuses a fit that takes more than `limit` bytes, with advice.
     pub fn check(&self, limit: u64) -> Result<()> {
         if self.total <= limit {
             return Ok(());
@@ -151,7 +151,7 @@ impl Plan {
         let largest = largest.map_or("", |(what, _)| what.as_str());
         Err(Error::Memory {
             what: format!(
-                "{} would take {} of memory, and may take {}; most of it for: {largest}",
+                "{} would take {} of memory, but may take {}; most of it for: {largest}",
                 self.method,
                 Bytes(self.total),
                 Bytes(limit)
@@ -172,12 +172,9 @@ impl fmt::Display for Plan {
             write!(f, ", {seconds:.1} s")?;
         }
         writeln!(f)?;
-        for (what, bytes) in &self.lines {
-            writeln!(f, "  {:>10}  {what}", Bytes(*bytes).to_string())?;
-        }
-        for (what, seconds) in self.seconds.iter().flatten() {
-            writeln!(f, "  {:>10}  {what}", format!("{seconds:.1} s"))?;
-        }
-        Ok(())
+        let bytes = self.lines.iter().map(|(what, bytes)| (what, Bytes(*bytes).to_string()));
+        let seconds = self.seconds.iter().flatten().map(|(what, s)| (what, format!("{s:.1} s")));
+        let mut lines = bytes.chain(seconds);
+        lines.try_for_each(|(what, amount)| writeln!(f, "  {amount:>10}  {what}"))
     }
 }

@@ -1,9 +1,8 @@
-//! A ranker as arrays of numbers, which a folder keeps to the last bit.
+//! A ranker as arrays of numbers, which a folder stores bit by bit.
 
-use super::Scorer;
-use super::linear::Linear;
-use super::normalise::{Feature, Normalisation, Normaliser, Over, Scale};
-use super::trees::{Leaf, Split, Tree, Trees};
+use super::normalise::{FeatureScale, Normalisation, Normaliser, Over, Scale};
+use super::scorer::{Leaf, Split, Tree, Trees};
+use super::{Linear, Scorer};
 use crate::file::{Tensors, TensorsWriter};
 use crate::{Error, Result};
 
@@ -12,8 +11,9 @@ use crate::{Error, Result};
 pub(super) struct Arrays {
     /// Weights and the bias; empty for trees.
     linear: Vec<f64>,
-    base: f64,
-    /// Splits and leaves of each tree.
+    /// The score before the first tree; one number.
+    base: Vec<f64>,
+    /// The number of splits of each tree.
     sizes: Vec<u32>,
     features: Vec<u32>,
     thresholds: Vec<f64>,
@@ -23,26 +23,44 @@ pub(super) struct Arrays {
     gains: Vec<f64>,
     values: Vec<f64>,
     counts: Vec<u32>,
-    category_starts: Vec<u32>,
-    /// Starts and words of categories of each tree.
+    /// For each tree, the number of starts and of words of its categories.
     category_sizes: Vec<u32>,
+    category_starts: Vec<u32>,
     categories: Vec<u32>,
-    /// What is subtracted from features, and what they are divided by.
+    /// For each feature, what is subtracted and what it is divided by.
     scales: Vec<f64>,
     quantile_sizes: Vec<u32>,
     quantiles: Vec<f32>,
 }
 
+/// Writes and reads each array under its name.
+macro_rules! stored {
+    ($($name:ident)*) => {
+        pub fn write<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
+            $(tensors.array(stringify!($name), &[self.$name.len()], &self.$name);)*
+        }
+
+        /// Reads what [`Arrays::write`] wrote.
+        pub fn read(tensors: &Tensors) -> Result<Self> {
+            Ok(Arrays { $($name: tensors.array(stringify!($name))?.1,)* })
+        }
+    };
+}
+
 impl Arrays {
-    /// What is to be kept of a ranker.
+    stored! {
+        linear base sizes features thresholds children flags gains values counts
+        category_sizes category_starts categories scales quantile_sizes quantiles
+    }
+
     pub fn of(scorer: &Scorer, normaliser: &Normaliser) -> Self {
-        let mut arrays = Arrays::default();
+        let mut arrays = Arrays { base: vec![0.0], ..Arrays::default() };
         match scorer {
             Scorer::Linear(linear) => {
                 arrays.linear = linear.weights.iter().copied().chain([linear.bias]).collect();
             }
             Scorer::Trees(trees) => {
-                arrays.base = trees.base;
+                arrays.base = vec![trees.base];
                 trees.trees.iter().for_each(|tree| arrays.add(tree));
             }
         }
@@ -74,50 +92,7 @@ impl Arrays {
         self.categories.extend(tree.categories());
     }
 
-    /// Puts them where a folder keeps them.
-    pub fn write<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
-        tensors.array("linear", &[self.linear.len()], &self.linear);
-        tensors.array("base", &[1], std::slice::from_ref(&self.base));
-        tensors.array("sizes", &[self.sizes.len()], &self.sizes);
-        tensors.array("features", &[self.features.len()], &self.features);
-        tensors.array("thresholds", &[self.thresholds.len()], &self.thresholds);
-        tensors.array("children", &[self.children.len()], &self.children);
-        tensors.array("flags", &[self.flags.len()], &self.flags);
-        tensors.array("gains", &[self.gains.len()], &self.gains);
-        tensors.array("values", &[self.values.len()], &self.values);
-        tensors.array("counts", &[self.counts.len()], &self.counts);
-        tensors.array("category_sizes", &[self.category_sizes.len()], &self.category_sizes);
-        tensors.array("category_starts", &[self.category_starts.len()], &self.category_starts);
-        tensors.array("categories", &[self.categories.len()], &self.categories);
-        tensors.array("scales", &[self.scales.len()], &self.scales);
-        tensors.array("quantile_sizes", &[self.quantile_sizes.len()], &self.quantile_sizes);
-        tensors.array("quantiles", &[self.quantiles.len()], &self.quantiles);
-    }
-
-    /// Reads what [`Arrays::write`] wrote.
-    pub fn read(tensors: &Tensors) -> Result<Self> {
-        let base: Vec<f64> = tensors.array("base")?.1;
-        Ok(Arrays {
-            linear: tensors.array("linear")?.1,
-            base: base.first().copied().unwrap_or(0.0),
-            sizes: tensors.array("sizes")?.1,
-            features: tensors.array("features")?.1,
-            thresholds: tensors.array("thresholds")?.1,
-            children: tensors.array("children")?.1,
-            flags: tensors.array("flags")?.1,
-            gains: tensors.array("gains")?.1,
-            values: tensors.array("values")?.1,
-            counts: tensors.array("counts")?.1,
-            category_sizes: tensors.array("category_sizes")?.1,
-            category_starts: tensors.array("category_starts")?.1,
-            categories: tensors.array("categories")?.1,
-            scales: tensors.array("scales")?.1,
-            quantile_sizes: tensors.array("quantile_sizes")?.1,
-            quantiles: tensors.array("quantiles")?.1,
-        })
-    }
-
-    /// What was kept, put together again; an error if it does not fit together.
+    /// The scorer and the normaliser; an error if the arrays do not fit together.
     pub fn restored(
         self,
         normalisation: Normalisation,
@@ -127,7 +102,7 @@ impl Arrays {
         let scorer = match self.linear.split_last() {
             Some((&bias, weights)) => {
                 if weights.len() != n_features {
-                    return Err(broken("not one weight a feature"));
+                    return Err(broken("not one weight per feature"));
                 }
                 Scorer::Linear(Linear { weights: weights.to_vec(), bias })
             }
@@ -136,20 +111,21 @@ impl Arrays {
         let mut features = Vec::new();
         let mut quantiles = self.quantiles.as_slice();
         for (scale, &size) in self.scales.chunks_exact(2).zip(&self.quantile_sizes) {
-            let (own, rest) =
-                quantiles.split_at_checked(size as usize).ok_or_else(|| broken("quantiles"))?;
+            let (own, rest) = quantiles
+                .split_at_checked(size as usize)
+                .ok_or_else(|| broken("too few quantiles"))?;
             quantiles = rest;
-            features.push(Feature { from: scale[0], by: scale[1], quantiles: own.to_vec() });
+            features.push(FeatureScale { from: scale[0], by: scale[1], quantiles: own.to_vec() });
         }
         let over_all = normalisation.over == Over::All && normalisation.scale != Scale::None;
         if features.len() != if over_all { n_features } else { 0 } {
-            return Err(broken("not one scale a feature"));
+            return Err(broken("not one scale per feature"));
         }
         Ok((scorer, Normaliser::restore(normalisation, features)))
     }
 
     fn trees(&self) -> Result<Trees> {
-        let short = || Error::Structure { problem: "a tree that is cut short".into() };
+        let short = || Error::Structure { problem: "the arrays of a tree are too short".into() };
         let (mut split, mut leaf, mut start, mut word) = (0usize, 0usize, 0usize, 0usize);
         let mut trees = Vec::with_capacity(self.sizes.len());
         for (t, &size) in self.sizes.iter().enumerate() {
@@ -187,6 +163,6 @@ impl Arrays {
                 words.to_vec(),
             )?);
         }
-        Ok(Trees { trees, base: self.base })
+        Ok(Trees { trees, base: self.base.first().copied().unwrap_or(0.0) })
     }
 }

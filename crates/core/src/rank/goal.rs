@@ -1,4 +1,4 @@
-//! What a ranker is to be good at: a measure in one of its variants, over the rows of a table.
+//! The objective of a ranker: a measure in one of its variants, over the rows of a table.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -24,13 +24,13 @@ impl Default for Goal {
 }
 
 impl Goal {
-    /// The value for each query of `table` when its rows have `scores`; nothing where a query is
-    /// left out.
+    /// The value for each query of `table` at `scores` of its rows; nothing for a query that the
+    /// measure leaves out.
     ///
     /// # Panics
-    /// If there is not one score a row.
+    /// If there is not one score per row.
     pub fn values(&self, table: &FeatureTable, scores: &[f64]) -> Vec<Option<f64>> {
-        assert_eq!(scores.len(), table.n_rows(), "one score a row");
+        assert_eq!(scores.len(), table.n_rows(), "one score per row");
         let query = |query: usize| {
             let rows = table.rows_of(query);
             let order =
@@ -46,7 +46,7 @@ impl Goal {
         (0..table.n_queries()).into_par_iter().map(query).collect()
     }
 
-    /// The mean over the queries; nothing where none has a value.
+    /// The mean over the queries; nothing if none has a value.
     pub fn mean(&self, table: &FeatureTable, scores: &[f64]) -> Option<f64> {
         let (mut sum, mut n) = (0.0, 0usize);
         for value in self.values(table, scores).into_iter().flatten() {
@@ -56,18 +56,13 @@ impl Goal {
         (n > 0).then(|| sum / n as f64)
     }
 
-    /// The mean, turned so that more is better.
-    pub fn merit(&self, table: &FeatureTable, scores: &[f64]) -> Option<f64> {
-        self.mean(table, scores).map(|mean| self.turned(mean))
-    }
-
-    /// A value of the measure turned so that more is better, and back.
-    pub fn turned(&self, value: f64) -> f64 {
+    /// The value with the sign for which higher is better; also the inverse of that.
+    pub fn oriented(&self, value: f64) -> f64 {
         if self.measure.higher_is_better() { value } else { -value }
     }
 }
 
-/// The places of `scores`, best first; equal scores as `ties` says, a score that is no number last.
+/// The places of `scores`, best first; equal scores are ordered by `ties`, NaN is last.
 pub fn order(scores: &[f64], docs: &[String], ties: Ties) -> Vec<u32> {
     let mut order: Vec<u32> = (0..scores.len() as u32).collect();
     // Adding zero makes −0 the same score as 0.

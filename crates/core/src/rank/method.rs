@@ -1,4 +1,4 @@
-//! What a way of learning to rank is made of: parameters that can be fitted to a table.
+//! A ranking method: parameters that can be fitted to a table.
 
 use std::fmt::Debug;
 
@@ -7,68 +7,70 @@ use serde::{Deserialize, Serialize};
 use super::{FeatureTable, Goal, Scorer};
 use crate::{Result, Run};
 
-/// The parameters of a way to learn. All that the command line, files and `--help` know of it is
-/// read off the struct.
+/// The parameters of a ranking method. The command line, files and `--help` are derived from the
+/// struct.
 pub trait RankMethod: Debug + Send + Sync {
     /// Refuses values that make no sense.
     fn check(&self) -> Result<()>;
 
-    /// Learns from `training`, whose parameters are checked.
+    /// Learns from `training`. The parameters have been checked.
     fn fit(&self, training: &Training<'_>) -> Result<(Scorer, RankReport)>;
 
-    /// Whether it looks at weighted sums of features, so that these should be of one size and
-    /// none may be missing.
+    /// Whether it learns weighted sums of features, for which features should have one scale and
+    /// missing values are 0.
     fn is_linear(&self) -> bool {
         true
     }
-
-    /// Sets the seed, where there is one.
-    fn set_seed(&mut self, _seed: u64) {}
 }
 
-/// What a fit has at hand.
+/// The inputs of a fit.
 #[derive(Clone, Copy)]
 pub struct Training<'a> {
-    /// The rows to learn from, normalised. A linear method finds no missing value in them.
+    /// The rows to learn from, normalised.
     pub table: &'a FeatureTable,
-    /// Rows that say which step is best, where there are any.
+    /// Rows to choose the best step by, if there are any; some query has a value of the measure.
     pub validation: Option<&'a FeatureTable>,
-    /// What is looked at on validation, and what is learnt by methods that learn a measure.
+    /// The measure on validation, and the objective of methods that learn a measure.
     pub goal: Goal,
     /// Progress and cancellation.
     pub run: &'a Run<'a>,
 }
 
 impl Training<'_> {
-    /// How good `scores` of the rows of validation are, more being better; nothing where there is
-    /// no validation, or none of its queries counts.
-    pub fn merit(&self, scores: &[f64]) -> Option<f64> {
-        self.goal.merit(self.validation?, scores)
+    /// The report of a step after which `scorer` is the ranker.
+    pub(super) fn step(&self, step: usize, objective: f64, scorer: &Scorer) -> RankStep {
+        let mean = |table: &FeatureTable| self.goal.mean(table, &scorer.scores(table));
+        RankStep {
+            step,
+            objective: Some(objective),
+            training: mean(self.table),
+            validation: self.validation.and_then(mean),
+        }
     }
 }
 
-/// What fitting tells.
+/// The report of a fit.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankReport {
-    /// What happened step by step.
+    /// The steps of the fit.
     pub steps: Vec<RankStep>,
-    /// The step whose result is kept, where steps are chosen from.
+    /// The step whose result was kept, if one was chosen.
     pub kept: Option<usize>,
-    /// What is worth knowing of it, for people: a penalty that validation chose, a gap left.
+    /// Notes for the user, such as the chosen penalty or the remaining gap.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// What should make one doubt it, for people.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
 /// One step of a fit: an iteration, a round of boosting, a tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankStep {
-    /// Counted from one.
+    /// The number of the step, from 1.
     pub step: usize,
-    /// What is made small, if there is such a thing.
+    /// The objective that is minimised, if it is known.
     pub objective: Option<f64>,
-    /// The measure on the rows learnt from.
+    /// The measure on training.
     pub training: Option<f64>,
     /// The measure on validation.
     pub validation: Option<f64>,

@@ -1,19 +1,17 @@
-//! Learning to rank: rows of features with grades go in, a ranker that puts the rows of a query in
-//! order comes out.
+//! Learning to rank: from rows of features with grades to a ranker that orders the rows of a query.
 //!
 //! ```text
-//! FeatureTable      query by query, a row of features for every document     (table.rs, read/)
+//! FeatureTable      for each query, a row of features per document           (table.rs, read/)
 //!      │ Normalisation                                                       (normalise.rs)
 //!      ▼
-//! RankParams        one struct a method: linear/ and trees/                  (method.rs, params.rs)
+//! RankParams        one struct per method: linear/ and trees/                (method.rs, params.rs)
 //!      │ fit, the best step by a Goal on validation                          (goal.rs)
 //!      ▼
-//! Ranker            a Scorer (weights or trees) and what its features are    (scorer.rs, ranker.rs)
+//! Ranker            a Scorer (weights or trees) and the names of its features (scorer/, ranker.rs)
 //! ```
 //!
-//! [`diversify`] puts candidates in an order in which they do not all say the same.
-//!
-//! Algorithms differ, what they yield barely does: weights of features, or trees.
+//! Every method yields either weights of features or trees. [`diversify`] orders candidates by
+//! relevance and diversity.
 
 mod arrays;
 pub mod diversify;
@@ -42,7 +40,7 @@ pub use params::{RankParams, rank_methods};
 pub use propensity::Propensity;
 pub use ranker::{FeatureUse, LearntFrom, Ranker, RankerAbout, Scored};
 pub use read::{Columns, RankFormat, TableFile};
-pub use scorer::Scorer;
+pub use scorer::{Linear, Scorer};
 pub use table::{FeatureTable, TableBuilder};
 pub use training::{RankSetup, folds, held_out};
 pub use write::{csv_cell, write_table};

@@ -1,4 +1,4 @@
-//! Features made comparable: within each query, or over all rows that are learnt from.
+//! Normalisation of features: within each query, or over all rows of training.
 //!
 //! | scale | within a query | over all rows |
 //! |---|---|---|
@@ -7,22 +7,22 @@
 //! | `minmax` | (x − min) / (max − min) | the same; new rows may lie beyond 0 and 1 |
 //! | `quantile` | the share of rows below it, ties by half | the same, by 1,000 quantiles |
 //!
-//! A missing value stays missing. A constant feature stays constant: 0 by `zscore` and `minmax`, one half
-//! by `quantile`.
+//! A missing value stays missing. A constant feature stays constant: 0 by `zscore` and `minmax`, one
+//! half by `quantile`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::FeatureTable;
 
-/// What is done to the values of a feature.
+/// How the values of a feature are scaled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
-    /// Nothing.
+    /// Not at all.
     #[default]
     None,
-    /// Divided by the sum of their sizes (over all rows: by the mean size).
+    /// Divided by the sum of their absolute values (over all rows: by the mean absolute value).
     Sum,
     /// Mean 0, standard deviation 1.
     ZScore,
@@ -32,51 +32,51 @@ pub enum Scale {
     Quantile,
 }
 
-/// The rows that are looked at together.
+/// The rows that are normalised together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Over {
-    /// Those of a query.
+    /// The rows of a query.
     #[default]
     Query,
-    /// All that are learnt from.
+    /// All rows of training.
     All,
 }
 
-/// How features are made comparable.
+/// How features are normalised.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Normalisation {
-    /// What is done to them.
+    /// How values are scaled.
     pub scale: Scale,
-    /// Which rows are looked at together.
+    /// Which rows are normalised together.
     pub over: Over,
 }
 
-/// Quantiles that are kept of a feature.
+/// The number of quantiles of a feature.
 const QUANTILES: usize = 1000;
 
-/// A normalisation with what it learnt of all rows.
+/// A normalisation fitted to the rows of training.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Normaliser {
     normalisation: Normalisation,
-    /// By feature, over all rows; empty within queries.
-    features: Vec<Feature>,
+    /// One per feature; empty for a normalisation within queries.
+    features: Vec<FeatureScale>,
 }
 
-/// What is known of a feature over all rows.
+/// The scale of a feature.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Feature {
-    /// What is subtracted.
+pub(super) struct FeatureScale {
+    /// The value that is subtracted.
     pub from: f64,
-    /// What the rest is divided by; 0 makes it 0.
+    /// The divisor of the difference; 0 makes it 0.
     pub by: f64,
-    /// Values, ascending, of which as many rows lie between any two neighbours.
+    /// Ascending values with the same number of rows between any two neighbours.
     pub quantiles: Vec<f32>,
 }
 
 impl Normaliser {
-    /// Learns what `normalisation` needs to know of the rows of `table`.
+    /// Fits `normalisation` to the rows of `table`.
     pub fn fit(normalisation: Normalisation, table: &FeatureTable) -> Self {
         let over_all = normalisation.over == Over::All && normalisation.scale != Scale::None;
         let features = match over_all {
@@ -85,24 +85,24 @@ impl Normaliser {
                 .map(|feature| {
                     let column = (0..table.n_rows()).map(|row| table.row(row)[feature]);
                     let mut known: Vec<f32> = column.filter(|value| !value.is_nan()).collect();
-                    Feature::of(normalisation.scale, &mut known, true)
+                    FeatureScale::of(normalisation.scale, &mut known, true)
                 })
                 .collect(),
         };
         Normaliser { normalisation, features }
     }
 
-    /// Puts together what was kept ([`Normaliser::features`]).
-    pub(super) fn restore(normalisation: Normalisation, features: Vec<Feature>) -> Self {
+    /// Restores a normaliser from its [`Normaliser::features`].
+    pub(super) fn restore(normalisation: Normalisation, features: Vec<FeatureScale>) -> Self {
         Normaliser { normalisation, features }
     }
 
-    /// What was learnt of the features, to be kept.
-    pub(super) fn features(&self) -> &[Feature] {
+    /// The scales of the features, to be saved.
+    pub(super) fn features(&self) -> &[FeatureScale] {
         &self.features
     }
 
-    /// How features are made comparable.
+    /// The parameters of the normalisation.
     pub fn normalisation(&self) -> Normalisation {
         self.normalisation
     }
@@ -110,7 +110,7 @@ impl Normaliser {
     /// The rows of `table`, normalised.
     ///
     /// # Panics
-    /// If the table has other features than the one that was learnt from.
+    /// If the table has fewer features than that of training.
     pub fn table(&self, table: &FeatureTable) -> FeatureTable {
         let mut values = table.values().to_vec();
         for rows in table.by_query() {
@@ -134,7 +134,7 @@ impl Normaliser {
                     known.clear();
                     let column = values[feature..].iter().step_by(n_features).copied();
                     known.extend(column.filter(|value| !value.is_nan()));
-                    within = Feature::of(self.normalisation.scale, &mut known, false);
+                    within = FeatureScale::of(self.normalisation.scale, &mut known, false);
                     &within
                 }
             };
@@ -145,15 +145,14 @@ impl Normaliser {
     }
 }
 
-impl Feature {
-    /// What there is to know of a feature with these values, none missing; `of_all` rows, or of
-    /// one query.
+impl FeatureScale {
+    /// The scale of a feature with these values, none missing: those `of_all` rows, or of one query.
     fn of(scale: Scale, known: &mut [f32], of_all: bool) -> Self {
         let n = known.len().max(1) as f64;
         let sum = |term: &dyn Fn(f64) -> f64| {
             known.iter().fold(0.0, |sum, &value| sum + term(f64::from(value)))
         };
-        let plain = |from: f64, by: f64| Feature { from, by, quantiles: Vec::new() };
+        let plain = |from: f64, by: f64| FeatureScale { from, by, quantiles: Vec::new() };
         match scale {
             Scale::None => plain(0.0, 1.0),
             Scale::Sum => {
@@ -163,7 +162,7 @@ impl Feature {
             Scale::ZScore => {
                 let mean = sum(&|value| value) / n;
                 let deviation = (sum(&|value| (value - mean).powi(2)) / n).sqrt();
-                // Rounding must not make a spread of a constant.
+                // Rounding must not give a constant a spread.
                 let is_constant = known.windows(2).all(|two| two[0] == two[1]);
                 plain(mean, if is_constant { 0.0 } else { deviation })
             }
@@ -181,7 +180,7 @@ impl Feature {
                     0..=QUANTILES => known.to_vec(),
                     n => (0..QUANTILES).map(|q| known[q * (n - 1) / (QUANTILES - 1)]).collect(),
                 };
-                Feature { from: 0.0, by: 1.0, quantiles }
+                FeatureScale { from: 0.0, by: 1.0, quantiles }
             }
         }
     }
@@ -198,7 +197,7 @@ impl Feature {
         if self.by == 0.0 {
             return 0.0;
         }
-        // A scale of nearly nothing must not make numbers infinite.
+        // A tiny scale must not make values infinite.
         let scaled = (f64::from(value) - self.from) / self.by;
         scaled.clamp(f64::from(f32::MIN), f64::from(f32::MAX)) as f32
     }

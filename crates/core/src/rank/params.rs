@@ -1,4 +1,4 @@
-//! The closed set of ways to learn to rank and their parameters.
+//! The closed set of ranking methods and their parameters.
 
 use super::linear::{
     AdaRank, CoordinateAscent, IrSvm, ListMle, ListNet, Logistic, RankBoost, RankingSvm,
@@ -10,23 +10,23 @@ use crate::Result;
 use crate::params::{find_named, methods};
 
 methods! {
-    /// The parameters of one way to learn; it derefs to [`RankMethod`].
+    /// The parameters of one ranking method; it derefs to [`RankMethod`].
     RankParams as dyn RankMethod;
     "regression" Regression "pointwise regression: least squares on the grades"
     "logistic" Logistic "pointwise classification: relevant rows against the rest"
-    "ranking_svm" RankingSvm "Ranking SVM: a margin between rows of unlike grade of a query"
+    "ranking_svm" RankingSvm "Ranking SVM: a margin between rows of different grade of a query"
     "ir_svm" IrSvm "IR-SVM: Ranking SVM in which the top of the list and small queries count more"
-    "svm_map" SvmMap "SVM-MAP: a margin between lists, as wide as they differ in average precision"
-    "adarank" AdaRank "AdaRank: boosting of a measure, a feature a round"
+    "svm_map" SvmMap "SVM-MAP: a margin between lists as large as their difference in average precision"
+    "adarank" AdaRank "AdaRank: boosting of a measure, one feature per round"
     "rankboost" RankBoost "RankBoost: boosting of thresholds on features, by pairs"
-    "listnet" ListNet "ListNet: the chance of each row to be first, as the grades have it"
-    "listmle" ListMle "ListMLE: the likelihood of the list in the order of the grades"
-    "coordinate_ascent" CoordinateAscent "coordinate ascent: one weight at a time, by the measure itself"
+    "listnet" ListNet "ListNet: cross entropy of the probabilities of each row to be first"
+    "listmle" ListMle "ListMLE: likelihood of the list in the order of the grades"
+    "coordinate_ascent" CoordinateAscent "coordinate ascent: one weight at a time, on the measure itself"
     "mart" Mart "boosted regression trees: least squares on the grades"
     "lambdamart" LambdaMart "boosted regression trees that learn NDCG or MAP"
 }
 
-/// Every way to learn by name, with one sentence about it.
+/// Every ranking method by name, with one sentence about it.
 pub fn rank_methods() -> impl Iterator<Item = (&'static str, &'static str)> {
     RankParams::METHODS.iter().map(|&(name, about, _)| (name, about))
 }
@@ -34,7 +34,7 @@ pub fn rank_methods() -> impl Iterator<Item = (&'static str, &'static str)> {
 impl RankParams {
     /// The method called `name`, with its defaults.
     pub fn named(name: &str) -> Result<Self> {
-        find_named("way to learn to rank", name, Self::METHODS.iter())
+        find_named("ranking method", name, Self::METHODS.iter())
     }
 
     /// The method's name.
@@ -42,7 +42,7 @@ impl RankParams {
         self.listed_name()
     }
 
-    /// Learns a scorer, once the parameters are checked.
+    /// Checks the parameters and learns a scorer.
     pub fn fit(&self, training: &Training<'_>) -> Result<(Scorer, RankReport)> {
         self.check()?;
         (**self).fit(training)

@@ -1,29 +1,28 @@
-//! Clicks as grades, without the bias of where a document stood: a click at a rank that few
-//! people look at says more than one at the top.
+//! Inverse propensity weights, which remove position bias from clicks as grades.
 //!
-//! A row with a grade above 0 counts 1/p(rank), where p(rank) is the chance that the document was
-//! looked at there; other rows count 1. A pair counts what its better row counts, so that the sum
-//! over pairs is what it would be if every document had been looked at (Joachims, Swaminathan and
-//! Schnabel, 2017; for lambdas: Wang and others, 2018).
+//! A row with a grade above 0 has the weight 1/p(rank), where p(rank) is the examination propensity
+//! of the rank; other rows have the weight 1. A pair has the weight of its better row, so that the
+//! expected sum over pairs is that with every document examined (Joachims, Swaminathan and Schnabel,
+//! 2017; for lambdas: Wang and others, 2018).
 
 use std::str::FromStr;
 
 use super::FeatureTable;
 use crate::{Error, Result};
 
-/// The chance that the document at a rank was looked at.
+/// The examination propensity by rank.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Propensity {
     /// 1 / rank^eta.
     Power(f64),
-    /// By rank, from 1; ranks beyond the list have the last.
+    /// By rank, from 1; ranks beyond the list have the last propensity.
     Ranks(Vec<f64>),
 }
 
 impl Propensity {
-    /// By rank: numbers above 0 and up to 1.
+    /// Propensities by rank: numbers above 0 and up to 1.
     pub fn by_rank(ranks: Vec<f64>) -> Result<Self> {
-        let expected = "chances above 0 and up to 1, one a rank";
+        let expected = "propensities above 0, at most 1, one per rank";
         match ranks.iter().find(|p| !(**p > 0.0 && **p <= 1.0)) {
             Some(wrong) => Err(Error::parameter("propensity", wrong, expected)),
             None if ranks.is_empty() => Err(Error::parameter("propensity", "none", expected)),
@@ -31,7 +30,7 @@ impl Propensity {
         }
     }
 
-    /// The chance at `rank`, counted from 1.
+    /// The propensity at `rank`, counted from 1.
     pub fn at(&self, rank: u32) -> f64 {
         match self {
             Propensity::Power(eta) => f64::from(rank.max(1)).powf(-eta),
@@ -42,16 +41,16 @@ impl Propensity {
         }
     }
 
-    /// What every row of `table` counts, at most `most`; an error if it has no positions.
+    /// The weight of every row of `table`, at most `most`; an error if it has no positions.
     pub fn weights(&self, table: &FeatureTable, most: f64) -> Result<Vec<f32>> {
         if !(most >= 1.0 && most.is_finite()) {
             return Err(Error::parameter("clip", most, "a finite number from 1 on"));
         }
         let positions = table.positions().ok_or_else(|| Error::Empty {
-            what: "the table does not say at which rank its rows were shown".into(),
+            what: "the table has no positions, the ranks at which its rows were shown".into(),
             advice:
-                "a column `position` says it, or a file FILE.position beside a LETOR file, one \
-                     rank a row"
+                "add a column `position`, or a file FILE.position beside a LETOR file with one \
+                     rank per row"
                     .into(),
         })?;
         let own = |row: usize, position: u32| {
@@ -63,7 +62,7 @@ impl Propensity {
     }
 }
 
-/// As it is typed: `power:1`.
+/// Reads `power:1`.
 impl FromStr for Propensity {
     type Err = Error;
 

@@ -1,10 +1,9 @@
-//! A trained ranker as one artefact: what its features are called, how they are made comparable,
-//! and what was learnt.
+//! A trained ranker as one artefact: the names of its features, their normalisation, and its scorer.
 //!
 //! ```text
-//! manifest.json             what it is, its parameters, its features, what it learnt from
+//! manifest.json             parameters, features and training data
 //! ranker.safetensors        weights or trees, and the statistics of a normalisation over all rows
-//! report.json               the fit, step by step
+//! report.json               the report of the fit
 //! ```
 
 use std::path::{Path, PathBuf};
@@ -13,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::arrays::Arrays;
 use super::normalise::{Normalisation, Normaliser};
+use super::table::first_names;
 use super::trees::LightGbm;
 use super::{FeatureTable, Goal, RankParams, RankReport, Scorer};
 use crate::file::{Folder, FolderKind, NewFolder, Tensors, TensorsWriter};
@@ -21,98 +21,97 @@ use crate::{Error, Result};
 /// A fitted scorer with everything it needs to score a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranker {
-    /// What the manifest says.
+    /// The manifest.
     pub about: RankerAbout,
     normaliser: Normaliser,
     scorer: Scorer,
 }
 
-/// What a ranker says of itself in its manifest.
+/// The manifest of a ranker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RankerAbout {
-    /// How it was learnt; nothing where it came from another program.
+    /// The method and its parameters; nothing if the ranker is from another program.
     pub params: Option<RankParams>,
     /// The names of its features.
     pub features: Vec<String>,
-    /// Whether a feature that a row does not name was missing, not 0.
+    /// Whether features that a row does not name are missing, instead of 0.
     #[serde(default)]
     pub absent_is_missing: bool,
-    /// How features are made comparable.
+    /// How features are normalised.
     pub normalisation: Normalisation,
-    /// What was looked at on validation.
+    /// The measure on validation.
     pub goal: Goal,
-    /// Its measure on validation, where there was any.
+    /// The validation score, if there was validation.
     pub validation: Option<f64>,
-    /// What it learnt from.
+    /// The training data.
     pub learnt_from: LearntFrom,
 }
 
-/// What a ranker learnt from.
+/// The training data of a ranker.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LearntFrom {
-    /// The files, where there were any.
+    /// The files, if there were any.
     pub paths: Vec<PathBuf>,
-    /// Rows.
+    /// The number of rows.
     pub rows: usize,
-    /// Queries.
+    /// The number of queries.
     pub queries: usize,
 }
 
-/// What a ranker makes of one feature.
+/// The importance of a feature for a ranker.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FeatureUse {
-    /// The feature.
+    /// The name of the feature.
     pub name: String,
-    /// Trees: by how much its splits made the loss smaller, as a share of all. Linear: its weight.
+    /// Trees: the share of its splits in the reduction of the loss. Linear: its weight.
     pub weight: f64,
-    /// Trees: how many splits look at it.
+    /// Trees: the number of its splits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub splits: Option<usize>,
 }
 
 /// The scores of a table.
 pub struct Scored {
-    /// One a row.
+    /// One per row.
     pub scores: Vec<f64>,
-    /// Features of the ranker that the table does not have: each is missing, or 0 in a sparse
-    /// file.
+    /// Features of the ranker that the table does not have: missing, or 0 in a sparse file.
     pub lacking: Vec<String>,
 }
 
 impl Ranker {
-    /// A ranker of what was learnt.
+    /// Puts a ranker together.
     pub fn new(about: RankerAbout, normaliser: Normaliser, scorer: Scorer) -> Self {
         Ranker { about, normaliser, scorer }
     }
 
-    /// What was learnt.
+    /// The function from normalised features to a score.
     pub fn scorer(&self) -> &Scorer {
         &self.scorer
     }
 
-    /// How it was learnt, in a word.
+    /// The name of the method, `lightgbm` for a model of LightGBM.
     pub fn name(&self) -> &'static str {
         self.about.params.as_ref().map_or("lightgbm", RankParams::name)
     }
 
-    /// The rows of `table` as the scorer sees them, and the features that it does not have. An
-    /// error if it has none.
+    /// The rows of `table` as input of the scorer, and the features that the table does not have.
+    /// An error if it has none.
     pub fn prepared(&self, table: &FeatureTable) -> Result<(FeatureTable, Vec<String>)> {
         let (names, _) = self.names_in(table);
         let (table, lacking) = table.with_features(&names);
         if lacking.len() == names.len() && !names.is_empty() {
             return Err(Error::Empty {
                 what: "the table has none of the ranker's features".into(),
-                advice: format!("the ranker looks at {}", some(&self.about.features)),
+                advice: format!("the ranker uses {}", first_names(&self.about.features)),
             });
         }
         Ok((self.normaliser.table(&table), lacking))
     }
 
-    /// What the ranker's features are called in `table`. LightGBM calls features without names
-    /// `Column_0`, `Column_1` …: by number where it read a LETOR file itself, in which there may be
-    /// a feature 0, and by place where it was given the features alone. The number of features
-    /// tells which, unless the last ones are in no row of the file: so it is told.
+    /// The names of the ranker's features in `table`, and a note if they had to be guessed. LightGBM
+    /// calls features without names `Column_0`, `Column_1` …: by number if it read a LETOR file
+    /// itself, in which there may be a feature 0, and by place if it was given the features alone.
+    /// The number of features distinguishes the two, unless the last ones are in no row of the file.
     pub fn names_in(&self, table: &FeatureTable) -> (Vec<String>, Option<String>) {
         let own = &self.about.features;
         let unnamed = (0..).zip(own).all(|(at, name)| *name == format!("Column_{at}"));
@@ -127,13 +126,13 @@ impl Ranker {
         };
         let first = table.names().first().map_or("", String::as_str);
         let note = match by_place {
-            true => format!("the model's features have no names: Column_0 is taken for {first}"),
-            false => "the model's features have no names: Column_1 is taken for feature 1".into(),
+            true => format!("the model's features have no names: Column_0 is matched to {first}"),
+            false => "the model's features have no names: Column_1 is matched to feature 1".into(),
         };
         let names = match by_place {
             true => {
                 let known = table.names().iter().cloned();
-                // What the table does not have keeps a name that it cannot have.
+                // A feature that the table does not have keeps a name that is not in the table.
                 known.chain(own.iter().skip(table.n_features()).cloned()).take(own.len()).collect()
             }
             false => (0..own.len()).map(|at| at.to_string()).collect(),
@@ -154,15 +153,15 @@ impl Ranker {
         values.chunks_exact(n.max(1)).map(|row| self.scorer.score(row)).collect()
     }
 
-    /// What each feature adds to the score of the row at `at` among the rows of one query, and last
-    /// what every row has; rows as for [`Ranker::score_rows`].
+    /// The contribution of each feature to the score of the row at `at` among the rows of one query,
+    /// then that of every row; rows as for [`Ranker::score_rows`].
     pub fn contributions(&self, values: &mut [f32], at: usize) -> Vec<f64> {
         let n = self.about.features.len();
         self.normaliser.rows(values, n);
         self.scorer.contributions(&values[at * n..(at + 1) * n])
     }
 
-    /// What the ranker makes of its features, the most used first.
+    /// The importance of the features, the most important first.
     pub fn importance(&self) -> Vec<FeatureUse> {
         let names = self.about.features.iter();
         let mut found: Vec<FeatureUse> = match &self.scorer {
@@ -187,7 +186,7 @@ impl Ranker {
         found
     }
 
-    /// Writes the ranker into `folder`, which was begun before training.
+    /// Writes the ranker into `folder`, which was created before training.
     pub fn save_in(&self, folder: NewFolder, report: &RankReport) -> Result<()> {
         let arrays = Arrays::of(&self.scorer, &self.normaliser);
         let mut tensors = TensorsWriter::new();
@@ -202,7 +201,7 @@ impl Ranker {
         self.save_in(NewFolder::create(FolderKind::Ranker, path, force)?, report)
     }
 
-    /// Opens the ranker at `path`: a folder of ours, or a model that LightGBM wrote as text.
+    /// Opens the ranker at `path`: a ranker folder, or a text model of LightGBM.
     pub fn open(path: &Path) -> Result<Self> {
         if Self::is_lightgbm(path) {
             return LightGbm::read(path).map(Self::of_lightgbm);
@@ -217,7 +216,7 @@ impl Ranker {
         Ok(Ranker { about, normaliser, scorer })
     }
 
-    /// A model of LightGBM as a ranker of ours.
+    /// A model of LightGBM as a ranker.
     pub fn of_lightgbm(model: LightGbm) -> Self {
         let normalisation = Normalisation::default();
         let about = RankerAbout {
@@ -233,7 +232,7 @@ impl Ranker {
         Ranker { about, normaliser: Normaliser::restore(normalisation, Vec::new()), scorer }
     }
 
-    /// Whether the file at `path` is a model that LightGBM wrote as text.
+    /// Whether the file at `path` is a text model of LightGBM.
     pub fn is_lightgbm(path: &Path) -> bool {
         let mut opening = [0u8; 5];
         let read = std::fs::File::open(path)
@@ -245,16 +244,6 @@ impl Ranker {
     pub fn report(path: &Path) -> Result<RankReport> {
         let folder: Folder<RankerAbout> = Folder::open(path, FolderKind::Ranker)?;
         folder.read_json("report.json")
-    }
-}
-
-/// A few names, for people.
-fn some(names: &[String]) -> String {
-    const MOST: usize = 8;
-    let shown = names.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
-    match names.len() > MOST {
-        true => format!("{shown} and {} more", names.len() - MOST),
-        false => shown,
     }
 }
 

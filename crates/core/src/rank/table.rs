@@ -1,17 +1,16 @@
-//! Rows of features with grades, query by query: all that a ranker ever sees.
+//! Rows of features with grades, query by query: all that a ranker learns from and scores.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::{Error, Result};
 
-/// Rows of features, those of a query side by side. A value that is not a number is missing; none
-/// is infinite.
+/// Rows of features, grouped by query. A NaN is a missing value; no value is infinite.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeatureTable {
     names: Vec<String>,
     queries: Vec<String>,
-    /// What each query belongs to, where several belong together.
+    /// By query, the group that it belongs to, where there are groups.
     groups: Option<Vec<String>>,
     /// Where the rows of each query begin, and where the last end.
     starts: Vec<usize>,
@@ -21,17 +20,35 @@ pub struct FeatureTable {
     positions: Option<Vec<u32>>,
     /// Row by row.
     values: Vec<f32>,
-    /// The place of every row in the file it came from.
+    /// The place of every row in the order in which rows were added.
     places: Vec<usize>,
-    /// What a feature is worth that the table does not have: 0, or missing.
+    /// The value of a feature that the table does not have: 0, or missing.
     absent: f32,
     /// A feature of which whole numbers were rounded to 32 bits, if there is one.
     rounded: Option<String>,
 }
 
 impl FeatureTable {
-    /// A feature of which whole numbers had to be rounded to 32 bits, so that unlike ones may have
-    /// become equal.
+    /// A table without rows, in which an absent feature is missing.
+    fn empty(names: Vec<String>) -> Self {
+        FeatureTable {
+            names,
+            queries: Vec::new(),
+            groups: None,
+            starts: vec![0],
+            docs: Vec::new(),
+            grades: Vec::new(),
+            weights: None,
+            positions: None,
+            values: Vec::new(),
+            places: Vec::new(),
+            absent: f32::NAN,
+            rounded: None,
+        }
+    }
+
+    /// A feature of which whole numbers had to be rounded to 32 bits, so that different ones may
+    /// have become equal.
     pub fn rounded(&self) -> Option<&str> {
         self.rounded.as_deref()
     }
@@ -46,54 +63,54 @@ impl FeatureTable {
         &self.queries
     }
 
-    /// What a query belongs to: itself, or what it shares with others that are nearly the same, such
-    /// as the pages that one query was answered with.
+    /// The group of a query: itself, or a name that it shares with queries that are nearly the
+    /// same, such as the result pages of one query.
     pub fn group(&self, query: usize) -> &str {
         &self.groups.as_ref().unwrap_or(&self.queries)[query]
     }
 
-    /// Whether several queries belong together.
+    /// Whether queries have groups.
     pub fn has_groups(&self) -> bool {
         self.groups.is_some()
     }
 
-    /// The ids of the documents, one a row.
+    /// The ids of the documents, one per row.
     pub fn docs(&self) -> &[String] {
         &self.docs
     }
 
-    /// The grades, one a row.
+    /// The grades, one per row.
     pub fn grades(&self) -> &[f32] {
         &self.grades
     }
 
-    /// What each row counts, where rows do not count alike: as itself where rows are looked at one
-    /// by one, and for every pair of which it is the better one.
+    /// The weight of each row, where rows have weights. It multiplies the loss of the row in
+    /// pointwise methods, and of every pair of which the row is the better one in pairwise ones.
     pub fn weights(&self) -> Option<&[f32]> {
         self.weights.as_deref()
     }
 
-    /// What the row counts: 1 where nothing else is said.
+    /// The weight of a row; 1 where rows have no weights.
     pub fn weight(&self, row: usize) -> f64 {
         self.weights.as_ref().map_or(1.0, |weights| f64::from(weights[row]))
     }
 
-    /// The rank, from 1, at which each row was shown; 0 where it is not known.
+    /// The rank, from 1, at which each row was shown; 0 where it is unknown.
     pub fn positions(&self) -> Option<&[u32]> {
         self.positions.as_deref()
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn n_rows(&self) -> usize {
         self.grades.len()
     }
 
-    /// How many features there are.
+    /// The number of features.
     pub fn n_features(&self) -> usize {
         self.names.len()
     }
 
-    /// How many queries there are.
+    /// The number of queries.
     pub fn n_queries(&self) -> usize {
         self.queries.len()
     }
@@ -118,7 +135,7 @@ impl FeatureTable {
         &self.values
     }
 
-    /// `scores`, one a row of this table, in the order in which the rows were added.
+    /// Reorders `scores`, one per row of this table, to the order in which the rows were added.
     pub fn as_added<T: Copy + Default>(&self, scores: &[T]) -> Vec<T> {
         let mut sorted = vec![T::default(); scores.len()];
         for (&place, &score) in self.places.iter().zip(scores) {
@@ -127,12 +144,13 @@ impl FeatureTable {
         sorted
     }
 
-    /// `scores`, one a row in the order in which the rows were added, as the rows of this table are.
+    /// Reorders `scores`, one per row in the order in which the rows were added, to the order of
+    /// the rows of this table.
     pub fn from_added<T: Copy>(&self, scores: &[T]) -> Vec<T> {
         self.places.iter().map(|&place| scores[place]).collect()
     }
 
-    /// The same rows with other values: `values` row by row, as many features as before.
+    /// The same rows with other values, row by row.
     ///
     /// # Panics
     /// If there are not as many values as before.
@@ -141,12 +159,12 @@ impl FeatureTable {
         FeatureTable { values, ..self.clone() }
     }
 
-    /// The same rows, each with its weight.
+    /// The same rows with these weights.
     ///
     /// # Panics
-    /// If there is not one weight a row.
+    /// If there is not one weight per row.
     pub fn with_weights(mut self, weights: Option<Vec<f32>>) -> Self {
-        assert!(weights.as_ref().is_none_or(|w| w.len() == self.n_rows()), "one weight a row");
+        assert!(weights.as_ref().is_none_or(|w| w.len() == self.n_rows()), "one weight per row");
         self.weights = weights;
         self
     }
@@ -160,18 +178,12 @@ impl FeatureTable {
             names.extend(new);
         }
         let mut all = FeatureTable {
-            names,
-            queries: Vec::new(),
             groups: tables.iter().any(|table| table.groups.is_some()).then(Vec::new),
-            starts: vec![0],
-            docs: Vec::new(),
-            grades: Vec::new(),
             weights: tables.iter().any(|table| table.weights.is_some()).then(Vec::new),
             positions: tables.iter().any(|table| table.positions.is_some()).then(Vec::new),
-            values: Vec::new(),
-            places: Vec::new(),
             absent: tables.first().map_or(f32::NAN, |table| table.absent),
             rounded: tables.iter().find_map(|table| table.rounded.clone()),
+            ..FeatureTable::empty(names)
         };
         for table in tables {
             let (first, n) = (all.grades.len(), table.n_rows());
@@ -204,32 +216,34 @@ impl FeatureTable {
         for &query in chosen {
             starts.push(starts[starts.len() - 1] + self.rows_of(query).len());
         }
-        let pick = |from: &[f32]| rows.iter().map(|&row| from[row]).collect::<Vec<f32>>();
+        let of_chosen = |names: &Vec<String>| chosen.iter().map(|&q| names[q].clone()).collect();
         FeatureTable {
-            names: self.names.clone(),
-            queries: chosen.iter().map(|&query| self.queries[query].clone()).collect(),
-            groups: self
-                .groups
-                .as_ref()
-                .map(|groups| chosen.iter().map(|&query| groups[query].clone()).collect()),
+            queries: of_chosen(&self.queries),
+            groups: self.groups.as_ref().map(of_chosen),
             starts,
+            ..self.picked(&rows)
+        }
+    }
+
+    /// The rows at `rows`, without queries and groups.
+    fn picked(&self, rows: &[usize]) -> Self {
+        let pick = |from: &[f32]| rows.iter().map(|&row| from[row]).collect::<Vec<f32>>();
+        let positions = |from: &Vec<u32>| rows.iter().map(|&row| from[row]).collect();
+        FeatureTable {
             docs: rows.iter().map(|&row| self.docs[row].clone()).collect(),
             grades: pick(&self.grades),
             weights: self.weights.as_deref().map(pick),
-            positions: self
-                .positions
-                .as_ref()
-                .map(|positions| rows.iter().map(|&row| positions[row]).collect()),
+            positions: self.positions.as_ref().map(positions),
             values: rows.iter().flat_map(|&row| self.row(row)).copied().collect(),
             places: (0..rows.len()).collect(),
             absent: self.absent,
             rounded: self.rounded.clone(),
+            ..FeatureTable::empty(self.names.clone())
         }
     }
 
-    /// The same rows with the features `names`, in that order; a feature that the table does not
-    /// have is what an absent one is worth: 0 in sparse files, else missing. With the names that
-    /// it does not have.
+    /// The same rows with the features `names`, in that order, and the names that the table does
+    /// not have. The values of those are 0 if the table comes from a sparse file, else missing.
     pub fn with_features(&self, names: &[String]) -> (Self, Vec<String>) {
         if self.names == names {
             return (self.clone(), Vec::new());
@@ -264,171 +278,133 @@ impl FeatureTable {
     }
 }
 
-/// Makes a [`FeatureTable`] of rows in any order.
+/// Builds a [`FeatureTable`] of rows in any order.
 pub struct TableBuilder {
-    names: Vec<String>,
-    queries: Vec<String>,
+    /// The rows as they were added; `groups` has one per row.
+    added: FeatureTable,
     numbers: HashMap<String, u32>,
     query_of: Vec<u32>,
-    docs: Vec<String>,
-    grades: Vec<f32>,
-    groups: Option<Vec<String>>,
-    weights: Option<Vec<f32>>,
-    positions: Option<Vec<u32>>,
-    values: Vec<f32>,
-    absent: f32,
-    rounded: Option<String>,
 }
 
 impl TableBuilder {
-    /// A table with these features.
+    /// A builder of a table with these features.
     pub fn new(names: Vec<String>) -> Self {
-        TableBuilder {
-            names,
-            queries: Vec::new(),
-            numbers: HashMap::new(),
-            query_of: Vec::new(),
-            docs: Vec::new(),
-            grades: Vec::new(),
-            groups: None,
-            weights: None,
-            positions: None,
-            values: Vec::new(),
-            absent: f32::NAN,
-            rounded: None,
-        }
+        let added = FeatureTable::empty(names);
+        TableBuilder { added, numbers: HashMap::new(), query_of: Vec::new() }
     }
 
-    /// Says that whole numbers of this feature were rounded to 32 bits.
+    /// Records that whole numbers of this feature were rounded to 32 bits.
     pub fn rounded(&mut self, feature: usize) {
-        self.rounded = self.rounded.take().or_else(|| self.names.get(feature).cloned());
+        let rounded = self.added.rounded.take();
+        self.added.rounded = rounded.or_else(|| self.added.names.get(feature).cloned());
     }
 
-    /// What a feature is worth that the table does not have; missing (not a number) if not said.
+    /// Sets the value of a feature that the table does not have; by default it is missing (NaN).
     pub fn absent(&mut self, value: f32) {
-        self.absent = value;
+        self.added.absent = value;
     }
 
-    /// How many features there are.
+    /// The number of features.
     pub fn n_features(&self) -> usize {
-        self.names.len()
+        self.added.n_features()
     }
 
-    /// How many rows there are so far.
+    /// The number of rows so far.
     pub fn n_rows(&self) -> usize {
-        self.grades.len()
+        self.added.n_rows()
     }
 
-    /// Adds a row. Rows of one query need not come side by side. An error if a value is infinite,
-    /// if the grade is not a finite number, or if there are not as many values as features.
+    /// Adds a row; the rows of a query need not be adjacent. An error if a value is infinite, if
+    /// the grade is not finite, or if the number of values is not that of the features.
     pub fn push(&mut self, query: &str, doc: &str, grade: f32, values: &[f32]) -> Result<()> {
-        if values.len() != self.names.len() {
-            let expected = format!("{} values, one a feature", self.names.len());
+        if values.len() != self.n_features() {
+            let expected = format!("{} values, one per feature", self.n_features());
             return Err(Error::parameter("row", format!("{} values", values.len()), &expected));
         }
         if !grade.is_finite() {
             return Err(Error::parameter("grade", grade, "a finite number"));
         }
         if let Some(infinite) = values.iter().position(|value| value.is_infinite()) {
-            let name = &self.names[infinite];
-            let expected = "a finite number, or nan where it is missing";
+            let name = &self.added.names[infinite];
+            let expected = "a finite number, or nan for a missing value";
             return Err(Error::parameter(name, values[infinite], expected));
         }
         let number = match self.numbers.get(query) {
             Some(&number) => number,
             None => {
-                let number = u32::try_from(self.queries.len())
+                let number = u32::try_from(self.added.queries.len())
                     .map_err(|_| Error::parameter("queries", "2^32", "fewer"))?;
                 self.numbers.insert(query.to_owned(), number);
-                self.queries.push(query.to_owned());
+                self.added.queries.push(query.to_owned());
                 number
             }
         };
         self.query_of.push(number);
-        self.docs.push(doc.to_owned());
-        self.grades.push(grade);
-        self.values.extend(values);
+        self.added.docs.push(doc.to_owned());
+        self.added.grades.push(grade);
+        self.added.values.extend(values);
         Ok(())
     }
 
-    /// Says what every row counts; one finite weight from 0 on a row.
+    /// Sets the weights of all rows: one finite number from 0 on per row.
     pub fn weights(&mut self, weights: Vec<f32>) -> Result<()> {
-        self.one_a_row("weights", weights.len())?;
+        self.one_per_row("weights", weights.len())?;
         if let Some(wrong) = weights.iter().find(|w| !(w.is_finite() && **w >= 0.0)) {
             return Err(Error::parameter("weight", wrong, "a finite number from 0 on"));
         }
-        self.weights = Some(weights);
+        self.added.weights = Some(weights);
         Ok(())
     }
 
-    /// Says what the query of every row belongs to; that of its first row counts.
+    /// Sets the group of every row; a query has that of its first row.
     pub fn groups(&mut self, groups: Vec<String>) -> Result<()> {
-        self.one_a_row("groups", groups.len())?;
-        self.groups = Some(groups);
+        self.one_per_row("groups", groups.len())?;
+        self.added.groups = Some(groups);
         Ok(())
     }
 
-    /// Says at which rank every row was shown; 0 where it is not known.
+    /// Sets the rank at which every row was shown; 0 where it is unknown.
     pub fn positions(&mut self, positions: Vec<u32>) -> Result<()> {
-        self.one_a_row("positions", positions.len())?;
-        self.positions = Some(positions);
+        self.one_per_row("positions", positions.len())?;
+        self.added.positions = Some(positions);
         Ok(())
     }
 
-    fn one_a_row(&self, what: &str, n: usize) -> Result<()> {
+    fn one_per_row(&self, what: &str, n: usize) -> Result<()> {
         if n == self.n_rows() {
             return Ok(());
         }
-        Err(Error::parameter(what, n, &format!("{}, one a row", self.n_rows())))
+        Err(Error::parameter(what, n, &format!("{}, one per row", self.n_rows())))
     }
 
-    /// The table, queries in the order in which they first came, their rows in the order in which
-    /// they came.
-    pub fn finish(self) -> FeatureTable {
-        let n_features = self.names.len();
-        let mut places: Vec<usize> = (0..self.grades.len()).collect();
+    /// The table: queries in the order of their first rows, and the rows of each in the order in
+    /// which they were added.
+    pub fn finish(mut self) -> FeatureTable {
+        let mut places: Vec<usize> = (0..self.n_rows()).collect();
         places.sort_by_key(|&row| self.query_of[row]);
-        let mut starts = vec![0; self.queries.len() + 1];
+        let queries = std::mem::take(&mut self.added.queries);
+        let mut starts = vec![0; queries.len() + 1];
         for &query in &self.query_of {
             starts[query as usize + 1] += 1;
         }
-        for query in 0..self.queries.len() {
+        for query in 0..queries.len() {
             starts[query + 1] += starts[query];
         }
-        let in_order = places.is_sorted();
-        let pick = |from: Vec<f32>| match in_order {
-            true => from,
-            false => places.iter().map(|&row| from[row]).collect(),
-        };
-        let values = match in_order {
-            true => self.values,
-            false => places
-                .iter()
-                .flat_map(|&row| &self.values[row * n_features..(row + 1) * n_features])
-                .copied()
-                .collect(),
-        };
-        // A query has rows, and its first stands where it begins.
-        let first = |query: usize| places[starts[query]];
-        let groups = self.groups.as_ref().map(|groups| {
-            (0..self.queries.len()).map(|query| groups[first(query)].clone()).collect()
+        let groups = self.added.groups.take().map(|groups| {
+            starts[..queries.len()].iter().map(|&start| groups[places[start]].clone()).collect()
         });
-        FeatureTable {
-            names: self.names,
-            queries: self.queries,
-            groups,
-            starts,
-            docs: places.iter().map(|&row| self.docs[row].clone()).collect(),
-            grades: pick(self.grades),
-            weights: self.weights.map(pick),
-            positions: self
-                .positions
-                .map(|positions| places.iter().map(|&row| positions[row]).collect()),
-            values,
-            places,
-            absent: self.absent,
-            rounded: self.rounded,
-        }
+        let rows = if places.is_sorted() { self.added } else { self.added.picked(&places) };
+        FeatureTable { queries, groups, starts, places, ..rows }
+    }
+}
+
+/// The first eight of `names`, and how many more there are.
+pub(super) fn first_names(names: &[String]) -> String {
+    const SHOWN: usize = 8;
+    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    match names.len() > SHOWN {
+        true => format!("{shown} and {} more", names.len() - SHOWN),
+        false => shown,
     }
 }
 

@@ -1,4 +1,4 @@
-//! How a table becomes a ranker, and how good rankers are that never saw what they are asked.
+//! Training: from a table to a ranker, and cross-validation.
 
 use std::collections::HashMap;
 
@@ -8,19 +8,19 @@ use super::{FeatureTable, Goal, RankParams, RankReport, Training};
 use crate::random::Random;
 use crate::{Error, Result, Run};
 
-/// What is to be learnt, and how.
+/// The setup of a training.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankSetup {
-    /// The way to learn and its parameters.
+    /// The method and its parameters.
     pub params: RankParams,
-    /// How features are made comparable.
+    /// How features are normalised.
     pub normalisation: Normalisation,
-    /// What is looked at on validation, and learnt by methods that learn a measure.
+    /// The measure on validation, and the objective of methods that learn a measure.
     pub goal: Goal,
 }
 
 impl RankSetup {
-    /// Learns a ranker from `table`; `validation`, where there is any, says which step is best.
+    /// Learns a ranker from `table`, with the best step on `validation`, if there is any.
     pub fn train(
         &self,
         table: &FeatureTable,
@@ -32,57 +32,47 @@ impl RankSetup {
         check(table)?;
         let mut warnings = Vec::new();
         let normaliser = Normaliser::fit(self.normalisation, table);
-        let mut learnt = normaliser.table(table);
+        let learnt = normaliser.table(table);
         if let Some(validation) = validation
             && !validation.names().iter().any(|name| table.names().contains(name))
         {
             return Err(Error::Empty {
-                what: "validation has none of the features that are learnt from".into(),
-                advice: "features are known by their names: read both tables the same way".into(),
+                what: "validation has none of the features of training".into(),
+                advice: "features are matched by name: read both tables the same way".into(),
             });
         }
-        let judge = validation.map(|validation| {
+        let mut aligned = validation.map(|validation| {
             let (aligned, lacking) = validation.with_features(table.names());
             if !lacking.is_empty() && validation.absent_is_missing() {
                 warnings.push(format!("validation has no {}", lacking.join(", ")));
             }
             normaliser.table(&aligned)
         });
-        if self.params.is_linear() {
-            let missing = filled(&mut learnt);
-            if missing > 0 {
-                warnings.push(format!(
-                    "{missing} of {} values are missing and count as 0 (after normalisation)",
-                    learnt.values().len()
-                ));
-            }
+        let missing = learnt.values().iter().filter(|value| value.is_nan()).count();
+        if self.params.is_linear() && missing > 0 {
+            warnings.push(format!(
+                "{missing} of {} values are missing and count as 0 (after normalisation)",
+                learnt.values().len()
+            ));
         }
-        let judge = judge.map(|mut judge| {
-            if self.params.is_linear() {
-                filled(&mut judge);
-            }
-            judge
-        });
-        let counts =
-            |judge: &FeatureTable| self.goal.mean(judge, &vec![0.0; judge.n_rows()]).is_some();
-        let had_judge = judge.is_some();
-        let judge = judge.filter(counts);
-        if had_judge && judge.is_none() {
-            warnings.push("no query of validation counts, so that it is not looked at".into());
+        let measure = |table: &FeatureTable, scores: &[f64]| self.goal.mean(table, scores);
+        if aligned.take_if(|table| measure(table, &vec![0.0; table.n_rows()]).is_none()).is_some() {
+            warnings.push(
+                "no validation query has a value of the measure: validation is ignored".into(),
+            );
         }
-        let training =
-            Training { table: &learnt, validation: judge.as_ref(), goal: self.goal, run };
+        let validation = aligned.as_ref();
+        let training = Training { table: &learnt, validation, goal: self.goal, run };
         let (scorer, mut report) = self.params.fit(&training)?;
         warnings.append(&mut report.warnings);
         report.warnings = warnings;
-        let scored = judge.as_ref().map(|judge| (judge, scorer.scores(judge)));
         let about = RankerAbout {
             params: Some(self.params.clone()),
             features: table.names().to_vec(),
             absent_is_missing: table.absent_is_missing(),
             normalisation: self.normalisation,
             goal: self.goal,
-            validation: scored.and_then(|(judge, scores)| self.goal.mean(judge, &scores)),
+            validation: validation.and_then(|table| measure(table, &scorer.scores(table))),
             learnt_from: LearntFrom {
                 paths: Vec::new(),
                 rows: table.n_rows(),
@@ -92,9 +82,8 @@ impl RankSetup {
         Ok((Ranker::new(about, normaliser, scorer), report))
     }
 
-    /// Learns a ranker for every fold of queries, from the folds that are neither it nor the one
-    /// before it, which is its validation, and scores the fold with it. By fold, the ranker and the
-    /// scores of its rows.
+    /// Cross-validation: scores every fold of queries with a ranker trained on the other folds, of
+    /// which the one before it is the validation. Returns the ranker and the scores of each fold.
     pub fn cross_validate(
         &self,
         folds: &[FeatureTable],
@@ -124,9 +113,10 @@ fn check(table: &FeatureTable) -> Result<()> {
     if table.n_features() == 0 {
         return Err(Error::Empty {
             what: "the table has no features".into(),
-            advice: "a row is written `grade qid:ID 1:value 2:value …`; a table has a column a \
+            advice:
+                "a row is written `grade qid:ID 1:value 2:value …`; a table has one column per \
                      feature"
-                .into(),
+                    .into(),
         });
     }
     let mut grades = table.grades().iter();
@@ -137,23 +127,13 @@ fn check(table: &FeatureTable) -> Result<()> {
                 Some(grade) => format!("all {} rows have the grade {grade}", table.n_rows()),
                 None => "the table has no rows".into(),
             },
-            advice: "a ranker learns from rows of a query that differ in grade".into(),
+            advice: "a ranker learns from rows of a query with different grades".into(),
         });
     }
     Ok(())
 }
 
-/// Puts 0 in the place of what is missing; how often.
-fn filled(table: &mut FeatureTable) -> usize {
-    let missing = table.values().iter().filter(|value| value.is_nan()).count();
-    if missing > 0 {
-        let known = |&value: &f32| if value.is_nan() { 0.0 } else { value };
-        *table = table.with_values(table.values().iter().map(known).collect());
-    }
-    missing
-}
-
-/// The queries of `table` dealt into `n` folds; those that belong together stay together.
+/// The queries of `table` split into `n` folds; the queries of a group stay together.
 pub fn folds(table: &FeatureTable, n: usize, seed: u64) -> Vec<FeatureTable> {
     let groups = shuffled_groups(table, seed);
     let fold = |f: usize| {
@@ -164,8 +144,8 @@ pub fn folds(table: &FeatureTable, n: usize, seed: u64) -> Vec<FeatureTable> {
     (0..n).map(fold).collect()
 }
 
-/// The table without about a `share` of its queries, and these; those that belong together stay
-/// together. Nothing where nothing would be left.
+/// Splits off about a `share` of the queries: the other queries, and these. The queries of a group
+/// stay together. Nothing if no query would be left.
 pub fn held_out(
     table: &FeatureTable,
     share: f64,
@@ -185,7 +165,7 @@ pub fn held_out(
     Some((table.of_queries(&rest), table.of_queries(&held)))
 }
 
-/// The queries of every group, groups in random order.
+/// The queries of every group, with the groups in random order.
 fn shuffled_groups(table: &FeatureTable, seed: u64) -> Vec<Vec<usize>> {
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut groups: Vec<Vec<usize>> = Vec::new();

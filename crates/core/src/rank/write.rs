@@ -1,4 +1,4 @@
-//! Feature tables for other programs and for later: LETOR, CSV, TSV or Parquet.
+//! Writing feature tables: LETOR, CSV, TSV or Parquet.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -9,13 +9,13 @@ use crate::file::NewFile;
 use crate::{Error, Result};
 
 /// Writes `table` to the file at `path`, which appears whole or not at all, in the order in which
-/// its rows were added. LETOR has no place for names, weights and positions: they lie beside it, in
-/// `FILE.names`, `FILE.weight` and `FILE.position`, where they are read again.
+/// its rows were added. Names, weights and positions, for which LETOR has no place, go to the side
+/// files `FILE.names`, `FILE.weight` and `FILE.position`, from which they are read again.
 pub fn write_table(table: &FeatureTable, path: &Path, format: RankFormat) -> Result<()> {
     check_name(path)?;
     if format == RankFormat::Letor {
         check_letor(table)?;
-        beside(table, path)?;
+        write_side_files(table, path)?;
     }
     let file = NewFile::create(path)?;
     let writer = file.writer()?;
@@ -34,20 +34,20 @@ pub fn write_table(table: &FeatureTable, path: &Path, format: RankFormat) -> Res
     file.commit()
 }
 
-/// A name that promises a packed file is refused: others would try to unpack it.
+/// Refuses the extension of a compressed file: other programs would try to decompress it.
 fn check_name(path: &Path) -> Result<()> {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("gz" | "zst") => Err(Error::Unusable {
             path: path.to_owned(),
-            problem: "tables are not packed when they are written".into(),
-            advice: "leave the ending away and pack the file afterwards, or write Parquet".into(),
+            problem: "tables are written uncompressed".into(),
+            advice: "omit the extension and compress the file afterwards, or write Parquet".into(),
         }),
         _ => Ok(()),
     }
 }
 
-/// Writes what LETOR has no place for into files beside it.
-fn beside(table: &FeatureTable, path: &Path) -> Result<()> {
+/// Writes what LETOR has no place for.
+fn write_side_files(table: &FeatureTable, path: &Path) -> Result<()> {
     let write = |ending: &str, lines: Vec<String>| {
         let mut name = path.as_os_str().to_owned();
         name.push(format!(".{ending}"));
@@ -62,9 +62,8 @@ fn beside(table: &FeatureTable, path: &Path) -> Result<()> {
         write("weight", rows(table).map(|(_, row)| weights[row].to_string()).collect())?;
     }
     if let Some(positions) = table.positions() {
-        // Read as LightGBM counts them, from 0, where one is 0: that is, not known.
-        let known = !positions.contains(&0);
-        if known {
+        // With an unknown position, 0, they would be read as LightGBM's positions, from 0 on.
+        if !positions.contains(&0) {
             write("position", rows(table).map(|(_, row)| positions[row].to_string()).collect())?;
         }
     }
@@ -81,7 +80,7 @@ fn rows(table: &FeatureTable) -> impl Iterator<Item = (usize, usize)> {
     order.into_iter().map(move |row| (query_of[row], row))
 }
 
-/// LETOR has no place for ids with white space.
+/// Refuses ids with white space, for which LETOR has no place.
 fn check_letor(table: &FeatureTable) -> Result<()> {
     let unfit =
         |id: &&String| id.is_empty() || id.contains(|c: char| c.is_whitespace() || c == '#');
@@ -108,7 +107,7 @@ fn letor(table: &FeatureTable, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A text as it stands in a cell of CSV.
+/// A text as a cell of CSV, quoted if necessary.
 pub fn csv_cell(text: &str) -> String {
     match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
@@ -243,6 +242,6 @@ mod tests {
         assert_eq!(read.names(), table.names());
         assert_eq!((read.weights(), read.positions()), (Some(&[0.5f32][..]), Some(&[2u32][..])));
         let packed = write_table(&second, &folder.path().join("t.csv.gz"), RankFormat::Csv);
-        assert!(packed.unwrap_err().to_string().contains("not packed"));
+        assert!(packed.unwrap_err().to_string().contains("uncompressed"));
     }
 }

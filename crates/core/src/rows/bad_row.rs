@@ -1,4 +1,4 @@
-//! Rows that are not what was expected, and how messages quote them.
+//! Rows that are not as expected, and the messages about them.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ pub(crate) use crate::excerpt;
 
 use crate::Error;
 
-/// A row that is not what was expected. Without `lenient` it ends the import, with it the
-/// row is counted under `why` and skipped.
+/// A row that is not as expected. Without `lenient` it ends the import; with it the row is counted
+/// under `why` and skipped.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BadRow {
     pub why: &'static str,
@@ -31,24 +31,22 @@ impl BadRow {
         BadRow { why, line, expected: expected.into(), found: found.into(), advice: "" }
     }
 
-    /// Where it stands and what is wrong with it, for a report.
+    /// Its place and what is wrong with it, for a report.
     pub(crate) fn sample(&self, path: &Path) -> String {
         let BadRow { line, expected, found, .. } = self;
         format!("{}:{line}: expected {expected}, found {found}", path.display())
     }
 
-    /// The error where rows cannot be left out.
-    pub(crate) fn error_for_good(self, path: &Path) -> Error {
+    /// The error of a reader that cannot skip rows.
+    pub(crate) fn plain_error(self, path: &Path) -> Error {
         let BadRow { line, expected, found, advice, .. } = self;
         Error::Line { path: path.to_owned(), line, expected, found, advice: advice.into() }
     }
 
-    /// The error that ends the import.
+    /// The error of a reader that skips bad rows if `lenient`.
     pub(crate) fn error(self, path: &Path) -> Error {
-        let advice = match self.advice {
-            "" => "correct the line, or add `lenient` to skip and count such lines".to_owned(),
-            advice => format!("{advice}, or add `lenient` to skip and count such lines"),
-        };
+        let first = if self.advice.is_empty() { "correct the line" } else { self.advice };
+        let advice = format!("{first}, or add `lenient` to skip and count such lines");
         let BadRow { line, expected, found, .. } = self;
         Error::Line { path: path.to_owned(), line, expected, found, advice }
     }

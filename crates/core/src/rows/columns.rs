@@ -1,5 +1,5 @@
-//! Which column of a table is which: by its name in the header, by the user's mapping of
-//! names or positions, or, in JSON lines, by the key.
+//! Which column of a table has which role: by its name in the header, by the user's mapping of
+//! names or positions, or, in JSON, by the key.
 
 use std::path::Path;
 
@@ -14,16 +14,17 @@ use crate::{Error, Result};
 
 const N_COLUMNS: usize = ColumnRole::Text as usize + 1;
 
-/// Where the columns of one table are.
-pub(super) struct Layout {
-    /// Delimited tables: the position of each column.
+/// The columns of one table by role.
+pub(super) struct ColumnMap {
+    /// In tables with positions: where each column is.
     places: [Option<usize>; N_COLUMNS],
-    /// JSON lines: the key of each column.
+    /// In JSON: the key of each column.
     keys: [Option<String>; N_COLUMNS],
-    /// Fields of documents, apart from the id.
+    /// In tables with positions: the fields of documents without the id.
     fields: Vec<(usize, String)>,
-    /// Our names for fields of documents in JSON lines.
+    /// In JSON: the key of a field of documents, and its new name.
     renamed: Vec<(String, String)>,
+    /// Columns of documents without a name.
     nameless: Vec<usize>,
     width: Option<usize>,
     keeps_rest: bool,
@@ -31,8 +32,8 @@ pub(super) struct Layout {
     has_paths: bool,
 }
 
-impl Layout {
-    /// Finds the columns of `table`, whose first line is `header` if it has one.
+impl ColumnMap {
+    /// Finds the columns of `table`, which may have a `header`.
     pub(super) fn find(
         table: &Table,
         role: Role,
@@ -41,7 +42,7 @@ impl Layout {
         label: &Path,
     ) -> Result<Self> {
         check_mapping(table, role)?;
-        let mut layout = Layout {
+        let mut map = ColumnMap {
             places: [None; N_COLUMNS],
             keys: Default::default(),
             fields: Vec::new(),
@@ -53,7 +54,7 @@ impl Layout {
         };
         let finder = Finder { table, role, header: header.as_deref(), label };
         for &column in role.columns() {
-            // Clicks and weights exclude each other; naming one in the mapping decides.
+            // Clicks and weights exclude each other; the mapping decides.
             let rival = match column {
                 ColumnRole::Clicks => ColumnRole::Weight,
                 ColumnRole::Weight => ColumnRole::Clicks,
@@ -70,26 +71,26 @@ impl Layout {
             }
             if format.is_keyed() {
                 let key = table.columns.get(column.name()).map_or(column.name(), String::as_str);
-                layout.keys[column as usize] = Some(key.to_owned());
+                map.keys[column as usize] = Some(key.to_owned());
             } else {
-                layout.places[column as usize] = finder.place(column, !column.is_optional())?;
+                map.places[column as usize] = finder.place(column, !column.is_optional())?;
             }
         }
         if role == Role::Documents {
             if format.is_keyed() {
                 let others = table.columns.iter().filter(|(name, _)| *name != "id");
-                layout.renamed = others.map(|(name, key)| (key.clone(), name.clone())).collect();
+                map.renamed = others.map(|(name, key)| (key.clone(), name.clone())).collect();
             } else {
-                layout.fields = finder.fields(layout.place(ColumnRole::Id))?;
+                map.fields = finder.fields(map.place(ColumnRole::Id))?;
             }
         }
-        layout.part_columns(table, role)?;
-        Ok(layout)
+        map.check_shared(table, role)?;
+        Ok(map)
     }
 
-    /// An error if one column of the table is to be two of ours. A column that has our name,
-    /// but that the mapping makes something else, is only that.
-    fn part_columns(&mut self, table: &Table, role: Role) -> Result<()> {
+    /// An error if one column of the table has two roles. A role by name gives way to a role by
+    /// mapping.
+    fn check_shared(&mut self, table: &Table, role: Role) -> Result<()> {
         let mapped = |column: ColumnRole| table.columns.contains_key(column.name());
         for &one in role.columns() {
             for &other in role.columns() {
@@ -127,7 +128,7 @@ impl Layout {
         self.places[column as usize]
     }
 
-    /// Whether the column at `at` is read at all.
+    /// Whether the column at `at` is read.
     pub(super) fn uses(&self, at: usize) -> bool {
         self.places.contains(&Some(at)) || self.fields.iter().any(|(place, _)| *place == at)
     }
@@ -143,19 +144,19 @@ impl Layout {
         paths::get(object, key).or_else(|| object.get(other?))
     }
 
-    /// Whether a name that is looked up in JSON rows may be a path.
+    /// Whether a key may be a path.
     pub(super) fn has_paths(&self) -> bool {
         self.has_paths
     }
 
-    /// Every name that is looked up in JSON rows.
+    /// Every key that is looked up in JSON rows.
     pub(super) fn paths(&self) -> Vec<&str> {
         let keys = self.keys.iter().flatten().map(String::as_str);
         keys.chain(self.renamed.iter().map(|(from, _)| from.as_str())).collect()
     }
 
-    /// The fields of the document `object` under our names, without its id; the name that two
-    /// fields would share, if there is one.
+    /// The fields of the document `object`, renamed, without its id. The error is a name that two
+    /// fields would share.
     pub(super) fn rename(
         &self,
         mut object: Map<String, Value>,
@@ -195,12 +196,12 @@ impl Layout {
         Ok(fields)
     }
 
-    /// The fields of a document in a delimited table, apart from its id.
+    /// The fields of documents without the id: position and name.
     pub(super) fn fields(&self) -> &[(usize, String)] {
         &self.fields
     }
 
-    /// Without a header, the first row says how many fields there are.
+    /// Without a header, the first row sets the number of fields.
     pub(super) fn learn_width(&mut self, width: usize) {
         if self.width.is_none() {
             self.width = Some(width);
@@ -216,12 +217,12 @@ impl Layout {
 
     /// How many fields a row must have.
     pub(super) fn width(&self) -> usize {
-        // A mapped position beyond the first row makes that row too short, not the rest odd.
+        // If a mapped position lies beyond the first row, that row is too short.
         let mapped = self.places.iter().flatten().chain(self.fields.iter().map(|(at, _)| at));
         self.width.unwrap_or_default().max(mapped.max().map_or(0, |at| at + 1))
     }
 
-    /// Columns of documents that have no name and are therefore not kept.
+    /// Columns of documents without a name, which are dropped.
     pub(super) fn nameless(&self) -> &[usize] {
         &self.nameless
     }
@@ -254,15 +255,20 @@ impl Finder<'_> {
         let mut places = places.filter(|(_, title)| *title == name).map(|(at, _)| at);
         let first = places.next();
         if places.next().is_some() {
-            return Err(Error::Line {
-                path: self.label.to_owned(),
-                line: 1,
-                expected: format!("one column called {name}"),
-                found: "two".into(),
-                advice: "rename one of them, or point at one by its position in `columns`".into(),
-            });
+            let advice = "rename one of them, or give the position of one in `columns`";
+            return Err(self.twice(name, advice));
         }
         Ok(first)
+    }
+
+    fn twice(&self, name: &str, advice: &str) -> Error {
+        Error::Line {
+            path: self.label.to_owned(),
+            line: 1,
+            expected: format!("one column called {name}"),
+            found: "two".into(),
+            advice: advice.into(),
+        }
     }
 
     fn mapped(&self, name: &str, source: &str) -> Result<usize> {
@@ -277,8 +283,8 @@ impl Finder<'_> {
     }
 
     fn missing(&self, name: &str, source: &str) -> Error {
-        // On the command line the clicks need not be named.
-        let ours = match self.role {
+        // The option needs no role for clicks.
+        let column = match self.role {
             Role::Clicks => name.to_owned(),
             role => format!("{}:{name}", role.name()),
         };
@@ -287,7 +293,7 @@ impl Finder<'_> {
                 name: "columns".into(),
                 value: format!("{name}={source}"),
                 expected: format!(
-                    "the position of {name}, because {} has no header: `columns = {ours}=0`",
+                    "the position of {name}, because {} has no header: `columns = {column}=0`",
                     self.label.display()
                 ),
             };
@@ -303,12 +309,12 @@ impl Finder<'_> {
             expected: format!("a column called {source}"),
             found,
             advice: format!(
-                "say which column it is (`columns = {ours}=NAME`, or its position), or that the first line is already a row (`no_header`), or check the format (`input_format`)"
+                "map a column to it (`columns = {column}=NAME`, or a position); if the first line is a row, set `no_header`; or check the format (`input_format`)"
             ),
         }
     }
 
-    /// Every column of a table of documents under our name for it.
+    /// Position and field name of every column of a table of documents, without the id.
     fn fields(&self, id: Option<usize>) -> Result<Vec<(usize, String)>> {
         let mut fields = Vec::new();
         for (name, source) in self.table.columns.iter().filter(|(name, _)| *name != "id") {
@@ -325,13 +331,7 @@ impl Finder<'_> {
             }
             let name = if title == "text" && !has_body { "body" } else { title };
             if name == "id" || fields.iter().any(|(_, other)| other == name) {
-                return Err(Error::Line {
-                    path: self.label.to_owned(),
-                    line: 1,
-                    expected: format!("one column called {name}"),
-                    found: "two".into(),
-                    advice: "rename one of them in the first line".into(),
-                });
+                return Err(self.twice(name, "rename one of them in the first line"));
             }
             fields.push((at, name.to_owned()));
         }
@@ -357,7 +357,7 @@ fn check_mapping(table: &Table, role: Role) -> Result<()> {
     }
 }
 
-/// One column of the table for two of ours.
+/// The error about one column with two roles.
 fn shared(table: &Table, role: Role, one: &str, other: &str) -> Error {
     let said = |name: &str| {
         let source = table.columns.get(name).map_or(name, String::as_str);
@@ -374,13 +374,13 @@ fn shared(table: &Table, role: Role, one: &str, other: &str) -> Error {
 mod tests {
     use super::*;
 
-    /// The layout of a table with the columns `a`, `query` and `page`, or what is wrong.
-    fn layout(role: Role, format: TableFormat, columns: &[(&str, &str)]) -> Result<Layout> {
+    /// The map of a table with the columns `a`, `query` and `page`, or what is wrong.
+    fn map(role: Role, format: TableFormat, columns: &[(&str, &str)]) -> Result<ColumnMap> {
         let mut table = Table::new("t");
         let owned = |(name, source): &(&str, &str)| ((*name).to_owned(), (*source).to_owned());
         table.columns = columns.iter().map(owned).collect();
         let header = ["a", "query", "page"].map(str::to_owned).to_vec();
-        Layout::find(&table, role, format, Some(header), Path::new("t"))
+        ColumnMap::find(&table, role, format, Some(header), Path::new("t"))
     }
 
     #[test]
@@ -394,12 +394,12 @@ mod tests {
             (Role::Documents, &[("id", "a"), ("title", "page"), ("body", "page")]),
         ] {
             for format in [TableFormat::Tsv, TableFormat::Jsonl] {
-                let error = layout(role, format, columns).err().map(|error| error.to_string());
+                let error = map(role, format, columns).err().map(|error| error.to_string());
                 let error = error.unwrap_or_default();
                 assert!(error.contains("cannot be the same"), "{columns:?}: {error}");
             }
         }
-        let error = layout(Role::Events, TableFormat::Tsv, &[("query", "0"), ("doc", "a")]);
+        let error = map(Role::Events, TableFormat::Tsv, &[("query", "0"), ("doc", "a")]);
         let message = "columns = events:query=0,doc=a: expected two columns: query and doc cannot be the same";
         assert_eq!(error.err().unwrap().to_string(), message);
     }
@@ -412,13 +412,13 @@ mod tests {
                 (Role::Documents, &[("id", "a"), ("title", "a")]),
                 (Role::Events, &[("doc", "a"), ("user", "page"), ("session", "page")]),
             ] {
-                layout(role, format, columns).unwrap();
+                map(role, format, columns).unwrap();
             }
-            let found = layout(Role::Events, format, &[("doc", "a"), ("rank", "page")]).unwrap();
+            let found = map(Role::Events, format, &[("doc", "a"), ("rank", "page")]).unwrap();
             assert!(found.place(ColumnRole::Page).is_none());
             assert!(found.keys[ColumnRole::Page as usize].is_none());
         }
-        let found = layout(Role::Documents, TableFormat::Jsonl, &[("id", "a"), ("title", "a")]);
+        let found = map(Role::Documents, TableFormat::Jsonl, &[("id", "a"), ("title", "a")]);
         let object = serde_json::json!({ "a": "x", "b": "y" }).as_object().unwrap().clone();
         let fields = found.unwrap().rename(object).unwrap();
         assert_eq!(Value::Object(fields), serde_json::json!({ "title": "x", "b": "y" }));

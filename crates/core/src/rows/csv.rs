@@ -8,9 +8,9 @@ use csv::{ByteRecord, StringRecord};
 
 use super::bad_row::Checked;
 use super::input::Input;
-use super::lines::{LONGEST, not_text, too_long, zero_byte};
-use super::quotes::{Quotes, Swallowed};
-use super::row::{Record, Row, RowSource, TableSource};
+use super::lines::{MAX_ROW, too_long, zero_byte};
+use super::quotes::{Quotes, StrayQuote};
+use super::row::{Record, Row, RowSource};
 use crate::{Error, Result};
 
 /// The rows of a CSV file.
@@ -26,8 +26,8 @@ impl<'r> Csv<'r> {
         let reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
-            // A carriage return is taken off the last field instead: as part of the end of a
-            // line it would be counted with the next row.
+            // A carriage return is removed from the last field instead: as part of a line end it
+            // would be counted with the next row.
             .terminator(csv::Terminator::Any(b'\n'))
             .buffer_capacity(1 << 17)
             .from_reader(Bounded::new(input));
@@ -44,8 +44,8 @@ impl<'r> Csv<'r> {
                 .read_byte_record(&mut bytes)
                 .map_err(|error| csv_failure(error, reader, *line))?;
             let source = reader.get_ref();
-            if let Some(swallowed) = source.quotes.swallowed(reader.position().line()) {
-                return Err(swallowed_rows(source.input.label(), swallowed));
+            if let Some(stray) = source.quotes.stray(reader.position().line()) {
+                return Err(stray_quote(source.input.label(), stray));
             }
             if !any {
                 return Ok(None);
@@ -58,7 +58,8 @@ impl<'r> Csv<'r> {
                     let field = error.utf8_error().field();
                     let bytes: ByteRecord = error.into_byte_record();
                     let bytes = bytes.get(field).unwrap_or_default();
-                    return Ok(Some(Err(not_text(bytes, *line, &reader.get_ref().input))));
+                    let encoding = reader.get_ref().input.encoding();
+                    return Ok(Some(Err(encoding.refusal(bytes, *line))));
                 }
             }
             if record.as_slice().as_bytes().contains(&0) {
@@ -71,9 +72,7 @@ impl<'r> Csv<'r> {
     }
 }
 
-impl RowSource for Csv<'_> {
-    type Row = Row;
-
+impl<'r> RowSource<'r> for Csv<'r> {
     fn read_row(&mut self, row: &mut Row) -> Result<Option<Checked<u64>>> {
         let read = self.advance()?;
         if matches!(read, Some(Ok(_))) {
@@ -81,9 +80,7 @@ impl RowSource for Csv<'_> {
         }
         Ok(read)
     }
-}
 
-impl<'r> TableSource<'r> for Csv<'r> {
     fn input(&self) -> &Input<'r> {
         &self.reader.get_ref().input
     }
@@ -104,13 +101,12 @@ fn copy(fields: &StringRecord, record: &mut Record) {
     }
 }
 
-/// The bytes of a CSV file: ends the reading when one row grows without end, and follows the
-/// quotation marks.
+/// The bytes of a CSV file: limits the size of a row and tracks quotation marks.
 struct Bounded<'r> {
     input: Input<'r>,
-    /// Bytes given since the row began.
+    /// Bytes read since the row began.
     given: u64,
-    /// Bytes given in all, and the last of them.
+    /// Bytes read in all, and the last of them.
     total: u64,
     last: u8,
     quotes: Quotes,
@@ -124,7 +120,7 @@ impl<'r> Bounded<'r> {
 
 impl Read for Bounded<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.given > LONGEST {
+        if self.given > MAX_ROW {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         let n = self.input.read(buffer)?;
@@ -136,8 +132,8 @@ impl Read for Bounded<'_> {
     }
 }
 
-/// The line where the row just read starts. The reader's own note of it comes before any
-/// blank lines, so it is counted back from the end of the row.
+/// The line where the row just read starts. The parser reports a line before any blank lines, so it
+/// is counted back from the end of the row.
 fn first_line(reader: &csv::Reader<Bounded<'_>>, row: &ByteRecord) -> u64 {
     let (end, source) = (reader.position(), reader.get_ref());
     let unterminated = end.byte() == source.total && source.last != b'\n';
@@ -155,21 +151,21 @@ fn csv_failure(error: csv::Error, reader: &csv::Reader<Bounded<'_>>, line: u64) 
         other => Error::Unusable {
             path: input.label().to_owned(),
             problem: format!("not readable as CSV: {other:?}"),
-            advice: "write it anew, or give it as JSON lines".into(),
+            advice: "export it again, or give JSON lines".into(),
         },
     }
 }
 
-/// Rows that became part of a field. Also with `lenient` this ends the import, because nobody
-/// can say how many rows they were.
-fn swallowed_rows(path: &Path, swallowed: Swallowed) -> Error {
-    let (line, expected, found) = match swallowed {
-        Swallowed::Unclosed(line) => (
+/// The error about rows that became part of a field. It ends the import also with `lenient`, because
+/// the number of rows is unknown.
+fn stray_quote(path: &Path, stray: StrayQuote) -> Error {
+    let (line, expected, found) = match stray {
+        StrayQuote::Unclosed(line) => (
             line,
             "a closing quotation mark",
             format!("the end of the file: a quote opened in line {line} is never closed"),
         ),
-        Swallowed::Torn(line, closed) => (
+        StrayQuote::Torn(line, closed) => (
             line,
             "a comma or the end of the line after a closing quotation mark",
             format!("text: a quote opened in line {line} is closed in line {closed} before text"),

@@ -1,29 +1,29 @@
-//! Rows that were left out, counted by reason.
+//! Dropped rows, counted by reason.
 
 use serde::{Deserialize, Serialize};
 
-/// Things of one kind that were dropped.
+/// Dropped rows or pairs of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Dropped {
-    /// What they are and why they were dropped.
+    /// The reason.
     pub why: String,
     /// How many.
     pub count: u64,
-    /// The first few, as messages.
+    /// Messages about the first few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<String>,
 }
 
 impl Dropped {
-    /// How many bad rows of a kind are quoted.
+    /// The number of samples per kind.
     pub(super) const SAMPLES: usize = 3;
 
-    /// Counts one more in `all`, and keeps the sample of one of the first few of a kind.
+    /// Counts one more in `all`, with its sample if it is one of the first few of its kind.
     pub(crate) fn count(all: &mut Vec<Dropped>, why: &str, sample: Option<&dyn Fn() -> String>) {
         Dropped::count_many(all, why, 1, sample.into_iter().map(|sample| sample()));
     }
 
-    /// The same for several of a kind, with samples of the first few.
+    /// Counts several of a kind, with samples of the first few.
     pub(super) fn count_many(
         all: &mut Vec<Dropped>,
         why: &str,
@@ -39,7 +39,7 @@ impl Dropped {
         dropped.samples.extend(samples.take(Dropped::SAMPLES - dropped.samples.len()));
     }
 
-    /// For a report; with `samples` of bad rows, which quote what somebody typed.
+    /// The sentence of a report; with `samples` of bad rows, which may quote queries.
     pub(crate) fn sentence(&self, what: &str, samples: bool) -> String {
         let mut sentence = if what.is_empty() {
             format!("{} {}: dropped", self.count, self.why)

@@ -1,9 +1,8 @@
-//! In what encoding a text is written, and how it becomes UTF-8 on its way in.
+//! Detects the encoding of a text and decodes it to UTF-8 while it is read.
 //!
-//! Everything behind this file sees UTF-8. What the encoding does not know becomes the byte
-//! 0xFF, which no UTF-8 text holds: the row it stands in is refused with its line, never
-//! mended in silence. Ends of lines survive, because no decoder takes an ASCII byte for part
-//! of a broken sequence.
+//! Everything after this file sees UTF-8. Invalid bytes become 0xFF, which UTF-8 never contains: the
+//! row is then refused with its line, never repaired silently. Line ends survive, because no decoder
+//! consumes an ASCII byte as part of a broken sequence.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -13,13 +12,13 @@ use chardetng::EncodingDetector;
 use encoding_rs::{Decoder, DecoderResult};
 use serde::{Deserialize, Serialize};
 
-use super::bad_row::excerpt;
+use super::bad_row::{BadRow, excerpt};
 use crate::{Error, Result};
 
-/// So many characters of an encoding must be seen before it is believed.
+/// The number of wide characters that proves an encoding.
 const ENOUGH: usize = 8;
 
-/// An encoding of text, by any of the names that browsers know: `gb18030`, `big5`,
+/// A text encoding, by any of its names in the WHATWG standard: `gb18030`, `big5`,
 /// `shift_jis`, `euc-kr`, `utf-16le`, `windows-1252`, `latin1` …
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -34,9 +33,9 @@ impl Encoding {
         encoding_rs::Encoding::for_bom(head).map(|(encoding, length)| (Encoding(encoding), length))
     }
 
-    /// What a text that begins with `head` is surely written in, if that is not UTF-8. A text
-    /// that is mostly UTF-8 is UTF-8 with bad lines. Encodings with one byte a character are
-    /// never guessed, because in them every text is valid.
+    /// The encoding of a text that begins with `head`, if it is certain and not UTF-8. A text
+    /// that is mostly UTF-8 is UTF-8 with bad lines. Single-byte encodings are never guessed,
+    /// because every text is valid in them.
     pub(super) fn detect(head: &[u8]) -> Option<Encoding> {
         if let Some(wide) = without_mark(head) {
             return Some(wide);
@@ -53,7 +52,7 @@ impl Encoding {
         }
         let mut detector = EncodingDetector::new();
         detector.feed(whole, true);
-        // GB18030 is GBK and more.
+        // GB18030 extends GBK.
         let guess = match detector.guess(None, false) {
             guess if guess == encoding_rs::GBK => encoding_rs::GB18030,
             guess => guess,
@@ -68,8 +67,8 @@ impl Encoding {
         (believable && paired.count() >= wide / 2).then_some(Encoding(guess))
     }
 
-    /// What is odd about taking a text that begins with `head` for this encoding: lines that
-    /// are UTF-8 with so many Chinese, Japanese or Korean characters that it is no accident.
+    /// A doubt about reading a text that begins with `head` in this encoding: lines that are UTF-8
+    /// with so many Chinese, Japanese or Korean characters that it cannot be an accident.
     pub(super) fn doubt(self, head: &[u8]) -> Option<String> {
         if self.0 == encoding_rs::UTF_16LE || self.0 == encoding_rs::UTF_16BE {
             return None;
@@ -88,7 +87,7 @@ impl Encoding {
         })
     }
 
-    /// The UTF-8 that the bytes of `source` stand for.
+    /// A reader that decodes `source` to UTF-8.
     pub(super) fn transcode<R: Read>(self, source: R) -> Transcoder<R> {
         Transcoder {
             source,
@@ -102,43 +101,27 @@ impl Encoding {
     }
 }
 
-/// Why bytes are not text in an encoding, in the words of all who say so.
-pub(super) struct NotText {
-    pub why: &'static str,
-    pub expected: String,
-    pub found: String,
-    /// Where an encoding can be said, and where it cannot.
-    pub advice: &'static str,
-    pub advice_without_option: &'static str,
-}
-
 impl Encoding {
-    /// Why `bytes`, which came out of this encoding, are not text.
-    pub(super) fn refusal(self, bytes: &[u8]) -> NotText {
+    /// Why `bytes` of the line `line`, which were decoded from this encoding, are not text.
+    pub(super) fn refusal(self, bytes: &[u8], line: u64) -> BadRow {
         let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
-        let expected = format!(
-            "text in {}",
-            if self == Encoding::UTF_8 { "UTF-8".to_owned() } else { self.to_string() }
-        );
-        let advice_without_option = "convert the file (iconv -f LATIN1 -t UTF-8)";
-        if self != Encoding::UTF_8 {
-            let before = String::from_utf8_lossy(&bytes[..valid]);
-            let found = format!(
-                "bytes that are none, after the first {} characters {:?}",
-                before.chars().count(),
-                excerpt(&before)
-            );
-            let advice = "say which encoding it is (`encoding = NAME`)";
-            let why = "not in the encoding of the file";
-            return NotText { why, expected, found, advice, advice_without_option };
+        if self == Encoding::UTF_8 {
+            let byte = bytes.get(valid).copied().unwrap_or_default();
+            let found = format!("the byte 0x{byte:02x} after {valid} bytes: invalid UTF-8");
+            return BadRow {
+                advice: "set the encoding (`encoding = gb18030`, `encoding = latin1` …), or convert the file (iconv -f LATIN1 -t UTF-8)",
+                ..BadRow::new("invalid UTF-8", line, "text in UTF-8", found)
+            };
         }
-        let byte = bytes.get(valid).copied().unwrap_or_default();
-        NotText {
-            why: "invalid UTF-8",
-            expected,
-            found: format!("the byte 0x{byte:02x} after {valid} bytes: invalid UTF-8"),
-            advice: "say the encoding (`encoding = gb18030`, `encoding = latin1` …), or convert the file (iconv -f LATIN1 -t UTF-8)",
-            advice_without_option,
+        let before = String::from_utf8_lossy(&bytes[..valid]);
+        let found = format!(
+            "invalid bytes after the first {} characters {:?}",
+            before.chars().count(),
+            excerpt(&before)
+        );
+        BadRow {
+            advice: "set the right encoding (`encoding = NAME`)",
+            ..BadRow::new("not in the encoding of the file", line, format!("text in {self}"), found)
         }
     }
 }
@@ -181,8 +164,8 @@ impl fmt::Debug for Encoding {
     }
 }
 
-/// UTF-16 without a byte-order mark: blanks, digits and ends of lines have a zero byte, always
-/// on the same side.
+/// Detects UTF-16 without a byte-order mark: spaces, digits and line ends have a zero byte, always on
+/// the same side.
 fn without_mark(head: &[u8]) -> Option<Encoding> {
     let zeros = |side: usize| head.iter().skip(side).step_by(2).filter(|&&byte| byte == 0).count();
     let units = head.len() / 2;
@@ -197,7 +180,7 @@ fn without_mark(head: &[u8]) -> Option<Encoding> {
     let ends = pairs.chunks_exact(2).filter(|pair| **pair == newline).count();
     let ends_fit = 2 * ends >= pairs.iter().filter(|&&byte| byte == b'\n').count();
     let clear = most * 20 >= units && most >= 2 && least * 20 <= most && ends_fit;
-    // The last character may be cut in two.
+    // The last character may be incomplete.
     let whole = |pairs: &[u8]| {
         encoding.decode_without_bom_handling_and_without_replacement(pairs).is_some()
     };
@@ -233,14 +216,14 @@ fn mostly_utf8(text: &[u8]) -> bool {
     2 * valid >= all
 }
 
-/// Chinese, Japanese, Korean, and what is written among them.
+/// Chinese, Japanese and Korean characters, and their punctuation.
 fn is_wide(c: char) -> bool {
     matches!(c, '\u{1100}'..='\u{11ff}' | '\u{2000}'..='\u{206f}' | '\u{2e80}'..='\u{9fff}'
         | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe4f}'
         | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Reads one encoding and gives UTF-8.
+/// Decodes one encoding to UTF-8.
 pub(super) struct Transcoder<R> {
     source: R,
     decoder: Decoder,
@@ -252,7 +235,7 @@ pub(super) struct Transcoder<R> {
 }
 
 impl<R: Read> Transcoder<R> {
-    /// Decodes some more; nothing is ready afterwards only at the end.
+    /// Decodes the next bytes; `ready` is empty afterwards only at the end.
     fn advance(&mut self) -> io::Result<()> {
         let mut written = 0;
         while written == 0 {
@@ -261,19 +244,18 @@ impl<R: Read> Transcoder<R> {
                 self.unread = 0..n;
                 self.ended = n == 0;
             }
-            // Room for the mark of a broken sequence, and for the decoder to make a step.
+            // Space for the mark of a broken sequence, and for a step of the decoder.
             while self.text.len() - written > 64 {
-                let room = self.text.len() - 2;
+                let end = self.text.len() - 2;
                 let (result, read, added) = self.decoder.decode_to_utf8_without_replacement(
                     &self.raw[self.unread.clone()],
-                    &mut self.text[written..room],
+                    &mut self.text[written..end],
                     self.ended,
                 );
                 self.unread.start += read;
                 written += added;
                 match result {
-                    DecoderResult::InputEmpty => break,
-                    DecoderResult::OutputFull => break,
+                    DecoderResult::InputEmpty | DecoderResult::OutputFull => break,
                     DecoderResult::Malformed(..) => {
                         self.text[written] = 0xff;
                         written += 1;
@@ -281,7 +263,7 @@ impl<R: Read> Transcoder<R> {
                         let encoding = self.decoder.encoding();
                         if encoding == encoding_rs::ISO_2022_JP && read > 0 && taken == Some(b'\n')
                         {
-                            // A line that never shifted back; the next one begins anew.
+                            // The line never shifted back to ASCII; the next one starts in ASCII.
                             self.text[written] = b'\n';
                             written += 1;
                             self.decoder = encoding.new_decoder_without_bom_handling();

@@ -16,7 +16,7 @@ pub(super) fn input_of(text: &str) -> Input<'static> {
 }
 
 /// Every row as its line and its text; bad rows as their messages.
-pub(super) fn objects(source: &mut dyn RowSource<Row = Row>) -> Vec<(u64, String)> {
+pub(super) fn objects(source: &mut dyn RowSource<'_>) -> Vec<(u64, String)> {
     let (mut all, mut row) = (Vec::new(), Row::default());
     while let Some(read) = source.read_row(&mut row).unwrap() {
         all.push(match read {

@@ -1,4 +1,4 @@
-//! The formats of tables, and how a file tells its own.
+//! The formats of tables, and their detection by file name and content.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::input;
 use super::role::Role;
 
-/// How the rows of a table are written.
+/// The format of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TableFormat {
@@ -15,7 +15,7 @@ pub enum TableFormat {
     Tsv,
     /// Fields between commas, quoted where needed.
     Csv,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Jsonl,
     /// An array of JSON objects, or objects one after another, on any number of lines.
     Json,
@@ -23,14 +23,14 @@ pub enum TableFormat {
     Smart,
     /// TREC's formats: `<DOC>`, `<top>`, and judgments as in `qrels`.
     Trec,
-    /// Judgments between blanks: query, iteration, document, grade, or without the iteration.
+    /// Judgments separated by white space: query, iteration, document, grade, or without the iteration.
     Qrels,
-    /// Bags as in LDA-C: `n term:count …`; as links `n item …`, one line a query.
+    /// Bags of words as in LDA-C: `n term:count …`; as links `n item …`, one line per query.
     Ldac,
-    /// One text a line; its id is the number of the line, counted from 0. As links, the query
-    /// and the document of the same line belong together.
+    /// One text per line; its id is the number of the line, counted from 0. As links, the query
+    /// and the document of the same line number belong together.
     Lines,
-    /// Columns of text, numbers, truth values, dates and times, if liken was built with Parquet.
+    /// Columns of text, numbers, booleans, dates and times, if liken was built with Parquet.
     Parquet,
 }
 
@@ -49,20 +49,12 @@ impl TableFormat {
         TableFormat::Parquet,
     ];
 
-    /// Its name in files and on the command line.
+    /// Its name in files and options.
     pub fn name(self) -> &'static str {
-        match self {
-            TableFormat::Tsv => "tsv",
-            TableFormat::Csv => "csv",
-            TableFormat::Jsonl => "jsonl",
-            TableFormat::Json => "json",
-            TableFormat::Smart => "smart",
-            TableFormat::Trec => "trec",
-            TableFormat::Qrels => "qrels",
-            TableFormat::Ldac => "ldac",
-            TableFormat::Parquet => "parquet",
-            TableFormat::Lines => "lines",
-        }
+        // In the order of the variants.
+        const NAMES: [&str; 10] =
+            ["tsv", "csv", "jsonl", "json", "smart", "trec", "qrels", "ldac", "lines", "parquet"];
+        NAMES[self as usize]
     }
 
     /// Whether rows are objects, without a header.
@@ -70,9 +62,9 @@ impl TableFormat {
         !matches!(self, TableFormat::Tsv | TableFormat::Csv | TableFormat::Parquet)
     }
 
-    /// What the ending of `path` says, after `.gz` or `.zst`.
+    /// The format by the extension of `path`, without `.gz` or `.zst`.
     pub fn of(path: &Path) -> Option<TableFormat> {
-        let name = input::unpacked_name(path);
+        let name = input::uncompressed_name(path);
         match name.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "tsv" | "tab" => Some(TableFormat::Tsv),
             "csv" => Some(TableFormat::Csv),
@@ -85,7 +77,7 @@ impl TableFormat {
         }
     }
 
-    /// What a table without a telling name is, where the beginning of its text leaves no doubt.
+    /// The format by the beginning of the text, where that is unambiguous.
     pub(super) fn of_text(opening: &str, role: Role) -> Option<TableFormat> {
         let text = opening.trim_start();
         let first = text.lines().next()?.trim_end();
@@ -114,7 +106,7 @@ impl TableFormat {
                 };
                 let bag = role == Role::Links || words[1..].iter().all(|word| word.contains(':'));
                 let fits = n > 0 && n + 1 == words.len() && words[1..].iter().all(counted);
-                // A line that was cut is no witness.
+                // An incomplete line proves nothing.
                 (fits && bag && text.contains('\n')).then_some(TableFormat::Ldac)
             }
             _ => None,
@@ -125,6 +117,13 @@ impl TableFormat {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_and_serde_agree() {
+        for format in TableFormat::ALL {
+            assert_eq!(serde_json::to_value(format).unwrap(), format.name());
+        }
+    }
 
     #[test]
     fn the_beginning_of_a_text_says_what_it_is_where_it_leaves_no_doubt() {

@@ -1,4 +1,4 @@
-//! A table with a header, read row by row, whose columns are known by their names alone.
+//! A table whose columns are known by their names alone, read row by row.
 
 use std::path::Path;
 
@@ -7,13 +7,13 @@ use super::format::TableFormat;
 use super::input::Input;
 use super::open::{check_seekable, open, read_header};
 use super::role::Role;
-use super::row::{Row, TableSource};
+use super::row::{Row, RowSource};
 use super::table::Table;
 use crate::{Error, Result, Run};
 
 /// A TSV, CSV or Parquet file.
 pub(crate) struct HeaderTable<'r> {
-    source: Box<dyn TableSource<'r> + 'r>,
+    source: Box<dyn RowSource<'r> + 'r>,
     /// The current row, and where it starts.
     row: Row,
     line: u64,
@@ -21,7 +21,7 @@ pub(crate) struct HeaderTable<'r> {
 }
 
 impl<'r> HeaderTable<'r> {
-    /// Opens the file at `path`, packed or not; `-` is standard input.
+    /// Opens the file at `path`, compressed or not; `-` is standard input.
     ///
     /// # Panics
     /// If the format has no columns with names.
@@ -31,7 +31,7 @@ impl<'r> HeaderTable<'r> {
             check_seekable(path)?;
         }
         let input = Input::open(path, Some(Encoding::UTF_8), run)?;
-        // The role only says how a foreign format is to be read.
+        // Any role: it does not matter in formats with named columns.
         let mut source = open(input, format, Role::Judgments, &Table::new(path), run)?;
         let mut row = Row::default();
         let header = match source.header() {
@@ -47,13 +47,13 @@ impl<'r> HeaderTable<'r> {
         &self.header
     }
 
-    /// What the file is called in messages.
+    /// The name of the file in messages.
     pub(crate) fn label(&self) -> &Path {
         self.source.input().label()
     }
 
-    /// Goes to the next row that is not blank; whether there is one. A row that has not as many
-    /// fields as the header is an error.
+    /// Reads the next row that is not blank; `false` at the end. A row with another number of fields
+    /// than the header is an error.
     pub(crate) fn advance(&mut self) -> Result<bool> {
         match self.source.read_row(&mut self.row)? {
             None => return Ok(false),

@@ -1,8 +1,8 @@
-//! Bytes on their way in: a file or standard input, hashed and counted as they are read,
-//! unpacked, turned into UTF-8 without byte-order mark, and interruptible at every read.
+//! The bytes of a file or of standard input: hashed and counted while they are read, decompressed,
+//! decoded to UTF-8 without byte-order mark, and interruptible at every read.
 //!
-//! Whatever can block for ever (standard input, a named pipe) is read by a thread of its own,
-//! so that Ctrl-C works while nothing comes.
+//! Sources that can block for ever (standard input, named pipes) are read by a thread of their own, so
+//! that Ctrl-C works while they block.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -20,33 +20,33 @@ use sha2::{Digest, Sha256};
 use super::encoding::Encoding;
 use crate::{Error, Result, Run};
 
-/// So much is looked at to find out the encoding.
+/// Bytes from which the encoding is detected.
 const HEAD: u64 = 2 << 20;
 
-/// So much is shown to those who want to know what kind of text it is.
+/// Bytes from which the format is detected.
 const OPENING: usize = 1 << 14;
 
-/// How a file is packed.
+/// How a file is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Packing {
+enum Compression {
     Gzip,
     Zstandard,
 }
 
-impl Packing {
-    fn of_name(path: &Path) -> Option<Packing> {
+impl Compression {
+    fn of_name(path: &Path) -> Option<Compression> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-            "gz" => Some(Packing::Gzip),
-            "zst" => Some(Packing::Zstandard),
+            "gz" => Some(Compression::Gzip),
+            "zst" => Some(Compression::Zstandard),
             _ => None,
         }
     }
 
-    fn of_bytes(head: &[u8]) -> Option<Packing> {
+    fn of_bytes(head: &[u8]) -> Option<Compression> {
         if head.starts_with(&[0x1f, 0x8b]) {
-            Some(Packing::Gzip)
+            Some(Compression::Gzip)
         } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-            Some(Packing::Zstandard)
+            Some(Compression::Zstandard)
         } else {
             None
         }
@@ -54,56 +54,56 @@ impl Packing {
 
     fn name(self) -> &'static str {
         match self {
-            Packing::Gzip => "gzip",
-            Packing::Zstandard => "zstd",
+            Compression::Gzip => "gzip",
+            Compression::Zstandard => "zstd",
         }
     }
 }
 
-/// The name of a file without the ending that says how it is packed.
-pub(super) fn unpacked_name(path: &Path) -> PathBuf {
-    if Packing::of_name(path).is_some() { path.with_extension("") } else { path.to_owned() }
+/// The name of a file without the extension of its compression.
+pub(super) fn uncompressed_name(path: &Path) -> PathBuf {
+    if Compression::of_name(path).is_some() { path.with_extension("") } else { path.to_owned() }
 }
 
-/// Whether `path` stands for standard input.
+/// Whether `path` means standard input.
 pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// What is called `path` in messages.
+/// The name of `path` in messages.
 pub(super) fn label(path: &Path) -> PathBuf {
     if is_stdin(path) { PathBuf::from("stdin") } else { path.to_owned() }
 }
 
-/// The unpacked text of one source, as UTF-8.
+/// The decompressed text of one source, as UTF-8.
 pub(super) struct Input<'r> {
     label: PathBuf,
-    packing: Option<Packing>,
+    compression: Option<Compression>,
     encoding: Encoding,
-    /// How the encoding was found, where nobody said it.
+    /// How the encoding was found, where that is worth a note.
     note: Option<String>,
     opening: String,
     reader: Box<dyn Read + 'r>,
-    seen: Rc<RefCell<Seen>>,
-    /// Ends of lines given so far, where the file is packed.
+    meter: Rc<RefCell<Meter>>,
+    /// Line ends read so far, where the file is compressed.
     lines: u64,
 }
 
-/// What was read of a source so far, as it lies on the disk.
-struct Seen {
+/// The bytes of a source read so far, before decompression.
+struct Meter {
     bytes: u64,
-    /// Only where somebody wants to know.
+    /// Only where it was asked for.
     hash: Option<Sha256>,
 }
 
 impl<'r> Input<'r> {
-    /// Opens the file at `path`, or standard input for `-`. Where no encoding is said, the
-    /// beginning of the text decides; a byte-order mark always does.
+    /// Opens the file at `path`, or standard input for `-`. Without an encoding, the beginning of
+    /// the text decides; a byte-order mark always does.
     pub(super) fn open(path: &Path, encoding: Option<Encoding>, run: Run<'r>) -> Result<Self> {
         Self::begin(path, encoding, run, Some(Sha256::new()))
     }
 
-    /// Like [`Input::open`], with a hash only where one is given.
+    /// Like [`Input::open`], with a checksum only if a hash is given.
     pub(super) fn begin(
         path: &Path,
         encoding: Option<Encoding>,
@@ -112,7 +112,7 @@ impl<'r> Input<'r> {
     ) -> Result<Self> {
         let label = label(path);
         let (source, total): (Box<dyn Read + 'r>, Option<u64>) = if is_stdin(path) {
-            (Box::new(Pump::start(io::stdin(), run)), None)
+            (Box::new(BackgroundReader::start(io::stdin(), run)), None)
         } else {
             let file = File::open(path).map_err(Error::io("read", path))?;
             let about = file.metadata().map_err(Error::io("read", path))?;
@@ -126,31 +126,31 @@ impl<'r> Input<'r> {
             if about.is_file() {
                 (Box::new(file), Some(about.len()))
             } else {
-                (Box::new(Pump::start(file, run)), None)
+                (Box::new(BackgroundReader::start(file, run)), None)
             }
         };
-        let seen = Rc::new(RefCell::new(Seen { bytes: 0, hash }));
+        let meter = Rc::new(RefCell::new(Meter { bytes: 0, hash }));
         let stage = format!("reading {}", file_name(&label));
-        let mut raw = Metered { source, seen: Rc::clone(&seen), stage, total, run };
+        let mut raw = Metered { source, meter: Rc::clone(&meter), stage, total, run };
         let mut input = Input {
             label,
-            packing: None,
+            compression: None,
             encoding: encoding.unwrap_or(Encoding::UTF_8),
             note: None,
             opening: String::new(),
             reader: Box::new(io::empty()),
-            seen,
+            meter,
             lines: 0,
         };
 
         let head = input.head(&mut raw, 4)?;
-        input.packing = Packing::of_name(path).or_else(|| Packing::of_bytes(&head));
-        let packed = Cursor::new(head).chain(raw);
-        let mut plain: Box<dyn Read + 'r> = match input.packing {
-            None => Box::new(packed),
-            Some(Packing::Gzip) => Box::new(MultiGzDecoder::new(packed)),
-            Some(Packing::Zstandard) => {
-                let decoder = zstd::Decoder::new(packed).map_err(|e| input.failure(e))?;
+        input.compression = Compression::of_name(path).or_else(|| Compression::of_bytes(&head));
+        let compressed = Cursor::new(head).chain(raw);
+        let mut plain: Box<dyn Read + 'r> = match input.compression {
+            None => Box::new(compressed),
+            Some(Compression::Gzip) => Box::new(MultiGzDecoder::new(compressed)),
+            Some(Compression::Zstandard) => {
+                let decoder = zstd::Decoder::new(compressed).map_err(|e| input.failure(e))?;
                 Box::new(decoder)
             }
         };
@@ -164,7 +164,7 @@ impl<'r> Input<'r> {
         } else if let Some(found) = encoding.map_or_else(|| Encoding::detect(&head), |_| None) {
             let doubt = found.doubt(&head).map_or_else(String::new, |doubt| format!("; {doubt}"));
             input.note = Some(format!(
-                "read as {found} (detected; say `encoding = NAME` to be sure){doubt}"
+                "read as {found} (detected; set `encoding = NAME` to be sure){doubt}"
             ));
             input.encoding = found;
         }
@@ -192,40 +192,39 @@ impl<'r> Input<'r> {
         Ok(head)
     }
 
-    /// What is called `path` in messages.
+    /// The name of the file in messages.
     pub(super) fn label(&self) -> &Path {
         &self.label
     }
 
-    /// What the bytes are read as.
     pub(super) fn encoding(&self) -> Encoding {
         self.encoding
     }
 
-    /// How the encoding was found, where that is worth saying.
+    /// How the encoding was found, where that is worth a note.
     pub(super) fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
 
-    /// The beginning of the text; its last character may be cut.
+    /// The beginning of the text; the last character may be incomplete.
     pub(super) fn opening(&self) -> &str {
         &self.opening
     }
 
-    /// Bytes read so far, as they lie on the disk, and their SHA-256.
+    /// Bytes read so far, before decompression, and their SHA-256.
     pub(super) fn checksum(&self) -> (u64, String) {
-        let seen = self.seen.borrow();
-        let digest = seen.hash.clone().unwrap_or_default().finalize();
-        (seen.bytes, digest.iter().map(|byte| format!("{byte:02x}")).collect())
+        let meter = self.meter.borrow();
+        let digest = meter.hash.clone().unwrap_or_default().finalize();
+        (meter.bytes, digest.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// What a failed read means.
+    /// The error of a failed read.
     pub(super) fn failure(&self, error: io::Error) -> Error {
         if error.get_ref().is_some_and(|inner| inner.is::<Stopped>()) {
             return Error::Cancelled;
         }
         let path = self.label.clone();
-        let Some(packing) = self.packing else {
+        let Some(compression) = self.compression else {
             return Error::Io { path, doing: "read", source: error };
         };
         match error.kind() {
@@ -233,20 +232,20 @@ impl<'r> Input<'r> {
                 path,
                 problem: format!(
                     "truncated: the {} data ends too early{}",
-                    packing.name(),
+                    compression.name(),
                     match self.lines {
                         0 => String::new(),
                         lines => format!(", after line {lines}"),
                     }
                 ),
-                advice: "copy or download the file again; nothing was kept".into(),
+                advice: "copy or download the file again; nothing was written".into(),
             },
             io::ErrorKind::InvalidInput
             | io::ErrorKind::InvalidData
             | io::ErrorKind::Other => Error::Unusable {
                 path,
-                problem: format!("not valid {} data: {error}", packing.name()),
-                advice: "copy or download the file again; if it is not packed at all, take the ending off its name".into(),
+                problem: format!("not valid {} data: {error}", compression.name()),
+                advice: "copy or download the file again; if it is not compressed, remove the extension of its name".into(),
             },
             _ => Error::Io { path, doing: "read", source: error },
         }
@@ -256,7 +255,7 @@ impl<'r> Input<'r> {
 impl Read for Input<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.reader.read(buffer)?;
-        if self.packing.is_some() {
+        if self.compression.is_some() {
             self.lines += line_ends(&buffer[..n]);
         }
         Ok(n)
@@ -267,15 +266,15 @@ pub(super) fn line_ends(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 
-/// The last part of a path, for people.
+/// The last component of a path.
 pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// Counts and hashes what passes, shows progress, and stops when asked to.
+/// Counts and hashes bytes, reports progress, and stops when asked to.
 struct Metered<'r> {
     source: Box<dyn Read + 'r>,
-    seen: Rc<RefCell<Seen>>,
+    meter: Rc<RefCell<Meter>>,
     stage: String,
     total: Option<u64>,
     run: Run<'r>,
@@ -284,25 +283,21 @@ struct Metered<'r> {
 impl Read for Metered<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.source.read(buffer)?;
-        let mut seen = self.seen.borrow_mut();
-        if let Some(hash) = &mut seen.hash {
+        let mut meter = self.meter.borrow_mut();
+        if let Some(hash) = &mut meter.hash {
             hash.update(&buffer[..n]);
         }
-        seen.bytes += n as u64;
-        self.run.step(&self.stage, seen.bytes, self.total).map_err(|_| Stopped::error())?;
+        meter.bytes += n as u64;
+        self.run
+            .step(&self.stage, meter.bytes, self.total)
+            .map_err(|_| io::Error::other(Stopped))?;
         Ok(n)
     }
 }
 
-/// The wish to stop, on its way through `io::Error`.
+/// A request to stop, wrapped in an `io::Error`.
 #[derive(Debug)]
 struct Stopped;
-
-impl Stopped {
-    fn error() -> io::Error {
-        io::Error::other(Stopped)
-    }
-}
 
 impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -312,18 +307,18 @@ impl fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// A source that another thread waits for.
-struct Pump<'r> {
+/// A source that another thread reads.
+struct BackgroundReader<'r> {
     chunks: Receiver<io::Result<Vec<u8>>>,
     chunk: Cursor<Vec<u8>>,
     run: Run<'r>,
 }
 
-impl<'r> Pump<'r> {
+impl<'r> BackgroundReader<'r> {
     fn start(mut source: impl Read + Send + 'static, run: Run<'r>) -> Self {
         let (send, chunks) = sync_channel(8);
-        // The thread ends with its source, or when nobody takes the chunks any more; blocked
-        // in a read, it ends with the program.
+        // The thread ends with its source, or when the receiver is dropped; blocked in a read, it
+        // ends with the program.
         thread::spawn(move || {
             let mut buffer = vec![0; 1 << 17];
             loop {
@@ -338,11 +333,11 @@ impl<'r> Pump<'r> {
                 }
             }
         });
-        Pump { chunks, chunk: Cursor::new(Vec::new()), run }
+        BackgroundReader { chunks, chunk: Cursor::new(Vec::new()), run }
     }
 }
 
-impl Read for Pump<'_> {
+impl Read for BackgroundReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let n = self.chunk.read(buffer)?;
@@ -357,7 +352,7 @@ impl Read for Pump<'_> {
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    self.run.check().map_err(|_| Stopped::error())?;
+                    self.run.check().map_err(|_| io::Error::other(Stopped))?;
                 }
                 Err(RecvTimeoutError::Disconnected) => return Ok(0),
             }

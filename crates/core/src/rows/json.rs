@@ -1,14 +1,14 @@
-//! JSON that is not one object a line: an array of objects, or objects one after another,
-//! pretty-printed or not. Objects are cut out of the stream by their braces, so that memory
-//! holds one at a time and a bad one does not spoil the next.
+//! JSON that is not one object per line: an array of objects, or concatenated objects, pretty-printed
+//! or not. Objects are found in the stream by their braces, so that memory holds one at a time and a
+//! bad one does not affect the next.
 
 use std::io::{BufRead, BufReader};
 
 use super::bad_row::{BadRow, Checked, excerpt};
 use super::input::Input;
-use super::lines::{LONGEST, not_text, too_long};
-use super::row::{ObjectRow, Row, RowSource, TableSource};
-use crate::Result;
+use super::lines::{MAX_ROW, too_long};
+use super::row::{ObjectRow, Row, RowSource};
+use crate::{Result, quoted};
 
 /// The objects of a JSON file.
 pub(super) struct Json<'r> {
@@ -18,13 +18,13 @@ pub(super) struct Json<'r> {
     place: Place,
 }
 
-/// Where in the file the next byte stands.
+/// What the file consists of before the next byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Start,
-    /// Among objects that no array encloses.
-    Loose,
-    /// In the array, before a value; after a comma, if so.
+    /// Concatenated objects, without an array.
+    Concatenated,
+    /// In the array, before a value; whether after a comma.
     Before(bool),
     /// In the array, after a value.
     After,
@@ -62,14 +62,14 @@ impl<'r> Json<'r> {
             };
             return Ok(Some(Err(BadRow { line, ..self.bad(expected, found) })));
         }
-        let whole = self.cut_out()?;
-        if self.place != Place::Loose {
+        let whole = self.read_value()?;
+        if self.place != Place::Concatenated {
             self.place = Place::After;
         }
         let Ok(text) = std::str::from_utf8(&self.value) else {
             let before = self.value.iter().take_while(|&&byte| byte != 0xff);
             let line = line + before.filter(|&&byte| byte == b'\n').count() as u64;
-            return Ok(Some(Err(not_text(&self.value, line, self.reader.get_ref()))));
+            return Ok(Some(Err(self.reader.get_ref().encoding().refusal(&self.value, line))));
         };
         if !whole {
             let found = format!("the end of the file in the middle of {:?}", excerpt(text));
@@ -87,7 +87,7 @@ impl<'r> Json<'r> {
         }))
     }
 
-    /// Goes to the next byte that can begin a value.
+    /// Skips to the next byte that can begin a value.
     fn seek(&mut self) -> Result<Option<u8>> {
         loop {
             let buffer = match self.reader.fill_buf() {
@@ -98,12 +98,12 @@ impl<'r> Json<'r> {
             let next = match (self.place, byte) {
                 (_, b' ' | b'\t' | b'\r' | b'\n') => self.place,
                 (Place::Start, b'[') => Place::Before(false),
-                (Place::Start, _) => Place::Loose,
+                (Place::Start, _) => Place::Concatenated,
                 (Place::After, b',') => Place::Before(true),
                 (Place::After | Place::Before(false), b']') => Place::Closed,
                 _ => return Ok(Some(byte)),
             };
-            let stays = self.place == Place::Start && next == Place::Loose;
+            let stays = self.place == Place::Start && next == Place::Concatenated;
             self.place = next;
             if !stays {
                 self.line += u64::from(byte == b'\n');
@@ -112,8 +112,8 @@ impl<'r> Json<'r> {
         }
     }
 
-    /// Takes bytes up to the brace that closes the first; false if there is none.
-    fn cut_out(&mut self) -> Result<bool> {
+    /// Reads bytes up to the brace that closes the first; `false` if there is none.
+    fn read_value(&mut self) -> Result<bool> {
         self.value.clear();
         let start = self.line;
         let (mut depth, mut quoted, mut escaped) = (0u64, false, false);
@@ -146,13 +146,13 @@ impl<'r> Json<'r> {
             if depth == 0 {
                 return Ok(true);
             }
-            if self.value.len() as u64 > LONGEST {
+            if self.value.len() as u64 > MAX_ROW {
                 return Err(too_long(self.reader.get_ref().label(), start));
             }
         }
     }
 
-    /// Passes over the rest of the line, and gives its beginning.
+    /// Skips the rest of the line; returns its beginning.
     fn skip_line(&mut self) -> Result<String> {
         self.value.clear();
         loop {
@@ -162,31 +162,26 @@ impl<'r> Json<'r> {
             };
             let end = buffer.iter().position(|&byte| byte == b'\n');
             let taken = end.map_or(buffer.len(), |end| end + 1);
-            let room = 256usize.saturating_sub(self.value.len());
-            self.value.extend_from_slice(&buffer[..taken.min(room)]);
+            let free = 256usize.saturating_sub(self.value.len());
+            self.value.extend_from_slice(&buffer[..taken.min(free)]);
             self.reader.consume(taken);
             if end.is_some() || taken == 0 {
                 self.line += u64::from(end.is_some());
-                return Ok(format!("{:?}", excerpt(String::from_utf8_lossy(&self.value).trim())));
+                return Ok(quoted(String::from_utf8_lossy(&self.value).trim()));
             }
         }
     }
 
     fn bad(&self, expected: &str, found: String) -> BadRow {
-        let expected = expected.to_owned();
-        BadRow { why: "not a JSON object", line: self.line, expected, found, advice: "" }
+        BadRow::new("not a JSON object", self.line, expected, found)
     }
 }
 
-impl RowSource for Json<'_> {
-    type Row = Row;
-
+impl<'r> RowSource<'r> for Json<'r> {
     fn read_row(&mut self, row: &mut Row) -> Result<Option<Checked<u64>>> {
         Ok(self.advance()?.map(|read| row.set(read)))
     }
-}
 
-impl<'r> TableSource<'r> for Json<'r> {
     fn input(&self) -> &Input<'r> {
         self.reader.get_ref()
     }

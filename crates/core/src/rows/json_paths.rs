@@ -1,5 +1,5 @@
 //! Dotted paths into JSON rows: `labels.pt` is the field `pt` of the field `labels`, and a
-//! path through a list of objects makes one row of each of them.
+//! path through a list of objects makes one row per object.
 
 use serde_json::{Map, Value};
 
@@ -24,8 +24,8 @@ pub(super) fn joined(items: &[Value]) -> Option<String> {
     Some(texts.collect::<Option<Vec<String>>>()?.join(" "))
 }
 
-/// Where on the way along `path` a list of objects stands: the path up to it, the list, and
-/// the rest of the path.
+/// The list of objects that `path` goes through: the path up to it, the list, and the rest of the
+/// path.
 fn list<'v, 'p>(
     object: &'v Map<String, Value>,
     path: &'p str,
@@ -48,48 +48,45 @@ fn list<'v, 'p>(
     })
 }
 
-/// Two lists that no row can come from at once.
-pub(super) type TwoLists = (String, String);
-
-/// The rows that an object stands for, made one by one: what they share may be long.
-pub(super) struct Listed {
-    /// Every path, with its value where all rows share it.
-    columns: Vec<(String, Part)>,
+/// The rows of a list in an object, made one by one, because the values they share may be long.
+pub(super) struct ListRows {
+    /// Every path, with its value.
+    columns: Vec<(String, PathValue)>,
     items: std::vec::IntoIter<Value>,
 }
 
-enum Part {
+enum PathValue {
     Shared(Value),
     /// The rest of the path, inside the items.
     Inside(String),
 }
 
-impl Iterator for Listed {
+impl Iterator for ListRows {
     type Item = Map<String, Value>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let item = self.items.next()?;
-        let value = |part: &Part| match part {
-            Part::Shared(value) => Some(value.clone()),
-            Part::Inside(rest) => get(item.as_object()?, rest).cloned(),
+        let value = |part: &PathValue| match part {
+            PathValue::Shared(value) => Some(value.clone()),
+            PathValue::Inside(rest) => get(item.as_object()?, rest).cloned(),
         };
         let fields = self.columns.iter();
         Some(fields.filter_map(|(path, part)| Some((path.clone(), value(part)?))).collect())
     }
 }
 
-/// The rows that `object` stands for, one for each object of the list that some of `paths` go
-/// through: every path with its value. `None` if no path goes through a list; an error that
-/// names two lists if they go through different ones.
+/// The rows of the list in `object` that some of `paths` go through: every path with its value, one
+/// row per object of the list. `None` if no path goes through a list; an error with the names of two
+/// lists if paths go through different ones.
 pub(super) fn rows(
     object: &Map<String, Value>,
     paths: &[&str],
-) -> Option<Result<Listed, TwoLists>> {
+) -> Option<Result<ListRows, (String, String)>> {
     let mut through: Option<(&str, &[Value])> = None;
     let mut columns = Vec::new();
     for path in paths {
         let Some((to, items, rest)) = list(object, path) else {
-            let shared = get(object, path).map(|value| Part::Shared(value.clone()));
+            let shared = get(object, path).map(|value| PathValue::Shared(value.clone()));
             columns.extend(shared.map(|part| ((*path).to_owned(), part)));
             continue;
         };
@@ -99,10 +96,10 @@ pub(super) fn rows(
             }
             _ => through = Some((to, items)),
         }
-        columns.push(((*path).to_owned(), Part::Inside(rest.to_owned())));
+        columns.push(((*path).to_owned(), PathValue::Inside(rest.to_owned())));
     }
     let items = through?.1.to_vec().into_iter();
-    Some(Ok(Listed { columns, items }))
+    Some(Ok(ListRows { columns, items }))
 }
 
 #[cfg(test)]

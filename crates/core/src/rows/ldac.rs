@@ -1,4 +1,4 @@
-//! LDA-C: a line is a bag, `n term:count term:count …`, where terms are the lines of a
+//! LDA-C: a line is a bag of words, `n term:count term:count …`, where terms are the lines of a
 //! vocabulary, counted from 0. As links, a line is a query and its items are documents:
 //! `n item item …`, both counted from 0.
 
@@ -8,16 +8,16 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::bad_row::{BadRow, Checked, excerpt};
-use super::encoding::{Encoding, NotText};
+use super::bad_row::{BadRow, Checked};
+use super::encoding::Encoding;
 use super::input::{self, Input};
 use super::lines::Lines;
 use super::role::Role;
-use super::row::{Object, Row, RowSource, TableSource};
+use super::row::{Object, Row, RowSource, object};
 use super::source_file::Source;
 use super::table::Table;
 use super::text::whole_lines;
-use crate::{Error, Result, Run};
+use crate::{Error, Result, Run, quoted};
 
 /// The lines of an LDA-C file.
 pub(super) struct Ldac<'r> {
@@ -26,7 +26,7 @@ pub(super) struct Ldac<'r> {
     vocabulary: Vec<String>,
     classes: Option<Vec<String>>,
     sources: Vec<Source>,
-    /// Rows of the current line that are still to come.
+    /// The rows of the current line not yet read.
     pending: VecDeque<(u64, Object)>,
 }
 
@@ -43,8 +43,8 @@ impl<'r> Ldac<'r> {
             (None, Role::Documents) => {
                 return Err(Error::Unusable {
                     path: input.label().to_owned(),
-                    problem: "holds numbers of words, and nobody said which words they are".into(),
-                    advice: "give the words, one a line: `vocabulary = FILE`".into(),
+                    problem: "holds numbers of words, and no vocabulary is given".into(),
+                    advice: "give the words, one per line: `vocabulary = FILE`".into(),
                 });
             }
             _ => Vec::new(),
@@ -57,12 +57,13 @@ impl<'r> Ldac<'r> {
         Ok(Ldac { lines, role, vocabulary, classes, sources, pending })
     }
 
-    fn row(&self, text: &str, line: u64) -> Checked<impl Iterator<Item = Object> + use<>> {
+    /// The rows in a line: one document, or the links of one query.
+    fn rows(&self, text: &str, line: u64) -> Checked<Vec<Object>> {
         let mut words = text.split_whitespace();
         let first = words.next().unwrap_or_default();
         let bad = |why, expected: &str, found: String| BadRow::new(why, line, expected, found);
         let n: usize = first.parse().map_err(|_| {
-            let found = format!("{:?}", excerpt(text));
+            let found = quoted(text);
             bad("not LDA-C", "a number of entries, and then term:count", found)
         })?;
         let mut entries: Vec<(u64, &str)> = Vec::with_capacity(n.min(1 << 16));
@@ -72,7 +73,7 @@ impl<'r> Ldac<'r> {
             match item.parse() {
                 Ok(item) if counted => entries.push((item, count)),
                 _ => {
-                    let found = format!("{:?}", excerpt(word));
+                    let found = quoted(word);
                     return Err(bad("not LDA-C", "number:count, or a number", found));
                 }
             }
@@ -83,17 +84,11 @@ impl<'r> Ldac<'r> {
         }
         let id = (line - 1).to_string();
         if self.role != Role::Documents {
-            let pairs: Vec<Object> = entries
-                .into_iter()
-                .map(|(item, count)| {
-                    let mut pair = Object::new();
-                    pair.insert("query".into(), id.clone().into());
-                    pair.insert("doc".into(), item.to_string().into());
-                    pair.insert("weight".into(), count.into());
-                    pair
-                })
-                .collect();
-            return Ok(pairs.into_iter());
+            let pair = |(item, count): (u64, &str)| {
+                let doc = item.to_string().into();
+                object([("query", id.clone().into()), ("doc", doc), ("weight", count.into())])
+            };
+            return Ok(entries.into_iter().map(pair).collect());
         }
         let mut bag: Object = Object::new();
         for (term, count) in entries {
@@ -111,19 +106,15 @@ impl<'r> Ldac<'r> {
             let whole = sum.fract() == 0.0 && sum < 1e15;
             bag.insert(word.clone(), if whole { (sum as u64).into() } else { sum.into() });
         }
-        let mut document = Object::new();
-        document.insert("id".into(), id.into());
-        document.insert("body".into(), bag.into());
+        let mut document = object([("id", id.into()), ("body", bag.into())]);
         if let Some(class) = self.classes.as_ref().and_then(|all| all.get(line as usize - 1)) {
             document.insert("class".into(), class.clone().into());
         }
-        Ok(vec![document].into_iter())
+        Ok(vec![document])
     }
 }
 
-impl RowSource for Ldac<'_> {
-    type Row = Row;
-
+impl<'r> RowSource<'r> for Ldac<'r> {
     fn read_row(&mut self, row: &mut Row) -> Result<Option<Checked<u64>>> {
         loop {
             if let Some(read) = self.pending.pop_front() {
@@ -134,20 +125,17 @@ impl RowSource for Ldac<'_> {
                 Some(Err(bad)) => return Ok(Some(Err(bad))),
                 Some(Ok((line, text))) => (line, text.to_owned()),
             };
-            match self.row(&text, line) {
-                Ok(rows) => self.pending.extend(rows.map(|object| (line, object))),
+            match self.rows(&text, line) {
+                Ok(rows) => self.pending.extend(rows.into_iter().map(|object| (line, object))),
                 Err(bad) => return Ok(Some(Err(bad))),
             }
         }
     }
-}
 
-impl<'r> TableSource<'r> for Ldac<'r> {
     fn input(&self) -> &Input<'r> {
         self.lines.input()
     }
 
-    /// Classes that no document has.
     fn note(&self) -> Option<String> {
         let classes = self.classes.as_ref()?.len() as u64;
         let read = self.lines.number();
@@ -156,12 +144,12 @@ impl<'r> TableSource<'r> for Ldac<'r> {
         })
     }
 
-    fn beside(&self) -> &[Source] {
+    fn other_files(&self) -> &[Source] {
         &self.sources
     }
 }
 
-/// The lines of a small file, blank ones too, and what it was.
+/// All lines of a small file, blank ones included, and the file's checksum.
 fn words(
     path: &Path,
     role: &str,
@@ -171,15 +159,13 @@ fn words(
     let mut input = Input::open(path, encoding, run)?;
     let mut bytes = Vec::new();
     input.read_to_end(&mut bytes).map_err(|error| input.failure(error))?;
-    let text = whole_lines(bytes).map_err(|(line, bytes)| {
-        let NotText { expected, found, advice, .. } = input.encoding().refusal(&bytes);
-        Error::Line { path: path.to_owned(), line, expected, found, advice: advice.into() }
-    })?;
+    let text = whole_lines(bytes)
+        .map_err(|(line, bytes)| input.encoding().refusal(&bytes, line).plain_error(path))?;
     let lines: Vec<String> = text.lines().map(|line| line.trim().to_owned()).collect();
     if lines.is_empty() {
         return Err(Error::Unusable {
             path: path.to_owned(),
-            problem: format!("holds no lines, and should hold the {role}"),
+            problem: format!("is empty, expected the {role}"),
             advice: "check that this is the right file and that it was copied whole".into(),
         });
     }

@@ -1,26 +1,26 @@
 //! LETOR and SVMlight: `grade qid:ID 1:value 2:value … # docid = ID`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::bad_row::{BadRow, Checked};
 use super::feature_values::{GRADE, VALUE, feature_value, grade, is_rounded};
-use super::row::RowSource;
 use super::text::text_lines;
 use crate::{Result, Run};
 
 /// The rows of a LETOR file.
 pub(crate) struct Letor<'r> {
+    path: PathBuf,
     lines: Box<dyn Iterator<Item = Result<(u64, String)>> + 'r>,
     without_grades: bool,
 }
 
-/// One row as it stands in the file.
+/// One row as written in the file.
 #[derive(Default)]
 pub(crate) struct LetorRow {
     pub grade: f32,
     pub query: Option<String>,
     pub doc: Option<String>,
-    /// In the order of their numbers.
+    /// Sorted by number.
     pub features: Vec<(u32, f32)>,
     /// A feature whose value was rounded to 32 bits.
     pub rounded: Option<u32>,
@@ -29,10 +29,22 @@ pub(crate) struct LetorRow {
 impl<'r> Letor<'r> {
     /// Opens the file at `path`; a table to be scored may be `without_grades`.
     pub(crate) fn open(path: &Path, without_grades: bool, run: Run<'r>) -> Result<Self> {
-        Ok(Letor { lines: Box::new(text_lines(path, run)?), without_grades })
+        let lines = Box::new(text_lines(path, run)?);
+        Ok(Letor { path: path.to_owned(), lines, without_grades })
     }
 
-    /// Reads the row in `line`; false for a blank line or a comment.
+    /// Reads the next row into `row`; `false` at the end of the file.
+    pub(crate) fn read_row(&mut self, row: &mut LetorRow) -> Result<bool> {
+        while let Some(line) = self.lines.next() {
+            let (number, line) = line?;
+            if self.parse(number, &line, row).map_err(|bad| bad.plain_error(&self.path))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Reads the row in `line`; `false` for a blank line or a comment.
     fn parse(&self, number: u64, line: &str, row: &mut LetorRow) -> Checked<bool> {
         let (line, comment) = line.split_once('#').map_or((line, None), |(l, c)| (l, Some(c)));
         let mut words = line.split_ascii_whitespace();
@@ -76,22 +88,6 @@ impl<'r> Letor<'r> {
         }
         row.doc = comment.and_then(doc_id);
         Ok(true)
-    }
-}
-
-impl RowSource for Letor<'_> {
-    type Row = LetorRow;
-
-    fn read_row(&mut self, row: &mut LetorRow) -> Result<Option<Checked<u64>>> {
-        while let Some(line) = self.lines.next() {
-            let (number, line) = line?;
-            match self.parse(number, &line, row) {
-                Ok(false) => {}
-                Ok(true) => return Ok(Some(Ok(number))),
-                Err(bad) => return Ok(Some(Err(bad))),
-            }
-        }
-        Ok(None)
     }
 }
 

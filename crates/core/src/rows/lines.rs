@@ -1,16 +1,15 @@
-//! Lines of text with their numbers, and what makes one unreadable.
+//! Lines of text with their numbers, and tables in formats of one row per line.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use super::bad_row::{BadRow, Checked};
-use super::encoding::NotText;
 use super::input::Input;
-use super::row::RowSource;
+use super::row::{Row, RowSource};
 use crate::{Error, Result};
 
-/// No row may be longer than this.
-pub(super) const LONGEST: u64 = 64 << 20;
+/// The largest row, in bytes.
+pub(super) const MAX_ROW: u64 = 64 << 20;
 
 /// Lines that are not blank, without their ends.
 pub(super) struct Lines<'r> {
@@ -41,16 +40,13 @@ impl<'r> Lines<'r> {
         self.text = text;
         Ok(read?.map(|read| read.map(|line| (line, self.text.as_str()))))
     }
-}
 
-impl RowSource for Lines<'_> {
-    type Row = String;
-
-    fn read_row(&mut self, row: &mut String) -> Result<Option<Checked<u64>>> {
+    /// Reads the next line that is not blank into `row`; returns its number.
+    pub(super) fn read_row(&mut self, row: &mut String) -> Result<Option<Checked<u64>>> {
         loop {
             let mut bytes = std::mem::take(row).into_bytes();
             bytes.clear();
-            let read = (&mut self.reader).take(LONGEST).read_until(b'\n', &mut bytes);
+            let read = (&mut self.reader).take(MAX_ROW).read_until(b'\n', &mut bytes);
             let n = read.map_err(|error| self.reader.get_ref().failure(error))?;
             if n == 0 {
                 return Ok(None);
@@ -61,7 +57,7 @@ impl RowSource for Lines<'_> {
                 if bytes.last() == Some(&b'\r') {
                     bytes.pop();
                 }
-            } else if n as u64 == LONGEST {
+            } else if n as u64 == MAX_ROW {
                 return Err(too_long(self.reader.get_ref().label(), self.number));
             }
             if bytes.contains(&0) {
@@ -70,8 +66,8 @@ impl RowSource for Lines<'_> {
             match String::from_utf8(bytes) {
                 Ok(text) => *row = text,
                 Err(error) => {
-                    let input = self.reader.get_ref();
-                    return Ok(Some(Err(not_text(error.as_bytes(), self.number, input))));
+                    let encoding = self.reader.get_ref().encoding();
+                    return Ok(Some(Err(encoding.refusal(error.as_bytes(), self.number))));
                 }
             }
             if !row.trim().is_empty() {
@@ -81,10 +77,46 @@ impl RowSource for Lines<'_> {
     }
 }
 
-/// A row with something in it that its encoding does not know.
-pub(super) fn not_text(bytes: &[u8], line: u64, input: &Input<'_>) -> BadRow {
-    let NotText { why, expected, found, advice, .. } = input.encoding().refusal(bytes);
-    BadRow { why, line, expected, found, advice }
+/// A format of one row per line.
+pub(super) trait LineFormat {
+    /// Reads the row in `text`, line number `line`. May take the text.
+    fn parse(&mut self, line: u64, text: &mut String, row: &mut Row) -> Checked<()>;
+
+    /// A note for the report, once the rows are read.
+    fn note(&self) -> Option<String> {
+        None
+    }
+}
+
+/// The rows of a table in a format of one row per line.
+pub(super) struct LineRows<'r, F> {
+    lines: Lines<'r>,
+    text: String,
+    format: F,
+}
+
+impl<'r, F> LineRows<'r, F> {
+    pub(super) fn new(input: Input<'r>, format: F) -> Self {
+        LineRows { lines: Lines::new(input), text: String::new(), format }
+    }
+}
+
+impl<'r, F: LineFormat> RowSource<'r> for LineRows<'r, F> {
+    fn read_row(&mut self, row: &mut Row) -> Result<Option<Checked<u64>>> {
+        let Some(line) = self.lines.read_row(&mut self.text)? else { return Ok(None) };
+        Ok(Some(line.and_then(|line| {
+            self.format.parse(line, &mut self.text, row)?;
+            Ok(line)
+        })))
+    }
+
+    fn input(&self) -> &Input<'r> {
+        self.lines.input()
+    }
+
+    fn note(&self) -> Option<String> {
+        self.format.note()
+    }
 }
 
 pub(super) fn zero_byte(line: u64) -> BadRow {

@@ -1,13 +1,14 @@
 //! Files as rows: opened, decompressed, decoded, and read one row at a time, whatever their
-//! format. Import, evaluation and ranking read their tables here; what rows mean is theirs.
+//! format. Import, evaluation and ranking read their tables here, and interpret the rows.
 //!
 //! ```text
-//! input, encoding       bytes of a file as UTF-8, hashed on the way
-//! lines                 lines that are not blank
-//! tsv, csv, json …      one file per format: a RowSource
-//! open                  the source of a table by its format
-//! columns, reader       which column is which, and the values in them
-//! header_table          the same for columns that are known by their names alone
+//! input, encoding             the bytes of a file as UTF-8, hashed while they are read
+//! lines                       lines that are not blank
+//! csv, json, line_formats …   the formats of tables: each a RowSource, or a LineFormat
+//! open                        the source of a table by its format
+//! columns, reader             which column has which role, and the values in them
+//! header_table                tables whose columns are known by name alone
+//! trec_lines, letor, text     files that are not tables: qrels, runs, feature tables, lists
 //! ```
 
 mod bad_row;
@@ -22,15 +23,14 @@ mod format;
 mod header_table;
 mod input;
 mod json;
-mod json_lines;
 mod json_paths;
 mod ldac;
 mod letor;
+mod line_formats;
 mod lines;
 mod open;
 #[cfg_attr(not(feature = "parquet"), path = "no_parquet.rs")]
 mod parquet;
-mod plain_lines;
 mod qrels;
 mod query_lines;
 mod quotes;
@@ -45,7 +45,6 @@ pub(crate) mod time;
 mod trec;
 mod trec_lines;
 mod trec_run;
-mod tsv;
 
 pub(crate) use bad_row::{BadRow, Checked, excerpt};
 pub use dropped::Dropped;
@@ -59,7 +58,6 @@ pub(crate) use qrels::{Judgments, JudgmentsBySubtopic};
 pub(crate) use query_lines::{Entry, QueryLines, Span, Twice};
 pub(crate) use reader::TableReader;
 pub(crate) use role::{ColumnRole, Role};
-pub(crate) use row::RowSource;
 pub use source_file::Source;
 pub use table::Table;
 pub use text::text_lines;

@@ -6,46 +6,45 @@ use super::csv::Csv;
 use super::format::TableFormat;
 use super::input::{self, Input};
 use super::json::Json;
-use super::json_lines::JsonLines;
 use super::ldac::Ldac;
-use super::parquet::ParquetRows;
-use super::plain_lines::PlainLines;
+use super::line_formats::{JsonLines, PlainLines, Tsv};
+use super::lines::LineRows;
+use super::parquet;
 use super::qrels::Qrels;
 use super::role::Role;
-use super::row::{Row, TableSource};
+use super::row::{Row, RowSource};
 use super::smart::Smart;
 use super::table::Table;
 use super::trec::Trec;
-use super::tsv::Tsv;
 use crate::{Error, Result, Run};
 
-/// Reads `input` as the table of `role` that `table` describes; an error if no table of that role
-/// is written in `format`.
+/// Reads `input` as the table of `role` that `table` describes; an error if `format` has no tables
+/// of that role.
 pub(super) fn open<'r>(
     input: Input<'r>,
     format: TableFormat,
     role: Role,
     table: &Table,
     run: Run<'r>,
-) -> Result<Box<dyn TableSource<'r> + 'r>> {
+) -> Result<Box<dyn RowSource<'r> + 'r>> {
     use TableFormat as Format;
     Ok(match (format, role) {
-        (Format::Tsv, _) => Box::new(Tsv::new(input)),
+        (Format::Tsv, _) => Box::new(LineRows::new(input, Tsv)),
         (Format::Csv, _) => Box::new(Csv::new(input)),
-        (Format::Jsonl, _) => Box::new(JsonLines::new(input)),
+        (Format::Jsonl, _) => Box::new(LineRows::new(input, JsonLines)),
         (Format::Json, _) => Box::new(Json::new(input)),
-        (Format::Parquet, _) => Box::new(ParquetRows::open(input, &table.path, run)?),
+        (Format::Parquet, _) => parquet::open(input, &table.path, run)?,
         (Format::Smart, Role::Documents | Role::Queries) => Box::new(Smart::new(input, role)),
         (Format::Trec, Role::Documents | Role::Queries) => Box::new(Trec::new(input, role)),
-        (Format::Smart, Role::Judgments) => Box::new(Qrels::new(input, true)),
+        (Format::Smart, Role::Judgments) => Box::new(LineRows::new(input, Qrels::new(true))),
         (Format::Trec | Format::Qrels, Role::Judgments | Role::Links) => {
-            Box::new(Qrels::new(input, false))
+            Box::new(LineRows::new(input, Qrels::new(false)))
         }
         (Format::Ldac, Role::Documents | Role::Links) => {
             Box::new(Ldac::open(input, role, table, run)?)
         }
         (Format::Lines, Role::Documents | Role::Queries | Role::Links) => {
-            Box::new(PlainLines::new(input, role))
+            Box::new(LineRows::new(input, PlainLines(role)))
         }
         (format, role) => {
             let value = format!("{}:{}", role.name(), format.name());
@@ -63,7 +62,7 @@ pub(super) fn open<'r>(
 
 /// The names of the columns in the first row of `source`.
 pub(super) fn read_header<'r>(
-    source: &mut (dyn TableSource<'r> + 'r),
+    source: &mut (dyn RowSource<'r> + 'r),
     row: &mut Row,
 ) -> Result<Vec<String>> {
     match source.read_row(row)? {
@@ -73,20 +72,20 @@ pub(super) fn read_header<'r>(
     }
 }
 
-/// Parquet is read from its end.
+/// An error unless the file at `path` can be read from its end, as Parquet is.
 pub(super) fn check_seekable(path: &Path) -> Result<()> {
     let refused = |problem: &str, advice: &str| Error::Unusable {
         path: input::label(path),
         problem: problem.into(),
         advice: advice.into(),
     };
-    if input::unpacked_name(path) != path {
-        let advice = "unpack it first; Parquet packs its columns itself";
+    if input::uncompressed_name(path) != path {
+        let advice = "decompress it first; Parquet compresses its columns itself";
         return Err(refused("is a compressed file, and Parquet is read from its end", advice));
     }
     let is_stream = |about: std::fs::Metadata| !about.is_file() && !about.is_dir();
     if input::is_stdin(path) || path.metadata().is_ok_and(is_stream) {
-        let advice = "write it to a file first, and name that";
+        let advice = "write it to a file first, and give that file";
         return Err(refused("cannot be read as Parquet, which is read from its end", advice));
     }
     Ok(())
@@ -95,7 +94,7 @@ pub(super) fn check_seekable(path: &Path) -> Result<()> {
 pub(super) fn empty(path: &Path) -> Error {
     Error::Unusable {
         path: path.to_owned(),
-        problem: "holds no rows".into(),
+        problem: "has no rows".into(),
         advice: "check that this is the right file and that it was copied whole".into(),
     }
 }
@@ -105,7 +104,7 @@ mod tests {
     use std::fs::File;
     use std::io::Write;
 
-    use super::super::lines::LONGEST;
+    use super::super::lines::MAX_ROW;
     use super::*;
 
     /// The lines and fields of `text`, or what is wrong with it.
@@ -166,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_row_without_end_stops_the_reading() {
-        let endless = vec![b'x'; LONGEST as usize + (2 << 20)];
+        let endless = vec![b'x'; MAX_ROW as usize + (2 << 20)];
         let open_quote = [b"a\n\"", endless.as_slice()].concat();
         for (format, text, line) in [
             (TableFormat::Tsv, endless.as_slice(), 1),

@@ -1,8 +1,9 @@
-//! Parquet tables: read a row group at a time, a batch of rows at a time, column by column.
+//! Parquet tables: decoded one row group at a time, in batches of rows, column by column.
 //!
-//! Columns at the top of the schema are read if they hold text, numbers, truth values, moments,
-//! dates or times of day; others may be there, but not be used. Text that is marked as JSON is read as JSON. The file is read
-//! twice: once for its checksum, like every source, and once by seeking.
+//! Columns at the top level of the schema are read if they hold text, numbers, booleans,
+//! timestamps, dates or times of day; a table may have others, but they cannot be used. Text of the
+//! type JSON is parsed. The file is read twice: once for its checksum, like every source, and once by
+//! seeking.
 
 mod cells;
 mod pages;
@@ -18,10 +19,19 @@ use serde_json::Value;
 
 use super::bad_row::{BadRow, Checked};
 use super::input::{self, Input};
-use super::row::{Row, RowSource, TableSource, TypedField};
+use super::row::{Row, RowSource, TypedField};
 use crate::{Error, Result, Run};
 use cells::{Cell, Leaf, read};
 use pages::open_column;
+
+/// Opens the file at `path`, of which `input` has read nothing but the head.
+pub(super) fn open<'r>(
+    input: Input<'r>,
+    path: &Path,
+    run: Run<'r>,
+) -> Result<Box<dyn RowSource<'r> + 'r>> {
+    Ok(Box::new(ParquetRows::open(input, path, run)?))
+}
 
 /// Rows decoded at a time.
 const BATCH: usize = 1024;
@@ -44,19 +54,18 @@ pub(super) struct ParquetRows<'r> {
 
 struct ColumnAbout {
     name: String,
-    /// How it is read; if it cannot be, what it holds, for people.
+    /// How it is read; if it cannot be, a description of its values.
     leaf: std::result::Result<Leaf, String>,
     is_json: bool,
 }
 
 impl<'r> ParquetRows<'r> {
-    /// Opens the file at `path`, of which `input` has read nothing but the head.
-    pub(super) fn open(mut input: Input<'r>, path: &Path, run: Run<'r>) -> Result<Self> {
+    fn open(mut input: Input<'r>, path: &Path, run: Run<'r>) -> Result<Self> {
         let hashed = std::io::copy(&mut input, &mut std::io::sink());
         hashed.map_err(|error| input.failure(error))?;
         let file = File::open(path).map_err(Error::io("read", path))?;
         let file = SerializedFileReader::new(file).map_err(|error| unreadable(&input, 0, error))?;
-        check_packing(&input, &file)?;
+        check_compression(&input, &file)?;
         let schema = file.metadata().file_metadata().schema_descr();
         let mut columns: Vec<ColumnAbout> = schema
             .root_schema()
@@ -135,9 +144,7 @@ impl<'r> ParquetRows<'r> {
     }
 }
 
-impl RowSource for ParquetRows<'_> {
-    type Row = Row;
-
+impl<'r> RowSource<'r> for ParquetRows<'r> {
     /// The line of a row is its number, counted from one.
     fn read_row(&mut self, row: &mut Row) -> Result<Option<Checked<u64>>> {
         if self.batch_is_used_up() && !self.decode()? {
@@ -154,7 +161,7 @@ impl RowSource for ParquetRows<'_> {
                 None | Some(Cell::Null) => {}
                 Some(Cell::Other(value)) => {
                     field.written = match value.as_f64().filter(|_| value.is_f64()) {
-                        // Programs that know no missing whole numbers make 12 into 12.0.
+                        // Programs without missing integers write 12 as 12.0.
                         Some(number) => number.to_string(),
                         None => value.to_string(),
                     };
@@ -178,9 +185,7 @@ impl RowSource for ParquetRows<'_> {
             }),
         }))
     }
-}
 
-impl<'r> TableSource<'r> for ParquetRows<'r> {
     fn input(&self) -> &Input<'r> {
         &self.input
     }
@@ -197,7 +202,7 @@ impl<'r> TableSource<'r> for ParquetRows<'r> {
         Err(Error::Unusable {
             path: self.input.label().to_owned(),
             problem: format!(
-                "the column {} holds {kind}, expected text, numbers, truth values, dates or times",
+                "the column {} holds {kind}, expected text, numbers, booleans, dates or times",
                 column.name
             ),
             advice: "convert the column when the file is written (to text, for example), or leave it out".into(),
@@ -219,13 +224,13 @@ impl TypedField {
     }
 }
 
-/// An error if the columns are packed in a way that is not compiled in.
-fn check_packing(input: &Input<'_>, file: &SerializedFileReader<File>) -> Result<()> {
+/// An error if columns are compressed with a codec that is not compiled in.
+fn check_compression(input: &Input<'_>, file: &SerializedFileReader<File>) -> Result<()> {
     let groups = file.metadata().row_groups().iter();
-    let mut packings = groups.flat_map(|group| group.columns()).map(|column| column.compression());
-    let unknown = packings.find(|packing| {
+    let mut codecs = groups.flat_map(|group| group.columns()).map(|column| column.compression());
+    let unknown = codecs.find(|codec| {
         !matches!(
-            packing,
+            codec,
             Compression::UNCOMPRESSED
                 | Compression::SNAPPY
                 | Compression::GZIP(_)
@@ -236,10 +241,10 @@ fn check_packing(input: &Input<'_>, file: &SerializedFileReader<File>) -> Result
     });
     match unknown {
         None => Ok(()),
-        Some(packing) => Err(Error::Unusable {
+        Some(codec) => Err(Error::Unusable {
             path: input.label().to_owned(),
-            problem: format!("is packed with {packing}, which is not read"),
-            advice: "write it with snappy, zstd, gzip or lz4, or unpacked".into(),
+            problem: format!("is compressed with {codec}, which is not supported"),
+            advice: "write it with snappy, zstd, gzip or lz4, or uncompressed".into(),
         }),
     }
 }
@@ -252,9 +257,8 @@ fn unreadable(input: &Input<'_>, after: u64, error: ParquetError) -> Error {
     Error::Unusable {
         path: input.label().to_owned(),
         problem: format!("not readable as Parquet{place}: {error}"),
-        advice:
-            "copy or download the file again; if it is no Parquet, change the ending of its name"
-                .into(),
+        advice: "copy or download the file again; if it is not Parquet, change its file extension"
+            .into(),
     }
 }
 

@@ -1,19 +1,16 @@
-//! Judgments between blanks: TREC's `query iteration document grade`, the same without the
-//! iteration, and the lists of the SMART collections, which name relevant documents and then
-//! say nothing but zeros. Imports read them one at a time, with grades as they are written;
-//! evaluation reads whole files in TREC's shape.
+//! Judgments separated by white space: TREC's `query iteration document grade`, the same without
+//! the iteration, and the lists of the SMART collections, which name relevant documents, followed by
+//! zeros or nothing. Imports read them row by row, with grades as they are written; evaluation
+//! reads whole files in TREC's layout.
 
-use serde_json::Value;
-
-use super::bad_row::{BadRow, Checked, excerpt};
-use super::input::Input;
-use super::lines::Lines;
+use super::bad_row::{BadRow, Checked};
+use super::lines::LineFormat;
 use super::query_lines::Span;
-use super::row::{ObjectRow, Row, RowSource, TableSource};
+use super::row::{Row, object};
 use super::trec_lines::{Fields, ParsedLine, Problem, TrecFormat};
-use crate::Result;
+use crate::quoted;
 
-/// What the fields of a row are.
+/// The fields of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum QrelsLayout {
     /// `query document`: each pair is relevant.
@@ -26,7 +23,7 @@ enum QrelsLayout {
     Zeros,
 }
 
-/// A judgment by the places of its fields; listed pairs have no grade.
+/// The spans of a judgment's fields; listed pairs have no grade.
 struct Judged {
     query: Span,
     doc: Span,
@@ -34,7 +31,7 @@ struct Judged {
 }
 
 impl QrelsLayout {
-    /// What the first line of a file says of all.
+    /// The layout of a file, by its first line.
     fn of(text: &str, line: &Fields, smart: bool) -> Option<Self> {
         let is_zero = |at: usize| is_zero(line.fields[at].of(text));
         match line.n {
@@ -49,7 +46,7 @@ impl QrelsLayout {
         }
     }
 
-    /// The judgment in a line, if the line has this shape.
+    /// The judgment in a line, if the line has this layout.
     fn judged(self, text: &str, line: &Fields) -> Option<Judged> {
         let [first, second, third, fourth, ..] = line.fields;
         let is_zero = |field: Span| is_zero(field.of(text));
@@ -101,7 +98,7 @@ impl TrecFormat for JudgmentsBySubtopic {
     }
 }
 
-/// Query, document and grade in TREC's shape.
+/// Query, document and grade in TREC's layout.
 fn whole_grade(text: &str, line: &Fields, fields: &'static Problem) -> ParsedLine<i32> {
     match QrelsLayout::Trec.judged(text, line) {
         Some(Judged { query, doc, grade: Some(grade) }) => {
@@ -112,68 +109,52 @@ fn whole_grade(text: &str, line: &Fields, fields: &'static Problem) -> ParsedLin
     }
 }
 
-/// The judgments of a file, one at a time, in any shape.
-pub(super) struct Qrels<'r> {
-    lines: Lines<'r>,
+/// The judgments of a table, in any layout.
+pub(super) struct Qrels {
     /// Whether they belong to a SMART collection.
     smart: bool,
-    /// What the first row says of all.
-    shape: Option<QrelsLayout>,
+    /// The layout of all rows, by the first.
+    layout: Option<QrelsLayout>,
 }
 
-impl<'r> Qrels<'r> {
-    pub(super) fn new(input: Input<'r>, smart: bool) -> Self {
-        Qrels { lines: Lines::new(input), smart, shape: None }
+impl Qrels {
+    pub(super) fn new(smart: bool) -> Self {
+        Qrels { smart, layout: None }
     }
+}
 
-    fn advance(&mut self) -> Result<Option<ObjectRow>> {
-        let (line, text) = match self.lines.advance()? {
-            None => return Ok(None),
-            Some(Err(bad)) => return Ok(Some(Err(bad))),
-            Some(Ok(read)) => read,
-        };
+impl LineFormat for Qrels {
+    fn parse(&mut self, line: u64, text: &mut String, row: &mut Row) -> Checked<()> {
         let fields = Fields::of_line(text.as_bytes(), 0);
-        self.shape = self.shape.or_else(|| QrelsLayout::of(text, &fields, self.smart));
+        self.layout = self.layout.or_else(|| QrelsLayout::of(text, &fields, self.smart));
         let Some(Judged { query, doc, grade }) =
-            self.shape.and_then(|shape| shape.judged(text, &fields))
+            self.layout.and_then(|layout| layout.judged(text, &fields))
         else {
-            let expected = match self.shape {
+            let expected = match self.layout {
                 Some(QrelsLayout::Listed) => "query and document, as in the first line",
                 Some(QrelsLayout::Three) => "query, document and grade, as in the first line",
                 Some(QrelsLayout::Trec) => "query, iteration, document and grade",
                 Some(QrelsLayout::Zeros) => "query, document, 0 and 0, as in the first line",
                 None => "query, iteration, document and grade, or query, document and grade",
             };
-            let found = format!("{:?}", excerpt(text.trim()));
-            let bad = BadRow::new("wrong number of fields", line, expected, found);
-            return Ok(Some(Err(BadRow {
+            let found = quoted(text.trim());
+            return Err(BadRow {
                 advice: "other columns can be read as tsv, with `columns`",
-                ..bad
-            })));
+                ..BadRow::new("wrong number of fields", line, expected, found)
+            });
         };
         let grade = grade.map_or("1", |grade| grade.of(text));
-        let fields = [("query", query.of(text)), ("doc", doc.of(text))];
-        let fields = fields.into_iter().chain([("grade", grade), ("weight", grade)]);
-        let object = fields.map(|(name, value)| (name.to_owned(), Value::from(value))).collect();
-        Ok(Some(Ok((line, object))))
-    }
-}
-
-impl RowSource for Qrels<'_> {
-    type Row = Row;
-
-    fn read_row(&mut self, row: &mut Row) -> Result<Option<Checked<u64>>> {
-        Ok(self.advance()?.map(|read| row.set(read)))
-    }
-}
-
-impl<'r> TableSource<'r> for Qrels<'r> {
-    fn input(&self) -> &Input<'r> {
-        self.lines.input()
+        *row = Row::Object(object([
+            ("query", query.of(text).into()),
+            ("doc", doc.of(text).into()),
+            ("grade", grade.into()),
+            ("weight", grade.into()),
+        ]));
+        Ok(())
     }
 
     fn note(&self) -> Option<String> {
-        let listed = matches!(self.shape, Some(QrelsLayout::Listed | QrelsLayout::Zeros));
+        let listed = matches!(self.layout, Some(QrelsLayout::Listed | QrelsLayout::Zeros));
         listed.then(|| "no grades: every listed pair is relevant (grade 1)".to_owned())
     }
 }
@@ -185,11 +166,11 @@ fn is_zero(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::fixture::{input_of, objects};
+    use super::super::lines::LineRows;
     use super::*;
 
     fn rows(text: &str, smart: bool) -> Vec<(u64, String)> {
-        let mut qrels = Qrels::new(input_of(text), smart);
-        objects(&mut qrels)
+        objects(&mut LineRows::new(input_of(text), Qrels::new(smart)))
     }
 
     fn row(query: &str, doc: &str, grade: &str) -> String {

@@ -1,9 +1,9 @@
-//! Lines that name a query and a document each, by their places in one text.
+//! Lines that name a query and a document each, as spans of one text.
 
 use std::ops::Range;
 
-/// The lines of a file: documents with a number each, and which query each stretch of them
-/// belongs to. Most files name a query's documents one after the other.
+/// The lines of a file: documents with a value each, and the query of each stretch of them.
+/// Most files list a query's documents together.
 #[derive(Debug, Clone)]
 pub(crate) struct QueryLines<T> {
     pub stretches: Vec<(Span, Range<usize>)>,
@@ -19,15 +19,21 @@ impl<T> Default for QueryLines<T> {
 impl<T: Copy> QueryLines<T> {
     /// Adds a line of `text`.
     pub fn push(&mut self, text: &str, query: Span, doc: Span, value: T) {
-        let at = self.entries.len();
         self.entries.push(Entry { doc, value });
+        self.extend_to(text, query, self.entries.len());
+    }
+
+    /// Assigns the entries after the last stretch, up to `end`, to `query`.
+    fn extend_to(&mut self, text: &str, query: Span, end: usize) {
         match self.stretches.last_mut() {
-            Some((last, range)) if last.of(text) == query.of(text) => range.end = at + 1,
-            _ => self.stretches.push((query, at..at + 1)),
+            Some((last, range)) if last.of(text) == query.of(text) => range.end = end,
+            last => {
+                let start = last.map_or(0, |(_, range)| range.end);
+                self.stretches.push((query, start..end));
+            }
         }
     }
 
-    /// One after the other.
     pub fn concat(text: &str, parts: Vec<QueryLines<T>>) -> Self {
         let n = parts.iter().map(|part| part.entries.len()).sum();
         let mut all = QueryLines { stretches: Vec::new(), entries: Vec::with_capacity(n) };
@@ -35,17 +41,13 @@ impl<T: Copy> QueryLines<T> {
             let offset = all.entries.len();
             all.entries.extend(part.entries);
             for (query, range) in part.stretches {
-                let (start, end) = (range.start + offset, range.end + offset);
-                match all.stretches.last_mut() {
-                    Some((last, range)) if last.of(text) == query.of(text) => range.end = end,
-                    _ => all.stretches.push((query, start..end)),
-                }
+                all.extend_to(text, query, range.end + offset);
             }
         }
         all
     }
 
-    /// Query, document and number of every line, in the order of the file.
+    /// Query, document and value of every line, in the order of the file.
     pub fn iter(&self) -> impl Iterator<Item = (Span, Span, T)> + '_ {
         self.stretches.iter().flat_map(|(query, range)| {
             let entries = self.entries[range.clone()].iter();
@@ -53,12 +55,12 @@ impl<T: Copy> QueryLines<T> {
         })
     }
 
-    /// Where the last line's document stands.
+    /// The document of the last line.
     pub fn last(&self) -> Option<Span> {
         self.entries.last().map(|entry| entry.doc)
     }
 
-    /// With the stretches by query id, and one for each query.
+    /// Sorts the stretches by query id and merges those of one query.
     pub fn by_query(mut self, text: &str) -> Self {
         let id = |stretch: &(Span, Range<usize>)| stretch.0.of(text).as_bytes();
         if !self.stretches.is_sorted_by(|a, b| id(a) < id(b)) {
@@ -77,7 +79,7 @@ impl<T: Copy> QueryLines<T> {
     }
 }
 
-/// A document that a query names again: the places of both.
+/// A document that a query names twice.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Twice {
     pub query: Span,
@@ -85,7 +87,7 @@ pub(crate) struct Twice {
     pub again: Span,
 }
 
-/// A place in the text.
+/// A part of the text.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Span {
     pub start: usize,
@@ -98,7 +100,7 @@ impl Span {
     }
 }
 
-/// A document with its number.
+/// A document with its grade or score.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry<T> {
     pub doc: Span,

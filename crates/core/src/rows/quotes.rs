@@ -1,12 +1,11 @@
-//! Quotation marks that swallow rows of a CSV file.
+//! Stray quotation marks that make rows of a CSV file part of a field.
 //!
-//! A mark at the start of a field that is meant as a character makes the rows after it part of
-//! that field, and the reader takes them so without a word. So the bytes are followed through
-//! the same states as the reader's, and two things are noticed: a quote that is open where the
-//! file ends, and a quote over several lines that is closed in the middle of a text, as by the
-//! next stray mark.
+//! A mark at the start of a field that is meant as a character quotes the rows after it, and the
+//! parser accepts that silently. So a second state machine with the parser's states detects two
+//! cases: a quote that is open where the file ends, and a quote over several lines that is closed in
+//! the middle of a text, as by the next stray mark.
 
-/// Where in a row the next byte stands.
+/// The state of the parser before a byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     FieldStart,
@@ -20,7 +19,7 @@ enum State {
 #[derive(Debug)]
 pub(super) struct Quotes {
     state: State,
-    /// The current line, and the one where the last quote was opened, counted from one.
+    /// The current line, and that of the last opening quote, counted from one.
     line: u64,
     opened: u64,
     ended: bool,
@@ -28,9 +27,9 @@ pub(super) struct Quotes {
     torn: Option<(u64, u64)>,
 }
 
-/// A quote that swallows rows.
+/// A quote that turns rows into a part of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Swallowed {
+pub(super) enum StrayQuote {
     /// Opened in this line, never closed.
     Unclosed(u64),
     /// Opened in the first line, and closed in the second with text behind it.
@@ -42,7 +41,7 @@ impl Quotes {
         Quotes { state: State::FieldStart, line: 1, opened: 1, ended: false, torn: None }
     }
 
-    /// Takes the next bytes of the file; none means its end.
+    /// Processes the next bytes of the file; none means its end.
     pub(super) fn follow(&mut self, bytes: &[u8]) {
         self.ended |= bytes.is_empty();
         for &byte in bytes {
@@ -67,13 +66,13 @@ impl Quotes {
         }
     }
 
-    /// What was swallowed in the rows before `line`.
-    pub(super) fn swallowed(&self, line: u64) -> Option<Swallowed> {
-        // What is read may be far ahead of the row that is looked at.
+    /// The first stray quote in the rows before `line`.
+    pub(super) fn stray(&self, line: u64) -> Option<StrayQuote> {
+        // The bytes may be read far ahead of the current row.
         match self.torn.filter(|(opened, _)| *opened < line) {
-            Some((opened, closed)) => Some(Swallowed::Torn(opened, closed)),
+            Some((opened, closed)) => Some(StrayQuote::Torn(opened, closed)),
             None if self.ended && self.state == State::Quoted => {
-                Some(Swallowed::Unclosed(self.opened))
+                Some(StrayQuote::Unclosed(self.opened))
             }
             None => None,
         }
@@ -85,14 +84,14 @@ mod tests {
     use super::*;
 
     /// The text in one piece and byte by byte.
-    fn swallowed(text: &str) -> Option<Swallowed> {
+    fn swallowed(text: &str) -> Option<StrayQuote> {
         let (mut whole, mut single) = (Quotes::new(), Quotes::new());
         whole.follow(text.as_bytes());
         text.as_bytes().chunks(1).for_each(|byte| single.follow(byte));
         whole.follow(&[]);
         single.follow(&[]);
-        assert_eq!(whole.swallowed(u64::MAX), single.swallowed(u64::MAX));
-        whole.swallowed(u64::MAX)
+        assert_eq!(whole.stray(u64::MAX), single.stray(u64::MAX));
+        whole.stray(u64::MAX)
     }
 
     #[test]
@@ -120,16 +119,16 @@ mod tests {
             ("\"a\"\"", 1),
             ("a\n\"b\"\"\n", 2),
         ] {
-            assert_eq!(swallowed(text), Some(Swallowed::Unclosed(line)), "{text:?}");
+            assert_eq!(swallowed(text), Some(StrayQuote::Unclosed(line)), "{text:?}");
         }
     }
 
     #[test]
     fn a_quote_closed_by_the_next_stray_mark_is_found() {
         let text = "a,b\nc,\"5 inch\nd,e\nf,\"6 inch\ng,h\n";
-        assert_eq!(swallowed(text), Some(Swallowed::Torn(2, 4)));
+        assert_eq!(swallowed(text), Some(StrayQuote::Torn(2, 4)));
         let mut quotes = Quotes::new();
         quotes.follow(text.as_bytes());
-        assert_eq!(quotes.swallowed(2), None, "the first row is whole");
+        assert_eq!(quotes.stray(2), None, "the first row is whole");
     }
 }

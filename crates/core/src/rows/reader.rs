@@ -1,7 +1,7 @@
-//! Tables in any format, read one row at a time, with our names for their columns.
+//! Tables in any format, read one row at a time, with columns by role.
 //!
-//! A row is refused when it does not have as many fields as the header; a row longer than 64 MiB
-//! ends the reading, so that memory stays bounded whatever comes.
+//! A row with another number of fields than the header is bad; a row longer than 64 MiB is an error
+//! that ends reading, which bounds memory.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -9,36 +9,34 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::bad_row::{BadRow, Checked, excerpt};
-use super::columns::Layout;
+use super::columns::ColumnMap;
 use super::encoding::Encoding;
 use super::format::TableFormat;
 use super::input::{self, Input};
-use super::json_paths::{self as paths, Listed};
+use super::json_paths::{self as paths, ListRows};
 use super::open::{check_seekable, empty, open, read_header};
 use super::role::{ColumnRole, Role};
-use super::row::{Row, TableSource};
+use super::row::{Row, RowSource};
 use super::source_file::Source;
 use super::table::Table;
-use crate::{Error, Result, Run};
+use crate::{Error, Result, Run, quoted};
 
 /// Reads a table row by row.
 pub(crate) struct TableReader<'r> {
-    source: Box<dyn TableSource<'r> + 'r>,
+    source: Box<dyn RowSource<'r> + 'r>,
     /// The current row, and where it starts.
     row: Row,
     line: u64,
     is_keyed: bool,
-    layout: Layout,
+    columns: ColumnMap,
     role: Role,
     any: bool,
-    brackets: bool,
-    /// Rows that a list in the current one stands for, still to come.
-    pending: Option<Listed>,
+    /// The rows of a list in the current one not yet read.
+    pending: Option<ListRows>,
     run: Run<'r>,
-    /// The number of the current row, counted from one, and whether that is its id.
+    /// The number of the current row, counted from one.
     position: u64,
-    by_position: bool,
-    grades: Vec<(String, f64)>,
+    table: Table,
     notes: Vec<String>,
 }
 
@@ -53,7 +51,7 @@ impl<'r> TableReader<'r> {
         let mut encoding = table.encoding;
         if named == Some(TableFormat::Parquet) {
             check_seekable(&table.path)?;
-            // Its bytes are no text: nothing is to be detected or decoded.
+            // Binary: there is no encoding to detect.
             encoding = Some(Encoding::UTF_8);
         }
         let input = Input::open(&table.path, encoding, run)?;
@@ -67,10 +65,10 @@ impl<'r> TableReader<'r> {
         let Some(format) = named.or_else(|| TableFormat::of_text(input.opening(), role)) else {
             return Err(Error::Unusable {
                 path: input::label(&table.path),
-                problem: "cannot tell by its name whether this is TSV, CSV, JSON or something else"
+                problem: "has neither a known file extension nor content that shows its format"
                     .into(),
                 advice: format!(
-                    "say it: `input_format = {}:FORMAT` (tsv, csv, jsonl, json, smart, trec, qrels, ldac, lines or parquet)",
+                    "set it: `input_format = {}:FORMAT` (tsv, csv, jsonl, json, smart, trec, qrels, ldac, lines or parquet)",
                     role.name()
                 ),
             });
@@ -94,50 +92,46 @@ impl<'r> TableReader<'r> {
         if header.is_none() && !format.is_keyed() && !table.no_header {
             header = Some(read_header(&mut *source, &mut row)?);
         }
-        let layout = Layout::find(table, role, format, header, source.input().label())?;
-        source.check_columns(&|at| layout.uses(at))?;
-        let grades = table.grades.iter().map(|(code, &grade)| (code.clone(), grade)).collect();
+        let columns = ColumnMap::find(table, role, format, header, source.input().label())?;
+        source.check_columns(&|at| columns.uses(at))?;
         Ok(TableReader {
             source,
             row,
             line: 0,
             is_keyed: format.is_keyed(),
-            layout,
+            columns,
             role,
             any: false,
             pending: None,
             run,
             position: 0,
-            by_position: table.by_position(),
-            grades,
+            table: table.clone(),
             notes,
-            brackets: table.brackets,
         })
     }
 
-    /// What is worth knowing of how the table was read.
+    /// Notes for the report on how the table was read.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         self.notes.iter().cloned().chain(self.source.note())
     }
 
-    /// Files that were read beside the table.
-    pub(crate) fn beside(&self) -> &[Source] {
-        self.source.beside()
+    /// Further files that belong to the table.
+    pub(crate) fn other_files(&self) -> &[Source] {
+        self.source.other_files()
     }
 
-    /// What the table is called in messages.
+    /// The name of the table in messages.
     pub(crate) fn label(&self) -> &Path {
         self.source.input().label()
     }
 
-    /// What the table is read as.
     pub(crate) fn role(&self) -> Role {
         self.role
     }
 
     /// Whether queries are written in brackets.
-    pub(crate) fn table_in_brackets(&self) -> bool {
-        self.brackets
+    pub(crate) fn has_brackets(&self) -> bool {
+        self.table.brackets
     }
 
     /// Bytes read and their SHA-256.
@@ -148,18 +142,18 @@ impl<'r> TableReader<'r> {
     /// Whether the header, or the mapping, names `column`. JSON lines have no header, so
     /// there every row may name it or not.
     pub(crate) fn has(&self, column: ColumnRole) -> bool {
-        self.layout.has(column)
+        self.columns.has(column)
     }
 
-    /// Columns that have no name and are therefore not kept.
+    /// Columns without a name, which are dropped.
     pub(crate) fn nameless(&self) -> &[usize] {
-        self.layout.nameless()
+        self.columns.nameless()
     }
 
     /// Goes to the next row: `None` at the end, the inner error if that row is bad.
     pub(crate) fn advance(&mut self) -> Result<Option<Checked<()>>> {
         loop {
-            if let Some(row) = self.pending.as_mut().and_then(Listed::next) {
+            if let Some(row) = self.pending.as_mut().and_then(ListRows::next) {
                 // A list may be long, and nothing is read meanwhile.
                 self.run.check()?;
                 self.row = Row::Object(row);
@@ -173,8 +167,8 @@ impl<'r> TableReader<'r> {
             self.line = row.as_ref().map_or_else(|bad| bad.line, |&line| line);
             let row = row.map(|_| ());
             if row.is_ok() && !self.is_keyed {
-                self.layout.learn_width(self.row.width());
-                let expected = self.layout.width();
+                self.columns.learn_width(self.row.width());
+                let expected = self.columns.width();
                 let found = self.row.width();
                 if found != expected {
                     return Ok(Some(Err(self.bad(
@@ -184,8 +178,8 @@ impl<'r> TableReader<'r> {
                     ))));
                 }
             }
-            let listed = self.row.object().filter(|_| row.is_ok() && self.layout.has_paths());
-            match listed.and_then(|object| paths::rows(object, &self.layout.paths())) {
+            let object = self.row.object().filter(|_| row.is_ok() && self.columns.has_paths());
+            match object.and_then(|object| paths::rows(object, &self.columns.paths())) {
                 None => return Ok(Some(row)),
                 Some(Ok(rows)) => self.pending = Some(rows),
                 Some(Err((one, other))) => {
@@ -197,15 +191,14 @@ impl<'r> TableReader<'r> {
         }
     }
 
-    /// A row that is bad because of `why`.
+    /// The error about the current row.
     pub(crate) fn bad(
         &self,
         why: &'static str,
         expected: impl Into<String>,
         found: impl Into<String>,
     ) -> BadRow {
-        let (expected, found) = (expected.into(), found.into());
-        BadRow { why, line: self.line(), expected, found, advice: "" }
+        BadRow::new(why, self.line(), expected, found)
     }
 
     /// The line where the current row starts, counted from one.
@@ -222,12 +215,12 @@ impl<'r> TableReader<'r> {
 
     /// The text in `column`, if there is any.
     pub(crate) fn optional(&self, column: ColumnRole) -> Checked<Option<Cow<'_, str>>> {
-        if column == ColumnRole::Id && self.by_position {
+        if column == ColumnRole::Id && self.table.by_position() {
             return Ok(Some(Cow::Owned(self.position.to_string())));
         }
         let text = match self.row.object() {
-            None => self.layout.place(column).map(|at| Cow::Borrowed(self.row.field(at))),
-            Some(object) => match self.layout.value(column, object) {
+            None => self.columns.place(column).map(|at| Cow::Borrowed(self.row.field(at))),
+            Some(object) => match self.columns.value(column, object) {
                 None | Some(Value::Null) => None,
                 Some(Value::String(text)) => Some(Cow::Borrowed(text.as_str())),
                 Some(Value::Number(number)) => Some(Cow::Owned(number.to_string())),
@@ -254,7 +247,7 @@ impl<'r> TableReader<'r> {
         let Some(text) = self.optional(column)? else {
             let named = match self.row.object() {
                 None => self.has(column),
-                Some(object) => self.layout.value(column, object).is_some_and(|v| !v.is_null()),
+                Some(object) => self.columns.value(column, object).is_some_and(|v| !v.is_null()),
             };
             if !named {
                 return Ok(None);
@@ -269,22 +262,22 @@ impl<'r> TableReader<'r> {
                 format!("a number of at most {:e} in size as {}", f32::MAX, column.name()),
                 excerpt(&text),
             )),
-            _ => Err(self.bad(
-                "bad number",
-                format!("a number as {}", column.name()),
-                format!("{:?}", excerpt(&text)),
-            )),
+            _ => {
+                Err(self.bad("bad number", format!("a number as {}", column.name()), quoted(&text)))
+            }
         }
     }
 
     /// The grade of a judgment, which may be written as a code.
     pub(crate) fn grade(&self) -> Checked<f64> {
-        if let Some(code) = self.optional(ColumnRole::Grade)?.filter(|_| !self.grades.is_empty()) {
+        if let Some(code) =
+            self.optional(ColumnRole::Grade)?.filter(|_| !self.table.grades.is_empty())
+        {
             let code = code.trim();
             let value = code.parse::<f64>().ok();
             let same =
                 |other: &str| other == code || (value.is_some() && other.parse().ok() == value);
-            if let Some((_, grade)) = self.grades.iter().find(|(other, _)| same(other)) {
+            if let Some((_, grade)) = self.table.grades.iter().find(|(other, _)| same(other)) {
                 return Ok(*grade);
             }
         }
@@ -292,7 +285,7 @@ impl<'r> TableReader<'r> {
         let grade = self.number(ColumnRole::Grade)?.ok_or_else(missing)?;
         if grade < 0.0 {
             return Err(BadRow {
-                advice: "say what the codes mean (`grades = -1=0`), or leave out what nobody judged",
+                advice: "set what the codes mean (`grades = -1=0`), or leave out unjudged documents",
                 ..self.bad("negative grade", "a grade of 0 or more", format!("{grade}"))
             });
         }
@@ -304,11 +297,11 @@ impl<'r> TableReader<'r> {
         let id = self.text(ColumnRole::Id)?.into_owned();
         let fields = match self.row.take_object() {
             Some(object) => self
-                .layout
+                .columns
                 .rename(object)
                 .map_err(|name| self.bad("bad field", format!("one field called {name}"), "two"))?,
             None => {
-                let fields = self.layout.fields().iter();
+                let fields = self.columns.fields().iter();
                 fields.filter_map(|(at, name)| Some((name.clone(), self.row.value(*at)?))).collect()
             }
         };

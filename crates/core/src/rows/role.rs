@@ -1,6 +1,6 @@
-//! What a table is read as, and which of its columns mean something then.
+//! The roles of tables and of their columns.
 
-/// What a table is read as.
+/// What the rows of a table are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Clicks,
@@ -23,41 +23,23 @@ impl Role {
         }
     }
 
-    /// The columns that mean something in it.
+    /// The columns with a role in it.
     pub(super) fn columns(self) -> &'static [ColumnRole] {
+        use ColumnRole as C;
         match self {
-            Role::Clicks => &[
-                ColumnRole::Query,
-                ColumnRole::Doc,
-                ColumnRole::Clicks,
-                ColumnRole::Weight,
-                ColumnRole::Split,
-            ],
-            Role::Links => {
-                &[ColumnRole::Query, ColumnRole::Doc, ColumnRole::Weight, ColumnRole::Split]
+            Role::Clicks => &[C::Query, C::Doc, C::Clicks, C::Weight, C::Split],
+            Role::Links => &[C::Query, C::Doc, C::Weight, C::Split],
+            Role::Judgments => &[C::Query, C::Doc, C::Grade, C::Split],
+            Role::Queries => &[C::Id, C::Text, C::Clicks, C::Split],
+            Role::Documents => &[C::Id],
+            Role::Events => {
+                &[C::Query, C::Doc, C::Time, C::User, C::Session, C::Page, C::Rank, C::Clicked]
             }
-            Role::Judgments => {
-                &[ColumnRole::Query, ColumnRole::Doc, ColumnRole::Grade, ColumnRole::Split]
-            }
-            Role::Queries => {
-                &[ColumnRole::Id, ColumnRole::Text, ColumnRole::Clicks, ColumnRole::Split]
-            }
-            Role::Documents => &[ColumnRole::Id],
-            Role::Events => &[
-                ColumnRole::Query,
-                ColumnRole::Doc,
-                ColumnRole::Time,
-                ColumnRole::User,
-                ColumnRole::Session,
-                ColumnRole::Page,
-                ColumnRole::Rank,
-                ColumnRole::Clicked,
-            ],
         }
     }
 }
 
-/// A column that means something to us.
+/// The role of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ColumnRole {
     Query,
@@ -97,18 +79,12 @@ impl ColumnRole {
     }
 
     pub(super) fn is_optional(self) -> bool {
-        !matches!(
-            self,
-            ColumnRole::Query
-                | ColumnRole::Doc
-                | ColumnRole::Grade
-                | ColumnRole::Id
-                | ColumnRole::Text
-        )
+        use ColumnRole::{Doc, Grade, Id, Query, Text};
+        !matches!(self, Query | Doc | Grade | Id | Text)
     }
 
-    /// Whether one column of a table may be both: queries are often their own ids, and a
-    /// session may stand for a user or a page.
+    /// Whether one column of a table may have both roles: queries are often their own ids, and a
+    /// session may serve as user or page.
     pub(super) fn can_share(self, other: ColumnRole) -> bool {
         let one_of = |column| match column {
             ColumnRole::Id | ColumnRole::Text => 1,
@@ -118,7 +94,7 @@ impl ColumnRole {
         one_of(self) != 0 && one_of(self) == one_of(other)
     }
 
-    /// Another name that is usual for it.
+    /// Another usual name of it.
     pub(super) fn other_name(self) -> Option<&'static str> {
         (self == ColumnRole::Id).then_some("_id")
     }

@@ -1,4 +1,4 @@
-//! The interface of all formats, and the rows of those that are tables.
+//! The interface of all formats of tables, and their rows.
 
 use serde_json::{Map, Value};
 
@@ -7,18 +7,12 @@ use super::input::Input;
 use super::source_file::Source;
 use crate::Result;
 
-/// A sequence of rows in one format.
-pub(crate) trait RowSource {
-    /// What a row is in this format.
-    type Row;
+/// The rows of a table in one format, and what the file tells besides.
+pub(super) trait RowSource<'r> {
+    /// Reads the next row that is not blank into `row`, whose memory is reused. Returns the line
+    /// where it starts, counted from one, or why it is bad; `None` at the end.
+    fn read_row(&mut self, row: &mut Row) -> Result<Option<Checked<u64>>>;
 
-    /// Reads the next row that is not blank into `row`, whose memory is used again. Gives the
-    /// line where it starts, counted from one, or why it is bad; nothing at the end.
-    fn read_row(&mut self, row: &mut Self::Row) -> Result<Option<Checked<u64>>>;
-}
-
-/// The rows of a table in a file, and what the file says beside them.
-pub(crate) trait TableSource<'r>: RowSource<Row = Row> {
     fn input(&self) -> &Input<'r>;
 
     /// The names of the columns, where the format has a place for them.
@@ -26,24 +20,29 @@ pub(crate) trait TableSource<'r>: RowSource<Row = Row> {
         None
     }
 
-    /// An error if a column that is `used` holds what cannot be read.
+    /// An error if a column that is `used` cannot be read.
     fn check_columns(&self, _used: &dyn Fn(usize) -> bool) -> Result<()> {
         Ok(())
     }
 
-    /// What is worth knowing of how the rows were read, once they are.
+    /// A note for the report, once the rows are read.
     fn note(&self) -> Option<String> {
         None
     }
 
-    /// Files that were read beside the table.
-    fn beside(&self) -> &[Source] {
+    /// Further files that belong to the table.
+    fn other_files(&self) -> &[Source] {
         &[]
     }
 }
 
 /// A row whose fields have names.
 pub(crate) type Object = Map<String, Value>;
+
+/// The object with these fields.
+pub(super) fn object<const N: usize>(fields: [(&str, Value); N]) -> Object {
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
 
 /// An object with the line where it starts, or why it is bad.
 pub(super) type ObjectRow = Checked<(u64, Object)>;
@@ -105,7 +104,7 @@ impl Row {
         }
     }
 
-    /// Like [`Row::object`], to keep.
+    /// Like [`Row::object`], by value.
     pub(crate) fn take_object(&mut self) -> Option<Object> {
         match self {
             Row::Object(object) => Some(std::mem::take(object)),
@@ -113,14 +112,14 @@ impl Row {
         }
     }
 
-    /// Becomes the object that was read, if it is sound; gives its line.
+    /// Sets the row to the object that was read, if it is valid; returns its line.
     pub(super) fn set(&mut self, read: ObjectRow) -> Checked<u64> {
         let (line, object) = read?;
         *self = Row::Object(object);
         Ok(line)
     }
 
-    /// The texts to be written over.
+    /// The texts, to be overwritten.
     pub(crate) fn record(&mut self) -> &mut Record {
         if !matches!(self, Row::Fields(_)) {
             *self = Row::Fields(Record::default());
@@ -131,7 +130,7 @@ impl Row {
         }
     }
 
-    /// The values to be written over.
+    /// The values, to be overwritten.
     #[cfg(feature = "parquet")]
     pub(crate) fn values(&mut self) -> &mut Vec<TypedField> {
         if !matches!(self, Row::Values(_)) {
@@ -144,13 +143,13 @@ impl Row {
     }
 }
 
-/// Texts, one after the other in one.
+/// Texts, concatenated.
 #[derive(Default)]
 pub(crate) struct Record {
     pub text: String,
     /// Where each ends.
     pub ends: Vec<usize>,
-    /// Bytes between two.
+    /// Bytes between two texts.
     pub gap: usize,
 }
 
@@ -161,12 +160,12 @@ impl Record {
     }
 }
 
-/// A value, and how it is written.
+/// A value, and its text.
 #[derive(Default)]
 #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
 pub(crate) struct TypedField {
     pub value: Option<Value>,
-    /// Empty for text, which is its own writing, and for nothing.
+    /// Empty where the value is a string or missing.
     pub written: String,
 }
 

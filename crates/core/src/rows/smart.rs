@@ -1,20 +1,18 @@
 //! SMART collections: `.I` and an id begin a record, a dot and a capital letter alone on a
 //! line begin a field: `.T` title, `.W` text, `.A` author, `.B` bibliography, and others.
 
-use serde_json::{Map, Value};
-
-use super::bad_row::{BadRow, Checked, excerpt};
+use super::bad_row::{BadRow, Checked};
 use super::input::Input;
 use super::lines::Lines;
 use super::role::Role;
-use super::row::{ObjectRow, Row, RowSource, TableSource};
-use crate::Result;
+use super::row::{Object, ObjectRow, Row, RowSource, object};
+use crate::{Result, quoted};
 
 /// The records of a SMART file.
 pub(super) struct Smart<'r> {
     lines: Lines<'r>,
     role: Role,
-    /// The record that a line already read begins: its line, and what follows `.I`.
+    /// The start of the next record, where it is read already: its line, and what follows `.I`.
     next: Option<(u64, String)>,
 }
 
@@ -66,7 +64,7 @@ impl<'r> Smart<'r> {
                         } else {
                             ("a record that begins with .I and its id", "text outside a record")
                         };
-                        let found = format!("{:?}", excerpt(text));
+                        let found = quoted(text);
                         bad.get_or_insert(BadRow::new(why, number, expected, found));
                     }
                 },
@@ -82,12 +80,11 @@ impl<'r> Smart<'r> {
             let bad = BadRow::new("missing field", line, "an id after .I", "nothing");
             return Ok(Some(Err(bad)));
         }
-        Ok(Some(Ok((line, self.object(id, fields)))))
+        Ok(Some(Ok((line, self.record(id, fields)))))
     }
 
-    fn object(&self, id: String, fields: Vec<(char, String)>) -> Map<String, Value> {
-        let mut object = Map::new();
-        object.insert("id".into(), id.into());
+    fn record(&self, id: String, fields: Vec<(char, String)>) -> Object {
+        let mut object = object([("id", id.into())]);
         let said = |letter| fields.iter().find(|(name, _)| *name == letter);
         if self.role == Role::Queries {
             let texts = ['T', 'W'].into_iter().filter_map(said).map(|(_, text)| text.trim());
@@ -101,15 +98,11 @@ impl<'r> Smart<'r> {
     }
 }
 
-impl RowSource for Smart<'_> {
-    type Row = Row;
-
+impl<'r> RowSource<'r> for Smart<'r> {
     fn read_row(&mut self, row: &mut Row) -> Result<Option<Checked<u64>>> {
         Ok(self.advance()?.map(|read| row.set(read)))
     }
-}
 
-impl<'r> TableSource<'r> for Smart<'r> {
     fn input(&self) -> &Input<'r> {
         self.lines.input()
     }
@@ -125,7 +118,7 @@ fn field_name(letter: char) -> String {
     }
 }
 
-/// The letter that `line` marks, and what follows `.I`. A text may begin with a dot, too.
+/// The letter of a marker line, and what follows `.I`; `None` for text, which may begin with a dot.
 fn marker(line: &str) -> Option<(char, &str)> {
     let mut rest = line.strip_prefix('.')?.chars();
     let letter = rest.next().filter(char::is_ascii_uppercase)?;

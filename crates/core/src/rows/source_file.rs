@@ -1,16 +1,16 @@
-//! A file that was read, as a manifest names it.
+//! A source file, as recorded in a manifest.
 
 use serde::{Deserialize, Serialize};
 
 /// A file that a dataset was made from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Source {
-    /// The file's name, without its folder: a dataset is the same wherever its source lay.
+    /// The file's name, without its folder, so that a dataset does not depend on where its source was.
     pub name: String,
-    /// What it was read as: clicks, documents, queries, judgments.
+    /// Its role: clicks, documents, queries, judgments …
     pub role: String,
-    /// Length in bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// SHA-256 of the bytes as they were read.
+    /// SHA-256 of the file.
     pub sha256: String,
 }

@@ -4,11 +4,12 @@ use std::io::{BufRead, BufReader, Read};
 use std::iter;
 use std::path::{Path, PathBuf};
 
-use super::encoding::{Encoding, NotText};
+use super::bad_row::BadRow;
+use super::encoding::Encoding;
 use super::input::{Input, is_stdin, line_ends};
 use crate::{Error, Result, Run};
 
-/// The lines of the text file at `path`, unpacked, numbered from one; `-` is standard input.
+/// The lines of the text file at `path`, decompressed, numbered from one; `-` is standard input.
 /// A line that is not UTF-8 is an error that says where it stands.
 pub fn text_lines<'r>(
     path: &Path,
@@ -34,13 +35,13 @@ pub fn text_lines<'r>(
     }))
 }
 
-/// The whole of a text file, unpacked.
+/// The whole of a text file, decompressed.
 pub(crate) struct WholeText {
-    /// What the file is called in messages.
+    /// The name of the file in messages.
     pub label: PathBuf,
     /// Its text. Lines that are not UTF-8 are empty.
     pub text: String,
-    /// These lines: their numbers, from one, and what can be read of them.
+    /// These lines: their numbers, from one, and what is readable of them.
     pub not_utf8: Vec<(u64, String)>,
 }
 
@@ -86,10 +87,10 @@ fn refuse_folder(path: &Path) -> Result<()> {
     })
 }
 
-/// The line `line` is not UTF-8, in a file whose encoding cannot be said.
+/// The error about a line that is not UTF-8, in a file whose encoding cannot be set.
 fn not_utf8(path: PathBuf, line: u64, bytes: &[u8]) -> Error {
-    let NotText { expected, found, advice_without_option, .. } = Encoding::UTF_8.refusal(bytes);
-    Error::Line { path, line, expected, found, advice: advice_without_option.into() }
+    let advice = "convert the file (iconv -f LATIN1 -t UTF-8)";
+    BadRow { advice, ..Encoding::UTF_8.refusal(bytes, line) }.plain_error(&path)
 }
 
 /// The text in `bytes`; else the number of the line that is not UTF-8, and that line.

@@ -1,8 +1,8 @@
-//! When something happened: the ways in which logs and tables write it.
+//! Parses dates and times in the notations of logs and tables.
 
 use time::{Date, Month, OffsetDateTime};
 
-/// Seconds since 1970 in UTC, or since midnight where the log has times of day only.
+/// Seconds since 1970 in UTC, or since midnight for times of day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moment {
     pub seconds: i64,
@@ -10,11 +10,11 @@ pub(crate) struct Moment {
     pub dated: bool,
 }
 
-/// What [`parse`] understands, for messages.
+/// The notations that [`parse`] accepts, for messages.
 pub(crate) const EXPECTED: &str = "a time: seconds or milliseconds since 1970, 2026-11-15T14:07:00Z, 2026-11-15 14:07:00, \
      20261115140700 or 14:07:00";
 
-/// The moment written as `text`; one without time zone is taken as UTC.
+/// Parses `text`; without a time zone it is UTC.
 pub(crate) fn parse(text: &str) -> Option<Moment> {
     let text = text.trim();
     let dated = |seconds: i64| Moment { seconds, dated: true };
@@ -42,7 +42,7 @@ pub(crate) fn parse(text: &str) -> Option<Moment> {
 
 /// A number of seconds, milliseconds or microseconds, or a date in digits.
 fn number(text: &str) -> Option<i64> {
-    // As numbers these would be moments of 1970, of 1976 or of the year 2600: they are dates.
+    // As numbers of seconds these would lie in 1970, 1976 or the year 2600: they are dates.
     if matches!(text.len(), 8 | 12 | 14) && (text.starts_with("19") || text.starts_with("20")) {
         let days = days(&text[..4], &text[4..6], &text[6..8])?;
         let two = |at: usize| text.get(at..at + 2).map_or(Some(0), |digits| digits.parse().ok());
@@ -112,7 +112,7 @@ fn offset(zone: &str) -> Option<i64> {
     Some(sign * (hours * 3600 + minutes * 60))
 }
 
-/// The date and hour of a moment, for people.
+/// Formats a date and time, or a time of day if not `dated`.
 pub(crate) fn show(seconds: i64, dated: bool) -> String {
     let Ok(moment) = OffsetDateTime::from_unix_timestamp(seconds) else {
         return format!("{seconds} s");

@@ -1,23 +1,22 @@
-//! TREC's own formats: documents between `<DOC>` and `</DOC>`, topics between `<top>` and
-//! `</top>`. They look like XML and are not: tags may stay open, and `&` and `<` may stand
-//! in the text.
+//! TREC's formats of documents (`<DOC>` … `</DOC>`) and topics (`<top>` … `</top>`). They look like
+//! XML and are not: tags may stay open, and text may contain `&` and `<`.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::bad_row::{BadRow, Checked, excerpt};
+use super::bad_row::{BadRow, Checked};
 use super::input::Input;
-use super::lines::{LONGEST, Lines, too_long};
+use super::lines::{Lines, MAX_ROW, too_long};
 use super::role::Role;
-use super::row::{ObjectRow, Row, RowSource, TableSource};
-use crate::Result;
+use super::row::{ObjectRow, Row, RowSource};
+use crate::{Result, quoted};
 
-/// No tag is longer than this.
-const LONGEST_TAG: usize = 512;
+/// The longest tag, in bytes.
+const MAX_TAG: usize = 512;
 
-/// After so many names that nothing closes, no tag is expected to be closed.
-const MOST_UNCLOSED: usize = 256;
+/// After this many different unclosed tags, no closing tag is searched for.
+const MAX_UNCLOSED: usize = 256;
 
 /// The documents or topics of a TREC file.
 pub(super) struct Trec<'r> {
@@ -26,14 +25,14 @@ pub(super) struct Trec<'r> {
     line: Line,
 }
 
-/// A line, and how far it is read. Many documents may stand in one, so nothing of it is copied
-/// or looked for twice.
+/// A line, and how far it is read. One line may hold many documents, so nothing is copied or searched
+/// twice.
 #[derive(Default)]
 struct Line {
     text: String,
     lower: String,
     at: usize,
-    /// Where something is closed next, as far as that was looked for: nowhere, or there.
+    /// The position of the next closing tag, if it was searched for: `Some(None)` if there is none.
     closed: Option<Option<usize>>,
 }
 
@@ -42,17 +41,17 @@ impl Line {
         Line { text: text.to_owned(), lower: text.to_ascii_lowercase(), at: 0, closed: None }
     }
 
-    /// What is still to be read.
+    /// The unread part.
     fn rest(&self) -> &str {
         &self.text[self.at..]
     }
 
-    /// Where `tag` stands in what is still to be read before `end`.
+    /// The position of `tag` in the unread part before `end`.
     fn find(&self, tag: &str, end: usize) -> Option<usize> {
         self.lower[self.at..end].find(tag).map(|found| self.at + found)
     }
 
-    /// Where `close` stands next.
+    /// The position of the next `close`.
     fn close(&mut self, close: &str) -> Option<usize> {
         if self.closed.is_none_or(|known| known.is_some_and(|known| known < self.at)) {
             self.closed = Some(self.find(close, self.lower.len()));
@@ -95,7 +94,7 @@ impl<'r> Trec<'r> {
                     }
                     None => {
                         let expected = format!("{open} at the start");
-                        let found = format!("{:?}", excerpt(line.rest().trim()));
+                        let found = quoted(line.rest().trim());
                         let outside =
                             BadRow::new("text outside a document", number, expected, found);
                         bad.get_or_insert(outside);
@@ -119,7 +118,7 @@ impl<'r> Trec<'r> {
             }
             line.at = end;
             text.push('\n');
-            if text.len() as u64 > LONGEST {
+            if text.len() as u64 > MAX_ROW {
                 return Err(too_long(self.lines.input().label(), begun));
             }
         }
@@ -162,15 +161,11 @@ impl<'r> Trec<'r> {
     }
 }
 
-impl RowSource for Trec<'_> {
-    type Row = Row;
-
+impl<'r> RowSource<'r> for Trec<'r> {
     fn read_row(&mut self, row: &mut Row) -> Result<Option<Checked<u64>>> {
         Ok(self.advance()?.map(|read| row.set(read)))
     }
-}
 
-impl<'r> TableSource<'r> for Trec<'r> {
     fn input(&self) -> &Input<'r> {
         self.lines.input()
     }
@@ -181,11 +176,11 @@ fn unclosed(line: u64, close: &str, found: String) -> BadRow {
 }
 
 /// The outermost elements of `text` by their names in lower case, with the text inside; text
-/// outside any has no name. A tag without end reaches to the next tag.
+/// outside of elements has an empty name. An unclosed element ends at the next tag.
 fn elements(text: &str) -> Vec<(String, String)> {
     let lower = text.to_ascii_lowercase();
     let mut found = Vec::new();
-    // Names that nothing closes any more, so that each is looked for in vain once only.
+    // Names without a further closing tag, so that each is searched for in vain only once.
     let mut unclosed: HashSet<&str> = HashSet::new();
     let mut at = 0;
     while at < text.len() {
@@ -199,7 +194,7 @@ fn elements(text: &str) -> Vec<(String, String)> {
             continue;
         }
         let closing = format!("</{name}>");
-        let hopeless = unclosed.contains(name) || unclosed.len() >= MOST_UNCLOSED;
+        let hopeless = unclosed.contains(name) || unclosed.len() >= MAX_UNCLOSED;
         let closed = if hopeless { None } else { lower[end..].find(&closing) };
         let (inside, after) = match closed {
             Some(length) => (end + length, end + length + closing.len()),
@@ -216,7 +211,7 @@ fn elements(text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// The first tag of `lower` from `from` on: where it starts, where it ends, its name.
+/// The first tag of `lower` from `from` on: its start, its end, its name.
 fn next_tag(lower: &str, from: usize) -> Option<(usize, usize, &str)> {
     let mut at = from;
     loop {
@@ -227,8 +222,8 @@ fn next_tag(lower: &str, from: usize) -> Option<(usize, usize, &str)> {
         let length = inside[slash..].find(|c| !is_name(c)).unwrap_or(inside.len() - slash);
         let name = &inside[..slash + length];
         let named = inside[slash..].starts_with(|c: char| c.is_ascii_alphabetic());
-        // Tags do not reach over lines, so that a "<" in the text is not taken for one.
-        let mut bytes = inside.bytes().take(LONGEST_TAG);
+        // Tags do not span lines, so that a "<" in the text does not start one.
+        let mut bytes = inside.bytes().take(MAX_TAG);
         let end = bytes.position(|byte| matches!(byte, b'>' | b'\n'));
         match end.filter(|&end| inside.as_bytes()[end] == b'>') {
             Some(end) if named => return Some((start, start + 1 + end + 1, name)),
@@ -263,7 +258,7 @@ fn plain(text: &str) -> String {
     plain
 }
 
-/// The text of a part of a topic, without the word that says which part it is.
+/// The text of a field of a topic, without its label.
 fn unlabelled(text: &str) -> &str {
     let text = text.trim();
     for label in ["number:", "topic:", "description:", "narrative:"] {

@@ -1,93 +1,54 @@
-//! TREC's files of judgments and results, read as a whole: fields parted by white space, lines
+//! TREC's files of judgments and results, read as a whole: fields are separated by white space, lines
 //! that begin with `#` are comments, blank lines are skipped, as in trec_eval 10. Unlike
-//! trec_eval, which takes `1.5x` for 1.5 and `high` for 0, a number must be one.
+//! trec_eval, which reads `1.5x` as 1.5 and `high` as 0, invalid numbers are errors.
 //!
-//! A run of a thousand queries names a million documents, so the text is read in parallel, and
-//! its lines are places in it.
+//! A run of a thousand queries names a million documents, so the text is parsed in parallel, and
+//! the result refers to spans of it.
 
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
-use super::bad_row::{BadRow, Checked};
+use super::bad_row::BadRow;
 use super::dropped::Dropped;
 use super::query_lines::{QueryLines, Span, Twice};
-use super::row::RowSource;
 use super::text::{WholeText, whole_text};
 use crate::{Error, Result, Run, quoted};
 
-/// About how many bytes one thread reads at a time.
+/// About how many bytes one task parses.
 const BLOCK: usize = 1 << 20;
 
-/// What can be wrong with a line.
+/// A kind of bad lines.
 pub(crate) struct Problem {
-    /// For counting.
+    /// Its name in counts.
     pub why: &'static str,
     pub expected: &'static str,
 }
 
-/// A format of one document a line.
+/// A format of one document per line.
 pub(crate) trait TrecFormat {
-    /// What a line says of the document.
-    type Value: Copy + Default + Send;
+    /// The grade or score of the document.
+    type Value: Copy + Send;
 
-    /// An example for those who have written something else.
+    /// The fields of a line with an example, as advice.
     const SHAPE: &'static str;
 
-    /// Query, document and value of a line, or the part of it that is wrong.
     fn parse(text: &str, line: &Fields) -> ParsedLine<Self::Value>;
 }
 
 /// Query, document and value of a line, or the part of it that is wrong.
 pub(crate) type ParsedLine<T> = std::result::Result<(Span, Span, T), (Span, &'static Problem)>;
 
-/// The lines of a part of a text.
-struct Block<'t, F> {
-    text: &'t str,
-    at: usize,
-    end: usize,
-    /// The line just read, counted from one in this part.
-    line: u64,
-    format: PhantomData<F>,
-}
-
-impl<F: TrecFormat> RowSource for Block<'_, F> {
-    type Row = (Span, Span, F::Value);
-
-    fn read_row(&mut self, row: &mut Self::Row) -> Result<Option<Checked<u64>>> {
-        while self.at < self.end {
-            let line = Fields::of_line(self.text.as_bytes(), self.at);
-            self.at = line.end;
-            self.line += 1;
-            if line.n == 0 || self.text.as_bytes()[line.fields[0].start] == b'#' {
-                continue;
-            }
-            return Ok(Some(match F::parse(self.text, &line) {
-                Ok(read) => {
-                    *row = read;
-                    Ok(self.line)
-                }
-                Err((at, Problem { why, expected })) => {
-                    Err(BadRow::new(why, self.line, *expected, quoted(at.of(self.text))))
-                }
-            }));
-        }
-        Ok(None)
-    }
-}
-
-/// What was read of a file.
+/// A parsed file.
 pub(crate) struct TrecFile<T> {
     pub text: String,
     pub lines: QueryLines<T>,
-    /// Lines left out.
     pub dropped: Vec<Dropped>,
     pub about: TrecAbout,
 }
 
-/// How a file is read, for messages.
+/// What messages about a file need.
 pub(crate) struct TrecAbout {
     path: PathBuf,
     lenient: bool,
@@ -95,7 +56,7 @@ pub(crate) struct TrecAbout {
 }
 
 /// Reads the file at `path` (compressed or not; `-` is standard input). A bad line is an error that
-/// says where it stands; if `lenient`, such lines are left out and counted.
+/// names the line; if `lenient`, such lines are dropped and counted.
 pub(crate) fn read_trec<F: TrecFormat>(
     path: &Path,
     lenient: bool,
@@ -108,16 +69,11 @@ pub(crate) fn read_trec<F: TrecFormat>(
         let sample = || BadRow::new("", line, "text in UTF-8", quoted(&found)).sample(&about.path);
         Dropped::count(&mut dropped, "not UTF-8", Some(&sample));
     }
-    let parts: Vec<Part<F::Value>> = blocks(&text)
-        .into_par_iter()
-        .map(|Range { start, end }| {
-            let block = Block { text: &text, at: start, end, line: 0, format: PhantomData::<F> };
-            Part::read(&text, block)
-        })
-        .collect::<Result<_>>()?;
+    let blocks: Vec<Block<F::Value>> =
+        ranges(&text).into_par_iter().map(|range| Block::parse::<F>(&text, range)).collect();
     let mut before = 0;
-    let mut all = Vec::with_capacity(parts.len());
-    for Part { lines, bad, n_lines } in parts {
+    let mut all = Vec::with_capacity(blocks.len());
+    for Block { lines, bad, n_lines } in blocks {
         for BadKind { count, mut first } in bad {
             first.iter_mut().for_each(|bad| bad.line += before);
             if !lenient {
@@ -135,49 +91,61 @@ pub(crate) fn read_trec<F: TrecFormat>(
     Ok(TrecFile { text, lines, dropped, about })
 }
 
-/// What was read of a part of the text.
-struct Part<T> {
+/// A parsed block of the text.
+struct Block<T> {
     lines: QueryLines<T>,
+    /// Bad lines by kind, in the order of their first lines.
     bad: Vec<BadKind>,
     n_lines: u64,
 }
 
-/// Bad lines of one kind, and the first few of them.
+/// Bad lines of one kind, and the first few of them, with lines counted within the block.
 struct BadKind {
     count: u64,
     first: Vec<BadRow>,
 }
 
-impl<T: Copy + Default> Part<T> {
-    fn read<F: TrecFormat<Value = T>>(text: &str, mut block: Block<'_, F>) -> Result<Self> {
-        let (mut lines, mut bad) = (QueryLines::default(), Vec::<BadKind>::new());
-        let mut row = Default::default();
-        while let Some(read) = block.read_row(&mut row)? {
-            match read {
-                Ok(_) => lines.push(text, row.0, row.1, row.2),
-                Err(wrong) => match bad.iter_mut().find(|kind| kind.first[0].why == wrong.why) {
-                    Some(kind) => {
-                        kind.count += 1;
-                        if kind.first.len() < Dropped::SAMPLES {
-                            kind.first.push(wrong);
-                        }
-                    }
-                    None => bad.push(BadKind { count: 1, first: vec![wrong] }),
-                },
+impl<T: Copy> Block<T> {
+    fn parse<F: TrecFormat<Value = T>>(text: &str, Range { start, end }: Range<usize>) -> Self {
+        let mut block = Block { lines: QueryLines::default(), bad: Vec::new(), n_lines: 0 };
+        let mut at = start;
+        while at < end {
+            let line = Fields::of_line(text.as_bytes(), at);
+            at = line.end;
+            block.n_lines += 1;
+            if line.n == 0 || text.as_bytes()[line.fields[0].start] == b'#' {
+                continue;
+            }
+            match F::parse(text, &line) {
+                Ok((query, doc, value)) => block.lines.push(text, query, doc, value),
+                Err((found, problem)) => block.add_bad(problem, quoted(found.of(text))),
             }
         }
-        Ok(Part { lines, bad, n_lines: block.line })
+        block
+    }
+
+    fn add_bad(&mut self, &Problem { why, expected }: &Problem, found: String) {
+        let bad = BadRow::new(why, self.n_lines, expected, found);
+        match self.bad.iter_mut().find(|kind| kind.first[0].why == why) {
+            Some(kind) => {
+                kind.count += 1;
+                if kind.first.len() < Dropped::SAMPLES {
+                    kind.first.push(bad);
+                }
+            }
+            None => self.bad.push(BadKind { count: 1, first: vec![bad] }),
+        }
     }
 }
 
 impl TrecAbout {
     fn error(&self, bad: BadRow) -> Error {
         let BadRow { line, expected, found, .. } = bad;
-        let advice = format!("{}; `lenient` leaves bad lines out and counts them", self.shape);
+        let advice = format!("{}; `lenient` drops bad lines and counts them", self.shape);
         Error::Line { path: self.path.clone(), line, expected, found, advice }
     }
 
-    /// Documents that a query names again: an error, or counts if the reading is lenient.
+    /// Documents that a query names twice: an error, or counts if lenient.
     pub(crate) fn named_twice(
         &self,
         text: &str,
@@ -203,7 +171,7 @@ impl TrecAbout {
         Ok(dropped)
     }
 
-    /// A file without a line that says anything.
+    /// The error about a file without a valid line.
     pub(crate) fn empty(&self, problem: &str) -> Error {
         Error::Unusable {
             path: self.path.clone(),
@@ -213,17 +181,17 @@ impl TrecAbout {
     }
 }
 
-/// The first six fields of a line, parted by what C takes for white space.
+/// The first six fields of a line, separated by what C's `isspace` accepts.
 pub(crate) struct Fields {
     pub fields: [Span; 6],
-    /// How many there are, further ones included.
+    /// The number of all fields.
     pub n: usize,
-    /// Where the line ends, its end included.
+    /// Where the next line starts.
     end: usize,
 }
 
 impl Fields {
-    /// Of the line that begins at `start`.
+    /// The fields of the line that begins at `start`.
     pub fn of_line(bytes: &[u8], start: usize) -> Self {
         let space = |byte: u8| byte == b' ' || byte.wrapping_sub(b'\t') < 5;
         let (mut fields, mut n, mut at) = ([Span { start, len: 0 }; 6], 0, start);
@@ -253,19 +221,19 @@ impl Fields {
     }
 }
 
-/// The text in parts of about [`BLOCK`] bytes that end with a line.
-fn blocks(text: &str) -> Vec<Range<usize>> {
-    let mut blocks = Vec::new();
+/// The text in ranges of about [`BLOCK`] bytes that end with a line.
+fn ranges(text: &str) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
     let mut start = 0;
     while start < text.len() {
         let bytes = text.as_bytes();
         let from = (start + BLOCK).min(bytes.len());
         let rest = bytes[from..].iter().position(|&byte| byte == b'\n');
         let end = rest.map_or(bytes.len(), |rest| from + rest + 1);
-        blocks.push(start..end);
+        ranges.push(start..end);
         start = end;
     }
-    blocks
+    ranges
 }
 
 fn line_number(text: &str, at: Span) -> u64 {

@@ -3,7 +3,7 @@
 use super::query_lines::{QueryLines, Span};
 use super::trec_lines::{Fields, ParsedLine, Problem, TrecFormat};
 
-/// Lines of results.
+/// The lines of a run.
 pub(crate) struct Results;
 
 const FIELDS: Problem =
@@ -27,7 +27,7 @@ impl TrecFormat for Results {
 }
 
 impl Results {
-    /// The name in the last column of the last line.
+    /// The run's name, from the last column of the last line.
     pub(crate) fn tag<'t>(text: &'t str, lines: &QueryLines<f64>) -> &'t str {
         lines.last().map_or("", |doc: Span| {
             // The document is the third field of its line, the tag the sixth.
@@ -36,8 +36,8 @@ impl Results {
     }
 }
 
-/// The number that `text` is. Most scores have few digits and no exponent; those are read here,
-/// because a whole number below 2^53 over a small power of ten is rounded once, as it should.
+/// Parses `text` as a number. Most scores have few digits and no exponent; those are parsed here,
+/// because the quotient of a whole number below 2^53 and a small power of ten is rounded correctly.
 fn number(text: &str) -> Option<f64> {
     const POWERS: [f64; 16] =
         [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];

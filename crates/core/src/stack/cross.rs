@@ -1,69 +1,61 @@
-//! Rows of training queries, by cross-fitting: the queries are dealt into folds, and the rows of a
+//! Rows of training queries, by cross-fitting: the queries are split into folds, and the rows of a
 //! fold are made with matchers that were fitted without the clicks of its queries. To them these
-//! are queries that were never asked, as those of a test that holds out queries are.
+//! queries are new, as those of a test that holds out queries are.
 
 use crate::data::Dataset;
 use crate::eval::{Candidates, System, Variant};
 use crate::features::Counts;
 use crate::matchers::Params;
 use crate::random::Random;
-use crate::rank::FeatureTable;
-use crate::rank::features::{Extractor, Fixed, Group, Rows, Table, extract};
-use crate::sparse::{Csr, Row};
+use crate::rank::features::{Extractor, Group, RowSelection, StaticFeatures, add_rows, extract};
+use crate::rank::{FeatureTable, TableBuilder};
+use crate::sparse::Csr;
 use crate::training::fit_all;
 use crate::{Error, Result, Run};
 
 use super::inputs::{FeatureInputs, sources};
 
-/// How training queries become rows.
+/// How training queries are split into folds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CrossParams {
-    /// How many folds the queries are dealt into; every fold is a fit of every model.
+pub struct CrossFit {
+    /// The number of folds; every fold costs a fit of every model.
     pub folds: usize,
-    /// At most so many queries; those are drawn.
+    /// The maximum number of queries; a random sample if there are more.
     pub queries: usize,
-    /// Which documents become rows.
-    pub rows: Rows,
-    /// Seed of the deal.
+    /// Seed of the sample and of the split.
     pub seed: u64,
 }
 
-impl Default for CrossParams {
-    fn default() -> Self {
-        CrossParams { folds: 5, queries: 5000, rows: Rows::Top(100), seed: 1 }
-    }
-}
-
 /// The largest grade that clicks become.
-const MOST: f32 = 4.0;
+const MAX_GRADE: f32 = 4.0;
 
-/// The features of training queries, with grades from their clicks: the weights themselves where
-/// none is above 4, as in judgments; else ⌊log₂(1 + clicks)⌋, 4 at most.
+/// The features of training queries, with grades from their clicks: the weights themselves if none
+/// is above 4, as in judgments; else ⌊log₂(1 + clicks)⌋, 4 at most.
 pub fn cross_table(
     dataset: &Dataset,
     made: &FeatureInputs,
     models: &[(String, Params)],
     groups: &[Group],
-    params: &CrossParams,
+    (rows, fit): (RowSelection, &CrossFit),
     run: &Run<'_>,
 ) -> Result<FeatureTable> {
-    cross_rows(&Parts::of(dataset, made, models, groups), params, run)
+    cross_rows(&CrossInputs::of(dataset, made, models, groups), rows, fit, run)
 }
 
-/// What rows of training queries are made of.
-pub(super) struct Parts<'a> {
+/// Everything that rows of training queries are made of.
+pub(super) struct CrossInputs<'a> {
     pub dataset: &'a Dataset,
     pub counts: &'a Counts,
-    /// The models, and as they were fitted to all clicks.
+    /// The models, and the same fitted to all clicks.
     pub models: &'a [(String, Params)],
     pub fitted: &'a [System],
     /// Features that do not depend on clicks, and all features.
-    pub fixed: &'a Fixed,
+    pub fixed: &'a StaticFeatures,
     pub extractor: &'a Extractor,
     pub groups: &'a [Group],
 }
 
-impl<'a> Parts<'a> {
+impl<'a> CrossInputs<'a> {
     pub(super) fn of(
         dataset: &'a Dataset,
         made: &'a FeatureInputs,
@@ -71,80 +63,70 @@ impl<'a> Parts<'a> {
         groups: &'a [Group],
     ) -> Self {
         let FeatureInputs { counts, systems, fixed, extractor, .. } = made;
-        Parts { dataset, counts, models, fitted: systems, fixed, extractor, groups }
+        CrossInputs { dataset, counts, models, fitted: systems, fixed, extractor, groups }
     }
 }
 
 pub(super) fn cross_rows(
-    parts: &Parts<'_>,
-    params: &CrossParams,
+    inputs: &CrossInputs<'_>,
+    rows: RowSelection,
+    fit: &CrossFit,
     run: &Run<'_>,
 ) -> Result<FeatureTable> {
-    let dataset = parts.dataset;
+    let dataset = inputs.dataset;
     let grades = grades(&dataset.clicks)?;
     let liked = |&query: &u32| grades.row(query as usize).values.iter().any(|&grade| grade > 0.0);
     let queries: Vec<u32> = (0..grades.n_rows() as u32).filter(liked).collect();
-    let mut table = Table::new(parts.extractor);
-    let deal = FoldAssignment { folds: params.folds, queries: params.queries, seed: params.seed };
-    deal.each(parts, queries, run, |fold| {
+    let mut builder = TableBuilder::new(inputs.extractor.names());
+    fit.each_fold(inputs, queries, run, |fold| {
         let judged = |place: usize| grades.row(fold.queries[place] as usize);
         let excluded: Vec<Vec<u32>> =
-            fold.queries.iter().map(|&query| not_asked(dataset, &fold.counts, query)).collect();
-        let ask = |place: usize| params.rows.ask(judged(place).indices, &excluded[place]);
-        let rows = extract(&fold.extractor, &fold.counts, &fold.queries, ask, fold.run)?;
-        for (place, rows) in rows.iter().enumerate() {
-            table.add(&fold.counts, rows, judged(place))?;
-        }
-        Ok(())
+            fold.queries.iter().map(|&query| excluded(dataset, &fold.counts, query)).collect();
+        let docs = |place: usize| rows.docs(judged(place).indices, &excluded[place]);
+        let rows = extract(&fold.extractor, &fold.counts, &fold.queries, docs, fold.run)?;
+        add_rows(&mut builder, &fold.counts, &rows, judged)
     })?;
-    Ok(table.finish())
+    Ok(builder.finish())
 }
 
-/// How queries are dealt into folds.
-pub(super) struct FoldAssignment {
-    /// How many folds.
-    pub folds: usize,
-    /// At most so many queries; those are drawn.
-    pub queries: usize,
-    /// Seed of the draw.
-    pub seed: u64,
-}
-
-/// Queries of a fold, and features that know nothing of their clicks.
+/// The queries of a fold, and features that know nothing of their clicks.
 pub(super) struct Fold<'a> {
     /// The queries, ascending.
     pub queries: Vec<u32>,
-    /// Everything counted, without their clicks.
+    /// The counts without the clicks of these queries.
     pub counts: Counts,
-    /// Features of matchers that were fitted to these counts.
+    /// Features of matchers fitted to these counts.
     pub extractor: Extractor,
-    /// Progress and cancellation.
     pub run: &'a Run<'a>,
 }
 
-impl FoldAssignment {
-    /// Deals `queries` and calls `look` with every fold.
-    pub(super) fn each(
+impl CrossFit {
+    /// Splits `queries` and calls `visit` with every fold.
+    pub(super) fn each_fold(
         &self,
-        parts: &Parts<'_>,
+        inputs: &CrossInputs<'_>,
         mut queries: Vec<u32>,
         run: &Run<'_>,
-        mut look: impl FnMut(&Fold<'_>) -> Result<()>,
+        mut visit: impl FnMut(&Fold<'_>) -> Result<()>,
     ) -> Result<()> {
         if self.folds < 2 {
             return Err(Error::parameter("folds", self.folds, "2 or more"));
         }
         if queries.len() < self.folds {
             return Err(Error::Empty {
-                what: format!("{} training queries for {} folds", queries.len(), self.folds),
+                what: format!(
+                    "training queries: {}, expected one or more for each of {} folds",
+                    queries.len(),
+                    self.folds
+                ),
                 advice: "learn from validation queries instead, or use fewer folds".into(),
             });
         }
         Random::new(self.seed, 0).shuffle(&mut queries);
         queries.truncate(self.queries.max(self.folds));
-        // What does not look at clicks is the same in every fold.
+        // Models that do not depend on clicks are the same in every fold.
         let (again, as_is): (Vec<_>, Vec<_>) =
-            parts.models.iter().cloned().partition(|(_, params)| params.learns_from_clicks());
+            inputs.models.iter().cloned().partition(|(_, params)| params.learns_from_clicks());
         for fold in 0..self.folds {
             let mut own: Vec<u32> =
                 queries.iter().copied().skip(fold).step_by(self.folds).collect();
@@ -154,12 +136,12 @@ impl FoldAssignment {
                 let _ = run.step(&stage, progress.done, progress.total);
             };
             let stop = || run.check().is_err();
-            let heard = &run.heard_by(&told, &stop);
-            let counts = parts.counts.with_clicks(without(&parts.counts.clicks, &own)?)?;
+            let heard = &run.with_callbacks(&told, &stop);
+            let counts = inputs.counts.with_clicks(without(&inputs.counts.clicks, &own)?)?;
             let (variant, candidates) = (Variant::default(), Candidates::Auto);
-            let (fitted, _) = fit_all(parts.dataset, &counts, &again, candidates, variant, heard)?;
+            let (fitted, _) = fit_all(inputs.dataset, &counts, &again, candidates, variant, heard)?;
             let shared = |(name, _): &(String, Params)| {
-                let found = parts.fitted.iter().find(|system| system.name == *name);
+                let found = inputs.fitted.iter().find(|system| system.name == *name);
                 found.map(|one| System {
                     name: one.name.clone(),
                     matcher: one.matcher.clone(),
@@ -167,17 +149,17 @@ impl FoldAssignment {
                 })
             };
             let mut systems: Vec<System> = as_is.iter().filter_map(shared).chain(fitted).collect();
-            systems.sort_by_key(|one| parts.models.iter().position(|(name, _)| *name == one.name));
-            let extractor = Extractor::new(parts.fixed, &counts, sources(&systems, parts.groups));
-            look(&Fold { queries: own, counts, extractor, run: heard })?;
+            systems.sort_by_key(|one| inputs.models.iter().position(|(name, _)| *name == one.name));
+            let extractor = Extractor::new(inputs.fixed, &counts, sources(&systems, inputs.groups));
+            visit(&Fold { queries: own, counts, extractor, run: heard })?;
         }
         Ok(())
     }
 }
 
-/// The documents that are no rows of a training query, sorted: the query itself, where queries are
-/// documents, and what is held out of it, which may be good.
-fn not_asked(dataset: &Dataset, counts: &Counts, query: u32) -> Vec<u32> {
+/// The documents that must not be rows of a training query, sorted: the query itself, where queries
+/// are documents, and its held-out documents, which may be relevant.
+fn excluded(dataset: &Dataset, counts: &Counts, query: u32) -> Vec<u32> {
     let query = query as usize;
     let held = [&dataset.validation, &dataset.test, &dataset.set_aside];
     let held = held.into_iter().filter(|pairs| query < pairs.n_rows());
@@ -190,28 +172,24 @@ fn not_asked(dataset: &Dataset, counts: &Counts, query: u32) -> Vec<u32> {
     all
 }
 
-/// What clicks are as grades.
+/// Clicks as grades.
 fn grades(clicks: &Csr) -> Result<Csr> {
-    let graded = clicks.values().iter().all(|&weight| weight <= MOST);
+    let graded = clicks.values().iter().all(|&weight| weight <= MAX_GRADE);
     clicks.map(|_, _, weight| match graded {
         true => weight.max(0.0),
-        false => (1.0 + weight.max(0.0)).log2().floor().min(MOST),
+        false => (1.0 + weight.max(0.0)).log2().floor().min(MAX_GRADE),
     })
 }
 
 /// `clicks` without those of `queries`, which are sorted.
 fn without(clicks: &Csr, queries: &[u32]) -> Result<Csr> {
-    let (mut starts, mut indices, mut values) = (vec![0u64], Vec::new(), Vec::new());
-    for (i, row) in clicks.rows().enumerate() {
-        let row = match queries.binary_search(&(i as u32)) {
-            Ok(_) => Row { indices: &[], values: &[] },
-            Err(_) => row,
-        };
-        indices.extend_from_slice(row.indices);
-        values.extend_from_slice(row.values);
-        starts.push(indices.len() as u64);
-    }
-    Csr::new(clicks.n_cols(), starts, indices, values)
+    Csr::by_rows(clicks.n_cols(), clicks.n_rows(), |i| {
+        let row = clicks.row(i);
+        Ok(match queries.binary_search(&(i as u32)) {
+            Ok(_) => (Vec::new(), Vec::new()),
+            Err(_) => (row.indices.to_vec(), row.values.to_vec()),
+        })
+    })
 }
 
 #[cfg(test)]
@@ -252,8 +230,9 @@ mod tests {
             groups: &groups,
         };
         let made = FeatureInputs::of(&data, &params, Vec::new(), &run).unwrap();
-        let cross = CrossParams { folds: 6, rows: Rows::Judged, ..CrossParams::default() };
-        let table = cross_table(&data, &made, &models, &groups, &cross, &run).unwrap();
+        let fit_to = CrossFit { folds: 6, queries: 5000, seed: 1 };
+        let rows = (RowSelection::Judged, &fit_to);
+        let table = cross_table(&data, &made, &models, &groups, rows, &run).unwrap();
         assert_eq!((table.n_queries(), table.n_rows()), (6, 12));
         assert_eq!(table.names(), made.extractor.names());
         let column = |name: &str| table.names().iter().position(|known| known == name).unwrap();
@@ -277,7 +256,8 @@ mod tests {
             }
         }
         // To a model that has seen their clicks they are no question.
-        let seen = made.held_out(&data, crate::eval::HeldOut::Test, Rows::Judged, &run).unwrap();
+        let seen =
+            made.held_out(&data, crate::eval::HeldOut::Test, RowSelection::Judged, &run).unwrap();
         assert!((0..seen.n_rows()).all(|row| seen.row(row)[walk] > 0.0));
     }
 
@@ -304,8 +284,9 @@ mod tests {
             FeatureParams { preparation: &preparation, models: &[], groups: &[Group::Bm25] };
         let made = FeatureInputs::of(&data, &params, Vec::new(), &run).unwrap();
         for folds in [1, 7] {
-            let cross = CrossParams { folds, ..CrossParams::default() };
-            assert!(cross_table(&data, &made, &[], &[Group::Bm25], &cross, &run).is_err());
+            let fit = CrossFit { folds, queries: 5000, seed: 1 };
+            let rows = (RowSelection::Top(100), &fit);
+            assert!(cross_table(&data, &made, &[], &[Group::Bm25], rows, &run).is_err());
         }
     }
 }

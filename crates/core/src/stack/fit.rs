@@ -1,9 +1,9 @@
-//! Rankers fitted to features of a dataset's queries.
+//! Fitting rankers to features of the queries of a dataset.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::cross::{CrossParams, Parts, cross_rows};
+use super::cross::{CrossFit, CrossInputs, cross_rows};
 use super::inputs::sources;
 use super::reranked::{Reranked, Shared};
 use super::{LearnFrom, RankerSpec, Stacking};
@@ -13,22 +13,23 @@ use crate::features::Counts;
 use crate::matchers::{Bm25, FitReport, Matcher, Params, StepsReport};
 use crate::random::Random;
 use crate::rank::features::{
-    Ask, Extractor, FeatureRows, Fixed, Group, Rows, Table, choose, extract,
+    Extractor, FeatureRows, Group, QueryDocs, RowSelection, StaticFeatures, add_rows, choose,
+    extract,
 };
-use crate::rank::{FeatureTable, Goal, RankSetup, Ranker};
+use crate::rank::{FeatureTable, Goal, RankSetup, Ranker, TableBuilder};
 use crate::{Error, Result, Run};
 
-/// Rankers, and what they learn from.
+/// Rankers to fit, and how.
 #[derive(Clone, Copy)]
 pub struct Rankers<'a> {
     /// The rankers.
     pub specs: &'a [RankerSpec],
-    /// How they are made.
+    /// The parameters that they share.
     pub stacking: &'a Stacking,
 }
 
 impl Rankers<'_> {
-    /// Refuses what cannot be learnt, before anything is fitted.
+    /// Refuses rankers that cannot be trained, before anything is fitted.
     pub fn check(&self, dataset: &Dataset) -> Result<()> {
         if self.specs.is_empty() {
             return Ok(());
@@ -46,15 +47,14 @@ impl Rankers<'_> {
         Ok(())
     }
 
-    /// Whether some feature looks at where words stand.
+    /// Whether some feature needs the positions of words.
     pub fn need_positions(&self) -> Result<bool> {
         let groups = Group::parse(&self.stacking.groups)?;
         Ok(!self.specs.is_empty() && groups.contains(&Group::Proximity))
     }
 }
 
-/// Fits rankers over the features of fitted `systems` (of `models`), so that they can be
-/// compared with these.
+/// Fits rankers over the features of the fitted `systems` of `models`, to be compared with these.
 pub fn fit_rankers(
     dataset: &Dataset,
     counts: &Counts,
@@ -70,9 +70,9 @@ pub fn fit_rankers(
     }
     stacking.check()?;
     let groups = Group::parse(&stacking.groups)?;
-    let fixed = Fixed::of(dataset, counts, &groups, run)?;
+    let fixed = StaticFeatures::of(dataset, counts, &groups, run)?;
     let extractor = Extractor::new(&fixed, counts, sources(systems, &groups));
-    // Names that nothing stands behind are found before the work.
+    // Unknown names are refused before the work.
     let chosen: Vec<Vec<usize>> = specs
         .iter()
         .map(|spec| choose(extractor.features(), &spec.features))
@@ -82,29 +82,22 @@ pub fn fit_rankers(
     let depth = (test.candidates() == Candidates::All).then_some(stacking.depth);
 
     let mut tables: Vec<FeatureTable> = Vec::new();
-    // By query of the tables, its number where it may be asked again.
+    // The number of each query of the tables, if it is a query of the dataset.
     let mut numbers: Vec<Option<u32>> = Vec::new();
     let mut prepared: Vec<FeatureRows> = Vec::new();
     if stacking.on != LearnFrom::Train {
         let validation = task(HeldOut::Validation);
-        let rows = asked(&extractor, counts, &validation, stacking.depth, run)?;
-        let mut table = Table::new(&extractor);
-        for (place, rows) in rows.iter().enumerate() {
-            table.add(counts, rows, validation.grades(place))?;
-        }
-        tables.push(table.finish());
+        let rows = candidate_rows(&extractor, counts, &validation, stacking.depth, run)?;
+        let mut builder = TableBuilder::new(extractor.names());
+        add_rows(&mut builder, counts, &rows, |place| validation.grades(place))?;
+        tables.push(builder.finish());
         let some = rows.iter().filter(|rows| !rows.docs.is_empty());
         numbers.extend(some.map(|rows| Some(rows.query)));
         prepared.extend(rows);
     }
     if stacking.on != LearnFrom::Validation {
-        let cross = CrossParams {
-            folds: stacking.cross_folds,
-            queries: stacking.queries,
-            rows: Rows::Top(stacking.depth),
-            seed: stacking.seed,
-        };
-        let parts = Parts {
+        let &Stacking { cross_folds: folds, queries, seed, depth, .. } = stacking;
+        let inputs = CrossInputs {
             dataset,
             counts,
             models,
@@ -113,7 +106,8 @@ pub fn fit_rankers(
             extractor: &extractor,
             groups: &groups,
         };
-        tables.push(cross_rows(&parts, &cross, run)?);
+        let fit = CrossFit { folds, queries, seed };
+        tables.push(cross_rows(&inputs, RowSelection::Top(depth), &fit, run)?);
         let known: HashMap<&str, u32> =
             counts.query_ids.iter().map(String::as_str).zip(0..).collect();
         let own = tables.last().map_or(&[][..], FeatureTable::queries);
@@ -122,7 +116,7 @@ pub fn fit_rankers(
     let table = FeatureTable::joined(&tables.iter().collect::<Vec<_>>());
     drop(tables);
     if params.on == HeldOut::Test || stacking.on == LearnFrom::Train {
-        prepared.extend(asked(&extractor, counts, &test, stacking.depth, run)?);
+        prepared.extend(candidate_rows(&extractor, counts, &test, stacking.depth, run)?);
     }
 
     let fallback: Arc<dyn Matcher> = match systems.iter().find(|one| one.name == "bm25") {
@@ -137,8 +131,9 @@ pub fn fit_rankers(
     for (spec, columns) in specs.iter().zip(chosen) {
         run.step(&format!("fitting {}", spec.name), 0, None)?;
         let own = table.of_features(&columns);
-        let (rankers, dealt, report) = fit_folds(spec, &own, goal, stacking, run)?;
-        let known = numbers.iter().zip(dealt).filter_map(|(number, fold)| Some(((*number)?, fold)));
+        let (rankers, fold_of, report) = fit_folds(spec, &own, goal, stacking, run)?;
+        let known =
+            numbers.iter().zip(fold_of).filter_map(|(number, fold)| Some(((*number)?, fold)));
         let folds: HashMap<u32, usize> = known.collect();
         let matcher = Arc::new(Reranked { shared: shared.clone(), columns, rankers, folds });
         let system = System { name: spec.name.clone(), matcher, weighs_clicks: true };
@@ -148,22 +143,22 @@ pub fn fit_rankers(
 }
 
 /// The features of the candidates of every query of `task`.
-fn asked(
+fn candidate_rows(
     extractor: &Extractor,
     counts: &Counts,
     task: &Task<'_>,
     depth: usize,
     run: &Run<'_>,
 ) -> Result<Vec<FeatureRows>> {
-    let ask = |place: usize| match task.docs(place) {
-        Some(docs) => Ask::These(docs),
-        None => Ask::Best { depth, excluded: task.excluded(place) },
+    let docs = |place: usize| match task.docs(place) {
+        Some(docs) => QueryDocs::Given(docs),
+        None => QueryDocs::Best { depth, excluded: task.excluded(place) },
     };
-    extract(extractor, counts, task.queries(), ask, run)
+    extract(extractor, counts, task.queries(), docs, run)
 }
 
-/// Learns a ranker for every fold from the other folds, with the fold as validation. The rankers,
-/// every query's fold, and what can be said of it.
+/// Trains a ranker for every fold on the other folds, with the fold as validation. Returns the
+/// rankers, the fold of every query, and a report.
 fn fit_folds(
     spec: &RankerSpec,
     table: &FeatureTable,
@@ -175,18 +170,18 @@ fn fit_folds(
     let folds = stacking.folds.min(n);
     if folds < 2 {
         return Err(Error::Empty {
-            what: format!("{n} queries for {} to learn from", spec.name),
+            what: format!("queries for {} to learn from: {n}, expected 2 or more", spec.name),
             advice: "import with more validation queries, or let rankers learn from training queries, too".into(),
         });
     }
-    // A query that is there twice, as one of training and one of validation, is dealt once.
+    // A query that is in training and in validation is in one fold.
     let mut ids: Vec<&String> = Vec::new();
     let mut seen = HashSet::new();
     ids.extend(table.queries().iter().filter(|id| seen.insert(id.as_str())));
     Random::new(stacking.seed, 0).shuffle(&mut ids);
     let fold_of: HashMap<&String, usize> =
         ids.iter().enumerate().map(|(place, &id)| (id, place % folds)).collect();
-    let dealt: Vec<usize> = table.queries().iter().map(|id| fold_of[id]).collect();
+    let folds_of: Vec<usize> = table.queries().iter().map(|id| fold_of[id]).collect();
     let setup =
         RankSetup { params: spec.params.clone(), normalisation: spec.normalisation(), goal };
     let (mut rankers, mut sum, mut counted) = (Vec::with_capacity(folds), 0.0, 0usize);
@@ -197,18 +192,19 @@ fn fit_folds(
     };
     for fold in 0..folds {
         run.step(&format!("fitting {}", spec.name), fold as u64, Some(folds as u64))?;
-        let (own, rest): (Vec<usize>, Vec<usize>) = (0..n).partition(|&query| dealt[query] == fold);
+        let (own, rest): (Vec<usize>, Vec<usize>) =
+            (0..n).partition(|&query| folds_of[query] == fold);
         let (own, rest) = (table.of_queries(&own), table.of_queries(&rest));
-        let (ranker, said) = setup.train(&rest, Some(&own), run)?;
+        let (ranker, fitted) = setup.train(&rest, Some(&own), run)?;
         let scores = ranker.score(&own)?.scores;
         let values: Vec<f64> = goal.values(&own, &scores).into_iter().flatten().collect();
         let of_fold: f64 = values.iter().sum();
         report.steps.push(vec![
             own.n_queries() as f64,
-            said.kept.map_or(f64::NAN, |kept| kept as f64),
+            fitted.kept.map_or(f64::NAN, |kept| kept as f64),
             of_fold / values.len().max(1) as f64,
         ]);
-        for warning in said.warnings {
+        for warning in fitted.warnings {
             if !report.warnings.contains(&warning) {
                 report.warnings.push(warning);
             }
@@ -218,16 +214,16 @@ fn fit_folds(
     }
     let held_out = sum / counted.max(1) as f64;
     report.notes.push(format!(
-        "{} features, {} rows of {n} queries; {} of queries not learnt from: {held_out:.4}",
+        "{} features, {} rows of {n} queries; {} on held-out folds: {held_out:.4}",
         table.n_features(),
         table.n_rows(),
         goal.measure
     ));
     report.notes.push(most_used(&rankers));
-    Ok((rankers, dealt, report))
+    Ok((rankers, folds_of, report))
 }
 
-/// The features that count most, for people.
+/// A note of the features with the largest weights.
 fn most_used(rankers: &[Ranker]) -> String {
     const MOST: usize = 8;
     let mut sums: Vec<(String, f64)> = Vec::new();

@@ -1,40 +1,42 @@
-//! A dataset, counted, with matchers fitted to it and an extractor of features over them.
+//! The counts of a dataset, matchers fitted to them, and an extractor of features over these.
 
 use crate::data::Dataset;
 use crate::eval::{Candidates, HeldOut, System, Task, Variant};
 use crate::features::{Counts, Preparation};
 use crate::matchers::{FitReport, Model, Params};
 use crate::rank::FeatureTable;
-use crate::rank::features::{Extractor, Fixed, Group, Rows, Source, held_out_table};
+use crate::rank::features::{
+    Extractor, Group, RowSelection, Source, StaticFeatures, held_out_table,
+};
 use crate::training::fit_all;
 use crate::{Result, Run};
 
-/// Which features are made, and of what.
+/// Which features are computed, and from what.
 pub struct FeatureParams<'a> {
-    /// How text is read.
+    /// How text is analysed and counted.
     pub preparation: &'a Preparation,
-    /// Models to be fitted, by name.
+    /// Models to fit, by name.
     pub models: &'a [(String, Params)],
-    /// Kinds of features.
+    /// Groups of features.
     pub groups: &'a [Group],
 }
 
-/// Everything that rows are made with.
+/// Everything that rows are made of.
 pub struct FeatureInputs {
-    /// Everything counted.
+    /// The counts of the dataset.
     pub counts: Counts,
     /// The models, fitted to all training clicks.
     pub systems: Vec<System>,
-    /// What their fits say.
+    /// The reports of their fits.
     pub reports: Vec<FitReport>,
     /// Features that do not depend on clicks.
-    pub fixed: Fixed,
-    /// Features of queries that training has not judged.
+    pub fixed: StaticFeatures,
+    /// All features, with the models fitted to all training clicks.
     pub extractor: Extractor,
 }
 
 impl FeatureInputs {
-    /// Counts `dataset`, fits the models and puts `opened` models, by name, beside them.
+    /// Counts `dataset` and fits the models. The features include the scores of `opened` models.
     pub fn of(
         dataset: &Dataset,
         params: &FeatureParams<'_>,
@@ -47,7 +49,7 @@ impl FeatureInputs {
         let counts = Counts::of(dataset, &preparation, run)?;
         let (systems, reports) =
             fit_all(dataset, &counts, params.models, Candidates::Auto, Variant::default(), run)?;
-        let fixed = Fixed::of(dataset, &counts, params.groups, run)?;
+        let fixed = StaticFeatures::of(dataset, &counts, params.groups, run)?;
         let mut sources = sources(&systems, params.groups);
         let opened = opened.into_iter().map(|(name, model)| (name, Source::opened(model, &counts)));
         sources.extend(opened);
@@ -60,7 +62,7 @@ impl FeatureInputs {
         &self,
         dataset: &Dataset,
         on: HeldOut,
-        rows: Rows,
+        rows: RowSelection,
         run: &Run<'_>,
     ) -> Result<FeatureTable> {
         let task = Task::new(dataset, on, &self.counts, Candidates::Judged, Variant::default());
@@ -68,7 +70,7 @@ impl FeatureInputs {
     }
 }
 
-/// The fitted matchers as sources of features, where models are to be features.
+/// The fitted matchers as sources of features, if `groups` has models.
 pub(super) fn sources(systems: &[System], groups: &[Group]) -> Vec<(String, Source)> {
     let wanted = groups.contains(&Group::Models);
     let of = |one: &System| (one.name.clone(), Source::Fitted(one.matcher.clone()));

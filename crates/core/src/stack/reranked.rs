@@ -1,5 +1,4 @@
-//! A ranker over the features of matchers, as a matcher: it scores documents for a query and says
-//! why.
+//! A ranker over the features of matchers, as a matcher.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,17 +6,17 @@ use std::sync::Arc;
 use crate::features::{Counts, QueryTerms};
 use crate::matchers::{Contribution, Matcher};
 use crate::rank::Ranker;
-use crate::rank::features::{Extractor, FeatureRows, Question};
+use crate::rank::features::{Extractor, FeatureQuery, FeatureRows};
 use crate::ranking::tie_rank;
 
-/// What all rankers of a comparison share.
+/// The inputs that all rankers of a comparison share.
 pub(super) struct Shared {
     pub extractor: Extractor,
-    /// Rows that are there already, by query.
+    /// Rows that have been computed, by query.
     pub prepared: HashMap<u32, FeatureRows>,
-    /// Where all documents are ranked, how many of every matcher's best the ranker orders.
+    /// If all documents are ranked, how many of every matcher's best the ranker re-ranks.
     pub depth: Option<usize>,
-    /// Orders the rest.
+    /// Ranks the other documents.
     pub fallback: Arc<dyn Matcher>,
     pub tie_rank: Vec<u32>,
 }
@@ -34,14 +33,14 @@ impl Shared {
     }
 }
 
-/// Rankers that learnt from all folds but one each.
+/// Rankers that were trained on all folds but one each.
 pub(super) struct Reranked {
     pub shared: Arc<Shared>,
     /// The features of the ranker, by their places among all.
     pub columns: Vec<usize>,
     pub rankers: Vec<Ranker>,
-    /// The queries learnt from and their folds: such a query is scored by the one ranker that did
-    /// not learn from it.
+    /// The folds of the training queries: such a query is scored by the one ranker that did not
+    /// learn from it.
     pub folds: HashMap<u32, usize>,
 }
 
@@ -54,7 +53,7 @@ impl Reranked {
         }
     }
 
-    /// The features of the ranker out of rows of all features.
+    /// Selects the features of the ranker from rows of all features.
     fn picked(&self, values: &[f32]) -> Vec<f32> {
         let n = self.shared.extractor.features().len();
         values
@@ -81,12 +80,12 @@ impl Reranked {
         if let Some(rows) = query.known.and_then(|known| shared.prepared.get(&known)) {
             return (rows.docs.clone(), rows.values.clone());
         }
-        let question = Question::known(counts, query);
+        let question = FeatureQuery::known(counts, query);
         shared.extractor.pool(counts, &question, depth, &shared.tie_rank, &[])
     }
 
-    /// Scores all documents: those of the pool by the rankers, all others below, as they are
-    /// ordered by the fallback.
+    /// Scores all documents: those of the pool by the rankers, and all others below them, in the
+    /// order of the fallback.
     fn of_pool(&self, counts: &Counts, query: &QueryTerms, depth: usize) -> Vec<f32> {
         let (docs, values) = self.pool(counts, query, depth);
         let ranked = self.scored(query, &values);
@@ -98,12 +97,12 @@ impl Reranked {
         scores
     }
 
-    /// The features of documents that are asked for.
+    /// The features of the documents `docs`.
     fn rows(&self, counts: &Counts, query: &QueryTerms, docs: &[u32]) -> Vec<f32> {
         let prepared = query.known.and_then(|known| self.shared.prepared.get(&known));
         match prepared.filter(|rows| rows.docs == docs) {
             Some(rows) => rows.values.clone(),
-            None => self.shared.extractor.rows(counts, &Question::known(counts, query), docs),
+            None => self.shared.extractor.rows(counts, &FeatureQuery::known(counts, query), docs),
         }
     }
 }
@@ -132,8 +131,8 @@ impl Matcher for Reranked {
         }
     }
 
-    /// What every feature adds to the score, with its value; nothing for a document that the
-    /// rankers do not order.
+    /// The contribution of every feature, with its value; nothing for a document that the rankers
+    /// do not re-rank.
     fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
         let (values, at) = match self.shared.depth {
             Some(depth) => {
@@ -172,8 +171,8 @@ impl Matcher for Reranked {
             .collect()
     }
 
-    fn nothing(&self) -> &'static str {
-        "no feature tells one document from another"
+    fn no_match(&self) -> &'static str {
+        "no feature differs between documents"
     }
 
     fn zero_is_none(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Rankers of a comparison: what they are made of, and what they learn from.
+//! Rankers of a comparison: their method, features and training queries.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,24 +8,24 @@ use crate::rank::features::Group;
 use crate::rank::{Normalisation, Over, RankParams, Scale, rank_methods};
 use crate::{Error, Result};
 
-/// A ranker that takes part in a comparison.
+/// A ranker of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankerSpec {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Its features: groups, models and names of features, `all`, and a minus before what is not
-    /// to be one. Nothing stands for all.
+    /// Its features: groups, models and names of features, or `all`; a minus before a name excludes
+    /// it. Empty means all.
     pub features: Vec<String>,
-    /// The way to learn.
+    /// The method and its parameters.
     pub params: RankParams,
-    /// How features are made comparable; nothing leaves it to the method: standardised within a
-    /// query for weighted sums, as they are for trees.
+    /// How features are normalised. By default, linear methods get standardised features and trees
+    /// get them as they are.
     pub normalisation: Option<Normalisation>,
 }
 
 impl RankerSpec {
-    /// Reads `METHOD`, or `METHOD:FEATURE+FEATURE`, as in `mart:bm25+rmls` or `mart:-pls`: all but
-    /// `pls`.
+    /// Reads `METHOD`, or `METHOD:FEATURE+FEATURE`, as in `mart:bm25+rmls`, or in `mart:-pls` for all
+    /// but `pls`.
     pub fn parse(text: &str) -> Result<Self> {
         let (method, features) = text.split_once(':').unwrap_or((text, ""));
         let features = features.split('+').map(str::trim).filter(|name| !name.is_empty());
@@ -37,19 +37,19 @@ impl RankerSpec {
         })
     }
 
-    /// Whether `text` begins with a way to learn to rank, so that it is a ranker and no matcher.
+    /// Whether `text` begins with a ranking method, so that it is a ranker and no matcher.
     pub fn is_one(text: &str) -> bool {
         let method = text.split(':').next().unwrap_or(text).trim();
         rank_methods().any(|(name, _)| name == method)
     }
 
-    /// The ranker that a table of a file says: `method`, `features`, `normalise`, and parameters
-    /// of the method beside them.
+    /// The ranker of a table in a file: `method`, `features`, `normalise`, and parameters of the
+    /// method.
     pub fn of_table(name: &str, table: &Map<String, Value>) -> Result<Self> {
         let mut table = table.clone();
         let method = match table.remove("method") {
             Some(Value::String(method)) => method,
-            Some(other) => return Err(Error::parameter("method", other, "a way to learn to rank")),
+            Some(other) => return Err(Error::parameter("method", other, "a ranking method")),
             None => name.to_owned(),
         };
         let features = match table.remove("features") {
@@ -70,32 +70,28 @@ impl RankerSpec {
         Ok(RankerSpec { name: name.to_owned(), features, params, normalisation })
     }
 
-    /// The models that its features name: what is no group and no feature is one.
+    /// The models among its features: the names of no group and no feature.
     pub fn models(&self) -> impl Iterator<Item = &str> {
-        let bare = |name: &'_ String| name.trim_start_matches('-').trim().to_owned();
-        self.features
-            .iter()
-            .filter(move |name| {
-                let name = bare(name);
-                name != "all" && !name.contains('(') && Group::parse(&[name]).is_err()
-            })
-            .map(|name| name.trim_start_matches('-').trim())
+        let bare = self.features.iter().map(|name| name.trim_start_matches('-').trim());
+        bare.filter(|&name| {
+            name != "all" && !name.contains('(') && Group::parse(&[name.to_owned()]).is_err()
+        })
     }
 
-    /// How its features are made comparable.
+    /// How its features are normalised.
     pub(super) fn normalisation(&self) -> Normalisation {
-        // Over all rows: a score must not depend on which other documents are asked for.
+        // Over all rows: a score must not depend on the other candidates.
         let alike = Normalisation { scale: Scale::ZScore, over: Over::All };
         let usual = if self.params.is_linear() { alike } else { Normalisation::default() };
         self.normalisation.unwrap_or(usual)
     }
 }
 
-/// Queries that rankers learn from.
+/// The queries that rankers learn from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LearnFrom {
-    /// Those of validation, as in the papers: no fit has learnt from their grades, though some choose
+    /// Validation queries, as in the papers: no fit has learnt from their grades, though some choose
     /// their best step by them.
     #[default]
     Validation,
@@ -105,23 +101,23 @@ pub enum LearnFrom {
     Both,
 }
 
-/// How rankers are made of features.
+/// Parameters of stacking.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Stacking {
     /// Queries that rankers learn from: `validation`, `train` (by cross-fitting), or `both`.
     pub on: LearnFrom,
-    /// Folds of these queries. A ranker learns from all folds but one, which says when to stop; the mean of all such rankers is what counts.
+    /// Number of folds of these queries. A ranker learns from all folds but one, its validation; the scores of all such rankers are averaged.
     pub folds: usize,
-    /// Folds of cross-fitting: every one is a fit of every model.
+    /// Number of folds of cross-fitting; every fold costs a fit of every model.
     pub cross_folds: usize,
-    /// Most training queries that are learnt from; of more, these are drawn.
+    /// Maximum number of training queries; a random sample if there are more.
     pub queries: usize,
-    /// Where all documents are ranked, the ranker orders the best so many of every model; the rest comes after, in the order of BM25.
+    /// If all documents are ranked, the ranker re-ranks the best so many of every model; the rest follows in the order of BM25.
     pub depth: usize,
-    /// Groups of features that there are: bm25, vsm, lm, lm-jm, proximity, length, url, clicks, fields, models; a minus before one leaves it out. Empty: all.
+    /// Groups of features: bm25, vsm, lm, lm-jm, proximity, length, url, clicks, fields, models; a minus before one excludes it. Empty means all.
     pub groups: Vec<String>,
-    /// Seed of the deals.
+    /// Seed of the splits.
     pub seed: u64,
 }
 

@@ -124,7 +124,7 @@ fn rankers_are_rows_that_beat_words_alone() {
         }
         let FitReport::Ranker(report) = &fits[2].1 else { panic!("no ranker") };
         assert_eq!(report.steps.len(), 5);
-        assert!(report.notes[0].contains("not learnt from"), "{:?}", report.notes);
+        assert!(report.notes[0].contains("on held-out folds"), "{:?}", report.notes);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The concepts behind the demo log: what pages call a thing, what people call it.
+//! The concepts of the demo log: the words of pages for a thing, and the words of people.
 //!
 //! The text files in `concepts/` are written by hand. A line is a comment (`#`), or one of
 //! ```text
@@ -9,7 +9,7 @@
 //! ```
 //! Fields are separated by ` | `, alternatives within a field by `;`. A facet is a side of
 //! every concept of its topic (symptoms, price, history); its first is the general one. `{}`
-//! in its sentences and queries stands for a concept, so pages name concepts by noun phrases
+//! in its sentences and queries is replaced by a concept, so pages name concepts by noun phrases
 //! without an article. How people say it may also be a whole question, which then ends in `?`
 //! and never gets a facet. The first alternative is the typical one: mostly, the page's and
 //! the people's share no word. Concepts of one group are related to each other.
@@ -29,7 +29,7 @@ const FILES: [(&str, &str); 6] = [
     ("world.txt", include_str!("concepts/world.txt")),
 ];
 
-/// Where a facet's sentences and queries take the concept.
+/// The placeholder of the concept in a facet's sentences and queries.
 const HOLE: &str = "{}";
 
 /// A field of knowledge: the class of its documents.
@@ -37,7 +37,7 @@ const HOLE: &str = "{}";
 pub struct Topic {
     /// Short name, unique.
     pub slug: String,
-    /// Name for people.
+    /// The name that is shown.
     pub name: String,
     /// Host and folder of its pages.
     pub site: String,
@@ -50,11 +50,11 @@ pub struct Topic {
 pub struct Facet {
     /// Short name, unique within the topic.
     pub name: String,
-    /// What titles call it.
+    /// Its names in titles.
     pub titles: Vec<String>,
-    /// What bodies say of it, with a hole for the concept.
+    /// Sentences on it, with a placeholder for the concept.
     pub sentences: Vec<String>,
-    /// How people ask for it, with a hole for the concept.
+    /// Queries for it, with a placeholder for the concept.
     pub queries: Vec<String>,
 }
 
@@ -65,17 +65,17 @@ pub struct Concept {
     pub name: String,
     /// Index of its topic.
     pub topic: usize,
-    /// Number of its group, counted through all topics.
+    /// Number of its group, over all topics.
     pub group: usize,
-    /// How pages name it, the typical way first.
+    /// Its names in pages, the typical one first.
     pub pages: Vec<String>,
-    /// How people ask for it, the typical way first.
+    /// The phrases of people, the typical one first.
     pub people: Vec<Phrase>,
-    /// Words of pages about it and about its neighbours.
+    /// Words of pages about it and about related concepts.
     pub terms: Vec<String>,
 }
 
-/// One way people ask.
+/// A phrase of people for a concept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Phrase {
     /// The words, in lower case.
@@ -89,7 +89,7 @@ pub struct Phrase {
 pub struct Concepts {
     /// The topics.
     pub topics: Vec<Topic>,
-    /// The concepts, those of one group side by side.
+    /// The concepts, sorted by group.
     pub concepts: Vec<Concept>,
 }
 
@@ -99,14 +99,14 @@ impl Concepts {
         Self::parse(&FILES)
     }
 
-    /// Reads files given as name and text, and checks every rule of the format.
+    /// Parses files given as name and text, and checks every rule of the format.
     pub fn parse(files: &[(&str, &str)]) -> Result<Self> {
         let mut parser = Parser::default();
         for &(file, text) in files {
             parser.file = file.to_owned();
             for (number, line) in (1..).zip(text.lines()) {
                 parser.line = number;
-                parser.read(line.trim())?;
+                parser.parse(line.trim())?;
             }
             parser.close_topic()?;
         }
@@ -119,8 +119,8 @@ impl Concepts {
         Ok(Concepts { topics: parser.topics, concepts: parser.concepts })
     }
 
-    /// Keeps `n` concepts, the first ones of every group, so that all topics stay. At least
-    /// two of each group are kept, or a concept would have nobody to be related to.
+    /// Keeps `n` concepts, the first ones of every group, so that all topics stay. At least two of each
+    /// group are kept, so that every concept has a related one.
     pub fn first(mut self, n: usize) -> Self {
         let mut place = 0;
         let mut places: Vec<usize> = Vec::with_capacity(self.concepts.len());
@@ -151,7 +151,7 @@ impl Concepts {
     }
 }
 
-/// What is known while reading.
+/// The state of the parser.
 #[derive(Default)]
 struct Parser {
     file: String,
@@ -160,12 +160,12 @@ struct Parser {
     concepts: Vec<Concept>,
     groups: usize,
     in_group: usize,
-    /// Every name and every way people ask, so that no two concepts claim the same one.
+    /// Every name and every phrase of people, with its place, so that none is repeated.
     taken: HashMap<String, String>,
 }
 
 impl Parser {
-    fn read(&mut self, line: &str) -> Result<()> {
+    fn parse(&mut self, line: &str) -> Result<()> {
         if line.is_empty() || line.starts_with('#') {
             return Ok(());
         }
@@ -201,15 +201,14 @@ impl Parser {
                 return Err(self.error("one {} in each sentence and query", text));
             }
         }
-        let slug = self.topics.last().map(|topic| topic.slug.clone()).unwrap_or_default();
-        self.claim(format!("facet {slug} {name}"), name)?;
         if self.in_group > 0 {
             return Err(self.error("the facets of a topic before its first group", name));
         }
-        match self.topics.last_mut() {
-            Some(topic) => topic.facets.push(facet),
-            None => return Err(self.error("a topic before its facets", name)),
-        }
+        let Some(last) = self.topics.len().checked_sub(1) else {
+            return Err(self.error("a topic before its facets", name));
+        };
+        self.claim(format!("facet {} {name}", self.topics[last].slug), name)?;
+        self.topics[last].facets.push(facet);
         Ok(())
     }
 
@@ -233,11 +232,10 @@ impl Parser {
         let people: Vec<Phrase> = self
             .alternatives("ways people say it", people, 2)?
             .into_iter()
-            .map(|text| match text.strip_suffix('?') {
-                Some(question) => {
-                    Phrase { text: question.trim_end().to_lowercase(), question: true }
-                }
-                None => Phrase { text: text.to_lowercase(), question: false },
+            .map(|text| {
+                let question = text.strip_suffix('?');
+                let words = question.map_or(&*text, str::trim_end);
+                Phrase { text: words.to_lowercase(), question: question.is_some() }
             })
             .collect();
         if people.iter().all(|phrase| phrase.question) {
@@ -257,7 +255,7 @@ impl Parser {
         Ok(())
     }
 
-    /// A group of one has nobody to be related to.
+    /// Refuses a group of one, which has no related concept.
     fn close_group(&mut self) -> Result<()> {
         if self.in_group > 0 && self.concepts.len() < self.in_group + 1 {
             return Err(self.error("two concepts or more in the group above", "fewer"));
@@ -267,11 +265,8 @@ impl Parser {
     }
 
     fn close_topic(&mut self) -> Result<()> {
-        let empty =
-            self.topics.len().checked_sub(1).is_some_and(|last| {
-                self.concepts.last().is_none_or(|concept| concept.topic != last)
-            });
-        if empty {
+        let of_last = |concept: &Concept| concept.topic + 1 == self.topics.len();
+        if !self.topics.is_empty() && !self.concepts.last().is_some_and(of_last) {
             return Err(self.error("concepts in the topic above", "none"));
         }
         self.close_group()
@@ -295,13 +290,9 @@ impl Parser {
 
     fn claim(&mut self, key: String, owner: &str) -> Result<()> {
         let place = format!("{}:{} {owner}", self.file, self.line);
-        match self.taken.insert(key.clone(), place) {
-            None => Ok(()),
-            Some(first) => {
-                Err(self
-                    .error("every name and every query once", &format!("{key}, also at {first}")))
-            }
-        }
+        self.taken.insert(key.clone(), place).map_or(Ok(()), |first| {
+            Err(self.error("every name and every query once", &format!("{key}, also at {first}")))
+        })
     }
 
     fn error(&self, expected: &str, found: &str) -> Error {

@@ -1,16 +1,16 @@
 //! A corpus with planted topics: documents in classes, without queries or clicks.
 //!
-//! The words come in order of frequency. The first fiftieth are general and belong to no topic; every
+//! Words are in order of frequency. The first fiftieth are general and belong to no topic; every
 //! other word belongs to one topic, every third of them to a second one as well, so that a topic has
 //! about 4/3 · (words / topics) of the whole vocabulary and is zero elsewhere. A fifth of the topics
-//! are shared by all documents; the others belong to the classes in turn. A document has a class and
+//! are shared by all documents; the others are assigned to the classes in turn. A document has a class and
 //! one to four topics, shared ones or those of its class, with weights that are uniform on the
 //! simplex (Dirichlet with α = 1). Each of its words is general (two in five) or of one of its
 //! topics, and within either the frequencies follow Zipf's law as Mandelbrot has it, 1/(rank + 2.7).
 //!
 //! A document depends on the seed and its own number alone, so blocks of them are drawn in parallel
-//! and written in order: the memory is that of the vocabulary and the topics. What was planted is
-//! kept in `topics.jsonl`, one topic a line: `{"topic":0,"class":null,"words":{"dano":0.12,…}}`.
+//! and written in order: the memory is that of the vocabulary and the topics. The planted topics are
+//! in `topics.jsonl`, one topic per line: `{"topic":0,"class":null,"words":{"dano":0.12,…}}`.
 
 mod draw;
 #[cfg(test)]
@@ -29,23 +29,23 @@ use crate::file::Output;
 use crate::sparse::Csr;
 use crate::{Error, Result, Run};
 
-/// Documents drawn at a time.
+/// Documents per block of parallel work.
 const BLOCK: usize = 1 << 12;
 
 /// The shape of a corpus and its seed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Corpus {
-    /// Documents.
+    /// The number of documents.
     pub documents: usize,
-    /// Words that documents may have.
+    /// The size of the vocabulary.
     pub terms: usize,
-    /// Planted topics.
+    /// The number of planted topics.
     pub topics: usize,
-    /// Average number of words of a document, repeated ones included.
+    /// The average number of words of a document, with repetitions.
     pub length: f64,
-    /// Classes of the documents; one class has all topics.
+    /// The number of classes; a single class has all topics.
     pub classes: usize,
-    /// Everything drawn depends on this alone.
+    /// The seed of every draw.
     pub seed: u64,
 }
 
@@ -92,7 +92,7 @@ impl Corpus {
         folder.commit()
     }
 
-    /// Says what is wrong with the shape.
+    /// Refuses sizes out of range.
     pub(super) fn check(&self) -> Result<()> {
         let in_range = [
             ("documents", self.documents, 1, u32::MAX as usize),
@@ -149,7 +149,6 @@ impl Corpus {
     }
 }
 
-/// Writes what is planted.
 fn write_topics(planted: &Planted, mut table: Output) -> Result<()> {
     for k in 0..planted.n_topics() {
         let class = planted.class_of_topic(k).map(|class| planted.class_name(class));

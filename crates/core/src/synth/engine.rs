@@ -1,4 +1,4 @@
-//! The engine whose result pages the demo's users see: our own BM25.
+//! The engine of the demo's result pages: our own BM25.
 
 use crate::data::{Dataset, DatasetAbout, DatasetWriter, Document, Evidence, Query};
 use crate::features::{Counts, Preparation};

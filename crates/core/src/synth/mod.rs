@@ -1,5 +1,5 @@
-//! Logs made up from a known truth: a readable one for the demonstration, and ones with the
-//! size and shape of the papers' web logs; and a corpus with planted topics.
+//! Synthetic logs from a planted truth: a readable one for the demonstration, and ones with the size
+//! and shape of the papers' web logs; and a corpus with planted topics.
 
 pub mod concepts;
 pub mod corpus;
@@ -8,5 +8,6 @@ pub mod engine;
 mod raw;
 mod synthetic;
 pub mod weblog;
+mod zipf;
 
 pub use synthetic::{Synthetic, SyntheticLog, import_of};

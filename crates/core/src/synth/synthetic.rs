@@ -1,5 +1,4 @@
-//! The synthetic logs by name, ready to be written: what `liken synth` makes and experiment
-//! files ask for.
+//! The synthetic logs by name, with the parameters that experiment files may set.
 
 use std::path::Path;
 
@@ -13,7 +12,7 @@ use super::weblog::Weblog;
 use crate::data::{DatasetAbout, Document, Import, Table};
 use crate::{Error, Result, Run};
 
-/// A synthetic log, as it stands in an experiment file.
+/// A synthetic log, as in an experiment file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Synthetic {
@@ -25,31 +24,31 @@ pub struct Synthetic {
     /// Seed of everything drawn.
     #[serde(default = "one")]
     pub seed: u64,
-    /// Take every result shown, clicked or not, with its rank, instead of clicks added up.
+    /// Import every impression with its rank and click, instead of summed clicks.
     #[serde(default)]
     pub events: bool,
-    /// Of the demo log: the chance that a user looks at position i is i^−bias.
+    /// Demo log: the examination propensity of position i is i^−bias.
     #[serde(default)]
     pub bias: Option<f64>,
-    /// Of the demo log: the share of results replaced by a page on what was meant.
+    /// Demo log: the share of results replaced by a relevant page.
     #[serde(default)]
     pub explore: Option<f64>,
-    /// Of the demo log: the share of pages shown in random order.
+    /// Demo log: the share of result pages shown in random order.
     #[serde(default)]
     pub shuffle: Option<f64>,
-    /// Of the corpus with planted topics: how many documents there are.
+    /// Corpus with planted topics: the number of documents.
     #[serde(default)]
     pub documents: Option<usize>,
-    /// Of the corpus with planted topics: how many words documents may have.
+    /// Corpus with planted topics: the size of the vocabulary.
     #[serde(default)]
     pub terms: Option<usize>,
-    /// Of the corpus with planted topics: how many topics are planted.
+    /// Corpus with planted topics: the number of topics.
     #[serde(default)]
     pub topics: Option<usize>,
-    /// Of the corpus with planted topics: the average number of words of a document.
+    /// Corpus with planted topics: the average number of words of a document.
     #[serde(default)]
     pub length: Option<f64>,
-    /// Of the corpus with planted topics: how many classes the documents have.
+    /// Corpus with planted topics: the number of classes.
     #[serde(default)]
     pub classes: Option<usize>,
 }
@@ -76,7 +75,7 @@ pub enum SyntheticLog {
     Topics,
 }
 
-/// What a name stands for.
+/// The parameters of a log.
 enum LogParams {
     Demo(Demo),
     Weblog(Weblog),
@@ -84,7 +83,7 @@ enum LogParams {
 }
 
 impl Synthetic {
-    /// The whole log called `log`.
+    /// The log with its default parameters.
     pub fn new(log: SyntheticLog) -> Self {
         Synthetic {
             log,
@@ -102,7 +101,7 @@ impl Synthetic {
         }
     }
 
-    /// Refuses what cannot be made.
+    /// Refuses parameters out of range, or of another log.
     pub fn check(&self) -> Result<()> {
         match self.shape()? {
             LogParams::Demo(_) => Ok(()),
@@ -113,7 +112,7 @@ impl Synthetic {
 
     /// Writes the log to `target` as a dataset.
     pub fn write(&self, target: &Path, force: bool, run: &Run<'_>) -> Result<DatasetAbout> {
-        // Refuse before the work, not after it.
+        // Refuse before the work.
         if target.exists() && !force {
             return Err(Error::Exists { path: target.to_owned() });
         }
@@ -128,7 +127,7 @@ impl Synthetic {
         Ok(import_of(&raw, self.events).run(target, force, run)?.about)
     }
 
-    /// Writes the log, the documents and the judgments to `target` as a user would have them.
+    /// Writes the files of the log before its import to `target`.
     pub fn write_raw(&self, target: &Path, force: bool, run: &Run<'_>) -> Result<()> {
         match (self.shape()?, self.events) {
             (LogParams::Weblog(log), true) => log.write_events(target, force, run),
@@ -139,22 +138,21 @@ impl Synthetic {
         }
     }
 
-    /// What is to be made; an error for a parameter that belongs to another log.
+    /// The parameters of the log; refuses those of another one.
     fn shape(&self) -> Result<LogParams> {
-        let of_demo = [("bias", self.bias), ("explore", self.explore), ("shuffle", self.shuffle)];
-        let of_corpus = [
-            ("documents", self.documents.map(|n| n as f64)),
-            ("terms", self.terms.map(|n| n as f64)),
-            ("topics", self.topics.map(|n| n as f64)),
-            ("length", self.length),
-            ("classes", self.classes.map(|n| n as f64)),
-        ];
-        let is_demo = self.log == SyntheticLog::Demo;
-        let is_corpus = self.log == SyntheticLog::Topics;
-        let strange_demo = of_demo.iter().filter(|_| !is_demo).map(|p| (p, "demo"));
-        let strange_corpus = of_corpus.iter().filter(|_| !is_corpus).map(|p| (p, "topics"));
-        for (&(name, value), owner) in strange_demo.chain(strange_corpus) {
-            if let Some(value) = value {
+        let count = |n: Option<usize>| n.map(|n| n as f64);
+        let (demo, topics) = ((SyntheticLog::Demo, "demo"), (SyntheticLog::Topics, "topics"));
+        for ((log, owner), name, value) in [
+            (demo, "bias", self.bias),
+            (demo, "explore", self.explore),
+            (demo, "shuffle", self.shuffle),
+            (topics, "documents", count(self.documents)),
+            (topics, "terms", count(self.terms)),
+            (topics, "topics", count(self.topics)),
+            (topics, "length", self.length),
+            (topics, "classes", count(self.classes)),
+        ] {
+            if let Some(value) = value.filter(|_| log != self.log) {
                 let expected = format!("nothing: it is for the {owner} log alone");
                 return Err(Error::parameter(name, value, &expected));
             }
@@ -168,7 +166,7 @@ impl Synthetic {
         })
     }
 
-    /// How its raw files are imported.
+    /// The import of its files.
     pub fn import(&self, raw: &Path) -> Import {
         let whole = import_of(raw, self.events);
         match self.log {
@@ -198,7 +196,7 @@ impl Synthetic {
     }
 
     fn demo(&self) -> Result<Demo> {
-        // Two queries a concept are the least.
+        // Every concept needs two queries.
         if !(self.scale >= 0.17 && self.scale <= 100.0) {
             let expected = "a number from 0.17 to 100 for the demo log";
             return Err(Error::parameter("scale", self.scale, expected));
@@ -206,7 +204,7 @@ impl Synthetic {
         let whole = Demo::default();
         let scaled = |n: usize| ((n as f64 * self.scale).round() as usize).max(1);
         Ok(Demo {
-            // Every concept keeps its two documents.
+            // Every concept needs two documents.
             documents: scaled(whole.documents).max(2 * whole.concepts),
             queries: scaled(whole.queries),
             unseen: scaled(whole.unseen),
@@ -226,7 +224,7 @@ fn engine(documents: &[Document], queries: &[String]) -> Result<Vec<Vec<u32>>> {
     bm25(documents, queries, PAGE)
 }
 
-/// How the raw files of a synthetic log are imported.
+/// The import of the files of a synthetic log.
 pub fn import_of(raw: &Path, events: bool) -> Import {
     let table = |name: &str| Some(Table::new(raw.join(name)));
     Import {

@@ -1,11 +1,11 @@
-//! The analyser: fold, cut into words, drop stop words, stem, join to n-grams.
+//! The analyser: fold, split into words, drop stop words, stem, make n-grams.
 //!
 //! Stop words are compared after folding and before stemming. Han words are compared with the
-//! Chinese stop words and never stemmed, whatever the language. Word n-grams join the terms
-//! that are left by single spaces, so "bank of america" yields "bank america". Character
-//! n-grams are taken from the word before stemming, between `<` and `>`, and begin with `~`:
-//! "sun" yields `~<su`, `~sun`, `~un>`. No word holds any of these three signs, so the kinds
-//! of terms never meet; the n-gram that would be the whole marked word is left out.
+//! Chinese stop words and never stemmed, in any language. Word n-grams join the remaining terms
+//! by single spaces, so "bank of america" yields "bank america". Character n-grams are taken from the
+//! word before stemming, between `<` and `>`, and begin with `~`: "sun" yields `~<su`, `~sun`,
+//! `~un>`. No word contains any of these three characters, so the kinds of terms are disjoint; the
+//! n-gram that would be the whole marked word is omitted.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -18,12 +18,11 @@ use super::url;
 use super::words::{self, Script};
 use crate::Result;
 
-/// Words longer than this many characters are cut there and not stemmed: they are blobs of
-/// data, and some stemmers take quadratic time.
+/// Words longer than this many characters are truncated and not stemmed: they are encoded data, and
+/// some stemmers take quadratic time.
 const MAX_WORD_CHARS: usize = 64;
 
-/// Turns text into terms, the same way wherever and whenever it is made from the same
-/// parameters.
+/// Turns text into terms; a function of its parameters alone.
 pub struct Analyzer {
     params: AnalyzerParams,
     folding: Folding,
@@ -34,7 +33,7 @@ pub struct Analyzer {
 }
 
 impl Analyzer {
-    /// The analyser that `params` describe; an error if they make no sense.
+    /// The analyser with `params`; an error if these are invalid.
     pub fn new(params: &AnalyzerParams) -> Result<Self> {
         params.check()?;
         let language = params.language;
@@ -53,21 +52,21 @@ impl Analyzer {
         &self.params
     }
 
-    /// Gives every term of a running text to `term`, in order of appearance: each word, then
+    /// Calls `term` with every term of a running text, in order of appearance: each word, then
     /// the word n-grams that end with it, then its character n-grams.
     pub fn text(&self, text: &str, term: &mut dyn FnMut(&str)) {
         let mut ngrams = Ngrams::new(&self.params);
         self.each_word(text, |word, stem| ngrams.push(word, stem, term));
     }
 
-    /// Gives every word of a running text that is not a stop word to `found`, as it is written
-    /// (folded) and as the term it becomes; n-grams are left out.
+    /// Calls `found` with every word of a running text that is not a stop word: as written (folded),
+    /// and as a term. Without n-grams.
     pub fn words(&self, text: &str, found: &mut dyn FnMut(&str, &str)) {
         self.each_word(text, found);
     }
 
-    /// Gives every word of a running text to `found`, in order: the term it becomes, or nothing
-    /// for a stop word; n-grams are left out.
+    /// Calls `found` with every word of a running text, in order, as a term; with `None` for a stop
+    /// word. Without n-grams.
     pub fn places(&self, text: &str, found: &mut dyn FnMut(Option<&str>)) {
         self.each_place(text, |_, term| found(term));
     }
@@ -89,7 +88,7 @@ impl Analyzer {
     fn each_place(&self, text: &str, mut found: impl FnMut(&str, Option<&str>)) {
         let mut folded = String::new();
         let mut stem = String::new();
-        // In pieces, so that one foreign word does not send the whole text down the slow way.
+        // Split at white space, so that one non-ASCII word does not put all text on the slow path.
         for piece in text.split_ascii_whitespace() {
             folded.clear();
             self.folding.fold(piece, &mut folded);
@@ -110,9 +109,9 @@ impl Analyzer {
         }
     }
 
-    /// Gives every term of a URL to `term`. Scheme, `www`, the host's public ending, file
-    /// endings, parameter names and the fragment are dropped, escapes decoded; what is left
-    /// is analysed as [`Analyzer::text`].
+    /// Calls `term` with every term of a URL. Scheme, `www`, the host's public suffix, file
+    /// extensions, parameter names and the fragment are dropped, escapes decoded; the rest is
+    /// analysed as by [`Analyzer::text`].
     pub fn url(&self, url: &str, term: &mut dyn FnMut(&str)) {
         self.text(&url::words(url), term);
     }
@@ -141,14 +140,14 @@ impl std::fmt::Debug for Analyzer {
     }
 }
 
-/// The language's stop words and the user's, each as it comes out of folding and cutting.
+/// The stop words of the language and of the user, folded.
 fn stop_words(params: &AnalyzerParams) -> HashSet<Box<str>> {
     let language = params.language;
     let listed = language.stop_words().iter().filter(|_| params.stop_words);
     let mut set = HashSet::new();
     for word in listed.copied().chain(params.extra_stop_words.iter().map(String::as_str)) {
         set.extend(params.single_word(word).map(String::into_boxed_str));
-        // The Hungarian list has come through an encoding without the double acute.
+        // The Hungarian list was once in an encoding without the double acute.
         if language == Language::Hu && word.contains(['õ', 'û']) {
             let mended = word.replace('õ', "ő").replace('û', "ű");
             set.extend(params.single_word(&mended).map(String::into_boxed_str));
@@ -164,7 +163,7 @@ fn is_han_stop_word(word: &str) -> bool {
     WORDS.get_or_init(words).contains(word)
 }
 
-/// The word, and whether its end had to go.
+/// The word, and whether it was truncated.
 fn cut_to_length(word: &str) -> (&str, bool) {
     if word.len() <= MAX_WORD_CHARS {
         return (word, false);
@@ -181,10 +180,10 @@ struct Ngrams {
     char_ngrams: Option<CharNgrams>,
     /// The last terms, at most `word_ngrams` of them, joined by spaces.
     recent: String,
-    /// Where each of them begins.
+    /// The start of each of them.
     starts: Vec<usize>,
     marked: String,
-    /// Where each character of `marked` begins, and its end.
+    /// The start of each character of `marked`, and the end of the last.
     bounds: Vec<usize>,
     gram: String,
 }

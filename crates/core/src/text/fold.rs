@@ -1,5 +1,5 @@
-//! Spellings that a reader takes for the same become the same string: NFKC, case folding,
-//! invisible characters dropped.
+//! Folding: spellings that a reader takes for the same become the same string, by NFKC, case folding
+//! and dropping invisible characters.
 //!
 //! The chain is the one Unicode defines for compatibility caseless matching, composed at the
 //! end: NFKC(fold(NFKD(fold(NFD(text))))). One pass of NFKC and folding is not enough, since
@@ -36,7 +36,7 @@ pub fn query_identity(text: &str) -> String {
     identity
 }
 
-/// Control characters count as white space, so that an identity can stand in any table.
+/// Control characters count as white space, so that an identity can be stored in any table.
 fn is_blank(c: char) -> bool {
     c.is_whitespace() || c.is_control()
 }
@@ -45,9 +45,9 @@ fn fold_chars(chars: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
     chars.filter(|&c| !is_invisible(c)).nfd().default_case_fold().nfkd().default_case_fold().nfkc()
 }
 
-/// Characters that show nothing and part nothing: soft hyphen, joiners, marks of direction,
-/// variation selectors, byte order mark, tags. The zero-width space is none of them, since it
-/// parts words.
+/// Characters without a glyph that do not separate words: soft hyphen, joiners, direction marks,
+/// variation selectors, byte-order mark, tags. The zero-width space is not one of them, since it
+/// separates words.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{180B}'..='\u{180F}' | '\u{200C}'..='\u{200F}'
@@ -55,8 +55,8 @@ fn is_invisible(c: char) -> bool {
         | '\u{FEFF}' | '\u{E0000}'..='\u{E0FFF}')
 }
 
-/// Folding as the analyser does it: [`query_identity`]'s, and the letters that the language's
-/// stop words and stemmer do not know in the way people write them.
+/// The folding of the analyser: that of [`query_identity`], and letters that people write otherwise
+/// than the language's stop words and stemmer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Folding {
     language: Language,
@@ -65,12 +65,12 @@ pub(super) struct Folding {
 
 impl Folding {
     pub(super) fn new(language: Language, strip_accents: bool) -> Self {
-        // The Greek stop words are written without accents, and the stemmer takes them off.
+        // The Greek stop words have no accents, and the stemmer removes them.
         Folding { language, strip_accents: strip_accents || language == Language::El }
     }
 
-    /// Appends `text`, folded. Texts may be folded piece by piece if they are cut at ASCII
-    /// white space, with which nothing composes.
+    /// Appends `text`, folded. A text may be folded in parts that are separated by ASCII white space,
+    /// with which nothing composes.
     pub(super) fn fold(&self, text: &str, out: &mut String) {
         let start = out.len();
         if text.is_ascii() && !(self.language == Language::Tr && text.contains('I')) {
@@ -81,7 +81,7 @@ impl Folding {
         let language = self.language;
         let before = move |c| match c {
             '\u{2018}' | '\u{2019}' | '\u{2BC}' => '\'',
-            // The default folding leaves a dot behind that nobody types.
+            // The default folding leaves a combining dot, which nobody types.
             'İ' => 'i',
             'I' if language == Language::Tr => 'ı',
             other => other,
@@ -91,7 +91,7 @@ impl Folding {
             (Language::Ro, 'ș') => Some('ş'),
             (Language::Ro, 'ț') => Some('ţ'),
             (Language::Ru, 'ё') => Some('е'),
-            // Tatweel and the vowel signs, which most writers leave out.
+            // Tatweel and the vowel signs, which most writers omit.
             (Language::Ar, '\u{640}' | '\u{64B}'..='\u{652}') => None,
             (_, other) => Some(other),
         };

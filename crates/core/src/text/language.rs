@@ -1,4 +1,4 @@
-//! The languages with stop words and stemming, and the little each of them needs of its own.
+//! The languages with stop words and stemming, and their special rules.
 
 use std::fmt;
 use std::str::FromStr;
@@ -57,17 +57,17 @@ pub enum Language {
     None,
 }
 
-/// What becomes of a word with an apostrophe inside.
+/// The treatment of a word with an apostrophe inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Apostrophe {
     /// It stays whole.
     Keep,
-    /// An English ending goes: "sun's", "we'll" and "can't" are "sun", "we" and "can", while
+    /// An English ending is removed: "sun's", "we'll" and "can't" are "sun", "we" and "can", while
     /// "o'brien" stays whole.
     Ending,
     /// Both sides are words: "l'avion" is "l" and "avion".
     Split,
-    /// Only what stands before it is kept: "istanbul'da" is "istanbul".
+    /// Only the part before it is kept: "istanbul'da" is "istanbul".
     Cut,
 }
 
@@ -98,28 +98,12 @@ impl Language {
 
     /// The ISO 639-1 code, or `none`.
     pub fn code(self) -> &'static str {
-        match self {
-            Language::En => "en",
-            Language::Ar => "ar",
-            Language::Da => "da",
-            Language::De => "de",
-            Language::El => "el",
-            Language::Es => "es",
-            Language::Fi => "fi",
-            Language::Fr => "fr",
-            Language::Hu => "hu",
-            Language::It => "it",
-            Language::Nl => "nl",
-            Language::No => "no",
-            Language::Pt => "pt",
-            Language::Ro => "ro",
-            Language::Ru => "ru",
-            Language::Sv => "sv",
-            Language::Ta => "ta",
-            Language::Tr => "tr",
-            Language::Zh => "zh",
-            Language::None => "none",
-        }
+        // In the order of the variants.
+        const CODES: [&str; 20] = [
+            "en", "ar", "da", "de", "el", "es", "fi", "fr", "hu", "it", "nl", "no", "pt", "ro",
+            "ru", "sv", "ta", "tr", "zh", "none",
+        ];
+        CODES[self as usize]
     }
 
     pub(super) fn stemmer(self) -> Option<Algorithm> {
@@ -146,8 +130,8 @@ impl Language {
         }
     }
 
-    /// The stop words of what is not written in Han; those of Han tokens are Chinese in every
-    /// language but `none`.
+    /// The stop words for words that are not Han; for Han words they are Chinese in every language but
+    /// `none`.
     pub(super) fn stop_words(self) -> &'static [&'static str] {
         match self {
             Language::Zh | Language::None => &[],

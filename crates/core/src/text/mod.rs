@@ -1,5 +1,5 @@
 //! From text to terms: one [`Analyzer`], made from parameters that are stored with every
-//! model, so that a query is cut up exactly as the documents were.
+//! model, so that queries are analysed exactly as the documents were.
 //!
 //! ```
 //! use liken::text::{Analyzer, AnalyzerParams};

@@ -1,4 +1,4 @@
-//! What a user can say about the analysis of text, and which values are legal.
+//! The parameters of text analysis, and their valid values.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,9 +8,9 @@ use super::language::Language;
 use super::words;
 use crate::{Error, Result};
 
-/// The most words a word n-gram may have.
+/// The longest word n-gram.
 const MAX_WORD_NGRAMS: usize = 5;
-/// The most characters a character n-gram may have.
+/// The longest character n-gram.
 const MAX_CHAR_NGRAMS: usize = 16;
 
 /// How text is turned into terms; stored with every model.
@@ -21,22 +21,22 @@ pub struct AnalyzerParams {
     pub language: Language,
     /// Drop the most common words of the language, such as "the" and "of".
     pub stop_words: bool,
-    /// More words to drop, whatever the language, each as it is written in the text.
+    /// More words to drop in any language, each as it is written in the text.
     pub extra_stop_words: Vec<String>,
     /// Reduce words to their stems (Snowball), so that "matching" finds "matched".
     pub stem: bool,
-    /// Take accents off Latin and Greek letters, so that "cafe" finds "café".
+    /// Remove accents from Latin and Greek letters, so that "cafe" finds "café".
     pub strip_accents: bool,
-    /// Longest run of words that is a term: 1 for single words, 2 adds pairs such as
+    /// Longest sequence of words that is a term: 1 for single words, 2 adds pairs such as
     /// "new york", and so on up to 5.
     pub word_ngrams: usize,
-    /// Add the character n-grams of every word, which save misspelt and unseen words; off
-    /// unless given.
+    /// Add the character n-grams of every word, which match misspelt and unseen words; off
+    /// unless set.
     pub char_ngrams: Option<CharNgrams>,
 }
 
-/// Lengths of the character n-grams taken from each word, the marks of its beginning and its
-/// end counted as characters.
+/// Lengths of the character n-grams of each word; the marks of its start and its end count as
+/// characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CharNgrams {
@@ -67,7 +67,7 @@ impl Default for CharNgrams {
 }
 
 impl AnalyzerParams {
-    /// An error that names the first value that makes no sense.
+    /// An error about the first invalid value.
     pub fn check(&self) -> Result<()> {
         if !(1..=MAX_WORD_NGRAMS).contains(&self.word_ngrams) {
             return Err(Error::parameter(
@@ -91,7 +91,7 @@ impl AnalyzerParams {
                 return Err(Error::parameter(
                     "analyzer.extra_stop_words",
                     format!("{word:?}"),
-                    "single words; this is none, or several",
+                    "single words; this is not exactly one",
                 ));
             }
         }
@@ -102,7 +102,7 @@ impl AnalyzerParams {
         Folding::new(self.language, self.strip_accents)
     }
 
-    /// The word that `text` is when it stands in a text, if it is exactly one.
+    /// The folded word in `text`, if it is exactly one.
     pub(super) fn single_word(&self, text: &str) -> Option<String> {
         let mut folded = String::new();
         self.folding().fold(text, &mut folded);

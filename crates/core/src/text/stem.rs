@@ -1,9 +1,8 @@
-//! Snowball stemming with a memory.
+//! Snowball stemming with a cache.
 //!
-//! Stemming a word takes longer than all the rest of its analysis together, and a text is
-//! mostly made of a few thousand words; a small table per thread and language makes English
-//! more than three times as fast. It holds nothing but the stemmer's own answers, so it
-//! changes no result.
+//! Stemming a word takes longer than the rest of its analysis, and most texts consist of a few
+//! thousand words; a small cache per thread and language makes English more than three times as
+//! fast. It holds the stemmer's results, so it does not change any.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -12,11 +11,11 @@ use rust_stemmers::Stemmer;
 
 use super::language::Language;
 
-/// When a table is full it starts again from nothing: about 3 MB a thread at most.
-const MAX_REMEMBERED: usize = 1 << 15;
+/// The words after which a cache is emptied: about 3 MB per thread.
+const MAX_CACHED: usize = 1 << 15;
 
 thread_local! {
-    static REMEMBERED: RefCell<[HashMap<Box<str>, Box<str>>; Language::ALL.len()]> =
+    static CACHE: RefCell<[HashMap<Box<str>, Box<str>>; Language::ALL.len()]> =
         RefCell::default();
 }
 
@@ -32,20 +31,20 @@ impl Stems {
         language.stemmer().map(|algorithm| Stems { language, stemmer: Stemmer::create(algorithm) })
     }
 
-    /// Puts the stem of `word` into `stem`, which is emptied first. The stem is never empty.
+    /// Sets `stem` to the stem of `word`, which is never empty.
     pub(super) fn stem(&self, word: &str, stem: &mut String) {
         stem.clear();
-        // The borrow ends before anybody else's code runs, so it cannot meet another.
-        REMEMBERED.with_borrow_mut(|tables| {
+        // No caller's code runs during the borrow, so it cannot be nested.
+        CACHE.with_borrow_mut(|tables| {
             let table = &mut tables[self.language as usize];
             if let Some(known) = table.get(word) {
                 stem.push_str(known);
                 return;
             }
             let found = self.stemmer.stem(word);
-            // Some stemmers take everything off a word that is nothing but endings.
+            // Some stemmers remove all of a word that consists of suffixes.
             stem.push_str(if found.is_empty() { word } else { &found });
-            if table.len() == MAX_REMEMBERED {
+            if table.len() == MAX_CACHED {
                 table.clear();
             }
             table.insert(word.into(), stem.as_str().into());
@@ -63,7 +62,7 @@ mod tests {
             (Stems::new(Language::En).unwrap(), Stems::new(Language::De).unwrap());
         let mut stem = String::from("left over");
         for round in 0..2 {
-            for i in 0..MAX_REMEMBERED + 10 {
+            for i in 0..MAX_CACHED + 10 {
                 english.stem(&format!("running{i}s"), &mut stem);
                 assert_eq!(stem, format!("running{i}"), "round {round}");
             }

@@ -1,15 +1,14 @@
 //! The words of a URL.
 //!
-//! Kept are the labels of the host, the path and the values of the query string. Dropped is
-//! what says nothing about the page: scheme, user, port, `www`, the public ending of the host
-//! (`com`, `co.uk`), known file endings, names of parameters and the fragment. What has white
-//! space but no scheme is running text and is kept whole; anything else that is not a URL is
-//! read as if it were one, as far as that goes.
-//! Escaped bytes that are not UTF-8 become replacement characters, which part words.
+//! Kept are the labels of the host, the path and the values of the query string. Dropped is what
+//! does not describe the page: scheme, user, port, `www`, the public suffix of the host (`com`,
+//! `co.uk`), known file extensions, names of parameters and the fragment. Text with white space and
+//! without a scheme is not a URL and kept whole; any other text is read as a URL.
+//! Escaped bytes that are not UTF-8 become replacement characters, which separate words.
 
 use percent_encoding::percent_decode_str;
 
-/// Second-level labels that belong to the public ending when a country follows.
+/// Second-level labels that belong to the public suffix before a country code.
 const SECOND_LEVEL: &[&str] = &["ac", "co", "com", "edu", "go", "gov", "ne", "net", "or", "org"];
 
 const FILE_ENDINGS: &[&str] = &[

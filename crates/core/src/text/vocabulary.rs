@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::file::{LineTable, LineTableWriter};
 use crate::{Error, Result};
 
-/// A list of different terms; a term's number is its place in the list.
+/// A list of different terms; a term's number is its position in the list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Vocabulary {
     terms: Vec<Arc<str>>,
@@ -15,7 +15,7 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// The vocabulary that numbers `terms` in their order; an error if one comes twice.
+    /// Numbers `terms` in their order; an error if one occurs twice.
     pub fn from_terms(terms: Vec<String>) -> Result<Self> {
         let mut vocabulary = Vocabulary::default();
         vocabulary.terms.reserve_exact(terms.len());
@@ -52,7 +52,7 @@ impl Vocabulary {
         &self.terms[id as usize]
     }
 
-    /// How many terms there are.
+    /// The number of terms.
     pub fn len(&self) -> usize {
         self.terms.len()
     }
@@ -67,7 +67,7 @@ impl Vocabulary {
         self.terms.iter().map(|term| &**term)
     }
 
-    /// Writes one term a line, as JSON strings, to `path`, which ends in `.jsonl`.
+    /// Writes one term per line, as JSON strings, to `path`, which ends in `.jsonl`.
     pub fn write(&self, path: &Path) -> Result<()> {
         let mut lines = LineTableWriter::create(path)?;
         for term in self.iter() {

@@ -1,17 +1,16 @@
-//! Cuts folded text into words.
+//! Splits folded text into words.
 //!
-//! The rule is Unicode's word segmentation (UAX 29), with these decisions of our own where it
-//! joins what a searcher would write apart, or parts what belongs together:
+//! The rule is Unicode's word segmentation (UAX 29), with these exceptions where it joins what a
+//! searcher would write as two words, or splits what belongs together:
 //!
-//! - Runs of Han go to a Chinese segmenter, whose dictionary is loaded on the first of them.
-//!   It gives the words of a sentence once, not also their parts.
-//! - Scripts written without spaces for which there is no dictionary here (hiragana, Thai,
-//!   Lao, Khmer, Burmese …) give every two neighbouring characters as one word; single
-//!   characters say too little.
-//! - An underscore, a colon or a semicolon parts words: `foo_bar` is "foo" and "bar".
+//! - Runs of Han go to a Chinese segmenter, whose dictionary is loaded when the first one occurs.
+//!   It yields the words of a sentence, not also their parts.
+//! - Scripts written without spaces and without a dictionary here (hiragana, Thai, Lao, Khmer,
+//!   Burmese …) yield bigrams of characters; single characters are not specific enough.
+//! - An underscore, a colon or a semicolon separates words: `foo_bar` is "foo" and "bar".
 //! - So does a full stop between letters (`foo.bar`), unless each part is a single letter:
 //!   "u.s.a" is "usa". Between digits it stays, and so does a comma: "3.14", "1,000", "1.2.3".
-//! - What becomes of an apostrophe depends on the language: see [`Apostrophe`].
+//! - The treatment of an apostrophe depends on the language: see [`Apostrophe`].
 
 use std::sync::OnceLock;
 
@@ -20,7 +19,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::language::Apostrophe;
 
-/// In what a word is written, as far as it decides about stop words and stemming.
+/// The script of a word, as far as stop words and stemming depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Script {
     /// Chinese characters.
@@ -29,7 +28,7 @@ pub(super) enum Script {
     Other,
 }
 
-/// Gives every word of `text`, which is folded already, in order.
+/// Calls `word` with every word of `text`, which is folded, in order.
 pub(super) fn split(text: &str, apostrophe: Apostrophe, word: &mut impl FnMut(&str, Script)) {
     if text.is_ascii() {
         return split_ascii(text, apostrophe, word);
@@ -55,7 +54,7 @@ fn jieba() -> &'static Jieba {
     JIEBA.get_or_init(Jieba::new)
 }
 
-/// The same words as [`split_spaced`], without looking anything up.
+/// The same words as [`split_spaced`], without Unicode tables.
 fn split_ascii(text: &str, apostrophe: Apostrophe, word: &mut impl FnMut(&str, Script)) {
     let bytes = text.as_bytes();
     let mut i = 0;
@@ -84,7 +83,7 @@ fn split_ascii(text: &str, apostrophe: Apostrophe, word: &mut impl FnMut(&str, S
     }
 }
 
-/// Whether UAX 29 keeps the two neighbours of a mark together and we do not always part them.
+/// Whether UAX 29 joins the two neighbours of a mark, and we do not always split them.
 fn joins(before: u8, mark: u8, after: u8) -> bool {
     match mark {
         b'\'' | b'.' => {
@@ -97,8 +96,7 @@ fn joins(before: u8, mark: u8, after: u8) -> bool {
 }
 
 fn split_spaced(text: &str, apostrophe: Apostrophe, word: &mut impl FnMut(&str, Script)) {
-    // The last character of a run without spaces: where it stands, and whether it has already
-    // been part of a pair.
+    // The last character of a run without spaces: its span, and whether it was part of a bigram.
     let mut last: Option<(usize, usize, bool)> = None;
     for (start, found) in text.unicode_word_indices() {
         let end = start + found.len();
@@ -125,7 +123,7 @@ fn split_spaced(text: &str, apostrophe: Apostrophe, word: &mut impl FnMut(&str, 
     }
 }
 
-/// Parts what UAX 29 leaves joined.
+/// Splits what UAX 29 joins.
 fn split_joined(joined: &str, apostrophe: Apostrophe, word: &mut impl FnMut(&str, Script)) {
     for piece in joined.split(is_connector) {
         match apostrophe {
@@ -143,7 +141,7 @@ fn split_joined(joined: &str, apostrophe: Apostrophe, word: &mut impl FnMut(&str
 
 fn split_full_stops(piece: &str, word: &mut impl FnMut(&str, Script)) {
     let mut emit = |part: &str| {
-        // A vowel sign counts as a letter and clings to whatever it follows, even to a space.
+        // UAX 29 attaches a vowel sign to whatever it follows, even to a space.
         let part = part.trim_start_matches(|c: char| !c.is_alphanumeric());
         if !part.is_empty() {
             word(part, Script::Other);

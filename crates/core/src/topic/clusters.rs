@@ -1,4 +1,4 @@
-//! Classes for documents that have none: spherical k-means (Dhillon and Modha, 2001).
+//! Classes for documents without any: spherical k-means (Dhillon and Modha, 2001).
 //!
 //! ```text
 //! class of d = argmax_p d·c_p/‖c_p‖,  c_p = Σ of the unit rows of its documents
@@ -12,20 +12,20 @@ use crate::random::Random;
 use crate::sparse::{Csr, Row};
 use crate::{Result, Run};
 
-/// Most rounds; most documents have found their place long before.
+/// The most rounds; assignments usually settle long before.
 const ROUNDS: usize = 20;
 
-/// Documents in clusters.
+/// A clustering of documents.
 pub struct Clusters {
-    /// The cluster of every document: the one whose centre it is most like.
+    /// The cluster of every document: that of the most similar centre.
     pub of: Vec<u32>,
-    /// Terms × clusters, every centre scaled to 1: a document's likeness to all of them is one walk
-    /// over its words.
+    /// Terms × clusters, every centre of norm 1: one pass over a document's words gives its
+    /// similarity to all of them.
     pub centres: Dense,
 }
 
-/// Deals the rows of `docs` into at most `n` clusters and numbers these by size, the largest first.
-/// Rows without entries are in the first. What is drawn depends on the order of the rows.
+/// Clusters the rows of `docs` into at most `n` clusters, numbered by size, largest first. Rows
+/// without entries are in the first. The result depends on the order of the rows.
 pub fn clusters(docs: &Csr, n: usize, seed: u64, run: &Run<'_>) -> Result<Clusters> {
     let filled = (0..docs.n_rows()).filter(|&doc| !docs.row(doc).is_empty()).count();
     let n = n.min(filled).max(1);
@@ -34,14 +34,12 @@ pub fn clusters(docs: &Csr, n: usize, seed: u64, run: &Run<'_>) -> Result<Cluste
     for (cluster, &doc) in first.iter().enumerate() {
         add(&mut centres, docs.row(doc), cluster);
     }
-    let mut of = dealt(docs, &centres);
+    let mut of = assign(docs, &centres);
     for round in 0..ROUNDS {
         run.step("classes of documents", round as u64, Some(ROUNDS as u64))?;
         centres = means(docs, &of, n);
-        let dealt = dealt(docs, &centres);
-        let settled = dealt == of;
-        of = dealt;
-        if settled {
+        let before = std::mem::replace(&mut of, assign(docs, &centres));
+        if of == before {
             break;
         }
     }
@@ -49,7 +47,7 @@ pub fn clusters(docs: &Csr, n: usize, seed: u64, run: &Run<'_>) -> Result<Cluste
 }
 
 /// The nearest centre of every document.
-fn dealt(docs: &Csr, centres: &Dense) -> Vec<u32> {
+fn assign(docs: &Csr, centres: &Dense) -> Vec<u32> {
     (0..docs.n_rows()).into_par_iter().map(|doc| nearest_centre(centres, docs.row(doc))).collect()
 }
 
@@ -60,18 +58,18 @@ fn add(centres: &mut Dense, row: Row<'_>, cluster: usize) {
     }
 }
 
-/// The cluster a document is most like; the first of equals.
+/// The cluster of the most similar centre; the first of equals.
 pub fn nearest_centre(centres: &Dense, row: Row<'_>) -> u32 {
-    let mut likeness = vec![0.0f32; centres.n_cols()];
+    let mut similarities = vec![0.0f32; centres.n_cols()];
     for (term, d) in row.iter() {
         let words = centres.row(term as usize);
-        likeness.iter_mut().zip(words).for_each(|(sum, &c)| *sum += d * c);
+        similarities.iter_mut().zip(words).for_each(|(sum, &c)| *sum += d * c);
     }
-    let best = (0..likeness.len()).rev().max_by(|&a, &b| likeness[a].total_cmp(&likeness[b]));
-    best.unwrap_or(0) as u32
+    let all = similarities.iter().enumerate().rev();
+    all.max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(best, _)| best as u32)
 }
 
-/// The centres of clusters, each scaled to 1.
+/// The centres of clusters, each of norm 1.
 fn means(docs: &Csr, of: &[u32], n: usize) -> Dense {
     let mut centres = Dense::zeros(docs.n_cols(), n);
     for (doc, &cluster) in of.iter().enumerate() {
@@ -90,7 +88,7 @@ fn means(docs: &Csr, of: &[u32], n: usize) -> Dense {
     centres
 }
 
-/// The same clusters, the largest first; those that are empty fall away.
+/// Numbers the clusters by size, largest first, without the empty ones.
 fn by_size(of: &[u32], centres: &Dense) -> Clusters {
     let n = centres.n_cols();
     let mut sizes = vec![0u64; n];

@@ -1,30 +1,29 @@
-//! Whether the words of a topic belong together: normalised pointwise mutual information
-//! (Bouma 2009), with documents as windows.
+//! Topic coherence: normalised pointwise mutual information (Bouma 2009), with documents as windows.
 //!
 //! ```text
 //! p(w) = df(w)/N,  p(w,v) = documents with both/N
 //! NPMI(w,v) = ln( p(w,v)/(p(w)·p(v)) ) / −ln p(w,v)
 //! ```
-//! It is 1 for words that never stand apart, 0 for words that know nothing of each other and −1,
-//! its limit, for words that never stand together. Two words that every document has are 0/0: a
-//! word that is everywhere has NPMI 0 with every other word, so it has 0 with one of its kind, too.
-//! The coherence of a topic is the mean over all pairs of its heaviest words.
+//! It is 1 for words that always co-occur, 0 for independent words and −1, its limit, for words that
+//! never co-occur. For two words that every document has it is 0/0; a word in every document has
+//! NPMI 0 with all other words, so 0 is used here, too. The coherence of a topic is the mean over
+//! all pairs of its heaviest words.
 //!
-//! gensim's `c_npmi` is the same mean, but by default counts in windows of ten words instead
-//! of whole documents, and adds 1e-12 to p(w,v): words that never meet come out a little above −1
-//! (at p(w) = p(v) = 1 %: −0.67), and words that are everywhere at −1.
+//! gensim's `c_npmi` is the same mean, but by default counts in windows of ten words instead of
+//! whole documents, and adds 1e-12 to p(w,v): words that never co-occur get more than −1 (at
+//! p(w) = p(v) = 1 %: −0.67), and words in every document get −1.
 
 use rayon::prelude::*;
 
 use crate::sparse::Csr;
 use crate::{Result, Run};
 
-/// In lists this many times as long, words are looked up instead of read along.
+/// A list this many times as long as the other is searched instead of merged.
 const LOOK_UP: usize = 16;
 
-/// The coherence of every topic, given by its heaviest words: the mean NPMI over all pairs of
-/// them in `docs` (documents × terms), without the documents `skipped` (sorted). A topic of fewer
-/// than two words has none.
+/// The coherence of every topic, given as its heaviest words: their mean NPMI over all pairs in
+/// `docs` (documents × terms), without the documents `skipped` (sorted). `None` for a topic of fewer
+/// than two words.
 pub fn npmi(
     docs: &Csr,
     skipped: &[u32],
@@ -41,12 +40,12 @@ pub fn npmi(
         .collect()
 }
 
-/// The documents of the words that are asked for.
+/// The documents of the words of topics.
 struct Postings {
     n_docs: usize,
-    /// Where the documents of a term are; `NONE` for terms that nobody asked for.
+    /// The list of each term in `docs`; `NONE` for terms that are in no topic.
     slots: Vec<u32>,
-    /// Sorted documents.
+    /// Sorted lists of documents.
     docs: Vec<Vec<u32>>,
 }
 
@@ -78,7 +77,7 @@ impl Postings {
         Postings { n_docs, slots, docs: lists }
     }
 
-    /// The mean over all pairs; summed in the order of the words.
+    /// The mean NPMI over all pairs, summed in the order of the words.
     fn mean(&self, words: &[u32]) -> Option<f64> {
         let list = |word: u32| &self.docs[self.slots[word as usize] as usize][..];
         let (mut sum, mut pairs) = (0.0, 0u32);
@@ -92,7 +91,7 @@ impl Postings {
     }
 
     fn pair(&self, w: &[u32], v: &[u32]) -> f64 {
-        let both = in_common(w, v);
+        let both = n_common(w, v);
         let share = |n: usize| n as f64 / self.n_docs as f64;
         match both {
             0 => -1.0,
@@ -105,8 +104,8 @@ impl Postings {
     }
 }
 
-/// How many numbers two sorted lists share.
-fn in_common(a: &[u32], b: &[u32]) -> usize {
+/// The number of common elements of two sorted lists.
+fn n_common(a: &[u32], b: &[u32]) -> usize {
     let (short, mut long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     if short.len() * LOOK_UP < long.len() {
         let mut found = 0;
@@ -257,8 +256,8 @@ mod tests {
             b in prop::collection::btree_set(0u32..400, 0..390),
         ) {
             let (x, y): (Vec<u32>, Vec<u32>) = (a.iter().copied().collect(), b.iter().copied().collect());
-            prop_assert_eq!(in_common(&x, &y), a.intersection(&b).count());
-            prop_assert_eq!(in_common(&y, &x), a.intersection(&b).count());
+            prop_assert_eq!(n_common(&x, &y), a.intersection(&b).count());
+            prop_assert_eq!(n_common(&y, &x), a.intersection(&b).count());
         }
     }
 }

@@ -1,5 +1,5 @@
-//! How well topics foretell documents that training did not see: a document's topics are found from
-//! half of its words, and the other half is foretold from them.
+//! Document completion: how well topics predict unseen documents. The topics of a document are
+//! inferred from half of its words and predict the other half.
 
 use rayon::prelude::*;
 
@@ -8,22 +8,22 @@ use crate::linalg::dot_f64;
 use crate::sparse::{Csr, Row};
 use crate::{Result, Run};
 
-/// The least probability that is reckoned with, so that one impossible word does not make all
-/// documents impossible.
+/// Probabilities are clamped to this, so that one impossible word does not make the perplexity
+/// infinite.
 pub const LEAST: f64 = 1e-12;
 
-/// How well held-out words were foretold.
+/// How well held-out words were predicted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Completion {
-    /// exp(−mean of ln p) over the words foretold.
+    /// exp(−mean of ln p) over the predicted tokens.
     pub perplexity: f64,
-    /// Words foretold.
+    /// Predicted tokens.
     pub words: f64,
-    /// Those of them with a probability below 1e-12, which count with that.
+    /// Those with a probability below 1e-12, which is then used instead.
     pub impossible: f64,
 }
 
-/// A document as two: every second of its tokens, in the order of the words' numbers, beginning
+/// Splits a document in two: every second token in the order of the words' numbers, beginning
 /// with the first, and the others. Words that are not `known` are left out.
 pub fn halves(document: Row<'_>, known: impl Fn(u32) -> bool) -> [(Vec<u32>, Vec<f32>); 2] {
     let mut two = [(Vec::new(), Vec::new()), (Vec::new(), Vec::new())];
@@ -42,8 +42,8 @@ pub fn halves(document: Row<'_>, known: impl Fn(u32) -> bool) -> [(Vec<u32>, Vec
     two
 }
 
-/// The perplexity of the second half of every row of `held_out` from topics found by the first,
-/// both as point estimates: Σ_k θ_k·φ_wk.
+/// The perplexity of the second half of every row of `held_out` given the topics of the first,
+/// both as point estimates: p = Σ_k θ_k·φ_wk.
 pub fn completion(topics: &dyn BagTopics, held_out: &Csr, run: &Run<'_>) -> Result<Completion> {
     let probabilities = topics.probabilities();
     let known: Vec<bool> = (0..held_out.n_cols() as u32).map(|term| topics.knows(term)).collect();

@@ -1,4 +1,4 @@
-//! The documents that topics are learnt from: by document and by term, class after class.
+//! The training documents of the factorisations: sparse rows by document and by term, class by class.
 
 use std::ops::Range;
 use std::path::Path;
@@ -9,47 +9,44 @@ use crate::linalg::Buffer;
 use crate::sparse::Row;
 use crate::{Error, Result, Run};
 
-/// Documents weighed by one thread at a time.
+/// Documents per task.
 const BLOCK: usize = 512;
-/// Bytes of an entry: column and value.
+/// Bytes of an entry: index and value.
 const ENTRY: u64 = 8;
 
-/// Sparse rows in memory, or in a scratch file from which the system reads them as they are walked.
-struct Rows {
+/// Sparse rows in memory, or in scratch files that the system pages in.
+struct MappedCsr {
     starts: Vec<u64>,
-    /// Columns, as bits.
+    /// Columns, stored as the bits of an f32.
     indices: Buffer,
     values: Buffer,
 }
 
-impl Rows {
+impl MappedCsr {
     fn zeros(starts: Vec<u64>, folder: Option<&Path>) -> Result<Self> {
         let nnz = starts.last().map_or(0, |&end| end as usize);
         let (indices, values) = (Buffer::placed(nnz, folder)?, Buffer::placed(nnz, folder)?);
-        Ok(Rows { starts, indices, values })
-    }
-
-    fn span(&self, i: usize) -> Range<usize> {
-        self.starts[i] as usize..self.starts[i + 1] as usize
+        Ok(MappedCsr { starts, indices, values })
     }
 
     fn row(&self, i: usize) -> Row<'_> {
-        let span = self.span(i);
-        Row {
-            indices: &bytemuck::cast_slice(&self.indices)[span.clone()],
-            values: &self.values[span],
-        }
+        self.entries(self.starts[i] as usize..self.starts[i + 1] as usize)
+    }
+
+    fn entries(&self, span: Range<usize>) -> Row<'_> {
+        let indices = bytemuck::cast_slice(&self.indices);
+        Row { indices: &indices[span.clone()], values: &self.values[span] }
     }
 }
 
-/// Weighted documents in an order of their own: those of the first class, of the second, ….
+/// Weighted documents, ordered by class.
 pub struct Corpus {
-    docs: Rows,
-    terms: Rows,
-    /// Where every class begins, and the end.
+    docs: MappedCsr,
+    terms: MappedCsr,
+    /// The start of every class, and the end.
     classes: Vec<usize>,
-    /// By class its terms, in order, each with where its documents of the class begin and end among all
-    /// entries by term; empty where there is one class.
+    /// For every class its terms in order, each with the range of its documents of the class among
+    /// all entries by term; empty if there is one class.
     class_terms: Vec<Vec<(u32, Range<u64>)>>,
     /// ‖D‖².
     squares: f64,
@@ -57,8 +54,8 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// The documents `order`, whose class by class numbers end at `ends`; `weigh` gives a document's
-    /// entries in order of term. Where there is no workspace in memory, they lie in scratch files.
+    /// The documents `order`, in which the classes end at `ends`; `weigh` returns a document's entries
+    /// in order of term. Entries that do not fit into memory lie in scratch files.
     pub fn new(
         order: &[u32],
         ends: &[usize],
@@ -68,9 +65,9 @@ impl Corpus {
     ) -> Result<Self> {
         assert_eq!(ends.last().copied().unwrap_or(0), order.len(), "every document has a class");
         let bad = |doc: u32, value: f32| Error::Structure {
-            problem: format!("document {doc} has a weight of {value}: expected finite numbers"),
+            problem: format!("document {doc} has the weight {value}, expected a finite number"),
         };
-        let lengths: Vec<u64> = order
+        let mut starts: Vec<u64> = order
             .par_iter()
             .map(|&doc| {
                 let (indices, values) = weigh(doc);
@@ -80,17 +77,14 @@ impl Corpus {
                 }
             })
             .collect::<Result<_>>()?;
-        let mut starts = Vec::with_capacity(order.len() + 1);
+        // From lengths to starts.
         let mut nnz = 0u64;
-        starts.push(0);
-        for length in lengths {
-            nnz += length;
-            starts.push(nnz);
-        }
+        starts.iter_mut().for_each(|start| nnz += std::mem::replace(start, nnz));
+        starts.push(nnz);
         let scratch = run.scratch();
         let on_disk = 2 * ENTRY * nnz > run.memory_left() / 2;
         let folder = on_disk.then_some(scratch.as_path());
-        let docs = fill(Rows::zeros(starts, folder)?, order, weigh, run)?;
+        let docs = fill(MappedCsr::zeros(starts, folder)?, order, weigh, run)?;
         let terms = transpose(&docs, n_terms, folder, run)?;
         let parts: Vec<f64> = docs
             .values
@@ -102,22 +96,22 @@ impl Corpus {
         Ok(Corpus { docs, terms, classes, class_terms, squares: parts.iter().sum(), on_disk })
     }
 
-    /// How many documents there are.
+    /// The number of documents.
     pub fn n_docs(&self) -> usize {
         self.docs.starts.len() - 1
     }
 
-    /// How many terms there are.
+    /// The number of terms.
     pub fn n_terms(&self) -> usize {
         self.terms.starts.len() - 1
     }
 
-    /// How many classes there are.
+    /// The number of classes.
     pub fn n_classes(&self) -> usize {
         self.classes.len() - 1
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn nnz(&self) -> usize {
         self.docs.values.len()
     }
@@ -137,46 +131,42 @@ impl Corpus {
         self.terms.row(term)
     }
 
-    /// The terms that documents of `class` have, in order, each with the place of its documents of that
-    /// class ([`Corpus::entries`]); empty where there is one class.
+    /// The terms of the documents of `class` in order, each with the range of its documents of that
+    /// class, for [`Corpus::entries`]; empty if there is one class.
     pub(super) fn terms_of(&self, class: usize) -> &[(u32, Range<u64>)] {
         self.class_terms.get(class).map_or(&[], Vec::as_slice)
     }
 
-    /// The documents at some place among all entries by term.
-    pub(super) fn entries(&self, place: &Range<u64>) -> Row<'_> {
-        let span = place.start as usize..place.end as usize;
-        Row {
-            indices: &bytemuck::cast_slice(&self.terms.indices)[span.clone()],
-            values: &self.terms.values[span],
-        }
+    /// The documents in a range of all entries by term.
+    pub(super) fn entries(&self, range: &Range<u64>) -> Row<'_> {
+        self.terms.entries(range.start as usize..range.end as usize)
     }
 
-    /// The sum of all squared weights.
+    /// ‖D‖², the sum of all squared weights.
     pub fn squares(&self) -> f64 {
         self.squares
     }
 
-    /// Whether it lies in scratch files.
+    /// Whether the entries lie in scratch files.
     pub fn is_on_disk(&self) -> bool {
         self.on_disk
     }
 }
 
-/// Writes the entries of every document where `rows` has workspace for them.
+/// Writes the entries of every document into `rows`.
 fn fill(
-    mut rows: Rows,
+    mut rows: MappedCsr,
     order: &[u32],
     weigh: impl Fn(u32) -> (Vec<u32>, Vec<f32>) + Sync,
     run: &Run<'_>,
-) -> Result<Rows> {
-    let Rows { starts, indices, values } = &mut rows;
+) -> Result<MappedCsr> {
+    let MappedCsr { starts, indices, values } = &mut rows;
     let mut left = (bytemuck::cast_slice_mut::<f32, u32>(indices), &mut values[..]);
     let mut blocks = Vec::with_capacity(order.len().div_ceil(BLOCK));
     for (b, docs) in order.chunks(BLOCK).enumerate() {
-        let workspace = (starts[b * BLOCK + docs.len()] - starts[b * BLOCK]) as usize;
-        let (indices, indices_left) = left.0.split_at_mut(workspace);
-        let (values, values_left) = left.1.split_at_mut(workspace);
+        let nnz = (starts[b * BLOCK + docs.len()] - starts[b * BLOCK]) as usize;
+        let (indices, indices_left) = left.0.split_at_mut(nnz);
+        let (values, values_left) = left.1.split_at_mut(nnz);
         blocks.push((docs, indices, values));
         left = (indices_left, values_left);
     }
@@ -194,13 +184,13 @@ fn fill(
     Ok(rows)
 }
 
-/// By class its terms, each with the place of its entries.
-fn by_class(terms: &Rows, classes: &[usize]) -> Vec<Vec<(u32, Range<u64>)>> {
+/// For every class its terms, each with the range of its entries.
+fn by_class(terms: &MappedCsr, classes: &[usize]) -> Vec<Vec<(u32, Range<u64>)>> {
     let mut found = vec![Vec::new(); classes.len() - 1];
     for term in 0..terms.starts.len() - 1 {
         let (docs, mut at) = (terms.row(term).indices, 0);
         while at < docs.len() {
-            // The last class that begins at or before the document: empty ones begin there, too.
+            // The last class that starts at or before the document; empty classes start there, too.
             let class = classes.partition_point(|&begin| begin <= docs[at] as usize) - 1;
             let end = at + docs[at..].partition_point(|&doc| (doc as usize) < classes[class + 1]);
             let start = terms.starts[term];
@@ -212,17 +202,20 @@ fn by_class(terms: &Rows, classes: &[usize]) -> Vec<Vec<(u32, Range<u64>)>> {
 }
 
 /// The same entries by term.
-fn transpose(docs: &Rows, n_terms: usize, folder: Option<&Path>, run: &Run<'_>) -> Result<Rows> {
+fn transpose(
+    docs: &MappedCsr,
+    n_terms: usize,
+    folder: Option<&Path>,
+    run: &Run<'_>,
+) -> Result<MappedCsr> {
     let mut starts = vec![0u64; n_terms + 1];
     for &term in bytemuck::cast_slice::<f32, u32>(&docs.indices) {
         starts[term as usize + 1] += 1;
     }
-    for term in 0..n_terms {
-        starts[term + 1] += starts[term];
-    }
+    (0..n_terms).for_each(|term| starts[term + 1] += starts[term]);
     let mut next = starts.clone();
-    let mut terms = Rows::zeros(starts, folder)?;
-    let Rows { indices, values, .. } = &mut terms;
+    let mut terms = MappedCsr::zeros(starts, folder)?;
+    let MappedCsr { indices, values, .. } = &mut terms;
     let indices: &mut [u32] = bytemuck::cast_slice_mut(indices);
     for doc in 0..docs.starts.len() - 1 {
         if doc % (1 << 14) == 0 {

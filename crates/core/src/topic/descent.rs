@@ -1,19 +1,22 @@
 //! Coordinate descent for one row of a factor.
 //!
 //! ```text
-//! min over u of uᵀSu − 2rᵀu + λ|u|₁,  or the same without λ over u ≥ 0
+//! min over u of uᵀSu − 2rᵀu + λ|u|₁,  or with λ = 0 over u ≥ 0
 //! w_k = r_k − Σ_{l≠k} s_kl·u_l,  u_k ← (|w_k| − λ/2)₊·sign(w_k)/s_kk,  or (w_k)₊/s_kk
 //! ```
-//! What is kept is the gradient g = r − Su. A topic that stays as it is costs one comparison; one
-//! that moves costs a row of S, which lies in the nearest caches. Between passes over all topics
-//! there are passes over the non-zero ones alone.
+//! The gradient g = r − Su is updated along the way. A topic that does not move costs one
+//! comparison; one that moves costs a row of S, which is in the cache. Between passes over all topics
+//! there are passes over the non-zero ones alone (an active set).
 
+use faer::Mat;
+
+use super::symmetric::lower_to_full;
 use crate::linalg::{add_scaled, soft_threshold};
 
-/// Most passes over the non-zero topics between two over all.
+/// The most passes over the non-zero topics between two over all.
 const BETWEEN: usize = 10;
 
-/// Least squares with a row of S for every topic.
+/// The quadratic problem of a row, up to r.
 pub(super) struct Descent {
     /// S by rows.
     gram: Vec<f32>,
@@ -22,26 +25,26 @@ pub(super) struct Descent {
     /// λ/2.
     threshold: f32,
     non_negative: bool,
-    /// Most passes.
+    /// The most passes.
     passes: usize,
-    /// How little a pass must move, beside the largest weight, to be the last.
+    /// The largest move of a pass, as a share of the largest weight, at which descent stops.
     tolerance: f32,
 }
 
 impl Descent {
-    /// `gram` is S by rows, k × k.
-    pub fn new(gram: Vec<f32>, k: usize, passes: usize, tolerance: f32) -> Self {
-        assert_eq!(gram.len(), k * k, "a square matrix");
-        let diagonal = (0..k).map(|i| gram[i * k + i]).collect();
+    /// From S, of which the lower triangle is read.
+    pub fn new(gram: &Mat<f64>, passes: usize, tolerance: f32) -> Self {
+        let diagonal = (0..gram.nrows()).map(|k| gram[(k, k)] as f32).collect();
+        let gram = lower_to_full(gram);
         Descent { gram, diagonal, threshold: 0.0, non_negative: false, passes, tolerance }
     }
 
-    /// The same with the penalty λ|u|₁.
+    /// Adds the penalty λ|u|₁.
     pub fn with_penalty(self, lambda: f64) -> Self {
         Descent { threshold: (lambda / 2.0) as f32, ..self }
     }
 
-    /// The same over u ≥ 0.
+    /// Constrains u to be ≥ 0.
     pub fn non_negative(self) -> Self {
         Descent { non_negative: true, ..self }
     }
@@ -64,7 +67,7 @@ impl Descent {
                 add_scaled(gradient, -weight, self.row_of_gram(k));
             }
         }
-        // Rounding may keep the non-zero topics moving for ever: now and then all have their turn.
+        // Rounding may keep the non-zero topics moving for ever, so all are visited now and then.
         let (mut whole, mut since) = (true, 0);
         for _ in 0..self.passes {
             let (moved, largest) = self.pass(u, gradient, whole);
@@ -77,8 +80,8 @@ impl Descent {
         }
     }
 
-    /// Moves every topic once, or the non-zero ones alone: how far the farthest moved, and the
-    /// largest weight, both in the norm of S.
+    /// Moves every topic once, or the non-zero ones alone. Returns the largest move and the largest
+    /// weight, both in the norm of S.
     #[inline(always)]
     fn pass(&self, u: &mut [f32], gradient: &mut [f32], whole: bool) -> (f32, f32) {
         let (mut moved, mut largest) = (0.0f32, 0.0f32);

@@ -1,5 +1,5 @@
-//! Topics, and what a text weighs in them: the shared topics U₀ and those of its class U_p, to
-//! which a row is fitted with all topics held.
+//! The topics of a factorisation, and the weights of a text in them: it is folded into the shared
+//! topics U₀ and those of its class U_p, Ũ = [U₀ U_p], with all topics fixed.
 //!
 //! ```text
 //! RLSI  v = (ŨᵀŨ + λ₂I)⁻¹Ũᵀd         one Cholesky factor, two triangular solves
@@ -14,21 +14,34 @@ use faer::linalg::triangular_solve::{
 use faer::{Mat, MatMut, Par};
 use rayon::prelude::*;
 
-use super::Rule;
 use super::descent::Descent;
 use crate::linalg::{Dense, add_scaled, gram, n_groups};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result, Run};
 
-/// Topics of which more than this share is filled are multiplied as dense rows.
+/// Topics with more than this share of non-zero values are multiplied as dense rows.
 const DENSE: f64 = 0.1;
-/// How long, and how exactly, a single text is fitted under NMF.
+/// The passes and the tolerance of NMF for a single text.
 const PASSES: usize = 1000;
 const TOLERANCE: f32 = 1e-6;
-/// A pivot below this share of the largest is no direction of its own.
+/// The least ridge, as a share of the largest diagonal entry.
 const LEAST_PIVOT: f64 = 1e-9;
 
-/// U: terms × topics, those that all documents share and those of every class.
+/// Which factorisation: its penalties or constraints.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FactorKind {
+    /// RLSI: penalties keep topics sparse and weights small.
+    Rlsi {
+        /// λ₁, the ℓ1 penalty of topics.
+        lambda1: f64,
+        /// λ₂, the ℓ2 penalty of weights.
+        lambda2: f64,
+    },
+    /// NMF: topics and weights are not negative.
+    Nmf,
+}
+
+/// U, terms × topics: those that all documents share and those of every class.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Topics {
     /// Topics that all documents share.
@@ -43,22 +56,22 @@ impl Topics {
         self.shared.n_rows()
     }
 
-    /// How many topics all documents share.
+    /// The number of shared topics.
     pub fn n_shared(&self) -> usize {
         self.shared.n_cols()
     }
 
-    /// How many topics every class has.
+    /// The number of topics per class.
     pub fn per_class(&self) -> usize {
         self.own.first().map_or(0, Csr::n_cols)
     }
 
-    /// How many topics a document has.
+    /// The number of topics of a document: the shared ones and those of its class.
     pub fn width(&self) -> usize {
         self.n_shared() + self.per_class()
     }
 
-    /// How many numbers are not zero.
+    /// The number of non-zero values.
     pub fn filled(&self) -> usize {
         self.shared.nnz() + self.own.iter().map(Csr::nnz).sum::<usize>()
     }
@@ -69,7 +82,7 @@ impl Topics {
         sum(&self.shared) + self.own.iter().map(sum).sum::<f64>()
     }
 
-    /// The rows of a term: shared topics, and those of `class`.
+    /// The rows of a term in the shared topics and in those of `class`.
     fn rows(&self, class: usize, term: usize) -> (Row<'_>, Row<'_>) {
         (self.shared.row(term), self.own[class].row(term))
     }
@@ -86,7 +99,7 @@ impl Topics {
         })
     }
 
-    /// [U₀ U_p] to multiply with.
+    /// Ũ of a class, prepared for products.
     pub(super) fn of_class(&self, class: usize) -> ClassTopics<'_> {
         let filled = self.shared.nnz() + self.own[class].nnz();
         let dense = filled as f64 > DENSE * (self.n_terms() * self.width()) as f64;
@@ -105,7 +118,7 @@ impl Topics {
     }
 }
 
-/// The topics of one class, ready to be multiplied with.
+/// Ũ of one class.
 pub(super) struct ClassTopics<'a> {
     topics: &'a Topics,
     class: usize,
@@ -113,12 +126,12 @@ pub(super) struct ClassTopics<'a> {
 }
 
 impl ClassTopics<'_> {
-    /// How many topics a document has.
+    /// The number of topics of a document.
     pub fn width(&self) -> usize {
         self.topics.width()
     }
 
-    /// Ũᵀd of one row; `out` is zero on entry.
+    /// Adds Ũᵀd to `out`.
     #[inline(always)]
     pub fn project(&self, row: Row<'_>, out: &mut [f32]) {
         if let Some(dense) = &self.dense {
@@ -132,7 +145,7 @@ impl ClassTopics<'_> {
         }
     }
 
-    /// ŨᵀŨ, its lower triangle at least; `shared` is U₀ᵀU₀, which all classes have.
+    /// The lower triangle of ŨᵀŨ; `shared` is U₀ᵀU₀, the same for all classes.
     pub fn gram(&self, shared: &Mat<f64>, run: &Run<'_>) -> Result<Mat<f64>> {
         if let Some(dense) = &self.dense {
             return gram(dense, run);
@@ -158,8 +171,8 @@ impl ClassTopics<'_> {
     }
 }
 
-/// Adds up what `add` adds for every row, k × k. Rows are cut into groups by the shape alone and the
-/// groups' sums are added in order.
+/// The k × k sum that `add` accumulates over all rows. Rows are cut into groups by the shape alone and
+/// the groups' sums are added in order.
 fn sums_of(
     n_rows: usize,
     k: usize,
@@ -179,7 +192,7 @@ fn sums_of(
     Ok(sums.into_iter().reduce(|total, sum| total + sum).unwrap_or_else(|| Mat::zeros(k, k)))
 }
 
-/// Fits weights to Ũᵀd.
+/// Computes weights from Ũᵀd.
 pub(super) enum Solver {
     /// The Cholesky factor of ŨᵀŨ + λ₂I.
     Ridge(Mat<f64>),
@@ -187,21 +200,19 @@ pub(super) enum Solver {
 }
 
 impl Solver {
-    /// From ŨᵀŨ, of which the lower triangle is read.
-    pub fn of(gram: &Mat<f64>, rule: Rule, passes: usize, tolerance: f32) -> Result<Self> {
-        let k = gram.nrows();
-        match rule {
-            Rule::Sparse { lambda2, .. } => Ok(Solver::Ridge(cholesky(gram, lambda2)?)),
-            Rule::NonNegative => {
-                let full = lower_to_full(gram);
-                Ok(Solver::NonNegative(Descent::new(full, k, passes, tolerance).non_negative()))
+    /// From the lower triangle of ŨᵀŨ.
+    pub fn of(gram: &Mat<f64>, kind: FactorKind, passes: usize, tolerance: f32) -> Result<Self> {
+        Ok(match kind {
+            FactorKind::Rlsi { lambda2, .. } => Solver::Ridge(cholesky(gram, lambda2)?),
+            FactorKind::Nmf => {
+                Solver::NonNegative(Descent::new(gram, passes, tolerance).non_negative())
             }
-        }
+        })
     }
 
-    /// Fits the weights of some documents, row after row; `weights` holds where to begin.
+    /// Fits the weights of some documents, row after row; `weights` holds the start.
     #[inline(always)]
-    pub fn solve(&self, projected: &[f32], weights: &mut [f32], workspace: &mut SolverRoom) {
+    pub fn solve(&self, projected: &[f32], weights: &mut [f32], workspace: &mut SolverScratch) {
         match self {
             Solver::Ridge(lower) => {
                 let k = lower.nrows();
@@ -226,28 +237,21 @@ impl Solver {
     }
 }
 
-/// Workspace for a solver to work in.
+/// The buffers of a [`Solver`].
 #[derive(Default)]
-pub(super) struct SolverRoom {
+pub(super) struct SolverScratch {
     wide: Vec<f64>,
     gradient: Vec<f32>,
 }
 
-/// Both triangles, by rows, in f32.
-pub(super) fn lower_to_full(gram: &Mat<f64>) -> Vec<f32> {
-    let k = gram.nrows();
-    let at = |i: usize, j: usize| gram[(i.max(j), i.min(j))] as f32;
-    (0..k * k).map(|cell| at(cell / k, cell % k)).collect()
-}
-
-/// The lower factor of `gram` + λI. Topics that say the same leave no pivot where λ is nearly 0; then
-/// λ is raised to what rounding allows.
+/// The lower Cholesky factor of `gram` + λI. If linearly dependent topics and a λ near 0 make it
+/// singular, λ is raised.
 fn cholesky(gram: &Mat<f64>, lambda: f64) -> Result<Mat<f64>> {
     let k = gram.nrows();
     let largest = (0..k).map(|i| gram[(i, i)]).fold(0.0, f64::max);
     let mut lambda = lambda.max(LEAST_PIVOT * largest);
     if lambda == 0.0 {
-        // No topic has a word: any factor says so.
+        // No topic has a word: any factor gives zero weights.
         lambda = 1.0;
     }
     let mut scratch =
@@ -269,48 +273,45 @@ fn cholesky(gram: &Mat<f64>, lambda: f64) -> Result<Mat<f64>> {
         }
         lambda *= 100.0;
     }
-    Err(Error::NotFinite {
-        what: "the Gram matrix of the topics",
-        step: 0,
-        advice: "raise lambda2, or take fewer topics".into(),
-    })
+    let advice = "raise lambda2, or take fewer topics";
+    Err(Error::not_finite("the Gram matrix of the topics", 0, advice))
 }
 
-/// Folds texts into the topics of every class, all topics held.
+/// Folds texts into the topics of every class, all topics fixed.
 pub struct Folding {
     solvers: Vec<Solver>,
 }
 
 impl Folding {
-    /// Ready to fold texts into `topics`.
-    pub fn new(topics: &Topics, rule: Rule, run: &Run<'_>) -> Result<Self> {
+    /// Factorises the Gram matrices of `topics`.
+    pub fn new(topics: &Topics, kind: FactorKind, run: &Run<'_>) -> Result<Self> {
         let shared = topics.shared_gram(run)?;
         let solver = |class: usize| {
             let gram = topics.of_class(class).gram(&shared, run)?;
-            Solver::of(&gram, rule, PASSES, TOLERANCE)
+            Solver::of(&gram, kind, PASSES, TOLERANCE)
         };
         Ok(Folding { solvers: (0..topics.own.len()).map(solver).collect::<Result<_>>()? })
     }
 
-    /// What `row` weighs in the shared topics and in those of `class`, and how much of it they say: the
-    /// part of ‖d‖² by which ‖d − Ũv‖² + λ₂‖v‖² is less, which is vᵀŨᵀd at the best v.
+    /// The weights v of `row` in the shared topics and in those of `class`, and the explained part of
+    /// ‖d‖²: ‖d‖² − ‖d − Ũv‖² − λ₂‖v‖², which is vᵀŨᵀd at the optimal v.
     pub fn fold(&self, topics: &Topics, class: usize, row: Row<'_>) -> (Vec<f32>, f64) {
         let mut projected = vec![0.0; topics.width()];
         ClassTopics { topics, class, dense: None }.project(row, &mut projected);
         let mut weights = vec![0.0; projected.len()];
-        self.solvers[class].solve(&projected, &mut weights, &mut SolverRoom::default());
+        self.solvers[class].solve(&projected, &mut weights, &mut SolverScratch::default());
         let product = |(&p, &v): (&f32, &f32)| f64::from(p) * f64::from(v);
-        let said = projected.iter().zip(&weights).map(product).sum();
-        (weights, said)
+        let explained = projected.iter().zip(&weights).map(product).sum();
+        (weights, explained)
     }
 
-    /// The class whose topics say most of `row`, and what it weighs in them.
+    /// The class whose topics explain most of `row`, and its weights in them.
     pub fn fold_best(&self, topics: &Topics, row: Row<'_>) -> (usize, Vec<f32>) {
         let mut best: Option<(f64, usize, Vec<f32>)> = None;
         for class in 0..self.solvers.len() {
-            let (weights, said) = self.fold(topics, class, row);
-            if best.as_ref().is_none_or(|(most, ..)| said > *most) {
-                best = Some((said, class, weights));
+            let (weights, explained) = self.fold(topics, class, row);
+            if best.as_ref().is_none_or(|(most, ..)| explained > *most) {
+                best = Some((explained, class, weights));
             }
         }
         best.map_or((0, Vec::new()), |(_, class, weights)| (class, weights))

@@ -1,16 +1,16 @@
-//! A map of topics: places in the plane whose distances are like those of the topics.
+//! A map of topics: points in the plane whose distances approximate those of the topics.
 //!
-//! Topics whose weights are never below zero are distributions over words, p and q, and lie the
-//! square root of the Jensen–Shannon divergence apart, which is a metric between 0 and √ln 2:
+//! The distance of two topics with non-negative weights, which are distributions p and q over words,
+//! is the square root of the Jensen–Shannon divergence, a metric between 0 and √ln 2:
 //!
 //! ```text
 //! JS(p, q) = ½·Σ_w p_w·ln(2p_w/(p_w+q_w)) + ½·Σ_w q_w·ln(2q_w/(p_w+q_w))
 //!          = ln 2 − ½·Σ_{w in both} [ p_w·ln((p_w+q_w)/p_w) + q_w·ln((p_w+q_w)/q_w) ]
 //! ```
-//! Only words that both have count, so sparse topics stay sparse. Signed topics lie √(2 − 2·cos)
-//! apart, by the cosine of their absolute weights: the sign of a topic means nothing.
+//! Only common words contribute, which keeps sparse topics cheap. The distance of signed topics is
+//! √(2 − 2·cos) with the cosine of their absolute weights, since the sign of a topic is arbitrary.
 //!
-//! The places are those of classical multidimensional scaling (Torgerson 1952): the two leading
+//! The points are those of classical multidimensional scaling (Torgerson 1952): the two leading
 //! eigenvectors of −½·J·D²·J with J = I − 11ᵀ/n, each times the root of its eigenvalue.
 
 use faer::Mat;
@@ -20,17 +20,17 @@ use crate::linalg::symmetric_eigen;
 use crate::sparse::Csr;
 use crate::{Result, Run};
 
-/// How far apart two topics are.
+/// The distance of two topics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Distance {
-    /// The root of the Jensen–Shannon divergence of weights that are never below zero.
+    /// The square root of the Jensen–Shannon divergence, for non-negative weights.
     JensenShannon,
     /// √(2 − 2·cos) of the absolute weights.
     Cosine,
 }
 
-/// The distances between all topics, row after row; `topics` is topics × words. Rows are scaled
-/// as the distance wants it; a topic without words is as far from all others as can be.
+/// The distances between all topics by rows; `topics` is topics × words. Rows are scaled as the
+/// distance requires; a topic without words has the largest distance to all others.
 pub fn distances(topics: &Csr, distance: Distance, run: &Run<'_>) -> Result<Vec<f64>> {
     let n = topics.n_rows();
     let scales: Vec<f64> = topics
@@ -47,7 +47,7 @@ pub fn distances(topics: &Csr, distance: Distance, run: &Run<'_>) -> Result<Vec<
     let mut found = vec![0.0f64; n * n];
     found.par_chunks_mut(n.max(1)).enumerate().try_for_each(|(a, row)| {
         run.check()?;
-        // What the words that both have add, for every other topic at once.
+        // The contributions of common words, for all other topics at once.
         for (word, weight) in topics.row(a).iter() {
             let p = weigh(weight, scales[a], distance);
             if p == 0.0 {
@@ -70,7 +70,7 @@ pub fn distances(topics: &Csr, distance: Distance, run: &Run<'_>) -> Result<Vec<
                 Distance::JensenShannon => std::f64::consts::LN_2 - *common,
                 Distance::Cosine => 2.0 - 2.0 * *common,
             };
-            // Rounding must not make less than nothing of it.
+            // Rounding may make it negative.
             *common = if a == b { 0.0 } else { squared.max(0.0).sqrt() };
         }
         Ok(())
@@ -85,10 +85,10 @@ fn weigh(weight: f32, scale: f64, distance: Distance) -> f64 {
     }
 }
 
-/// Places in the plane for `n` things with these distances (n × n, symmetric): the same picture
-/// every time, with the thing that is farthest out along an axis on its positive side. Nothing if
-/// the eigenvalues do not converge.
-pub fn place(distances: &[f64], n: usize) -> Option<Vec<[f64; 2]>> {
+/// Points in the plane for `n` items with these distances (n × n, symmetric). The result is unique:
+/// the item farthest out along an axis is on its positive side. `None` if the eigenvalues do not
+/// converge.
+pub fn classical_mds(distances: &[f64], n: usize) -> Option<Vec<[f64; 2]>> {
     let squared = |i: usize, j: usize| distances[i * n + j].powi(2);
     let means: Vec<f64> =
         (0..n).map(|i| (0..n).map(|j| squared(i, j)).sum::<f64>() / n as f64).collect();
@@ -99,7 +99,7 @@ pub fn place(distances: &[f64], n: usize) -> Option<Vec<[f64; 2]>> {
     }
     let eigen = symmetric_eigen(&centred)?;
     let mut places = vec![[0.0; 2]; n];
-    // Rounding leaves eigenvalues that are zero but for their last digits.
+    // Eigenvalues that are zero up to rounding.
     let least = 1e-12 * eigen.values[0].max(0.0);
     for axis in 0..n.min(2) {
         let value = eigen.values[axis];
@@ -107,7 +107,7 @@ pub fn place(distances: &[f64], n: usize) -> Option<Vec<[f64; 2]>> {
             continue;
         }
         let column = |i: usize| eigen.vectors[(i, axis)] * value.sqrt();
-        // The first of those that are farthest but for rounding.
+        // The first of those that are farthest, up to rounding.
         let most = (0..n).map(|i| column(i).abs()).fold(0.0, f64::max);
         let first = (0..n).find(|&i| column(i).abs() >= most * (1.0 - 1e-9)).unwrap_or(0);
         let sign = if column(first) < 0.0 { -1.0 } else { 1.0 };
@@ -133,7 +133,7 @@ mod tests {
         let n = points.len();
         let distances: Vec<f64> =
             (0..n * n).map(|at| apart(points[at / n], points[at % n])).collect();
-        let places = place(&distances, n).unwrap();
+        let places = classical_mds(&distances, n).unwrap();
         for i in 0..n {
             for j in 0..n {
                 assert!((apart(places[i], places[j]) - distances[i * n + j]).abs() < 1e-9);
@@ -147,12 +147,12 @@ mod tests {
 
     #[test]
     fn few_topics_have_places_too() {
-        assert_eq!(place(&[], 0).unwrap(), Vec::<[f64; 2]>::new());
-        assert_eq!(place(&[0.0], 1).unwrap(), [[0.0, 0.0]]);
-        let two = place(&[0.0, 2.0, 2.0, 0.0], 2).unwrap();
+        assert_eq!(classical_mds(&[], 0).unwrap(), Vec::<[f64; 2]>::new());
+        assert_eq!(classical_mds(&[0.0], 1).unwrap(), [[0.0, 0.0]]);
+        let two = classical_mds(&[0.0, 2.0, 2.0, 0.0], 2).unwrap();
         assert!((apart(two[0], two[1]) - 2.0).abs() < 1e-12);
         // Topics that are all the same lie on one another.
-        assert_eq!(place(&[0.0; 9], 3).unwrap(), [[0.0; 2]; 3]);
+        assert_eq!(classical_mds(&[0.0; 9], 3).unwrap(), [[0.0; 2]; 3]);
     }
 
     #[test]
@@ -171,7 +171,7 @@ mod tests {
         for distance in [Distance::JensenShannon, Distance::Cosine] {
             same_at_any_thread_count(|| {
                 let found = distances(&topics, distance, &Run::silent()).unwrap();
-                let places = place(&found, 50).unwrap();
+                let places = classical_mds(&found, 50).unwrap();
                 (found, places)
             });
         }

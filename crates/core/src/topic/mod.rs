@@ -1,7 +1,7 @@
-//! Topics of documents: matrices of terms and documents taken apart.
+//! Topic models: factorisations of the matrix of terms and documents, PLSI and LDA.
 //!
-//! Mathematics alone: sparse rows go in, topics and their weights come out. How text becomes rows
-//! and how topics score documents is the business of the matchers.
+//! Only mathematics: sparse rows in, topics and weights out. Matchers turn text into rows and topics
+//! into scores.
 
 mod bags;
 mod clusters;
@@ -16,8 +16,7 @@ pub mod lda;
 mod momentum;
 pub mod plsi;
 mod seeds;
-mod some_rows;
-mod special;
+mod simd;
 mod spectral;
 mod start;
 mod symmetric;
@@ -30,6 +29,6 @@ pub use clusters::{Clusters, clusters, nearest_centre};
 pub use coherence::npmi;
 pub use completion::{Completion, completion, halves};
 pub use corpus::Corpus;
-pub use factorise::{Factorise, Factors, Rule, Sweep};
-pub use fold::{Folding, Topics};
-pub use layout::{Distance, distances, place};
+pub use factorise::{Factorise, Factors, Sweep};
+pub use fold::{FactorKind, Folding, Topics};
+pub use layout::{Distance, classical_mds, distances};

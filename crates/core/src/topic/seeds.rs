@@ -1,16 +1,16 @@
-//! Documents that topics and clusters begin with: drawn at random, each the likelier the less it is
-//! like those before it (k-means++, Arthur and Vassilvitskii, 2007), among a sample of all.
+//! Initial documents of topics and clusters by k-means++ (Arthur and Vassilvitskii, 2007): each is drawn
+//! from a sample with a probability that grows with its distance to those drawn before.
 
 use std::collections::HashMap;
 
 use crate::random::Random;
 use crate::sparse::Row;
 
-/// Candidates for a seed, beside those for all others.
+/// Documents of the sample per seed, and the least size of the sample.
 const CANDIDATES: usize = 10;
 const FEWEST: usize = 200;
 
-/// `n` of the documents that have words; again from the first where there are too few.
+/// `n` of the documents that have words; with repetitions if there are too few.
 pub(super) fn seeds<'a>(
     docs: std::ops::Range<usize>,
     row: impl Fn(usize) -> Row<'a>,
@@ -26,7 +26,7 @@ pub(super) fn seeds<'a>(
     let mut found = Vec::with_capacity(n);
     let mut left = vec![1.0f64; some.len()];
     while found.len() < n {
-        // Where all are like those before, as where there are more topics than documents, any will do.
+        // If all equal earlier seeds, for example with more topics than documents, any will do.
         let at = draw(&left, &mut random).unwrap_or(found.len() % some.len());
         found.push(some[at]);
         let seed = row(some[at]);
@@ -44,7 +44,7 @@ pub(super) fn seeds<'a>(
     found
 }
 
-/// The place of one of `weights`, as likely as it weighs.
+/// The index of one of `weights`, drawn with probabilities in proportion to them.
 fn draw(weights: &[f64], random: &mut Random) -> Option<usize> {
     let total: f64 = weights.iter().sum();
     let mut left = random.uniform() * total;

@@ -1,11 +1,12 @@
-//! Where NMF begins: the parts of singular vectors that are not negative (NNDSVD, Boutsidis and
-//! Gallopoulos, 2008).
+//! The start of NMF: the non-negative parts of singular vectors (NNDSVD, Boutsidis and Gallopoulos,
+//! 2008).
 //!
 //! ```text
 //! D ≈ Σ σ_k·a_k·b_kᵀ;  of a_k b_kᵀ = (a⁺ − a⁻)(b⁺ − b⁻)ᵀ the larger of a⁺b⁺ᵀ and a⁻b⁻ᵀ is topic k
 //! ```
-//! The singular vectors are those of a block power method: near enough to begin with. It walks the corpus
-//! where it lies; the solver of [`crate::linalg`] would need copies of it in memory, for every class.
+//! The singular vectors come from a few steps of a block power method, which is accurate enough for
+//! a start. It reads the corpus in place; the solver of [`crate::linalg`] would need a copy in memory
+//! for every class.
 
 use std::ops::Range;
 
@@ -15,14 +16,14 @@ use super::corpus::Corpus;
 use crate::linalg::{Dense, add_scaled, gram, orthonormalise_in, rotate, symmetric_eigen, widest};
 use crate::{Result, Run};
 
-/// Vectors carried beside those that are wanted, and rounds of the power method.
+/// Oversampling, and rounds of the power method.
 const SPARE: usize = 10;
 const ROUNDS: usize = 3;
-/// Rows that one thread takes at a time.
+/// Rows per task.
 const BLOCK: usize = 64;
 
-/// Topics of terms and weights of documents, none below zero, both `n` columns wide or fewer where
-/// the documents have no more directions.
+/// Non-negative topics of terms and weights of documents. They have `n` columns, or fewer if the
+/// documents have a lower rank.
 pub(super) struct Parts {
     pub terms: Dense,
     pub docs: Dense,
@@ -45,7 +46,7 @@ pub(super) fn parts(
     let mut right = Dense::gaussian(corpus.n_terms(), width, seed);
     let mut left = Dense::zeros(docs.len(), width);
     for round in 0..ROUNDS {
-        run.step("first topics", round as u64, Some(ROUNDS as u64))?;
+        run.step("initial topics", round as u64, Some(ROUNDS as u64))?;
         by_documents(corpus, &docs, &right, &mut left, run)?;
         orthonormalise_in(&mut left, run)?;
         by_terms(corpus, &docs, &left, &mut right, run)?;
@@ -63,15 +64,15 @@ pub(super) fn parts(
     let taken = |matrix: &Dense, scale: &(dyn Fn(usize) -> f32 + Sync)| {
         Dense::from_fn(matrix.n_rows(), n, |i, k| {
             let value = matrix.row(i)[k] * signs[k].0;
-            // The first pair has one sign but for rounding.
+            // The first pair has one sign, up to rounding.
             (if k == 0 { value.abs() } else { value.max(0.0) }) * scale(k)
         })
     };
     Ok(Parts { docs: taken(&left, &|k| signs[k].1), terms: taken(&right, &|k| signs[k].2) })
 }
 
-/// Which sign of a pair of vectors is taken, and what its parts are multiplied by: √(σ·‖a‖·‖b‖) over
-/// ‖a‖ and over ‖b‖ (b is `right`, which has σ in it).
+/// The chosen sign of a pair of vectors, and the factors of its parts: √(σ·‖a‖·‖b‖) over ‖a‖ and over
+/// ‖b‖ (b is `right`, which is scaled by σ).
 fn scales(left: &Dense, right: &Dense, k: usize, sigma: f64) -> (f32, f32, f32) {
     let norms = |matrix: &Dense| {
         let (mut plus, mut minus) = (0.0f64, 0.0f64);
@@ -120,7 +121,7 @@ fn by_terms(
     })
 }
 
-/// Makes every row of `out` anew, which `row` finds as zeros.
+/// Computes every row of `out` with `row`, which gets it as zeros.
 fn in_blocks(out: &mut Dense, run: &Run<'_>, row: impl Fn(usize, &mut [f32]) + Sync) -> Result<()> {
     let width = out.n_cols().max(1);
     out.values_mut().par_chunks_mut(BLOCK * width).enumerate().try_for_each(|(b, rows)| {

@@ -1,9 +1,8 @@
-//! Where RLSI begins: every topic is a document drawn at random, and every document
-//! weighs in it by how like that document it is.
+//! The start of RLSI: every topic is a random document, and every document's weight is its similarity
+//! to that document.
 //!
-//! Random weights, as published, are alike for all topics on long lists of documents: the first topics
-//! then differ by noise alone, and a penalty takes most of that away. Drawn documents differ by what
-//! documents differ by.
+//! With random weights, as published, the first topics of many documents differ only by noise, most
+//! of which a penalty removes. Random documents differ in their words.
 
 use rayon::prelude::*;
 
@@ -14,15 +13,15 @@ use crate::random::Random;
 use crate::sparse::Csr;
 use crate::{Result, Run};
 
-/// How much the weights of two topics that begin with the same document differ.
+/// The relative noise, by which topics that start from the same document differ.
 const NOISE: f64 = 0.1;
-/// What every document weighs in every topic at least: one that is like no drawn document would else
-/// be in no topic for ever.
+/// The least weight of a document in a topic: one that is similar to no seed would otherwise stay in
+/// no topic.
 const LEAST: f32 = 0.01;
-/// Documents that are weighed by one thread at a time.
+/// Documents per task.
 const BLOCK: usize = 256;
 
-/// The first weights: documents × (shared + own) topics, in `weights`.
+/// Sets `weights` to the first weights, documents × (shared + own) topics.
 pub(super) fn start(
     corpus: &Corpus,
     (shared, own): (usize, usize),

@@ -1,3 +1,4 @@
+use faer::Mat;
 use proptest::prelude::*;
 
 use super::descent::Descent;
@@ -9,7 +10,7 @@ use crate::random::Random;
 use crate::sparse::{Csr, Row};
 use crate::{Result, Run};
 
-const SPARSE: Rule = Rule::Sparse { lambda1: 0.3, lambda2: 0.2 };
+const SPARSE: FactorKind = FactorKind::Rlsi { lambda1: 0.3, lambda2: 0.2 };
 
 fn corpus(docs: &Csr, ends: &[usize]) -> Corpus {
     corpus_within(docs, ends, &Run::silent())
@@ -24,8 +25,8 @@ fn corpus_within(docs: &Csr, ends: &[usize], run: &Run<'_>) -> Corpus {
     Corpus::new(&order, ends, docs.n_cols(), weigh, run).unwrap()
 }
 
-fn factorise(shared: usize, own: usize, rule: Rule, sweeps: usize) -> Factorise {
-    Factorise { shared, own, rule, sweeps, tolerance: 0.0, passes: 200, seed: 3 }
+fn factorise(shared: usize, own: usize, kind: FactorKind, sweeps: usize) -> Factorise {
+    Factorise { shared, own, kind, sweeps, tolerance: 0.0, passes: 200, seed: 3 }
 }
 
 fn fitted(how: &Factorise, corpus: &Corpus) -> Factors {
@@ -38,7 +39,7 @@ fn positive(matrix: &Csr) -> Csr {
 }
 
 /// The objective by its definition, number by number.
-fn objective(rule: Rule, corpus: &Corpus, topics: &Topics, weights: &Dense) -> f64 {
+fn objective(kind: FactorKind, corpus: &Corpus, topics: &Topics, weights: &Dense) -> f64 {
     let mut sum = 0.0;
     for class in 0..corpus.n_classes() {
         for doc in corpus.class(class) {
@@ -54,7 +55,7 @@ fn objective(rule: Rule, corpus: &Corpus, topics: &Topics, weights: &Dense) -> f
             }
         }
     }
-    let Rule::Sparse { lambda1, lambda2 } = rule else { return sum };
+    let FactorKind::Rlsi { lambda1, lambda2 } = kind else { return sum };
     let squares: f64 = weights.values().iter().map(|&v| f64::from(v).powi(2)).sum();
     sum + lambda1 * topics.absolute() + lambda2 * squares
 }
@@ -79,7 +80,8 @@ proptest! {
         k in 1usize..12, seed in 0u64..1000, lambda in 0.0f64..8.0, non_negative: bool,
     ) {
         let (gram, r) = regression(20, k, seed);
-        let descent = Descent::new(gram.clone(), k, 10_000, 1e-7);
+        let s = Mat::from_fn(k, k, |i, j| f64::from(gram[i * k + j]));
+        let descent = Descent::new(&s, 10_000, 1e-7);
         let descent =
             if non_negative { descent.non_negative() } else { descent.with_penalty(lambda) };
         let (mut u, mut gradient) = (vec![0.3f32; k], r.clone());
@@ -107,13 +109,13 @@ proptest! {
         let docs = positive(&docs);
         let middle = (cut * docs.n_rows() as f64) as usize;
         let corpus = corpus(&docs, &[middle, docs.n_rows()]);
-        let rule = if non_negative { Rule::NonNegative } else { SPARSE };
-        let how = Factorise { passes: 3, seed, ..factorise(shared, own, rule, 5) };
+        let kind = if non_negative { FactorKind::Nmf } else { SPARSE };
+        let how = Factorise { passes: 3, seed, ..factorise(shared, own, kind, 5) };
         let run = Run::silent();
         let mut state = State::new(&how, &corpus, &run).unwrap();
         // The first topics are not there yet; the first sweep makes them.
         let (mut before, _) = state.sweep(&run).unwrap();
-        let now = |state: &State<'_>| objective(rule, &corpus, &state.topics, &state.weights);
+        let now = |state: &State<'_>| objective(kind, &corpus, &state.topics, &state.weights);
         let near = |x: f64| 1e-4 * x.abs() + 1e-4;
         prop_assert!((before - now(&state)).abs() < near(before), "{before} {}", now(&state));
         for _ in 0..4 {
@@ -153,9 +155,10 @@ fn a_row_is_the_lasso_of_scikit_learn() {
         [1.5, -0.3, 0.6],
     ];
     let d = [1.2f32, -0.4, -0.9, 0.5, 2.0];
-    let gram = (0..9).map(|at| v.iter().map(|row| row[at / 3] * row[at % 3]).sum()).collect();
+    let inner = |i: usize, j: usize| v.iter().map(|row| row[i] * row[j]).sum::<f32>();
+    let gram = Mat::from_fn(3, 3, |i, j| f64::from(inner(i, j)));
     let r: Vec<f32> = (0..3).map(|k| v.iter().zip(&d).map(|(row, d)| row[k] * d).sum()).collect();
-    let descent = Descent::new(gram, 3, 10_000, 1e-8).with_penalty(1.0);
+    let descent = Descent::new(&gram, 10_000, 1e-8).with_penalty(1.0);
     let (mut u, mut gradient) = (vec![0.0; 3], r);
     descent.descend(&mut u, &mut gradient);
     for (found, expected) in u.iter().zip(LASSO) {
@@ -169,10 +172,10 @@ fn without_penalties_rlsi_spans_the_space_of_lsi() {
     let docs = random_csr(60, 25, 6, 4);
     let corpus = corpus(&docs, &[60]);
     let k = 3;
-    let rule = Rule::Sparse { lambda1: 0.0, lambda2: 1e-7 };
-    let factors = fitted(&factorise(k, 0, rule, 2000), &corpus);
+    let kind = FactorKind::Rlsi { lambda1: 0.0, lambda2: 1e-7 };
+    let factors = fitted(&factorise(k, 0, kind, 2000), &corpus);
     // DDᵀ, terms × terms; its largest eigenvectors are LSI's topics.
-    let square = faer::Mat::from_fn(25, 25, |i, j| {
+    let square = Mat::from_fn(25, 25, |i, j| {
         docs.rows().map(|row| f64::from(row.get(i as u32)) * f64::from(row.get(j as u32))).sum()
     });
     let eigen = symmetric_eigen(&square).unwrap();
@@ -193,16 +196,16 @@ fn without_penalties_rlsi_spans_the_space_of_lsi() {
 #[test]
 fn one_class_without_topics_of_its_own_is_rlsi_and_classes_alone_are_models_apart() {
     let docs = positive(&random_csr(40, 20, 5, 1));
-    for rule in [SPARSE, Rule::NonNegative] {
+    for kind in [SPARSE, FactorKind::Nmf] {
         let whole = corpus(&docs, &[40]);
-        let plain = fitted(&factorise(4, 0, rule, 6), &whole);
+        let plain = fitted(&factorise(4, 0, kind, 6), &whole);
         // Shared topics alone do not care for classes but in the order of sums.
-        let two = fitted(&factorise(4, 0, rule, 6), &corpus(&docs, &[17, 40]));
+        let two = fitted(&factorise(4, 0, kind, 6), &corpus(&docs, &[17, 40]));
         for (a, b) in plain.sweeps.iter().zip(&two.sweeps) {
             assert!((a.objective - b.objective).abs() < 1e-3 * a.objective);
         }
         // No shared topics: the same as a model of each class.
-        let apart = fitted(&factorise(0, 3, rule, 6), &corpus(&docs, &[17, 40]));
+        let apart = fitted(&factorise(0, 3, kind, 6), &corpus(&docs, &[17, 40]));
         let sum: f64 = [0..17, 17..40]
             .into_iter()
             .enumerate()
@@ -218,7 +221,7 @@ fn one_class_without_topics_of_its_own_is_rlsi_and_classes_alone_are_models_apar
                 };
                 let values = apart.weights.values()[span.start * 3..span.end * 3].to_vec();
                 let weights = Dense::from_values(span.len(), 3, values);
-                objective(rule, &corpus(&part, &[span.len()]), &topics, &weights)
+                objective(kind, &corpus(&part, &[span.len()]), &topics, &weights)
             })
             .sum();
         assert!((sum - apart.sweeps[5].objective).abs() < 1e-4 * sum);
@@ -234,12 +237,12 @@ fn bits(factors: &Factors) -> (Vec<u32>, Vec<u64>, Topics) {
 #[test]
 fn topics_are_the_same_bits_at_any_thread_count_and_from_scratch_files() {
     let docs = positive(&random_csr(700, 300, 12, 5));
-    for rule in [SPARSE, Rule::NonNegative] {
-        let how = Factorise { passes: 4, ..factorise(5, 3, rule, 4) };
+    for kind in [SPARSE, FactorKind::Nmf] {
+        let how = Factorise { passes: 4, ..factorise(5, 3, kind, 4) };
         let memory =
             same_at_any_thread_count(|| bits(&fitted(&how, &corpus(&docs, &[100, 101, 700]))));
         let folder = tempfile::tempdir().unwrap();
-        let tight = Run::silent().within(1).with_scratch(folder.path());
+        let tight = Run::silent().with_memory(1).with_scratch(folder.path());
         let streamed = corpus_within(&docs, &[100, 101, 700], &tight);
         assert!(streamed.is_on_disk());
         let streamed = how.fit(&streamed, |_, _, _| Ok(()), &tight).unwrap();
@@ -254,8 +257,8 @@ fn planted_topics_are_found() {
     let word = |doc: u32, at: u32| (doc, doc % 3 * 4 + at, 1.0 + ((doc + at) % 3) as f32);
     let triplets = (0..60).flat_map(|doc| (0..4).map(move |at| word(doc, at))).collect();
     let docs = Csr::from_triplets(60, 12, triplets).unwrap();
-    for rule in [Rule::Sparse { lambda1: 0.5, lambda2: 0.1 }, Rule::NonNegative] {
-        let found = fitted(&factorise(3, 0, rule, 60), &corpus(&docs, &[60]));
+    for kind in [FactorKind::Rlsi { lambda1: 0.5, lambda2: 0.1 }, FactorKind::Nmf] {
+        let found = fitted(&factorise(3, 0, kind, 60), &corpus(&docs, &[60]));
         let mut together: Vec<Vec<usize>> = (0..3)
             .map(|k| {
                 let weight = |t: usize| found.topics.shared.row(t).get(k).abs();
@@ -265,7 +268,7 @@ fn planted_topics_are_found() {
             .collect();
         together.sort();
         let expected: Vec<Vec<usize>> = (0..3).map(|k| (k * 4..k * 4 + 4).collect()).collect();
-        assert_eq!(together, expected, "{rule:?}");
+        assert_eq!(together, expected, "{kind:?}");
     }
 }
 
@@ -273,10 +276,10 @@ fn planted_topics_are_found() {
 fn odd_corpora_have_topics_too() {
     let nothing = Csr::empty(5, 4);
     let one = Csr::from_triplets(3, 4, vec![(1, 2, 1.0), (1, 3, 2.0)]).unwrap();
-    for rule in [SPARSE, Rule::NonNegative] {
+    for kind in [SPARSE, FactorKind::Nmf] {
         // More topics than documents, empty documents, a class with one document, one with none.
         for (docs, ends) in [(&nothing, vec![5]), (&one, vec![1, 2, 2, 3])] {
-            let factors = fitted(&factorise(6, 4, rule, 5), &corpus(docs, &ends));
+            let factors = fitted(&factorise(6, 4, kind, 5), &corpus(docs, &ends));
             assert!(factors.weights.values().iter().all(|v| v.is_finite()));
             assert!(factors.sweeps.iter().all(|sweep| sweep.objective.is_finite()));
             assert!(factors.weights.row(0).iter().all(|&v| v == 0.0));
@@ -284,23 +287,23 @@ fn odd_corpora_have_topics_too() {
     }
     let weigh = |_: u32| (vec![0], vec![f32::NAN]);
     let error = Corpus::new(&[0], &[1], 1, weigh, &Run::silent()).err().unwrap().to_string();
-    assert!(error.contains("document 0 has a weight of NaN"), "{error}");
+    assert!(error.contains("document 0 has the weight NaN"), "{error}");
 }
 
 #[test]
 fn a_document_is_folded_in_as_it_was_fitted() {
     let docs = positive(&random_csr(50, 30, 6, 2));
-    for rule in [SPARSE, Rule::NonNegative] {
+    for kind in [SPARSE, FactorKind::Nmf] {
         let corpus = corpus(&docs, &[20, 50]);
-        let factors = fitted(&factorise(3, 2, rule, 400), &corpus);
-        let folding = Folding::new(&factors.topics, rule, &Run::silent()).unwrap();
+        let factors = fitted(&factorise(3, 2, kind, 400), &corpus);
+        let folding = Folding::new(&factors.topics, kind, &Run::silent()).unwrap();
         for doc in [0usize, 19, 20, 49] {
             let class = usize::from(doc >= 20);
             let (folded, said) = folding.fold(&factors.topics, class, docs.row(doc));
             assert!(said >= 0.0 && said <= docs.row(doc).norm().powi(2) * 1.001);
             let (a, b) = (&folded[..], factors.weights.row(doc));
             let cosine = dot_f64(a, b) / (dot_f64(a, a) * dot_f64(b, b)).sqrt();
-            assert!(cosine > 0.999, "{rule:?} {doc}: {cosine}");
+            assert!(cosine > 0.999, "{kind:?} {doc}: {cosine}");
         }
         // The best class says at least as much as any.
         let (_, best) = folding.fold_best(&factors.topics, docs.row(0));
@@ -329,7 +332,7 @@ fn clusters_find_what_belongs_together() {
 fn cancelled() -> Result<()> {
     let docs = positive(&random_csr(50, 30, 6, 2));
     let stop = Run::silent();
-    let stop = stop.heard_by(&|_| {}, &|| true);
+    let stop = stop.with_callbacks(&|_| {}, &|| true);
     factorise(3, 0, SPARSE, 10).fit(&corpus(&docs, &[50]), |_, _, _| Ok(()), &stop).map(|_| ())
 }
 
@@ -342,14 +345,14 @@ fn a_fit_stops_when_it_is_told_to() {
 fn sweeps_of_nmf_never_raise_the_objective() {
     for seed in 0..20 {
         let docs = positive(&random_csr(30, 20, 5, seed));
-        let how = Factorise { passes: 2, seed, ..factorise(3, 2, Rule::NonNegative, 40) };
+        let how = Factorise { passes: 2, seed, ..factorise(3, 2, FactorKind::Nmf, 40) };
         let corpus = corpus(&docs, &[12, 30]);
         let factors = fitted(&how, &corpus);
         let falls =
             factors.sweeps.windows(2).all(|two| two[1].objective <= 1.000_001 * two[0].objective);
         assert!(falls, "{:?}", factors.sweeps);
         let last = factors.sweeps.last().unwrap().objective;
-        let now = objective(how.rule, &corpus, &factors.topics, &factors.weights);
+        let now = objective(how.kind, &corpus, &factors.topics, &factors.weights);
         assert!((last - now).abs() < 1e-3 * now, "{last} {now}");
     }
 }
@@ -375,7 +378,7 @@ fn parts_of_singular_vectors_are_nndsvd() {
     let corpus = corpus_within(&docs, &[40], &Run::silent());
     let found = spectral::parts(&corpus, 0..40, 5, 1, &Run::silent()).unwrap();
     assert!(found.docs.values().iter().chain(found.terms.values()).all(|&v| v >= 0.0));
-    let square = faer::Mat::from_fn(30, 30, |i, j| {
+    let square = Mat::from_fn(30, 30, |i, j| {
         docs.rows().map(|row| f64::from(row.get(i as u32)) * f64::from(row.get(j as u32))).sum()
     });
     let eigen = symmetric_eigen(&square).unwrap();

@@ -1,9 +1,9 @@
-//! The journal of a tuning: JSON lines, the first saying what is tuned, each other one trial.
+//! The journal of a tuning: JSON lines, a header that says what is tuned, then one line per trial.
 //!
-//! Every trial is appended when it is done, so that whatever ends the program costs one trial at
-//! most; a last line that was cut off is dropped when the journal is opened again. What a run
-//! uses of a trial is always what the journal's line gives back, so that a run that was
-//! interrupted and one that was not have the same numbers to the last bit.
+//! Every trial is appended when it ends, so that a crash costs one trial at most; a last line that
+//! was cut off is dropped when the journal is opened again. A run uses every trial as it is read
+//! back from its line, so that a run that was interrupted and one that was not have the same
+//! numbers to the last bit.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -14,13 +14,13 @@ use serde_json::{Map, Value};
 
 use crate::{Error, Result};
 
-/// The layout of the lines.
-const FORMAT: u32 = 1;
+/// The version of the format.
+pub(super) const FORMAT: u32 = 1;
 
-/// What is tuned. A journal goes on only with the same.
+/// What is tuned. A journal is continued only by the same tuning.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct About {
-    /// The layout of the lines.
+pub struct JournalHeader {
+    /// The version of the format.
     pub tuning: u32,
     /// The method or mix.
     pub method: String,
@@ -28,57 +28,43 @@ pub struct About {
     pub dataset: String,
     /// The measure, with its variant and the documents that are ranked.
     pub measure: Value,
-    /// What varies.
+    /// The parameters that vary.
     pub space: Value,
-    /// What does not, and what the defaults are.
+    /// The fixed parameters, and the defaults of the others.
     pub base: Value,
     /// The seed.
     pub seed: u64,
 }
 
-impl About {
-    /// What is tuned, in today's layout.
-    pub(super) fn new(
-        method: String,
-        dataset: String,
-        measure: Value,
-        space: Value,
-        base: Value,
-        seed: u64,
-    ) -> Self {
-        About { tuning: FORMAT, method, dataset, measure, space, base, seed }
-    }
-}
-
-/// One try.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A fit of one setting, and its score on validation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// The values of what varies.
+    /// The values of the parameters that vary.
     pub setting: Map<String, Value>,
-    /// Fitted to one in so many of the training queries (or pairs), with fewer dimensions.
+    /// The fit used 1/`one_in` of the training queries (or pairs), with fewer dimensions.
     pub one_in: u32,
     /// The mean of the measure on validation, unless the trial failed.
     pub score: Option<f64>,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What was kept of the fit, where there is a choice: the sweep.
+    /// The sweep that validation chose, where there is a choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
     /// The weights of a mix.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weights: Vec<f64>,
-    /// What the fit warned of.
+    /// The warnings of the fit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// How long it took, what it shared with other trials not counted.
+    /// Wall time, without the counts and features that it shares with other trials.
     pub seconds: f64,
-    /// The measure of every validation query, to six digits after the point; of full fits only.
+    /// The measure of every validation query, to six decimals; of full fits only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<f64>,
 }
 
-/// A journal, open for more.
+/// A journal, open for appending.
 pub struct Journal {
     path: PathBuf,
     file: File,
@@ -87,32 +73,28 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal at `path`, or begins it. One of something else is refused.
-    pub fn open(path: &Path, about: &About) -> Result<Self> {
+    /// Opens the journal at `path`, or creates it. A journal of another tuning is refused.
+    pub fn open(path: &Path, header: &JournalHeader) -> Result<Self> {
         let text = match fs::read(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(Error::io("read", path)(error)),
         };
-        // What comes after the last line's end was cut off while it was written.
+        // Whatever follows the last line break was cut off while it was written.
         let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         let mut lines = text[..whole].split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
         let mut trials = Vec::new();
         let head = lines.next();
         if let Some(head) = head {
-            check_head(path, head, about)?;
+            check_header(path, head, header)?;
         }
         for (n, line) in (2..).zip(lines) {
-            trials.push(serde_json::from_slice(line).map_err(|error| {
-                Error::Line {
-                    path: path.to_owned(),
-                    line: n,
-                    expected: "one trial as JSON".into(),
-                    found: error.to_string(),
-                    advice:
-                        "take the line out, and the trial is made again; or begin anew with `force`"
-                            .into(),
-                }
+            trials.push(serde_json::from_slice(line).map_err(|error| Error::Line {
+                path: path.to_owned(),
+                line: n,
+                expected: "one trial as JSON".into(),
+                found: error.to_string(),
+                advice: "delete the line to run the trial again, or start over with `force`".into(),
             })?);
         }
         let file = OpenOptions::new().create(true).append(true).open(path);
@@ -123,47 +105,37 @@ impl Journal {
         let opened_with = trials.len();
         let mut journal = Journal { path: path.to_owned(), file, trials, opened_with };
         if head.is_none() {
-            journal.line(about)?;
+            journal.append(header)?;
         }
         Ok(journal)
     }
 
-    /// The trial of a setting on one in `one_in`, if it was made before.
+    /// The trial of a setting on 1/`one_in` of the training data, if it has been run.
     pub fn find(&self, setting: &Map<String, Value>, one_in: u32) -> Option<&Trial> {
-        self.trials.iter().find(|made| made.one_in == one_in && same(&made.setting, setting))
+        self.trials.iter().find(|trial| trial.one_in == one_in && same(&trial.setting, setting))
     }
 
-    /// Writes a trial down, and gives it back as it will be read.
-    pub fn push(&mut self, made: &Trial) -> Result<&Trial> {
-        let line = self.line(made)?;
+    /// Appends a trial, and returns it as it will be read back.
+    pub fn push(&mut self, trial: &Trial) -> Result<&Trial> {
+        let line = self.append(trial)?;
         let back = serde_json::from_slice(&line)
             .map_err(|error| Error::damaged(&self.path, error.to_string()))?;
         self.trials.push(back);
         Ok(&self.trials[self.trials.len() - 1])
     }
 
-    /// How many trials there were when the journal was opened.
+    /// The number of trials when the journal was opened.
     pub fn opened_with(&self) -> usize {
         self.opened_with
     }
 
-    /// Every trial, in the order in which they were made.
+    /// Every trial, in the order in which they were run.
     pub fn trials(&self) -> &[Trial] {
         &self.trials
     }
 
-    /// How many trials there are.
-    pub fn len(&self) -> usize {
-        self.trials.len()
-    }
-
-    /// Whether there is no trial yet.
-    pub fn is_empty(&self) -> bool {
-        self.trials.is_empty()
-    }
-
-    /// Appends one line in one piece, and sees it onto the disk.
-    fn line(&mut self, value: &impl Serialize) -> Result<Vec<u8>> {
+    /// Appends one line by a single write, and syncs it to the disk.
+    fn append(&mut self, value: &impl Serialize) -> Result<Vec<u8>> {
         let failed = Error::io("write", &self.path);
         let written =
             serde_json::to_vec(value).map_err(std::io::Error::from).and_then(|mut line| {
@@ -176,7 +148,7 @@ impl Journal {
     }
 }
 
-/// Whether two settings are the same. A number may have lost its last bit on the way through
+/// Whether two settings are the same. A number may have lost its last bit in the conversion to
 /// text.
 pub(super) fn same(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
     fn equal(a: &Value, b: &Value) -> bool {
@@ -196,25 +168,24 @@ pub(super) fn same(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
         && a.iter().all(|(key, value)| b.get(key).is_some_and(|other| equal(value, other)))
 }
 
-fn check_head(path: &Path, head: &[u8], about: &About) -> Result<()> {
+fn check_header(path: &Path, head: &[u8], header: &JournalHeader) -> Result<()> {
     let unusable = |problem: String| Error::Unusable {
         path: path.to_owned(),
         problem,
-        advice: "choose another folder, or begin anew with `force`".into(),
+        advice: "choose another folder, or start over with `force`".into(),
     };
-    let found: Value = serde_json::from_slice(head)
-        .map_err(|_| unusable("is not a journal of a tuning".into()))?;
-    let wanted: Value = serde_json::to_value(about)
-        .and_then(|value| serde_json::from_str(&value.to_string()))
-        .map_err(|error| unusable(error.to_string()))?;
+    let found: Value = serde_json::from_slice(head).unwrap_or_default();
     if !found["tuning"].is_u64() {
         return Err(unusable("is not a journal of a tuning".into()));
     }
+    let wanted: Value = serde_json::to_value(header)
+        .and_then(|value| serde_json::from_str(&value.to_string()))
+        .map_err(|error| unusable(error.to_string()))?;
     if found == wanted {
         return Ok(());
     }
     let words = [
-        ("tuning", "layout"),
+        ("tuning", "format"),
         ("method", "method"),
         ("dataset", "dataset"),
         ("measure", "measure"),
@@ -222,10 +193,7 @@ fn check_head(path: &Path, head: &[u8], about: &About) -> Result<()> {
         ("base", "fixed parameters"),
         ("seed", "seed"),
     ];
-    let others: Vec<&str> = words
-        .into_iter()
-        .filter(|&(key, _)| found[key] != wanted[key])
-        .map(|(_, word)| word)
-        .collect();
+    let others = words.into_iter().filter(|&(key, _)| found[key] != wanted[key]);
+    let others: Vec<&str> = others.map(|(_, word)| word).collect();
     Err(unusable(format!("holds trials with another {}", others.join(", another "))))
 }

@@ -1,17 +1,17 @@
-//! Successive halving: many settings are tried on a small part of the training data, the best
-//! third on a larger part, the best third of these on all of it.
+//! Successive halving: many settings are tried on a small sample of the training data, the best
+//! third on a larger one, the best third of these on all of it.
 //!
 //! A budget of N is worth N fits to all data. One of them is spent on the defaults. With
-//! R = min(3, N − 1) rungs, rung r = 0 … R−1 holds n_r = ⌊n/3^r⌋ settings on a part 3^(r−R+1) of the
+//! R = min(3, N − 1) rungs, rung r = 0 … R−1 has n_r = ⌊n/3^r⌋ settings on a share 3^(r−R+1) of the
 //! data, with the largest n for which Σ n_r·3^(r−R+1) ≤ N − 1: three rungs of n, n/3, n/9 settings
 //! cost n/9 fits each.
 
-/// How many settings go on: one in so many.
+/// The best 1/`KEEP_ONE_IN` of a rung's settings go on.
 pub const KEEP_ONE_IN: usize = 3;
-/// The most rungs: the smallest part is a ninth of the data, since less says little.
+/// The most rungs: the smallest sample is a ninth of the data, since scores of less are noise.
 const MOST_RUNGS: usize = 3;
 
-/// The largest budget: more fits than anybody waits for.
+/// The largest budget.
 pub const MOST_BUDGET: usize = 10_000;
 
 /// One rung of the ladder.
@@ -19,12 +19,13 @@ pub const MOST_BUDGET: usize = 10_000;
 pub struct Rung {
     /// How many settings are tried.
     pub settings: usize,
-    /// On one in so many of the training queries (or pairs).
+    /// Each is fitted to 1/`one_in` of the training queries (or pairs).
     pub one_in: u32,
 }
 
-/// The rungs for `budget` fits ([`MOST_BUDGET`] at most), of which the first is the defaults'. Where nothing is learnt
-/// (`learns`), a part of the training data costs as much as all of it, and there is one rung.
+/// The rungs for `budget` fits ([`MOST_BUDGET`] at most), of which the first is the defaults'. Where
+/// nothing is learnt (`learns`), a sample of the training data costs as much as all of it, and there
+/// is one rung.
 pub fn rungs(budget: usize, learns: bool) -> Vec<Rung> {
     let fits = budget.min(MOST_BUDGET).saturating_sub(1);
     let n_rungs = if learns { fits.min(MOST_RUNGS) } else { 1 };
@@ -32,23 +33,19 @@ pub fn rungs(budget: usize, learns: bool) -> Vec<Rung> {
         return Vec::new();
     }
     let last = KEEP_ONE_IN.pow(n_rungs as u32 - 1);
-    let of = |n: usize| -> Vec<Rung> {
-        (0..n_rungs as u32)
-            .map(|r| {
-                let step = KEEP_ONE_IN.pow(r);
-                Rung { settings: n / step, one_in: (last / step) as u32 }
-            })
-            .collect()
+    let ladder = |n: usize| {
+        (0..n_rungs as u32).map(move |r| {
+            let step = KEEP_ONE_IN.pow(r);
+            Rung { settings: n / step, one_in: (last / step) as u32 }
+        })
     };
-    // In units of the smallest part: whole numbers.
-    let cost = |rungs: &[Rung]| -> usize {
-        rungs.iter().map(|rung| rung.settings * (last / rung.one_in as usize)).sum()
-    };
+    // In units of the smallest sample: whole numbers.
+    let cost = |rung: Rung| rung.settings * (last / rung.one_in as usize);
     let mut n = last;
-    while cost(&of(n + 1)) <= fits * last {
+    while ladder(n + 1).map(cost).sum::<usize>() <= fits * last {
         n += 1;
     }
-    of(n)
+    ladder(n).collect()
 }
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
-//! One complete setting of everything: how text is read, and the parameters of every model of a
-//! mix. Keys are those of parameter files: `dim` where one model is meant,
-//! `rmls.dim` in a mix, `preparation.min_df` for the text.
+//! One complete setting: the preparation of the text, and the parameters of every model of a mix.
+//! Keys are those of parameter files: `dim` of a single model, `rmls.dim` in a mix,
+//! `preparation.min_df` for the text.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::features::Preparation;
 use crate::matchers::Params;
-use crate::params::merge;
+use crate::params::{edited, merge, to_json};
 use crate::{Error, Result};
 
-/// How text is read, and the models by name.
+/// The preparation of the text, and the models by name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
     /// How text is read.
@@ -19,15 +19,15 @@ pub struct Setting {
     pub models: Vec<(String, Params)>,
 }
 
-/// What a key leads to.
+/// The table that a key belongs to, and its path there.
 enum Target<'k> {
     Preparation(&'k str),
     Model(usize, &'k str),
 }
 
 impl Setting {
-    /// The same with other values for some keys. Whether they make sense together is for
-    /// [`Setting::check`].
+    /// This setting with other values for some keys. [`Setting::check`] says whether they fit
+    /// together.
     pub fn with(&self, values: &[(String, Value)]) -> Result<Setting> {
         let mut text = Map::new();
         let mut models = vec![Map::new(); self.models.len()];
@@ -39,11 +39,11 @@ impl Setting {
             put(table, path, value, key)?;
         }
         let mut setting = self.clone();
-        let wrong = |error: serde_json::Error| Error::Setting { problem: error.to_string() };
         if !text.is_empty() {
-            let mut preparation = serde_json::to_value(&self.preparation).map_err(wrong)?;
-            merge(&mut preparation, &text);
-            setting.preparation = serde_json::from_value(preparation).map_err(wrong)?;
+            setting.preparation = edited(&self.preparation, |json| {
+                merge(json, &text);
+                Ok(())
+            })?;
         }
         for ((_, params), table) in setting.models.iter_mut().zip(&models) {
             if !table.is_empty() {
@@ -56,14 +56,11 @@ impl Setting {
     /// The value of a key; null where an optional one is not set.
     pub fn value(&self, key: &str) -> Result<Value> {
         let (table, path) = match self.target(key)? {
-            Target::Preparation(path) => (json(&self.preparation)?, path),
+            Target::Preparation(path) => (to_json(&self.preparation)?, path),
             Target::Model(m, path) => (params_of(&self.models[m].1)?, path),
         };
-        let mut place = &table;
-        for name in path.split('.') {
-            place = place.get(name).unwrap_or(&Value::Null);
-        }
-        Ok(place.clone())
+        let place = path.split('.').try_fold(&table, |place, name| place.get(name));
+        Ok(place.cloned().unwrap_or_default())
     }
 
     /// Refuses parameters that make no sense.
@@ -71,7 +68,7 @@ impl Setting {
         self.models.iter().try_for_each(|(_, params)| params.check())
     }
 
-    /// What differs from the methods' own defaults, as a parameter file.
+    /// The parameters that differ from the methods' own defaults, as a parameter file.
     pub fn to_toml(&self) -> Result<String> {
         let mut file = Map::new();
         for (name, params) in &self.models {
@@ -79,14 +76,12 @@ impl Setting {
             if let Some(Value::Object(table)) = differing(&params_of(params)?, &defaults) {
                 match self.models.len() {
                     1 => file.extend(table),
-                    _ => {
-                        file.insert(name.clone(), Value::Object(table));
-                    }
+                    _ => file.extend([(name.clone(), Value::Object(table))]),
                 }
             }
         }
-        let defaults = json(&Preparation::default())?;
-        if let Some(table) = differing(&json(&self.preparation)?, &defaults) {
+        let defaults = to_json(&Preparation::default())?;
+        if let Some(table) = differing(&to_json(&self.preparation)?, &defaults) {
             file.insert("preparation".into(), table);
         }
         toml::to_string(&file).map_err(|error| Error::Setting { problem: error.to_string() })
@@ -115,7 +110,7 @@ impl Setting {
     }
 }
 
-/// Puts `value` at the place that `path` names in `table`; `key` is what the user wrote.
+/// Sets the place that `path` names in `table`; `key` is the whole key, for the error.
 fn put(table: &mut Map<String, Value>, path: &str, value: &Value, key: &str) -> Result<()> {
     match path.split_once('.') {
         None => {
@@ -134,17 +129,13 @@ fn put(table: &mut Map<String, Value>, path: &str, value: &Value, key: &str) -> 
     }
 }
 
-fn json(value: &impl Serialize) -> Result<Value> {
-    serde_json::to_value(value).map_err(|error| Error::Setting { problem: error.to_string() })
-}
-
-/// A method's parameters alone, without its name.
+/// A method's parameters without its name.
 fn params_of(params: &Params) -> Result<Value> {
-    Ok(json(params)?["params"].take())
+    Ok(to_json(params)?["params"].take())
 }
 
-/// What of `value` is not as in `default`; tables are looked into. What is not set cannot be
-/// written, and is not set by default either.
+/// The entries of `value` that differ from `default`, table by table. Null cannot be written to
+/// TOML, and is the default wherever it is allowed.
 fn differing(value: &Value, default: &Value) -> Option<Value> {
     if value == default || value.is_null() {
         return None;
@@ -153,9 +144,9 @@ fn differing(value: &Value, default: &Value) -> Option<Value> {
         return Some(value.clone());
     };
     let null = Value::Null;
-    let of = |(key, value): (&String, &Value)| {
+    let entry = |(key, value): (&String, &Value)| {
         Some((key.clone(), differing(value, defaults.get(key).unwrap_or(&null))?))
     };
-    let found: Map<String, Value> = table.iter().filter_map(of).collect();
+    let found: Map<String, Value> = table.iter().filter_map(entry).collect();
     (!found.is_empty()).then_some(Value::Object(found))
 }

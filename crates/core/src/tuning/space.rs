@@ -1,13 +1,13 @@
-//! What may vary, and over which values: a list for each key, or a range to draw from.
+//! The parameters that vary, and their values: a list for each key, or a range to draw from.
 //!
 //! ```toml
 //! dim = { min = 50, max = 800, log = true, int = true }
 //! response = ["log", "raw"]
 //! features.doc_clicks = [0.0, 0.3, 1.0]
 //! ```
-//! Keys are kept in the order in which it is cheapest to vary them: what changes the counts
-//! comes first and changes least often, then what changes the features, then the fit, then
-//! models that learn nothing.
+//! Keys are kept in the order in which it is cheapest to vary them: those that change the counts
+//! come first and change least often, then those that change the features, then those of fits, then
+//! those of models that learn nothing.
 
 use serde_json::{Map, Value, json};
 
@@ -18,15 +18,15 @@ use crate::{Error, Result};
 /// The values of one key.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
-    /// These.
+    /// Exactly these.
     List(Vec<Value>),
-    /// Any from `min` to `max`.
+    /// Any value from `min` to `max`, both included.
     Range {
-        /// The least.
+        /// The smallest value.
         min: f64,
-        /// The largest.
+        /// The largest value.
         max: f64,
-        /// Drawn evenly by the logarithm.
+        /// Drawn uniformly on a logarithmic scale.
         log: bool,
         /// Whole numbers only.
         int: bool,
@@ -40,16 +40,14 @@ pub struct Space {
     pub keys: Vec<(String, Values)>,
 }
 
-/// More settings than anybody waits for.
+/// The largest grid.
 const MOST_SETTINGS: usize = 100_000;
 
 impl Space {
-    /// Reads a file of keys with their values. `base` is what they vary: every key and every
-    /// value must be one that it takes.
+    /// Parses a file of keys with their values; `base` must accept every one of them.
     pub fn parse(text: &str, base: &Setting) -> Result<Space> {
-        let wrong =
-            |error: toml::de::Error| Error::Setting { problem: format!("not TOML: {error}") };
-        let table: Map<String, Value> = toml::from_str(text).map_err(wrong)?;
+        let table: Map<String, Value> = toml::from_str(text)
+            .map_err(|error| Error::Setting { problem: format!("not TOML: {error}") })?;
         let mut keys = Vec::new();
         flatten(&table, "", &mut keys)?;
         if keys.is_empty() {
@@ -60,7 +58,7 @@ impl Space {
         Space::of(keys, base)
     }
 
-    /// What varies of `base` if nobody says otherwise: what its methods say
+    /// The space of `base` by default: those of its methods
     /// ([`Method::search_space`](crate::matchers::Method::search_space)).
     pub fn built_in(base: &Setting) -> Result<Space> {
         let mut keys = Vec::new();
@@ -86,7 +84,7 @@ impl Space {
                 let whole = [(key.clone(), written(1.0, true))];
                 let problem = match values {
                     Values::Range { int: false, .. } if base.with(&whole).is_ok() => {
-                        format!("{key}: a whole number is wanted: add int = true to its range")
+                        format!("{key}: expected a whole number: add int = true to its range")
                     }
                     _ => format!("{key} = {value}: {problem}"),
                 };
@@ -104,7 +102,7 @@ impl Space {
             let Values::List(list) = values else {
                 return Err(Error::Setting {
                     problem: format!(
-                        "{key}: a range has no end of values; a grid needs a list, {key} = [ … ]"
+                        "{key}: a grid needs a list of values, {key} = [ … ], not a range"
                     ),
                 });
             };
@@ -113,28 +111,23 @@ impl Space {
                 let many = format!("more than {MOST_SETTINGS} settings");
                 return Err(Error::parameter("grid", many, expected));
             }
-            all = all
-                .into_iter()
-                .flat_map(|so_far: Vec<(String, Value)>| {
-                    list.iter().map(move |value| {
-                        let mut longer = so_far.clone();
-                        longer.push((key.clone(), value.clone()));
-                        longer
-                    })
-                })
-                .collect();
+            let longer = |so_far: Vec<(String, Value)>| {
+                list.iter()
+                    .map(move |value| [&so_far[..], &[(key.clone(), value.clone())]].concat())
+            };
+            all = all.into_iter().flat_map(longer).collect();
         }
         Ok(all)
     }
 
-    /// One setting out of all, by the numbers of `random`.
+    /// One setting of the space at random.
     pub fn draw(&self, random: &mut Random) -> Vec<(String, Value)> {
         self.keys.iter().map(|(key, values)| (key.clone(), values.draw(random))).collect()
     }
 
     /// The space as JSON, for the journal.
     pub fn to_json(&self) -> Value {
-        let of = |(key, values): &(String, Values)| {
+        let entry = |(key, values): &(String, Values)| {
             let values = match values {
                 Values::List(list) => Value::Array(list.clone()),
                 Values::Range { min, max, log, int } => {
@@ -143,10 +136,10 @@ impl Space {
             };
             (key.clone(), values)
         };
-        Value::Object(self.keys.iter().map(of).collect())
+        Value::Object(self.keys.iter().map(entry).collect())
     }
 
-    /// Whether values of this key are drawn by their logarithm.
+    /// Whether values of this key are drawn on a logarithmic scale.
     pub fn is_log(&self, key: &str) -> bool {
         self.keys.iter().any(|(k, v)| k == key && matches!(v, Values::Range { log: true, .. }))
     }
@@ -161,15 +154,12 @@ impl Values {
             Values::List(_) => Ok(()),
             &Values::Range { min, max, log, .. } => {
                 let ordered = min.is_finite() && max.is_finite() && min <= max;
-                if !ordered || (log && min <= 0.0) {
-                    let wanted = if log {
-                        "0 < min ≤ max, both finite"
-                    } else {
-                        "min ≤ max, both finite"
-                    };
-                    return Err(Error::parameter(key, format!("{min} to {max}"), wanted));
+                if ordered && (!log || min > 0.0) {
+                    return Ok(());
                 }
-                Ok(())
+                let positive = if log { "0 < " } else { "" };
+                let expected = format!("{positive}min ≤ max, both finite");
+                Err(Error::parameter(key, format!("{min} to {max}"), &expected))
             }
         }
     }
@@ -178,7 +168,7 @@ impl Values {
         match self {
             Values::List(list) => list[random.below(list.len() as u64) as usize].clone(),
             &Values::Range { min, max, log, int } => {
-                // A whole number takes as much room as its neighbours: from min − ½ to max + ½.
+                // From min − ½ to max + ½, so that the ends are as likely as other whole numbers.
                 let (low, high) = if int { (min - 0.5, max + 0.5) } else { (min, max) };
                 let low = if log { low.max(min / 2.0) } else { low };
                 let at = random.uniform();
@@ -198,15 +188,12 @@ fn written(value: f64, int: bool) -> Value {
     if int && value >= 0.0 { json!(value as u64) } else { json!(value) }
 }
 
-/// More digits would say nothing, and be hard to read and to type.
+/// More digits are noise, and hard to read and to type.
 fn three_digits(value: f64) -> f64 {
-    if value == 0.0 {
-        return value;
-    }
     format!("{value:.2e}").parse().unwrap_or(value)
 }
 
-/// Tables lead to dotted keys; one with numbers `min` and `max` is a range.
+/// Tables become dotted keys; one with numbers `min` and `max` is a range.
 fn flatten(
     table: &Map<String, Value>,
     prefix: &str,
@@ -216,11 +203,7 @@ fn flatten(
         let key = format!("{prefix}{name}");
         let values = match value {
             Value::Array(list) => Values::List(list.clone()),
-            Value::Object(inner)
-                if [inner.get("min"), inner.get("max")]
-                    .iter()
-                    .all(|end| end.is_some_and(Value::is_number)) =>
-            {
+            Value::Object(inner) if value["min"].is_number() && value["max"].is_number() => {
                 range(&key, inner)?
             }
             Value::Object(inner) => {
@@ -259,7 +242,7 @@ fn range(key: &str, table: &Map<String, Value>) -> Result<Values> {
     Ok(Values::Range { min, max, log, int })
 }
 
-/// How much has to be made anew when a key changes: counts, features, a fit, or next to nothing.
+/// What a change of the key invalidates: 0 the counts, 1 the features, 2 a fit, 3 next to nothing.
 fn stage(key: &str, base: &Setting) -> usize {
     if key.starts_with("preparation.") {
         return 0;
@@ -271,11 +254,11 @@ fn stage(key: &str, base: &Setting) -> usize {
         (None, Some(first)) => (first, key),
         (None, None) => return 0,
     };
-    let makes_features = ["features.", "features", "weighting", "response"]
-        .iter()
-        .any(|name| rest == *name || (name.ends_with('.') && rest.starts_with(name)));
-    if !params.learns() {
-        return 3;
+    let table = rest.split('.').next().unwrap_or(rest);
+    let of_features = table == "features" || ["weighting", "response"].contains(&rest);
+    match (params.learns(), of_features) {
+        (false, _) => 3,
+        (true, true) => 1,
+        (true, false) => 2,
     }
-    if makes_features { 1 } else { 2 }
 }

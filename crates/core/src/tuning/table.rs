@@ -1,15 +1,16 @@
-//! What a tuning found: every trial, the best first, beside the defaults.
+//! The result of a tuning: a table of all trials, the best first, compared with the defaults.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::journal::same;
-use super::{Journal, Setting, Space, Trial};
+use super::spec::Tuning;
+use super::{Journal, Setting, Trial};
 use crate::eval::Measure;
 use crate::eval::significance::{Interval, bootstrap_mean, differences, mean};
 use crate::{Error, Result};
 
-/// Rounds after which an interval of a table of many trials is good to two digits.
+/// Bootstrap rounds, enough for two digits of an interval.
 const ROUNDS: usize = 2_000;
 
 /// The result of a tuning.
@@ -23,12 +24,12 @@ pub struct Tuned {
     pub queries: usize,
     /// The keys with more than one value among the trials.
     pub varied: Vec<String>,
-    /// Which of them were drawn by their logarithm.
+    /// Which of them were drawn on a logarithmic scale.
     pub log: Vec<String>,
-    /// Every trial: full fits first, the best at the top, then fits to parts of the data, the
-    /// largest part first, failed trials last.
-    pub trials: Vec<Row>,
-    /// The best setting of all, complete.
+    /// Every trial: full fits first, the best at the top, then fits to samples of the data, the
+    /// largest sample first, failed trials last.
+    pub trials: Vec<TrialRow>,
+    /// The best setting, complete.
     pub best: Setting,
     /// Whether nothing is better than the defaults.
     pub defaults_are_best: bool,
@@ -36,26 +37,26 @@ pub struct Tuned {
 
 /// One trial in the table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
-    /// The values of what varies.
+pub struct TrialRow {
+    /// The values of the parameters that vary.
     pub setting: Map<String, Value>,
     /// Whether these are the defaults (or what was set instead of them).
     pub defaults: bool,
-    /// Fitted to one in so many of the training queries (or pairs); 1 is a full fit.
+    /// The fit used 1/`one_in` of the training queries (or pairs); 1 is a full fit.
     pub one_in: u32,
     /// The mean on validation.
     pub score: Option<f64>,
-    /// Of full fits: how much more that is than the defaults have.
+    /// Of full fits: the score less that of the defaults.
     pub difference: Option<f64>,
-    /// In which the difference lies with 95 %, by a bootstrap over queries.
+    /// The 95 % interval of the difference, by a bootstrap over queries.
     pub interval: Option<Interval>,
-    /// How long it took.
+    /// Wall time.
     pub seconds: f64,
-    /// The sweep that was kept.
+    /// The sweep that validation chose.
     pub kept: Option<String>,
     /// The weights of a mix.
     pub weights: Vec<f64>,
-    /// What the fit warned of.
+    /// The warnings of the fit.
     pub warnings: Vec<String>,
     /// Why it failed.
     pub error: Option<String>,
@@ -63,114 +64,108 @@ pub struct Row {
 
 impl Tuned {
     /// The row of the best setting: the first.
-    pub fn best_row(&self) -> Option<&Row> {
+    pub fn best_row(&self) -> Option<&TrialRow> {
         self.trials.first().filter(|row| row.one_in == 1 && row.score.is_some())
     }
 
-    /// The defaults' full fit.
-    pub fn defaults_row(&self) -> Option<&Row> {
+    /// The full fit of the defaults.
+    pub fn defaults_row(&self) -> Option<&TrialRow> {
         self.trials.iter().find(|row| row.defaults && row.one_in == 1)
     }
 }
 
-/// What a table is made from.
-pub(super) struct Found<'a> {
-    pub method: String,
-    pub measure: Measure,
-    pub seed: u64,
-    pub space: &'a Space,
-    pub base: &'a Setting,
+/// The trials of a tuning, of which its table is made.
+pub(super) struct Trials<'a> {
+    pub tuning: &'a Tuning<'a>,
     /// The values of the defaults.
     pub defaults: &'a Map<String, Value>,
-    /// Every trial, in the order planned, as the journal has it.
+    /// Every trial, as the journal has it, in the order planned.
     pub trials: Vec<&'a Trial>,
 }
 
-impl Found<'_> {
-    pub(super) fn table(self) -> Result<Tuned> {
-        let baseline =
-            self.trials.iter().find(|t| t.one_in == 1 && same(&t.setting, self.defaults));
-        let mut order: Vec<&Trial> = self.trials.clone();
-        let sign = if self.measure.higher_is_better() { -1.0 } else { 1.0 };
+impl Trials<'_> {
+    pub(super) fn table(&self) -> Result<Tuned> {
+        let (tuning, trials) = (self.tuning, &self.trials);
+        let baseline = trials.iter().find(|t| t.one_in == 1 && same(&t.setting, self.defaults));
+        let mut order: Vec<&Trial> = trials.clone();
+        let sign = if tuning.measure.higher_is_better() { -1.0 } else { 1.0 };
         // Stable: of equal scores the one planned first is first, so the defaults before all.
         order.sort_by(|a, b| {
-            let key = |made: &Trial| (made.score.is_none(), made.one_in);
-            let score = |made: &Trial| sign * made.score.unwrap_or(0.0);
+            let key = |trial: &Trial| (trial.score.is_none(), trial.one_in);
+            let score = |trial: &Trial| sign * trial.score.unwrap_or(0.0);
             key(a).cmp(&key(b)).then(score(a).total_cmp(&score(b)))
         });
-        let rows: Vec<Row> = order.iter().map(|made| self.row(made, baseline.copied())).collect();
-        let Some(best) = order.first().filter(|made| made.one_in == 1 && made.score.is_some())
+        let Some(best) = order.first().filter(|trial| trial.one_in == 1 && trial.score.is_some())
         else {
-            let first = self.trials.iter().find_map(|made| made.error.clone()).unwrap_or_default();
+            let first = trials.iter().find_map(|trial| trial.error.clone()).unwrap_or_default();
             return Err(Error::Empty {
-                what: format!("not one trial succeeded; the first said: {first}"),
-                advice: "change the values to try, or what is set beside them".into(),
+                what: format!("no trial succeeded; the error of the first: {first}"),
+                advice: "change the values to try, or the parameters that are fixed".into(),
             });
         };
-        let values: Vec<(String, Value)> = best.setting.clone().into_iter().collect();
         let varies = |key: &String| {
-            self.trials.iter().any(|made| made.setting.get(key) != self.trials[0].setting.get(key))
+            trials.iter().any(|trial| trial.setting.get(key) != trials[0].setting.get(key))
         };
+        let space = tuning.space;
         let varied: Vec<String> =
-            self.space.keys.iter().map(|(key, _)| key.clone()).filter(varies).collect();
+            space.keys.iter().map(|(key, _)| key.clone()).filter(varies).collect();
         Ok(Tuned {
+            method: tuning.mixture.to_string(),
+            measure: tuning.measure,
             queries: best.values.len(),
-            log: varied.iter().filter(|key| self.space.is_log(key)).cloned().collect(),
+            log: varied.iter().filter(|key| space.is_log(key)).cloned().collect(),
             varied,
-            best: restored(self.base, &values)?,
+            trials: order.iter().map(|trial| self.row(trial, baseline.copied())).collect(),
+            best: restored(tuning.base, &best.setting)?,
             defaults_are_best: same(&best.setting, self.defaults),
-            trials: rows,
-            method: self.method,
-            measure: self.measure,
         })
     }
 
-    fn row(&self, made: &Trial, baseline: Option<&Trial>) -> Row {
+    fn row(&self, trial: &Trial, baseline: Option<&Trial>) -> TrialRow {
         let paired = baseline.filter(|baseline| {
-            made.one_in == 1
-                && made.score.is_some()
-                && !same(&made.setting, &baseline.setting)
-                && made.values.len() == baseline.values.len()
-                && !made.values.is_empty()
+            trial.one_in == 1
+                && trial.score.is_some()
+                && !same(&trial.setting, &baseline.setting)
+                && trial.values.len() == baseline.values.len()
+                && !trial.values.is_empty()
         });
-        let differences = paired.map(|baseline| differences(&made.values, &baseline.values));
-        Row {
-            setting: made.setting.clone(),
-            defaults: same(&made.setting, self.defaults),
-            one_in: made.one_in,
-            score: made.score,
+        let differences = paired.map(|baseline| differences(&trial.values, &baseline.values));
+        let interval = |d: &[f64]| bootstrap_mean(d, ROUNDS, 0.95, self.tuning.seed);
+        TrialRow {
+            setting: trial.setting.clone(),
+            defaults: same(&trial.setting, self.defaults),
+            one_in: trial.one_in,
+            score: trial.score,
             difference: differences.as_deref().map(mean),
-            interval: differences.as_deref().map(|d| bootstrap_mean(d, ROUNDS, 0.95, self.seed)),
-            seconds: made.seconds,
-            kept: made.kept.clone(),
-            weights: made.weights.clone(),
-            warnings: made.warnings.clone(),
-            error: made.error.clone(),
+            interval: differences.as_deref().map(interval),
+            seconds: trial.seconds,
+            kept: trial.kept.clone(),
+            weights: trial.weights.clone(),
+            warnings: trial.warnings.clone(),
+            error: trial.error.clone(),
         }
     }
 }
 
-/// The setting with these values; what is not set stays so.
-pub(super) fn restored(base: &Setting, values: &[(String, Value)]) -> Result<Setting> {
-    let set: Vec<(String, Value)> =
-        values.iter().filter(|(_, value)| !value.is_null()).cloned().collect();
-    base.with(&set)
+/// `base` with these values; null leaves a parameter as it is.
+pub(super) fn restored(base: &Setting, values: &Map<String, Value>) -> Result<Setting> {
+    let set = values.clone().into_iter().filter(|(_, value)| !value.is_null());
+    base.with(&set.collect::<Vec<_>>())
 }
 
-/// The trials of a plan, in its order, and then whatever else the journal holds: what an earlier
-/// plan found is not thrown away.
+/// The planned trials in their order, then all others of the journal: trials of an earlier search
+/// stay in the table.
 pub(super) fn in_order<'j>(
     journal: &'j Journal,
-    plan: &[(Map<String, Value>, u32)],
+    planned: &[(Map<String, Value>, u32)],
 ) -> Vec<&'j Trial> {
     let mut all: Vec<&Trial> =
-        plan.iter().filter_map(|(setting, one_in)| journal.find(setting, *one_in)).collect();
-    for made in journal.trials() {
-        if !all
-            .iter()
-            .any(|known| known.one_in == made.one_in && same(&known.setting, &made.setting))
-        {
-            all.push(made);
+        planned.iter().filter_map(|(setting, one_in)| journal.find(setting, *one_in)).collect();
+    for trial in journal.trials() {
+        let same =
+            |known: &&Trial| known.one_in == trial.one_in && same(&known.setting, &trial.setting);
+        if !all.iter().any(same) {
+            all.push(trial);
         }
     }
     all

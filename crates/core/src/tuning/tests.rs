@@ -6,12 +6,18 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde_json::json;
+
 use super::*;
+use crate::Error;
 use crate::data::fixture::{Fixture, contradiction, many};
-use crate::eval::CompareParams;
+use crate::eval::HeldOut::Validation;
+use crate::eval::{Candidates, CompareParams, Measure, Variant};
 use crate::experiment::fit_and_compare;
 use crate::features::Preparation;
+use crate::matchers::{Mixture, Params};
 use crate::oracle::same_at_any_thread_count;
+use crate::random::Random;
 
 /// Ten subjects, each with three queries and three documents that share few words.
 fn data(path: &Path) -> Dataset {
@@ -71,12 +77,12 @@ impl Bench {
         Bench { folder, dataset, mixture, base, space }
     }
 
-    fn tuning(&self, plan: Plan) -> Tuning<'_> {
+    fn tuning(&self, search: Search) -> Tuning<'_> {
         Tuning {
             mixture: &self.mixture,
             base: &self.base,
             space: &self.space,
-            plan,
+            search,
             measure: Measure::Ndcg { k: Some(10) },
             candidates: Candidates::Auto,
             variant: Variant::default(),
@@ -84,13 +90,13 @@ impl Bench {
         }
     }
 
-    fn run(&self, journal: &str, plan: Plan) -> Result<Tuned> {
-        self.run_with(journal, &self.tuning(plan), &Run::silent())
+    fn run(&self, journal: &str, search: Search) -> Result<Tuned> {
+        self.run_with(journal, &self.tuning(search), &Run::silent())
     }
 
     fn run_with(&self, journal: &str, tuning: &Tuning<'_>, run: &Run<'_>) -> Result<Tuned> {
         let path = self.folder.path().join(journal);
-        let mut journal = Journal::open(&path, &tuning.about(&self.dataset)?)?;
+        let mut journal = Journal::open(&path, &tuning.journal_header(&self.dataset)?)?;
         tune(&self.dataset, tuning, &mut journal, run)
     }
 
@@ -165,7 +171,7 @@ fn a_space_takes_lists_and_ranges_of_keys_that_exist() {
         ("dim = { min = 9, max = 3, int = true }", "min ≤ max"),
         ("dim = { min = 0, max = 3, log = true, int = true }", "0 < min"),
         ("dim = { min = 0.5, max = 3, int = true }", "whole numbers"),
-        ("dim = { min = 1, max = 3 }", "dim: a whole number is wanted: add int = true"),
+        ("dim = { min = 1, max = 3 }", "dim: expected a whole number: add int = true"),
         ("dim = { min = 1, max = 3, step = 1 }", "dim: step"),
         ("dim = { min = 1, max = 3, int = 1 }", "dim: int"),
         ("dim.x = [1]", "dim.x = 1"),
@@ -245,14 +251,14 @@ fn a_grid_measures_every_setting_as_if_it_were_alone() {
         "rmls.dim = [2, 4]\npreparation.min_df = [1, 2]\nrmls.response = [\"log\", \"raw\"]\n\
          rmls.features.doc_clicks = [0.0, 1.0]\nbm25.k1 = [0.5, 1.2]\n",
     );
-    let tuned = bench.run("journal", Plan::Grid).unwrap();
+    let tuned = bench.run("journal", Search::Grid).unwrap();
     // The defaults (dim 4, as was set) are one of the 32.
     assert_eq!(tuned.trials.len(), 32);
     assert_eq!(tuned.trials.iter().filter(|row| row.defaults).count(), 1);
     assert_eq!(tuned.varied.len(), 5);
     let baseline = tuned.defaults_row().unwrap().score.unwrap();
     for row in &tuned.trials {
-        let setting = setting_of(&bench.base, row).unwrap();
+        let setting = table::restored(&bench.base, &row.setting).unwrap();
         let score = row.score.unwrap();
         assert_eq!(score, bench.alone(&setting), "{:?}", row.setting);
         assert_eq!(row.defaults, row.difference.is_none());
@@ -272,8 +278,8 @@ fn halving_sends_the_best_third_on_and_keeps_the_defaults() {
     let space =
         "dim = { min = 1, max = 9, int = true }\nfeatures.doc_clicks = { min = 0.1, max = 1 }\n";
     let bench = Bench::new("pls", space);
-    let tuned = bench.run("journal", Plan::Budget(4)).unwrap();
-    let on = |one_in: u32| -> Vec<&Row> {
+    let tuned = bench.run("journal", Search::Budget(4)).unwrap();
+    let on = |one_in: u32| -> Vec<&TrialRow> {
         tuned.trials.iter().filter(|row| row.one_in == one_in && !row.defaults).collect()
     };
     assert_eq!([9, 3, 1].map(|one_in| on(one_in).len()), [9, 3, 1]);
@@ -294,13 +300,13 @@ fn halving_sends_the_best_third_on_and_keeps_the_defaults() {
     assert!(tuned.trials.is_sorted_by_key(|row| row.one_in));
     // A larger budget goes on from there.
     let before = fs::read_to_string(bench.folder.path().join("journal")).unwrap();
-    let more = bench.run("journal", Plan::Budget(6)).unwrap();
+    let more = bench.run("journal", Search::Budget(6)).unwrap();
     let after = fs::read_to_string(bench.folder.path().join("journal")).unwrap();
     assert!(after.starts_with(&before) && after.len() > before.len());
-    let fresh = bench.run("fresh", Plan::Budget(6)).unwrap();
+    let fresh = bench.run("fresh", Search::Budget(6)).unwrap();
     // The same, and what the smaller budget found beside it.
-    let rows = |tuned: &Tuned| -> Vec<Row> {
-        tuned.trials.iter().map(|row| Row { seconds: 0.0, ..row.clone() }).collect()
+    let rows = |tuned: &Tuned| -> Vec<TrialRow> {
+        tuned.trials.iter().map(|row| TrialRow { seconds: 0.0, ..row.clone() }).collect()
     };
     for row in rows(&fresh).iter().chain(&rows(&tuned)) {
         assert!(rows(&more).contains(row), "{row:?}");
@@ -310,11 +316,11 @@ fn halving_sends_the_best_third_on_and_keeps_the_defaults() {
 #[test]
 fn few_settings_are_all_fitted_in_full() {
     let bench = Bench::new("pls", "dim = [2, 3]\nsigma = [0.0, 1.0]\n");
-    let tuned = bench.run("journal", Plan::Budget(9)).unwrap();
+    let tuned = bench.run("journal", Search::Budget(9)).unwrap();
     assert_eq!(tuned.trials.len(), 5);
     assert!(tuned.trials.iter().all(|row| row.one_in == 1));
     let lexical = Bench::new("bm25", "k1 = { min = 0.1, max = 3 }\n");
-    let tuned = lexical.run("journal", Plan::Budget(7)).unwrap();
+    let tuned = lexical.run("journal", Search::Budget(7)).unwrap();
     assert_eq!((tuned.trials.len(), tuned.trials[6].one_in), (7, 1));
 }
 
@@ -323,8 +329,8 @@ fn an_interrupted_tuning_goes_on_to_the_same_table() {
     let space =
         "dim = { min = 1, max = 9, int = true }\nfeatures.doc_clicks = { min = 0.1, max = 1 }\n";
     let bench = Bench::new("rmls", space);
-    let plan = Plan::Budget(5);
-    let whole = text(&bench.run("whole", plan).unwrap());
+    let search = Search::Budget(5);
+    let whole = text(&bench.run("whole", search).unwrap());
     for stop_at in [1, 2, 7, 14] {
         let name = format!("stopped-{stop_at}");
         let stop = AtomicBool::new(false);
@@ -335,7 +341,8 @@ fn an_interrupted_tuning_goes_on_to_the_same_table() {
             }
         };
         let cancelled = || stop.load(Ordering::SeqCst);
-        let stopped = bench.run_with(&name, &bench.tuning(plan), &Run::new(&progress, &cancelled));
+        let stopped =
+            bench.run_with(&name, &bench.tuning(search), &Run::new(&progress, &cancelled));
         assert!(matches!(stopped, Err(Error::Cancelled)), "{stop_at}");
         let path = bench.folder.path().join(&name);
         let lines = fs::read_to_string(&path).unwrap().lines().count();
@@ -343,48 +350,48 @@ fn an_interrupted_tuning_goes_on_to_the_same_table() {
         // As after a kill: the last line is cut off.
         let mut file = OpenOptions::new().append(true).open(&path).unwrap();
         file.write_all(b"{\"setting\":{\"dim\":4},\"one_").unwrap();
-        assert_eq!(text(&bench.run(&name, plan).unwrap()), whole, "{stop_at}");
+        assert_eq!(text(&bench.run(&name, search).unwrap()), whole, "{stop_at}");
     }
     // Nothing is made again.
     let path = bench.folder.path().join("whole");
     let before = fs::read(&path).unwrap();
-    assert_eq!(text(&bench.run("whole", plan).unwrap()), whole);
+    assert_eq!(text(&bench.run("whole", search).unwrap()), whole);
     assert_eq!(fs::read(&path).unwrap(), before);
     // Even the first line may be cut off.
     fs::File::create(&path).unwrap().write_all(&before[..20]).unwrap();
-    assert_eq!(text(&bench.run("whole", plan).unwrap()), whole);
+    assert_eq!(text(&bench.run("whole", search).unwrap()), whole);
 }
 
 #[test]
 fn a_journal_of_something_else_is_refused_and_left_alone() {
     let bench = Bench::new("pls", "dim = [2, 3]\n");
-    bench.run("journal", Plan::Grid).unwrap();
+    bench.run("journal", Search::Grid).unwrap();
     let path = bench.folder.path().join("journal");
     let before = fs::read(&path).unwrap();
-    let tuning = bench.tuning(Plan::Grid);
+    let tuning = bench.tuning(Search::Grid);
     let other = Bench::new("pls", "dim = [2, 5]\n");
     let (rmls, rmls_base) = method_base("rmls", Some(4));
     for (changed, word) in [
-        (Tuning { space: &other.space, ..bench.tuning(Plan::Grid) }, "another grid or space"),
-        (Tuning { seed: 2, ..bench.tuning(Plan::Grid) }, "another seed"),
+        (Tuning { space: &other.space, ..bench.tuning(Search::Grid) }, "another grid or space"),
+        (Tuning { seed: 2, ..bench.tuning(Search::Grid) }, "another seed"),
         (
-            Tuning { measure: Measure::Ndcg { k: None }, ..bench.tuning(Plan::Grid) },
+            Tuning { measure: Measure::Ndcg { k: None }, ..bench.tuning(Search::Grid) },
             "another measure",
         ),
         (
-            Tuning { mixture: &rmls, base: &rmls_base, ..bench.tuning(Plan::Grid) },
+            Tuning { mixture: &rmls, base: &rmls_base, ..bench.tuning(Search::Grid) },
             "another method, another fixed parameters",
         ),
     ] {
         let error = bench.run_with("journal", &changed, &Run::silent()).unwrap_err().to_string();
         assert!(error.contains(word) && error.contains("`force`"), "{error}");
     }
-    let mut about = tuning.about(&bench.dataset).unwrap();
+    let mut about = tuning.journal_header(&bench.dataset).unwrap();
     about.dataset = "0".into();
     let error = Journal::open(&path, &about).err().unwrap().to_string();
     assert!(error.contains("another dataset"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), before);
-    let about = tuning.about(&bench.dataset).unwrap();
+    let about = tuning.journal_header(&bench.dataset).unwrap();
     for (bytes, word) in [("hello\n", "is not a journal"), ("{}\n", "is not a journal")] {
         fs::File::create(&path).unwrap().write_all(bytes.as_bytes()).unwrap();
         let error = Journal::open(&path, &about).err().unwrap().to_string();
@@ -402,46 +409,46 @@ fn a_journal_of_something_else_is_refused_and_left_alone() {
 fn a_try_that_fails_is_written_down_and_does_not_end_the_run() {
     // The second is refused by the check of parameters, the third empties the model.
     let bench = Bench::new("rmls", "penalty = [\"none\", \"absolute\"]\nbeta = [0.0, 1e9]\n");
-    let tuned = bench.run("journal", Plan::Grid).unwrap();
+    let tuned = bench.run("journal", Search::Grid).unwrap();
     assert_eq!(tuned.trials.len(), 4);
     let errors: Vec<&str> = tuned.trials.iter().filter_map(|row| row.error.as_deref()).collect();
     assert_eq!(errors.len(), 3);
     assert!(errors.iter().any(|error| error.contains("penalty = \"absolute\"")), "{errors:?}");
     assert!(errors.iter().any(|error| error.contains("beta or gamma above 0")), "{errors:?}");
     assert!(tuned.defaults_are_best && tuned.trials[0].defaults);
-    assert_eq!(text(&bench.run("journal", Plan::Grid).unwrap()), text(&tuned));
+    assert_eq!(text(&bench.run("journal", Search::Grid).unwrap()), text(&tuned));
     // With nothing but failures there is nothing to show.
     let mut bench = bench;
     let set = [("penalty".into(), json!("absolute")), ("beta".into(), json!(1e9))];
     bench.base = bench.base.with(&set).unwrap();
     bench.space = Space::parse("gamma = [0.0, 1e9]\n", &bench.base).unwrap();
-    let error = bench.run("other", Plan::Grid).unwrap_err().to_string();
-    assert!(error.contains("not one trial succeeded"), "{error}");
+    let error = bench.run("other", Search::Grid).unwrap_err().to_string();
+    assert!(error.contains("no trial succeeded"), "{error}");
 }
 
 #[test]
 fn what_cannot_be_tuned_is_refused_before_any_work() {
     let bench = Bench::new("pls", "dim = [2, 3]\n");
     let variant = Variant { relevant_from: 2.0, ..Variant::default() };
-    let tuning = Tuning { variant, ..bench.tuning(Plan::Grid) };
+    let tuning = Tuning { variant, ..bench.tuning(Search::Grid) };
     // nDCG looks at grades alone.
     tuning.check(&bench.dataset).unwrap();
     let tuning = Tuning { measure: Measure::Ap { k: None }, ..tuning };
     let error = tuning.check(&bench.dataset).unwrap_err().to_string();
     assert!(error.contains("has a relevant document (a grade of 2"), "{error}");
     for budget in [1, MOST_BUDGET + 1, usize::MAX] {
-        let error = bench.tuning(Plan::Budget(budget)).check(&bench.dataset).unwrap_err();
+        let error = bench.tuning(Search::Budget(budget)).check(&bench.dataset).unwrap_err();
         let error = error.to_string();
         assert!(error.contains("2 or more") && error.contains("at most 10000"), "{error}");
     }
     let none = Space::default();
-    let tuning = Tuning { space: &none, ..bench.tuning(Plan::Budget(5)) };
+    let tuning = Tuning { space: &none, ..bench.tuning(Search::Budget(5)) };
     let error = tuning.check(&bench.dataset).unwrap_err().to_string();
     assert!(error.contains("`grid` or `space`"), "{error}");
     let documents = [("a", json!({ "title": "red" })), ("b", json!({ "title": "green" }))];
     let nothing = Fixture { documents: &documents, queries: &["red"], clicks: &[], held_out: &[] };
     let nothing = nothing.open(&bench.folder.path().join("nothing"));
-    let error = bench.tuning(Plan::Grid).check(&nothing).unwrap_err().to_string();
+    let error = bench.tuning(Search::Grid).check(&nothing).unwrap_err().to_string();
     assert!(error.contains("no validation queries"), "{error}");
 }
 
@@ -455,20 +462,20 @@ fn any_number_of_threads_gives_the_same_table() {
     let counter = std::sync::atomic::AtomicUsize::new(0);
     same_at_any_thread_count(|| {
         let name = format!("journal-{}", counter.fetch_add(1, Ordering::SeqCst));
-        text(&bench.run(&name, Plan::Budget(4)).unwrap())
+        text(&bench.run(&name, Search::Budget(4)).unwrap())
     });
 }
 
 #[test]
 fn too_little_memory_ends_the_run_and_is_not_written_down() {
     let bench = Bench::new("pls+bm25", "pls.dim = [2, 3]\n");
-    let tuning = bench.tuning(Plan::Grid);
-    let tight = Run::silent().within(1 << 20);
+    let tuning = bench.tuning(Search::Grid);
+    let tight = Run::silent().with_memory(1 << 20);
     let stopped = bench.run_with("journal", &tuning, &tight);
     assert!(matches!(stopped, Err(Error::Memory { .. })), "{:?}", stopped.err());
     let journal = fs::read_to_string(bench.folder.path().join("journal")).unwrap();
-    assert_eq!(journal.lines().count(), 1, "the head alone: {journal}");
-    let roomy = Run::silent().within(1 << 30);
+    assert_eq!(journal.lines().count(), 1, "the header alone: {journal}");
+    let roomy = Run::silent().with_memory(1 << 30);
     let tuned = bench.run_with("journal", &tuning, &roomy).unwrap();
     assert!(tuned.trials.iter().all(|row| row.score.is_some()));
 }
@@ -481,28 +488,29 @@ fn settings_are_chosen_by_validation_and_never_by_test() {
     // How much a word counts for itself: 1 is words alone, 0 what was clicked alone.
     let space = Space::parse("translation.b = [0.0, 0.5, 1.0]", &base).unwrap();
     for (b, journal) in [(1.0, "words"), (0.0, "clicks")] {
-        for plan in [Plan::Grid, Plan::Budget(6)] {
+        for search in [Search::Grid, Search::Budget(6)] {
             let tuning = Tuning {
                 mixture: &mixture,
                 base: &base,
                 space: &space,
-                plan,
+                search,
                 measure: Measure::Ndcg { k: Some(1) },
                 candidates: Candidates::Auto,
                 variant: Variant::default(),
                 seed: 1,
             };
-            let path = folder.path().join(format!("{journal}-{plan:?}"));
-            let mut journal = Journal::open(&path, &tuning.about(&dataset).unwrap()).unwrap();
+            let path = folder.path().join(format!("{journal}-{search:?}"));
+            let mut journal =
+                Journal::open(&path, &tuning.journal_header(&dataset).unwrap()).unwrap();
             let tuned = tune(&dataset, &tuning, &mut journal, &Run::silent()).unwrap();
             let score = |b: f64| {
                 let row = tuned.trials.iter().find(|row| row.setting["translation.b"] == json!(b));
                 row.unwrap().score
             };
-            assert_eq!((score(b), score(1.0 - b)), (Some(1.0), Some(0.0)), "{plan:?}");
+            assert_eq!((score(b), score(1.0 - b)), (Some(1.0), Some(0.0)), "{search:?}");
             assert_eq!(tuned.trials[0].score, Some(1.0));
             let chosen = tuned.best.value("translation.b").unwrap().as_f64().unwrap();
-            assert!((chosen - b).abs() <= 0.5, "{plan:?}: {chosen} for {b}");
+            assert!((chosen - b).abs() <= 0.5, "{search:?}: {chosen} for {b}");
         }
         std::mem::swap(&mut dataset.validation, &mut dataset.test);
     }

@@ -1,13 +1,13 @@
-//! Where trials are made: what they have in common is made once.
-//!
-//! The counts are kept as long as text is read the same way, the features as long as the
-//! parameters that make them stay, each model of a mix as long as its own parameters do.
+//! Runs trials, and reuses what consecutive trials share: the counts while the preparation of the
+//! text stays the same, the features while their parameters do, each model of a mix while its own
+//! parameters do.
 
 use std::time::Instant;
 
 use serde_json::{Map, Value};
 
-use super::{Setting, Trial, Tuning};
+use super::spec::{Candidate, Tuning};
+use super::{Setting, Trial};
 use crate::data::{Dataset, SplitBy};
 use crate::eval::{CompareParams, HeldOut, System, compare};
 use crate::features::{Counts, Preparation};
@@ -17,7 +17,7 @@ use crate::sparse::Csr;
 use crate::training::fit_all;
 use crate::{Error, Result, Run};
 
-/// The stream of random numbers that chooses training queries; draws of settings have others.
+/// The stream of random numbers that samples training queries; draws of settings have others.
 const SAMPLE_STREAM: u64 = u64::MAX;
 
 /// A fitted model of a mix, and what it was fitted with.
@@ -27,14 +27,13 @@ struct Fitted {
     report: FitReport,
 }
 
-/// Makes trials.
 pub(super) struct TrialRunner<'a> {
     dataset: &'a Dataset,
     tuning: &'a Tuning<'a>,
     counts: Option<(Preparation, Counts)>,
-    /// The counts with the clicks of one in so many.
-    part: Option<(u32, Counts)>,
-    /// The models, fitted to the counts at hand.
+    /// The counts with the clicks of a sample of 1/n, and n.
+    sample: Option<(u32, Counts)>,
+    /// The models, fitted to 1/`fitted_to` of the training data.
     fitted: Vec<Option<Fitted>>,
     fitted_to: u32,
 }
@@ -42,40 +41,29 @@ pub(super) struct TrialRunner<'a> {
 impl<'a> TrialRunner<'a> {
     pub(super) fn new(dataset: &'a Dataset, tuning: &'a Tuning<'a>) -> Self {
         let fitted = tuning.base.models.iter().map(|_| None).collect();
-        TrialRunner { dataset, tuning, counts: None, part: None, fitted, fitted_to: 1 }
+        TrialRunner { dataset, tuning, counts: None, sample: None, fitted, fitted_to: 1 }
     }
 
-    /// Fits a setting to one in `one_in` of the training data and measures it. What is wrong with
-    /// the setting is written into the trial; what is wrong with the world is an error.
-    pub(super) fn make(
+    /// Fits a setting to 1/`one_in` of the training data and measures it. A problem of the setting
+    /// is recorded in the trial; a problem of the machine or the files is an error.
+    pub(super) fn run(
         &mut self,
-        values: Map<String, Value>,
-        setting: &Setting,
+        candidate: &Candidate,
         one_in: u32,
         run: &Run<'_>,
     ) -> Result<Trial> {
-        let mut made = Trial {
-            setting: values,
-            one_in,
-            score: None,
-            error: None,
-            kept: None,
-            weights: Vec::new(),
-            warnings: Vec::new(),
-            seconds: 0.0,
-            values: Vec::new(),
-        };
-        let outcome = smaller(setting, one_in).and_then(|setting| {
+        let mut trial = Trial { setting: candidate.values.clone(), one_in, ..Trial::default() };
+        let outcome = smaller(&candidate.setting, one_in).and_then(|setting| {
             setting.check()?;
             let all = setting.models.iter().map(|(_, params)| params);
             self.prepare(&Params::prepared(&setting.preparation, all), one_in, run)?;
             let started = Instant::now();
-            let outcome = self.fit_and_measure(&setting, one_in, run, &mut made);
-            made.seconds = started.elapsed().as_secs_f64();
+            let outcome = self.fit_and_measure(&setting, one_in, run, &mut trial);
+            trial.seconds = started.elapsed().as_secs_f64();
             outcome
         });
         match outcome {
-            Ok(()) => Ok(made),
+            Ok(()) => Ok(trial),
             Err(
                 error @ (Error::Cancelled
                 | Error::Io { .. }
@@ -85,19 +73,19 @@ impl<'a> TrialRunner<'a> {
                 | Error::Newer { .. }),
             ) => Err(error),
             Err(error) => {
-                made.error = Some(error.to_string());
-                made.score = None;
-                Ok(made)
+                trial.error = Some(error.to_string());
+                trial.score = None;
+                Ok(trial)
             }
         }
     }
 
-    /// Has the counts ready.
+    /// Makes the counts for `preparation` and the sample, unless they are there.
     fn prepare(&mut self, preparation: &Preparation, one_in: u32, run: &Run<'_>) -> Result<()> {
         if self.counts.as_ref().is_none_or(|(known, _)| known != preparation) {
             self.forget_fits();
             self.counts = None;
-            self.part = None;
+            self.sample = None;
             let counts = Counts::of(self.dataset, preparation, run)?.sharing_features();
             self.counts = Some((preparation.clone(), counts));
         }
@@ -106,18 +94,18 @@ impl<'a> TrialRunner<'a> {
             self.fitted_to = one_in;
         }
         if one_in > 1
-            && self.part.as_ref().is_none_or(|&(known, _)| known != one_in)
+            && self.sample.as_ref().is_none_or(|&(known, _)| known != one_in)
             && let Some((_, counts)) = &self.counts
         {
             let by = self.dataset.about().split.by;
             let clicks = sampled(&counts.clicks, one_in, by, self.tuning.seed)?;
-            self.part = Some((one_in, counts.with_clicks(clicks)?.sharing_features()));
+            self.sample = Some((one_in, counts.with_clicks(clicks)?.sharing_features()));
         }
         Ok(())
     }
 
     fn forget_fits(&mut self) {
-        self.fitted.iter_mut().for_each(|place| *place = None);
+        self.fitted.fill_with(|| None);
     }
 
     fn fit_and_measure(
@@ -125,10 +113,10 @@ impl<'a> TrialRunner<'a> {
         setting: &Setting,
         one_in: u32,
         run: &Run<'_>,
-        made: &mut Trial,
+        trial: &mut Trial,
     ) -> Result<()> {
-        let counts = match (&self.part, &self.counts) {
-            (Some((part, counts)), _) if one_in > 1 && *part == one_in => counts,
+        let counts = match (&self.sample, &self.counts) {
+            (Some((known, counts)), _) if one_in > 1 && *known == one_in => counts,
             (_, Some((_, counts))) => counts,
             (_, None) => return Err(Error::Structure { problem: "no counts".into() }),
         };
@@ -145,46 +133,31 @@ impl<'a> TrialRunner<'a> {
                 *place = Some(Fitted { params: params.clone(), system, report });
             }
         }
-        // The comparison wants its systems in a row; they come back afterwards.
-        let fits: Vec<Fitted> = self.fitted.iter_mut().filter_map(Option::take).collect();
-        let mut rest = Vec::with_capacity(fits.len());
-        let mut systems = Vec::with_capacity(fits.len());
-        for Fitted { params, system, report } in fits {
-            made.warnings.extend(report.warnings());
-            made.kept = made.kept.take().or_else(|| kept(&report));
-            rest.push((params, report));
-            systems.push(system);
+        let mut systems = Vec::with_capacity(self.fitted.len());
+        for fitted in self.fitted.iter().flatten() {
+            trial.warnings.extend(fitted.report.warnings());
+            trial.kept = trial.kept.take().or_else(|| kept(&fitted.report));
+            systems.push(fitted.system.clone());
         }
-        let measured = compare(
-            self.dataset,
-            counts,
-            &systems,
-            &CompareParams {
-                rows: std::slice::from_ref(tuning.mixture),
-                measures: &[tuning.measure],
-                tune_on: tuning.measure,
-                baseline: 0,
-                on: HeldOut::Validation,
-                candidates: tuning.candidates,
-                variant: tuning.variant,
-                seed: tuning.seed,
-            },
-            run,
-        );
-        for (place, ((params, report), system)) in
-            self.fitted.iter_mut().zip(rest.into_iter().zip(systems))
-        {
-            *place = Some(Fitted { params, system, report });
-        }
-        let mut comparison = measured?;
+        let params = CompareParams {
+            rows: std::slice::from_ref(tuning.mixture),
+            measures: &[tuning.measure],
+            tune_on: tuning.measure,
+            baseline: 0,
+            on: HeldOut::Validation,
+            candidates: tuning.candidates,
+            variant: tuning.variant,
+            seed: tuning.seed,
+        };
+        let mut comparison = compare(self.dataset, counts, &systems, &params, run)?;
         let Some(row) = comparison.rows.pop() else {
             return Err(Error::Structure { problem: "a comparison without its row".into() });
         };
         if row.weights.len() > 1 {
-            made.weights = row.weights.iter().map(|&(_, weight)| weight).collect();
+            trial.weights = row.weights.iter().map(|&(_, weight)| weight).collect();
         }
-        made.score = row.cells.first().and_then(|cell| cell.mean);
-        if made.score.is_none() {
+        trial.score = row.cells.first().and_then(|cell| cell.mean);
+        if trial.score.is_none() {
             return Err(Error::Empty {
                 what: "no validation query has a value of the measure".into(),
                 advice: "choose another `measure`, or `empty = zero`".into(),
@@ -192,14 +165,14 @@ impl<'a> TrialRunner<'a> {
         }
         if one_in == 1 {
             let rounded = |value: &f64| (value * 1e6).round() / 1e6;
-            made.values = row.values.first().into_iter().flatten().map(rounded).collect();
+            trial.values = row.values.first().into_iter().flatten().map(rounded).collect();
         }
         Ok(())
     }
 }
 
-/// The setting for a fit to one in `one_in` of the training data: with its dimensions divided by
-/// the root of `one_in`.
+/// The setting for a fit to 1/`one_in` of the training data, with the dimensions divided by
+/// √`one_in`.
 fn smaller(setting: &Setting, one_in: u32) -> Result<Setting> {
     let mut smaller = setting.clone();
     if one_in == 1 {
@@ -216,7 +189,7 @@ fn smaller(setting: &Setting, one_in: u32) -> Result<Setting> {
     Ok(smaller)
 }
 
-/// What a fit kept of its steps, where it had a choice.
+/// The sweep that validation chose, where there was a choice.
 fn kept(report: &FitReport) -> Option<String> {
     match report {
         FitReport::Rmls(report) => report.steps.get(report.best).map(|step| step.step.clone()),
@@ -224,9 +197,8 @@ fn kept(report: &FitReport) -> Option<String> {
     }
 }
 
-/// The clicks of one in `one_in` training queries; of pairs, where pairs were dealt out into
-/// training, validation and test: a smaller log of the same kind. A smaller part is always
-/// within a larger one.
+/// The clicks of a sample of 1/`one_in` of the training queries, or of the pairs where the dataset
+/// is split by pairs. A smaller sample is always a subset of a larger one.
 fn sampled(clicks: &Csr, one_in: u32, by: SplitBy, seed: u64) -> Result<Csr> {
     let mut random = Random::new(seed, SAMPLE_STREAM);
     let mut chosen = |n: usize| -> Vec<bool> {
@@ -263,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_of_the_log_is_within_a_larger_one() {
+    fn a_smaller_sample_is_within_a_larger_one() {
         let mut random = Random::new(3, 0);
         let mut pair = || (random.below(60) as u32, random.below(40) as u32, 1.0);
         let mut all: Vec<(u32, u32, f32)> = (0..300).map(|_| pair()).collect();

@@ -15,7 +15,7 @@ const ALLOWED: &[&str] = &[];
 
 /// The subcommands, as `main.rs` of the command line declares them.
 fn subcommands(main: &str) -> Vec<String> {
-    let body = main.split_once("enum Verb {").and_then(|(_, rest)| rest.split_once('}'));
+    let body = main.split_once("enum Subcommands {").and_then(|(_, rest)| rest.split_once('}'));
     let lines = body.map_or("", |(body, _)| body).lines();
     let names = lines.filter_map(|line| Some(line.trim().split_once('(')?.0.to_lowercase()));
     names.collect()
@@ -34,7 +34,8 @@ fn command_line(text: &str, subcommands: &[String]) -> Option<String> {
         |start: usize| text[start..].chars().take_while(|c| c.is_alphanumeric() || *c == '-');
     let flag = text.match_indices("--").find_map(|(at, dashes)| {
         let inside = text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '-');
-        let is_flag = text[at + dashes.len()..].starts_with(|c: char| c.is_ascii_lowercase());
+        let is_flag =
+            text[at + dashes.len()..].starts_with(|c: char| c.is_ascii_lowercase() || c == '{');
         (is_flag && !inside).then(|| words(at).collect())
     });
     let subcommand = text.match_indices("liken ").find_map(|(at, liken)| {
@@ -63,8 +64,7 @@ fn libraries_do_not_know_the_command_line() {
 
 #[test]
 fn flags_and_subcommands_are_found() {
-    let main =
-        "#[derive(Subcommand)]\nenum Verb {\n    Train(train::Args),\n    Rank(Box<Args>),\n}";
+    let main = "#[derive(Subcommand)]\nenum Subcommands {\n    Train(train::Args),\n    Rank(Box<Args>),\n}";
     let subcommands = subcommands(main);
     assert_eq!(subcommands, ["train", "rank"]);
     let found = |text: &str| command_line(text, &subcommands);

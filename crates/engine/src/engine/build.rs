@@ -1,61 +1,62 @@
-//! From a dataset and models to an index. It appears whole or not at all.
+//! Building an index from a dataset and models. It appears whole or not at all.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use liken::Run;
 use liken::data::{Dataset, Document};
 use liken::features::Preparation;
-use liken::file::{FolderKind, NewFile, StagedFolder};
+use liken::file::{NewFile, StagedFolder};
 use liken::matchers::{Mixture, Params};
 use liken::rank::Ranker;
 use liken::text::Analyzer;
 use rayon::prelude::*;
 
 use super::layout::{
-    FORMAT, IndexAbout, Layout, Reading, bytes_of, check_name, exact_below, link_folder,
+    FORMAT, IndexAbout, Layout, TextReading, bytes_of, check_name, exact_below, link_folder,
+    make_folder, model_folder, preparation_of,
 };
-use super::live::tokens;
 use super::rankers::{self, Rankers};
-use super::registry::take;
+use super::registry::add_version;
 use crate::Error;
 use crate::store::Store;
 use crate::text::TextIndex;
+use crate::types::ModelAbout;
 
-/// Documents read at a time.
+/// Documents per block.
 const BLOCK: usize = 4096;
-/// Bytes that the text index may hold in memory while it is made.
+/// Memory of the text index while it is built, in bytes.
 const TEXT_MEMORY: usize = 256 << 20;
 
-/// What an index is made of.
+/// The parameters of a build.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Building {
+pub struct IndexBuilder {
     /// The dataset folder.
     pub dataset: PathBuf,
-    /// Model folders, each with the name it is to have; else it is called as what it is.
+    /// Model folders, each with its name in the index; by default that of its method.
     pub models: Vec<(Option<String>, PathBuf)>,
-    /// Ranker folders or models of LightGBM, each with the name it is to have; else it is called
-    /// as what it is.
+    /// Ranker folders or models of LightGBM, each with its name in the index; by default that of its
+    /// method.
     pub rankers: Vec<(Option<String>, PathBuf)>,
     /// The folder of the index.
     pub output: PathBuf,
-    /// Replace an index that is there.
+    /// Replace an existing index.
     pub force: bool,
-    /// Up to this many documents search is exact; 100,000 if nobody says otherwise.
+    /// Up to this many documents search is exact; 100,000 by default.
     pub exact_below: Option<usize>,
 }
 
-/// What was made.
+/// The report of a build.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct Built {
-    /// Documents.
+pub struct BuildReport {
+    /// The number of documents.
     pub documents: u32,
-    /// Models.
+    /// The models.
     pub models: Vec<BuiltModel>,
-    /// Rankers.
+    /// The names of the rankers.
     pub rankers: Vec<String>,
-    /// Bytes on disk, without what is shared with the dataset and the model folders.
+    /// Bytes on disk, without the files shared with the dataset and the model folders.
     pub bytes: u64,
 }
 
@@ -66,7 +67,7 @@ pub struct BuiltModel {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// What it is made of.
+    /// The method, or the mix of methods.
     pub method: String,
     /// Latent dimensions.
     pub dim: Option<usize>,
@@ -74,20 +75,20 @@ pub struct BuiltModel {
     pub neighbours: Option<String>,
 }
 
-impl Building {
-    /// Makes the index.
-    pub fn run(&self, run: &Run<'_>) -> Result<Built, Error> {
+impl IndexBuilder {
+    /// Builds the index.
+    pub fn run(&self, run: &Run<'_>) -> Result<BuildReport, Error> {
         let [first, ..] = &self.models[..] else {
             return Err(Error::invalid(
-                "an index needs a model, such as bm25 trained on the dataset",
+                "an index needs at least one model, such as bm25 trained on the dataset",
             ));
         };
         let dataset = Dataset::open(&self.dataset)?;
-        let names = self.names()?;
+        let names = self.model_names()?;
         let rankers = self.ranker_names()?;
         let staged = StagedFolder::create(&self.output, self.force, Layout::is_index)?;
         let layout = Layout::new(staged.folder());
-        let reading = Reading::from(&read_preparation(&first.1)?);
+        let reading = TextReading::from(&preparation_of(&first.1)?);
         let about = IndexAbout {
             kind: "index".into(),
             format: FORMAT,
@@ -98,26 +99,18 @@ impl Building {
             reading,
             exact_below: self.exact_below.unwrap_or_else(exact_below),
         };
-        link_folder(&self.dataset, &layout.dataset())
-            .map_err(liken::Error::io("copy", &self.dataset))?;
+        link_folder(&self.dataset, &layout.dataset())?;
         for folder in [layout.runs(), layout.rankers(), layout.root.join("models")] {
-            fs::create_dir_all(&folder).map_err(liken::Error::io("create", &folder))?;
+            make_folder(&folder)?;
         }
         let store = Store::create(&layout.store())?;
-        self.documents(&dataset, &about, &layout, &store, run)?;
+        self.add_documents(&dataset, &about, &layout, &store, run)?;
         let mut models = Vec::new();
         for ((_, path), name) in self.models.iter().zip(names) {
-            let folder = layout.root.join("models").join(&name);
-            fs::create_dir_all(&folder).map_err(liken::Error::io("create", &folder))?;
-            let entry = store.add_model(&take(&layout, &about, &name, path, run)?)?;
-            store.activate(&entry.name, &entry.version)?;
-            models.push(BuiltModel {
-                name,
-                version: entry.version,
-                method: entry.method,
-                dim: entry.dim,
-                neighbours: entry.neighbours,
-            });
+            let entry = store.add_model(&add_version(&layout, &about, &name, path, run)?)?;
+            let ModelAbout { model, method, dim, neighbours, .. } = entry.about;
+            store.activate(&model)?;
+            models.push(BuiltModel { name, version: model.version, method, dim, neighbours });
         }
         self.take_rankers(&rankers, &dataset, &about, &layout, &store, run)?;
         drop(store);
@@ -130,57 +123,43 @@ impl Building {
             + bytes_of(&layout.root.join("images"))
             + bytes_of(&layout.counts());
         staged.publish()?;
-        Ok(Built { documents: about.documents, models, rankers, bytes })
+        Ok(BuildReport { documents: about.documents, models, rankers, bytes })
     }
 
-    /// The names of the models: as given, or what they are made of.
-    fn names(&self) -> Result<Vec<String>, Error> {
+    /// The names of the models: as given, or those of their methods.
+    fn model_names(&self) -> Result<Vec<String>, Error> {
         let mut names: Vec<String> = Vec::new();
         for (given, path) in &self.models {
-            let name = match given {
+            names.push(match given {
                 Some(name) => name.clone(),
                 None => {
-                    let about: liken::file::Folder<liken::matchers::ModelAbout> =
-                        liken::file::Folder::open(path, FolderKind::Model)?;
                     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-                    about.manifest.about.name.chars().map(plain).collect()
+                    model_folder(path)?.manifest.about.name.chars().map(plain).collect()
                 }
-            };
-            check_name("model", &name)?;
-            if names.contains(&name) {
-                return Err(Error::invalid(format!(
-                    "two models are called {name:?}; name them, as in {name}-a"
-                )));
-            }
-            names.push(name);
+            });
         }
+        check_names("model", &names)?;
         Ok(names)
     }
 
-    /// The names of the rankers: as given, or how they were learnt.
+    /// The names of the rankers: as given, or those of their methods.
     fn ranker_names(&self) -> Result<Vec<String>, Error> {
         let mut names: Vec<String> = Vec::new();
         for (given, path) in &self.rankers {
             let ranker = Ranker::open(path)?;
-            let name = given.clone().unwrap_or_else(|| ranker.name().to_owned());
-            check_name("ranker", &name)?;
-            if name == rankers::NONE {
-                return Err(Error::invalid(format!(
-                    "{name:?} cannot name a ranker: it says that a search wants none"
-                )));
-            }
-            if names.contains(&name) {
-                return Err(Error::invalid(format!(
-                    "two rankers are called {name:?}; name them, as in {name}-a"
-                )));
-            }
-            names.push(name);
+            names.push(given.clone().unwrap_or_else(|| ranker.name().to_owned()));
         }
-        Ok(names)
+        check_names("ranker", &names)?;
+        match names.iter().find(|name| *name == rankers::NONE) {
+            Some(name) => Err(Error::invalid(format!(
+                "{name:?} cannot name a ranker: a search uses it to ask for no ranker"
+            ))),
+            None => Ok(names),
+        }
     }
 
     /// Copies the rankers, makes counts for their features if no model has them, and checks that
-    /// every feature can be made.
+    /// every feature can be extracted.
     fn take_rankers(
         &self,
         names: &[String],
@@ -192,27 +171,25 @@ impl Building {
     ) -> Result<(), Error> {
         for (name, (_, path)) in names.iter().zip(&self.rankers) {
             let target = layout.rankers().join(name);
-            let copied = match path.is_dir() {
-                true => link_folder(path, &target),
-                false => fs::copy(path, &target).map(|_| ()),
-            };
-            copied.map_err(liken::Error::io("copy", path))?;
+            match path.is_dir() {
+                true => link_folder(path, &target)?,
+                false => drop(fs::copy(path, &target).map_err(liken::Error::io("copy", path))?),
+            }
         }
         let entries = store.models()?;
         if rankers::need_counts(layout, about, &entries)? {
-            let preparation = read_preparation(&self.models[0].1)?;
+            let preparation = preparation_of(&self.models[0].1)?;
             let preparation = Preparation { positions: true, ..preparation };
-            let words = Mixture::parse("bm25")?;
-            let params = [Params::named("bm25")?];
-            let counted = liken::training::train(dataset, &preparation, &words, &params, run)?;
+            let (bm25, params) = (Mixture::parse("bm25")?, [Params::named("bm25")?]);
+            let counted = liken::training::train(dataset, &preparation, &bm25, &params, run)?;
             counted.save(&layout.counts(), false, Duration::ZERO)?;
         }
         Rankers::open(layout, about, Some(dataset), &entries, &[], run)?;
         Ok(())
     }
 
-    /// Puts the documents into the database and the text index.
-    fn documents(
+    /// Writes the documents to the database and the text index.
+    fn add_documents(
         &self,
         dataset: &Dataset,
         about: &IndexAbout,
@@ -221,7 +198,6 @@ impl Building {
         run: &Run<'_>,
     ) -> Result<(), Error> {
         let analyzer = Analyzer::new(&about.reading.analyzer)?;
-        fs::create_dir_all(layout.text()).map_err(liken::Error::io("create", &layout.text()))?;
         let text = TextIndex::create(&layout.text())?;
         let mut writer = text.batch_writer(TEXT_MEMORY)?;
         let mut loading = store.load()?;
@@ -233,7 +209,7 @@ impl Building {
                 .collect::<liken::Result<_>>()?;
             let read: Vec<_> = block
                 .par_iter()
-                .map(|document| tokens(about, &analyzer, &document.fields))
+                .map(|document| about.reading.tokens(&analyzer, &document.fields))
                 .collect();
             for (j, (document, tokens)) in block.into_iter().zip(read).enumerate() {
                 writer.add((first + j) as u32, &tokens, &document.fields)?;
@@ -247,8 +223,15 @@ impl Building {
     }
 }
 
-fn read_preparation(model: &Path) -> Result<Preparation, Error> {
-    let folder: liken::file::Folder<liken::matchers::ModelAbout> =
-        liken::file::Folder::open(model, FolderKind::Model)?;
-    Ok(folder.read_json("preparation.json")?)
+/// An error if models or rankers (`kind`) cannot have these names in one index.
+fn check_names(kind: &str, names: &[String]) -> Result<(), Error> {
+    for (at, name) in names.iter().enumerate() {
+        check_name(kind, name)?;
+        if names[..at].contains(name) {
+            return Err(Error::invalid(format!(
+                "two {kind}s are called {name:?}; name them, as in {name}-a"
+            )));
+        }
+    }
+    Ok(())
 }

@@ -7,15 +7,14 @@ use liken::index::DocSet;
 use liken::top_k::select;
 
 use super::Engine;
-use super::docs::alive;
 use super::resolve::ResolvedSearch;
 use super::served::Retrieval;
 use super::snapshot::IndexState;
-use super::view::View;
+use super::view::ModelView;
 use crate::Error;
 use crate::text::TextQuery;
 
-/// The scores of the candidates under every model that was asked.
+/// The scores of the candidates under every model of the search.
 pub(super) struct Scores {
     /// The candidates, ascending.
     pub numbers: Vec<u32>,
@@ -24,7 +23,7 @@ pub(super) struct Scores {
 }
 
 impl Scores {
-    /// The place of document `no` among the candidates.
+    /// The position of document `no` among the candidates.
     pub fn find(&self, no: u32) -> Option<usize> {
         self.numbers.binary_search(&no).ok()
     }
@@ -36,48 +35,38 @@ impl Scores {
 }
 
 impl Engine {
-    /// The documents that may be found: all that stand, if `None`.
+    /// The documents that may be found; all if `None`.
     pub(super) fn allowed(
         &self,
         state: &IndexState,
         asked: &ResolvedSearch<'_>,
     ) -> Result<Option<DocSet>, Error> {
-        let mut allowed: Option<DocSet> = None;
-        if let Some(filter) = &asked.filter {
-            allowed = Some(state.text.matching_set(filter)?);
-        }
+        let filter = asked.filter.as_ref();
+        let mut allowed = filter.map(|filter| state.text.matching(filter)).transpose()?;
         if !asked.typed.words.phrases.is_empty() {
             let phrases =
                 TextQuery { terms: Vec::new(), phrases: asked.typed.words.phrases.clone() };
             let found = state.text.candidates(&phrases, usize::MAX, None, None)?;
             let found: DocSet = found.into_iter().map(|(no, _)| no).collect();
-            allowed = Some(match allowed {
-                Some(mut both) => {
-                    both.intersect(&found);
-                    both
-                }
-                None => found,
-            });
+            match &mut allowed {
+                Some(allowed) => allowed.intersect(&found),
+                None => allowed = Some(found),
+            }
         }
         if state.dead.is_empty() && asked.excluded.is_empty() {
             return Ok(allowed);
         }
-        let mut allowed = match allowed {
-            Some(mut allowed) => {
-                allowed.subtract(&state.dead);
-                allowed
-            }
-            None => alive(state.end, &state.dead),
-        };
+        let mut allowed = allowed.unwrap_or_else(|| DocSet::all(state.end));
+        allowed.subtract(&state.dead);
         for &no in &asked.excluded {
             allowed.remove(no);
         }
         Ok(Some(allowed))
     }
 
-    /// Documents that hold words which training did not know: new documents bring new words. No
-    /// model has a score for them, so they follow in the order of the text index.
-    pub(super) fn hold_unscored(
+    /// Documents with words of the query that training did not see: new documents bring new words.
+    /// They are ranked by the score of the text index where the models' scores are equal.
+    pub(super) fn retrieve_unscored(
         &self,
         state: &IndexState,
         asked: &ResolvedSearch<'_>,
@@ -87,42 +76,42 @@ impl Engine {
             return Ok(HashMap::new());
         }
         let words = TextQuery { terms: asked.unscored.clone(), phrases: Vec::new() };
-        let found = self.holding(state, asked, &words, allowed)?;
-        Ok(found.into_iter().collect())
+        Ok(self.retrieve_words(state, asked, &words, allowed)?.into_iter().collect())
     }
 
-    /// The best allowed documents that hold `words`, by the text index.
-    fn holding(
+    /// The best allowed documents by the text index.
+    fn retrieve_words(
         &self,
         state: &IndexState,
         asked: &ResolvedSearch<'_>,
         words: &TextQuery,
         allowed: Option<&DocSet>,
     ) -> Result<Vec<(u32, f32)>, Error> {
-        let filter = asked.filter.as_ref();
-        Ok(match allowed {
-            Some(allowed) => {
-                let forbidden = |no: u32| !allowed.contains(no);
-                state.text.candidates(words, asked.depth, filter, Some(&forbidden))?
-            }
-            None => state.text.candidates(words, asked.depth, filter, None)?,
-        })
+        let forbidden = allowed.map(|allowed| |no: u32| !allowed.contains(no));
+        let forbidden = forbidden.as_ref().map(|forbidden| forbidden as &dyn Fn(u32) -> bool);
+        Ok(state.text.candidates(words, asked.depth, asked.filter.as_ref(), forbidden)?)
     }
 
-    /// The best documents of one model: its candidates.
+    /// How candidates are retrieved for a model: up to `exact_below` documents, by scoring all.
+    pub(super) fn retrieval<'a>(&self, state: &IndexState, view: &'a ModelView) -> Retrieval<'a> {
+        match state.alive <= self.about.exact_below {
+            true => Retrieval::Exhaustive,
+            false => view.served.retrieval(),
+        }
+    }
+
+    /// The candidates of one model: its best documents.
     pub(super) fn retrieve(
         &self,
         state: &IndexState,
         asked: &ResolvedSearch<'_>,
-        view: &View,
+        view: &ModelView,
         query: &QueryTerms,
         allowed: Option<&DocSet>,
     ) -> Result<Vec<u32>, Error> {
-        let few = state.alive <= self.about.exact_below;
-        let way = if few { Retrieval::Exhaustive } else { view.served.retrieval() };
-        match way {
+        match self.retrieval(state, view) {
             Retrieval::TextIndex => {
-                let found = self.holding(state, asked, &asked.typed.words, allowed)?;
+                let found = self.retrieve_words(state, asked, &asked.typed.words, allowed)?;
                 Ok(found.into_iter().map(|(no, _)| no).collect())
             }
             Retrieval::Neighbours(index, latent) => {
@@ -136,7 +125,7 @@ impl Engine {
                         && !(zero_is_none && score == 0.0)
                         && allowed.is_none_or(|allowed| allowed.contains(no))
                 });
-                // A learnt score of 0 may be one among others; without any other it says nothing.
+                // A learnt score of 0 may be one among others; if all are 0, nothing was found.
                 if all.iter().all(|&(_, score)| score == 0.0) {
                     return Ok(Vec::new());
                 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use liken::index::DocSet;
 
-/// The ids of the dataset's documents, one text after the other: a million small allocations cost
-/// more than what they hold.
+/// The ids of the dataset's documents in one string: a million small allocations would cost more
+/// than their text.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Ids {
     text: String,
@@ -42,7 +42,7 @@ impl Ids {
 pub(crate) const CHUNK: usize = 4096;
 
 /// Documents written after the index was built, by ascending number.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default, Clone, PartialEq)]
 pub(crate) struct Chunk {
     pub numbers: Vec<u32>,
     pub ids: Vec<String>,
@@ -59,16 +59,16 @@ impl Chunk {
         self.ids.push(id.to_owned());
     }
 
-    /// The place of document `no` in it.
+    /// The position of document `no` in the chunk.
     pub fn find(&self, no: u32) -> Option<usize> {
-        // Most documents that are looked for stand in another chunk.
+        // Most numbers are of other chunks.
         let ends = *self.numbers.first()?..=*self.numbers.last()?;
         ends.contains(&no).then(|| self.numbers.binary_search(&no).ok())?
     }
 }
 
-/// The same documents with the last chunks made one where they are alike in size; those that are
-/// `dead` are left out of it.
+/// The same documents, with the last chunks merged if they are of similar size; merging drops `dead`
+/// documents.
 pub(crate) fn merged(mut chunks: Vec<Arc<Chunk>>, dead: &DocSet) -> Vec<Arc<Chunk>> {
     let lengths: Vec<usize> = chunks.iter().map(|chunk| chunk.len()).collect();
     let n = to_merge(&lengths);
@@ -78,7 +78,7 @@ pub(crate) fn merged(mut chunks: Vec<Arc<Chunk>>, dead: &DocSet) -> Vec<Arc<Chun
             let both = chunk.numbers.iter().zip(&chunk.ids);
             both.filter(|(no, _)| !dead.contains(**no)).for_each(|(&no, id)| merged.push(no, id));
         }
-        // Who looks for a number takes the last of every chunk for granted.
+        // Searches for a number expect chunks not to be empty.
         if merged.len() > 0 {
             chunks.push(Arc::new(merged));
         }
@@ -86,9 +86,9 @@ pub(crate) fn merged(mut chunks: Vec<Arc<Chunk>>, dead: &DocSet) -> Vec<Arc<Chun
     chunks
 }
 
-/// How many of the last chunks are to become one, so that the number of small ones grows with the
-/// logarithm of what they hold: as long as the last is at least half as long as the one before, and
-/// no chunk grows beyond [`CHUNK`].
+/// How many of the last chunks to merge, so that the number of small ones grows with the logarithm
+/// of their documents: while the merged one is at least half as long as the one before, and no
+/// longer than [`CHUNK`].
 fn to_merge(lengths: &[usize]) -> usize {
     let Some((&last, before)) = lengths.split_last() else { return 0 };
     let (mut merged, mut count) = (last, 1);
@@ -100,13 +100,6 @@ fn to_merge(lengths: &[usize]) -> usize {
         count += 1;
     }
     if count > 1 { count } else { 0 }
-}
-
-/// The numbers below `end` that are not in `dead`.
-pub(crate) fn alive(end: u32, dead: &DocSet) -> DocSet {
-    let mut alive = DocSet::all(end);
-    alive.subtract(dead);
-    alive
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! Embeddings of texts and documents, and nearest neighbours.
 
 use liken::data::Document;
-use liken::matchers::{Bilinear, Model, Neighbours, UnseenDocuments};
+use liken::matchers::{Bilinear, Model, Neighbours};
 use liken::top_k::select_sorted;
 use serde_json::{Map, Value};
 
 use super::Engine;
+use super::fold_in::view_of_given;
 use super::snapshot::IndexState;
-use super::view::View;
+use super::view::ModelView;
 use crate::limits::HITS;
 use crate::titles::title;
 use crate::types::{EmbedRequest, EmbedResponse, Neighbour, SimilarRequest, SimilarResponse};
@@ -19,30 +20,20 @@ impl Engine {
         checks::embed(request, &self.settings.limits)?;
         let state = self.state();
         let view = self.latent_view(&state, request.model.as_deref())?;
-        let (part, latent) = latent_part(view.model())?;
+        let latent = latent_of(view.model())?;
         let mut queries = Vec::with_capacity(request.queries.len());
         for text in &request.queries {
             let query = view.model().counts.read_query(text);
             queries.push(latent.query_embedding(&view.model().counts, &query));
         }
         let given = documents(&request.documents)?;
-        let documents = match fold_in(view, &given)? {
-            Ok(new) => {
-                let latent = new.part(part).bilinear();
-                let embedding = |doc| latent.map(|latent| latent.doc_embedding(doc).into_owned());
-                (0..given.len() as u32).filter_map(embedding).collect()
-            }
-            Err(model) => {
-                let first = view.served.model.counts.n_docs() as u32;
-                let latent = model.parts[part].matcher.bilinear();
-                let embedding =
-                    |doc| latent.map(|latent| latent.doc_embedding(first + doc).into_owned());
-                (0..given.len() as u32).filter_map(embedding).collect()
-            }
-        };
+        let with_given = view_of_given(&view.served, &given, state.end)?;
+        let numbers = (state.end..).take(given.len());
+        let documents =
+            numbers.filter_map(|no| Some(with_given.embedding(no)?.into_owned())).collect();
         let mut ids = Vec::with_capacity(request.ids.len());
         for id in &request.ids {
-            let no = self.standing(&state, id)?;
+            let no = self.number_of(&state, id)?;
             ids.push(view.embedding(no).unwrap_or_default().into_owned());
         }
         let model = view.served.about.model.clone();
@@ -60,23 +51,18 @@ impl Engine {
             list.into_iter().map(|(name, cosine)| Neighbour { name, title: None, cosine }).collect()
         };
         let (mut queries, mut near) = (Vec::new(), Vec::new());
-        match (&request.query, &request.id, &request.word) {
-            (Some(text), None, None) => {
-                // What people ask is nobody's business in a log.
-                let query = view.model().read_query(text).map_err(|_| {
-                    Error::invalid("query: expected a word that the model knows, found none")
-                })?;
-                queries = named(neighbours.queries(&query, k));
-            }
-            (None, Some(id), None) => {
-                let no = self.standing(&state, id)?;
-                near = self.near_documents(&state, view, no, k)?;
-            }
-            (None, None, Some(word)) => {
-                let (in_queries, in_documents) = neighbours.words(word, k)?;
-                (queries, near) = (named(in_queries), named(in_documents));
-            }
-            _ => return Err(Error::invalid("expected one of query, id and word")),
+        if let Some(text) = &request.query {
+            // The message ends up in logs, which must not hold queries.
+            let query = view.model().read_query(text).map_err(|_| {
+                Error::invalid("query: expected a word that the model knows, found none")
+            })?;
+            queries = named(neighbours.queries(&query, k));
+        } else if let Some(id) = &request.id {
+            let no = self.number_of(&state, id)?;
+            near = self.near_documents(&state, view, no, k)?;
+        } else if let Some(word) = &request.word {
+            let (in_queries, in_documents) = neighbours.words(word, k)?;
+            (queries, near) = (named(in_queries), named(in_documents));
         }
         let model = view.served.about.model.clone();
         Ok(SimilarResponse { model, queries, documents: near })
@@ -86,15 +72,15 @@ impl Engine {
     fn near_documents(
         &self,
         state: &IndexState,
-        view: &View,
+        view: &ModelView,
         no: u32,
         k: usize,
     ) -> Result<Vec<Neighbour>, Error> {
         let Some(embedding) = view.embedding(no) else { return Ok(Vec::new()) };
         let mut best: Vec<(u32, f64)> = Vec::new();
         for other in (0..state.end).filter(|&other| other != no && !state.dead.contains(other)) {
-            let Some(theirs) = view.embedding(other) else { continue };
-            let cosine = liken::linalg::cosine(&embedding, &theirs);
+            let Some(candidate) = view.embedding(other) else { continue };
+            let cosine = liken::linalg::cosine(&embedding, &candidate);
             if cosine > 0.0 {
                 best.push((other, cosine));
             }
@@ -103,7 +89,7 @@ impl Engine {
         select_sorted(&mut best, k, nearer);
         let numbers: Vec<u32> = best.iter().map(|&(no, _)| no).collect();
         let titles =
-            self.bodies(&numbers)?.into_iter().map(|fields| fields.and_then(|f| title(&f)));
+            self.store.bodies(&numbers)?.into_iter().map(|fields| fields.and_then(|f| title(&f)));
         let near = |((no, cosine), title): ((u32, f64), Option<String>)| Neighbour {
             name: state.id(no).to_owned(),
             title,
@@ -117,11 +103,11 @@ impl Engine {
         &self,
         state: &'a IndexState,
         name: Option<&str>,
-    ) -> Result<&'a View, Error> {
+    ) -> Result<&'a ModelView, Error> {
         if let Some(name) = name {
             return Ok(self.views(state, &[name.to_owned()])?[0]);
         }
-        let has_one = |view: &&View| latent_part(view.model()).is_ok();
+        let has_one = |view: &&ModelView| latent_of(view.model()).is_ok();
         state.models.iter().find(has_one).ok_or_else(|| {
             Error::invalid(
                 "no model of this index has a latent space; rmls, pls and others have one",
@@ -130,11 +116,11 @@ impl Engine {
     }
 }
 
-fn latent_part(model: &Model) -> Result<(usize, &Bilinear), Error> {
-    let mut parts = model.parts.iter().enumerate();
-    parts.find_map(|(p, part)| Some((p, part.matcher.bilinear()?))).ok_or_else(|| {
+/// The first latent space of a model.
+fn latent_of(model: &Model) -> Result<&Bilinear, Error> {
+    model.parts.iter().find_map(|part| part.matcher.bilinear()).ok_or_else(|| {
         Error::invalid(format!(
-            "{} has no latent space; rmls, pls and others have",
+            "{} has no latent space; rmls, pls and others have one",
             model.about.name
         ))
     })
@@ -156,17 +142,4 @@ pub(super) fn documents(given: &[Map<String, Value>]) -> Result<Vec<Document>, E
         Ok(Document { id, fields })
     };
     given.iter().enumerate().map(document).collect()
-}
-
-/// Documents folded into a model, or, if its method cannot, the model opened again with them.
-pub(super) fn fold_in(
-    view: &View,
-    given: &[Document],
-) -> Result<Result<UnseenDocuments, Model>, Error> {
-    if let Some(new) = view.served.model.unseen(given)? {
-        return Ok(Ok(new));
-    }
-    let mut renamed = given.to_vec();
-    renamed.iter_mut().enumerate().for_each(|(at, d)| d.id = format!("\u{1}{at}"));
-    Ok(Err(Model::open(&view.served.folder)?.with_documents(&renamed)?))
 }

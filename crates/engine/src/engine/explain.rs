@@ -1,4 +1,4 @@
-//! Why a document has its score, so that everything adds up.
+//! Explanations of scores that add up.
 
 use liken::matchers::Explanation;
 
@@ -15,13 +15,13 @@ use crate::{Error, checks};
 const CONTRIBUTIONS: usize = 30;
 
 impl Engine {
-    /// Why a document has its score.
+    /// Explains the score of a document in a search.
     pub fn explain(&self, request: &ExplainRequest) -> Result<ExplainResponse, Error> {
         checks::explain(request, &self.settings.limits)?;
         let state = self.state();
         let asked = self.resolve(&state, &request.search)?;
         let ranked = self.rank(&state, &asked, 0)?;
-        let no = self.standing(&state, &request.id)?;
+        let no = self.number_of(&state, &request.id)?;
         let mut explained = self.explain_hit(&state, &asked, &ranked, no, request.most)?;
         if self.allowed(&state, &asked)?.is_some_and(|allowed| !allowed.contains(no)) {
             explained.notes.push(
@@ -38,7 +38,7 @@ impl Engine {
         Ok(explained)
     }
 
-    /// Why document `no` has its score in a search, whether it is among the candidates or not.
+    /// Explains the score of document `no` in a search, whether it is among the candidates or not.
     pub(super) fn explain_hit(
         &self,
         state: &IndexState,
@@ -79,13 +79,15 @@ impl Engine {
             });
         }
         if !asked.unscored.is_empty() {
-            shared_words.extend(self.held(&asked.unscored, no)?);
+            let fields = self.store.bodies(&[no])?.pop().flatten().unwrap_or_default();
+            let tokens = self.about.reading.tokens(&self.analyzer, &fields);
+            shared_words.extend(asked.unscored.iter().filter(|word| tokens.holds(word)).cloned());
         }
         let fused = models.iter().map(|model| model.contribution).sum::<f64>() + 0.0;
         let mut notes = Vec::new();
         let ranker = ranked.reranked.as_ref().and_then(|reranked| reranked.explain(no));
         let score = match &ranked.reranked {
-            // A document that is no candidate has no score by the ranker.
+            // The ranker scores candidates only.
             Some(_) => ranked.order.iter().find(|(other, _)| *other == no).map(|hit| hit.1),
             None => None,
         };
@@ -105,15 +107,6 @@ impl Engine {
             shared_words,
             notes,
         })
-    }
-}
-
-impl Engine {
-    /// Those of `words` that document `no` holds.
-    fn held(&self, words: &[String], no: u32) -> Result<Vec<String>, Error> {
-        let fields = self.bodies(&[no])?.pop().flatten().unwrap_or_default();
-        let tokens = super::live::tokens(&self.about, &self.analyzer, &fields);
-        Ok(words.iter().filter(|word| tokens.holds(word)).cloned().collect())
     }
 }
 

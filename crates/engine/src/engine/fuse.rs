@@ -1,12 +1,10 @@
-//! Fusion: how the score of a model becomes its contribution to the fused score. Statistics are taken
-//! over the candidates of a search, which do not depend on the page that is shown.
+//! Fusion: the contribution of a model's score to the fused score. Statistics are those of the
+//! candidates of a search, which do not depend on the page.
 
+use liken::fusion::RunFusion;
 use liken::standardise::Standard;
 
 use crate::types::{FusionMethod, FusionSpec};
-
-/// The default constant of reciprocal rank fusion.
-const RANK_CONSTANT: f64 = 60.0;
 
 /// Turns the scores of one model into contributions to the fused score.
 pub(crate) struct ScoreScale {
@@ -19,7 +17,7 @@ enum Scaling {
     Identity,
     /// (score − shift) / scale.
     Standardised { name: &'static str, standard: Standard },
-    /// 1 / (constant + rank); the scores of all candidates that were found, best first.
+    /// 1 / (constant + rank); `sorted` has the scores of all candidates that were found, best first.
     ReciprocalRank { constant: f64, sorted: Vec<f64>, zero_is_none: bool },
 }
 
@@ -29,8 +27,8 @@ impl ScoreScale {
         ScoreScale { weight: 1.0, scaling: Scaling::Identity }
     }
 
-    /// The scale of a model with these `scores` of the candidates; `zero_is_none` where a score of 0
-    /// means that the model has not found the document.
+    /// The scale of a model with these `scores` of the candidates; `zero_is_none` if a score of 0
+    /// means that the model did not find the document.
     pub fn new(spec: &FusionSpec, weight: f64, scores: &[f32], zero_is_none: bool) -> Self {
         let known: Vec<f64> = scores
             .iter()
@@ -50,7 +48,8 @@ impl ScoreScale {
                 let mut sorted = known;
                 sorted.retain(|&score| !(zero_is_none && score == 0.0));
                 sorted.sort_by(|a, b| b.total_cmp(a));
-                let constant = spec.rank_constant.unwrap_or(RANK_CONSTANT);
+                let constant = spec.rank_constant;
+                let constant = constant.unwrap_or_else(|| RunFusion::default().rank_constant);
                 Scaling::ReciprocalRank { constant, sorted, zero_is_none }
             }
         };
@@ -70,23 +69,13 @@ impl ScoreScale {
                 self.weight * (score - standard.shift) / standard.scale
             }
             Scaling::ReciprocalRank { zero_is_none: true, .. } if score == 0.0 => 0.0,
-            Scaling::ReciprocalRank { constant, .. } => {
-                self.weight / (constant + self.rank(score) as f64)
+            Scaling::ReciprocalRank { constant, sorted, .. } => {
+                self.weight / (constant + rank(score, sorted) as f64)
             }
         }
     }
 
-    /// The rank of a score among the candidates; equal ones share the best of theirs.
-    fn rank(&self, score: f64) -> usize {
-        match &self.scaling {
-            Scaling::ReciprocalRank { sorted, .. } => {
-                1 + sorted.partition_point(|&other| other > score)
-            }
-            _ => 0,
-        }
-    }
-
-    /// How the contribution of `score` is computed, for people.
+    /// The formula of the contribution of `score`.
     pub fn formula(&self, score: f32) -> String {
         let weight = self.weight;
         match &self.scaling {
@@ -100,11 +89,16 @@ impl ScoreScale {
             Scaling::ReciprocalRank { zero_is_none: true, .. } if score == 0.0 => {
                 "rrf: this model did not find it".into()
             }
-            Scaling::ReciprocalRank { constant, .. } => {
-                format!("rrf: {weight} / ({constant} + rank {})", self.rank(f64::from(score)))
+            Scaling::ReciprocalRank { constant, sorted, .. } => {
+                format!("rrf: {weight} / ({constant} + rank {})", rank(f64::from(score), sorted))
             }
         }
     }
+}
+
+/// The rank of a score among the `sorted` ones; equal scores share the best rank.
+fn rank(score: f64, sorted: &[f64]) -> usize {
+    1 + sorted.partition_point(|&other| other > score)
 }
 
 #[cfg(test)]

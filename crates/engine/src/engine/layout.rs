@@ -1,71 +1,88 @@
-//! Where things lie in the folder of an index.
+//! The folder of an index.
 //!
 //! ```text
-//! index.json             what it is, and how text is read
+//! index.json             format, dataset, and how text is read
 //! store.sqlite           documents, their changes, events, judgments, keys, versions of models
 //! text/                  the text index
-//! dataset/               the dataset that it was made of
+//! dataset/               the dataset that the index was built from
 //! models/NAME/VERSION/   a model folder, as training wrote it
 //! images/NAME/VERSION/   the embeddings of the documents, and the lists of the ANN index
 //! rankers/NAME           a ranker folder, or a model of LightGBM
-//! counts/                words and their places, where rankers need them and no model has them
+//! counts/                counts with positions of words, if rankers need them and no model has them
 //! runs/                  runs of other engines, to compare with
 //! ```
-//! What training wrote is linked where the file system allows it: it never changes, so two names
-//! of one file do no harm.
+//! Datasets and models never change, so their files are hard links where the file system allows it.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use liken::features::Preparation;
+use liken::file::{Folder, FolderKind};
 use liken::index::IndexParams;
-use liken::text::AnalyzerParams;
+use liken::matchers::ModelAbout;
+use liken::text::{Analyzer, AnalyzerParams};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::Error;
+use crate::text::Tokens;
+use crate::types::ModelRef;
 
 /// The newest layout that this version reads and writes.
 pub(crate) const FORMAT: u32 = 1;
 
-/// What `index.json` holds.
+/// The contents of `index.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IndexAbout {
-    /// `index`, so that nobody takes it for another folder of ours.
+    /// `index`: other folders have another kind.
     pub kind: String,
     /// The version of the layout.
     pub format: u32,
     /// The version of liken that wrote it.
     pub liken: String,
-    /// The checksum of the dataset that it was made of.
+    /// The checksum of the dataset that the index was built from.
     pub dataset: String,
-    /// How many documents that one has; they are numbered from 0.
+    /// How many documents that dataset has; they are numbered from 0.
     pub documents: u32,
     /// How the text index reads documents.
-    pub reading: Reading,
+    pub reading: TextReading,
     /// Up to this many documents every model scores every document, which is exact; beyond, it
     /// asks the text index or the ANN index which ones to score.
     #[serde(default = "exact_below")]
     pub exact_below: usize,
 }
 
-/// [`IndexAbout::exact_below`] of an index that does not say.
+/// The default of [`IndexAbout::exact_below`].
 pub(super) fn exact_below() -> usize {
     IndexParams::default().exact_below
 }
 
-/// How documents and queries are read.
+/// How the text of documents and queries is read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Reading {
+pub struct TextReading {
     /// How text is cut into terms.
     pub analyzer: AnalyzerParams,
     /// The fields of a document that are read.
     pub fields: Vec<String>,
 }
 
-impl From<&Preparation> for Reading {
+impl From<&Preparation> for TextReading {
     fn from(preparation: &Preparation) -> Self {
-        Reading { analyzer: preparation.analyzer.clone(), fields: preparation.fields.clone() }
+        TextReading { analyzer: preparation.analyzer.clone(), fields: preparation.fields.clone() }
+    }
+}
+
+impl TextReading {
+    /// The words of a document, for the text index.
+    pub(crate) fn tokens(&self, analyzer: &Analyzer, fields: &Map<String, Value>) -> Tokens {
+        let mut tokens = Tokens::new();
+        for name in &self.fields {
+            if let Some(value) = fields.get(name) {
+                tokens.field(analyzer, name, value);
+            }
+        }
+        tokens
     }
 }
 
@@ -82,7 +99,7 @@ impl Layout {
         Layout { root: root.into() }
     }
 
-    /// What it is.
+    /// The file that describes it.
     pub fn about(&self) -> PathBuf {
         self.root.join("index.json")
     }
@@ -97,19 +114,19 @@ impl Layout {
         self.root.join("text")
     }
 
-    /// The dataset that it was made of.
+    /// The dataset that it was built from.
     pub fn dataset(&self) -> PathBuf {
         self.root.join("dataset")
     }
 
     /// A version of a model.
-    pub fn model(&self, name: &str, version: &str) -> PathBuf {
-        self.root.join("models").join(name).join(version)
+    pub fn model(&self, model: &ModelRef) -> PathBuf {
+        self.root.join("models").join(&model.name).join(&model.version)
     }
 
     /// The embeddings of the documents under a version of a model.
-    pub fn embeddings(&self, name: &str, version: &str) -> PathBuf {
-        self.root.join("images").join(name).join(version)
+    pub fn embeddings(&self, model: &ModelRef) -> PathBuf {
+        self.root.join("images").join(&model.name).join(&model.version)
     }
 
     /// The rankers.
@@ -117,7 +134,7 @@ impl Layout {
         self.root.join("rankers")
     }
 
-    /// A model folder whose counts the features of rankers are made of, where no other will do.
+    /// A model folder with the counts behind the features of rankers, if no model has them.
     pub fn counts(&self) -> PathBuf {
         self.root.join("counts")
     }
@@ -127,11 +144,11 @@ impl Layout {
         self.root.join("runs")
     }
 
-    /// Reads what it is; an error that helps if it is no index, or one of a later version.
+    /// Reads `index.json`; an error if the folder is no index, or one of a later version.
     pub fn read(&self) -> Result<IndexAbout, Error> {
         let path = self.about();
         let wrong = |what: String| Error::invalid(format!("{}: {what}", self.root.display()));
-        let text = fs::read(&path).map_err(|error| wrong(format!("is no index: {error}")))?;
+        let text = fs::read(&path).map_err(|error| wrong(format!("is not an index: {error}")))?;
         let about: IndexAbout = serde_json::from_slice(&text)
             .map_err(|error| wrong(format!("index.json is damaged: {error}")))?;
         if about.kind != "index" {
@@ -146,15 +163,34 @@ impl Layout {
         Ok(about)
     }
 
-    /// Whether `path` is an index, so that it may be replaced by another.
+    /// Whether `path` is an index.
     pub fn is_index(path: &Path) -> bool {
         Layout::new(path).read().is_ok()
     }
 }
 
-/// Puts a copy of the folder `from`, which holds files only, at `to`: as links to the same files
-/// where that is possible. It appears whole or not at all.
-pub(crate) fn link_folder(from: &Path, to: &Path) -> io::Result<()> {
+/// Makes a folder and its parents.
+pub(crate) fn make_folder(path: &Path) -> liken::Result<()> {
+    fs::create_dir_all(path).map_err(liken::Error::io("create", path))
+}
+
+/// The manifest of a model folder, with its files checked.
+pub(crate) fn model_folder(path: &Path) -> liken::Result<Folder<ModelAbout>> {
+    Folder::open(path, FolderKind::Model)
+}
+
+/// How the text of a model folder was read.
+pub(crate) fn preparation_of(path: &Path) -> liken::Result<Preparation> {
+    model_folder(path)?.read_json("preparation.json")
+}
+
+/// Copies the folder `from`, which holds files only, to `to`, as hard links where that is possible.
+/// It appears whole or not at all.
+pub(crate) fn link_folder(from: &Path, to: &Path) -> liken::Result<()> {
+    link(from, to).map_err(liken::Error::io("copy", from))
+}
+
+fn link(from: &Path, to: &Path) -> io::Result<()> {
     let unfinished = to.with_extension("unfinished");
     match fs::remove_dir_all(&unfinished) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -162,7 +198,7 @@ pub(crate) fn link_folder(from: &Path, to: &Path) -> io::Result<()> {
     }
     let linked = link_files(from, &unfinished).and_then(|()| fs::rename(&unfinished, to));
     if linked.is_err() {
-        // On a full disk all the more: what came of it is of no use to anybody.
+        // Above all on a full disk.
         let _ = fs::remove_dir_all(&unfinished);
     }
     linked
@@ -182,7 +218,7 @@ fn link_files(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Bytes of a file or of all files in a folder; 0 where there is none.
+/// Bytes of a file or of all files in a folder; 0 if there is none.
 pub fn bytes_of(path: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(path) else {
         return fs::metadata(path).map_or(0, |file| file.len());
@@ -190,18 +226,18 @@ pub fn bytes_of(path: &Path) -> u64 {
     entries.flatten().map(|entry| bytes_of(&entry.path())).sum()
 }
 
-/// Whether `name` can name a model, a ranker or a run: it becomes part of a path and of URLs.
+/// An error if `name` cannot name a model or a ranker (`kind`): it becomes part of paths and URLs.
 pub(crate) fn check_name(kind: &str, name: &str) -> Result<(), Error> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    let sound = (1..=64).contains(&name.len())
+    let valid = (1..=64).contains(&name.len())
         && name.chars().all(plain)
         && !name.starts_with('.')
         && !name.ends_with(".unfinished");
-    if sound {
+    if valid {
         return Ok(());
     }
     Err(Error::invalid(format!(
         "{name:?} cannot name a {kind}: expected 1 to 64 letters, digits, '.', '_' or '-', not \
-         beginning with a dot"
+         starting with a dot"
     )))
 }

@@ -1,11 +1,9 @@
-//! The service without HTTP: one index, its documents and models, and everything that can be
-//! asked of them. All functions block; whoever calls them from asynchronous code hands them to a
-//! thread.
+//! The service without HTTP: one index, its documents and models, and all requests to them. All
+//! functions block; asynchronous code calls them in a thread.
 //!
 //! ```text
-//! layout.rs     where things lie in the folder of an index
-//! build.rs      from a dataset and models to an index
-//! snapshot.rs   documents, text index and models of one moment, on which a request works
+//! layout.rs     the folder of an index;  build.rs builds it;  open.rs opens it
+//! snapshot.rs   documents, text index and models of one moment, for a request
 //! live.rs       changes that are on disk become the next snapshot
 //! registry.rs   versions of models: load, activate, roll back
 //! served.rs     a model as it is served;  view.rs fold_in.rs  with its unseen documents
@@ -14,6 +12,7 @@
 //! ranking.rs    re-ranking of the candidates by a trained ranker;  rankers.rs opens rankers
 //! rerank.rs     re-ranking of given documents;  embeddings.rs  embeddings and nearest neighbours
 //! ```
+//! Requests are validated by `checks.rs`, the first call of each of these functions.
 
 mod build;
 mod candidates;
@@ -24,6 +23,7 @@ mod fold_in;
 mod fuse;
 mod layout;
 mod live;
+mod open;
 mod query;
 mod rankers;
 mod ranking;
@@ -38,50 +38,49 @@ mod tests;
 mod view;
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use liken::data::{Dataset, Document};
 use liken::text::Analyzer;
-use serde_json::{Map, Value};
 
-pub use build::{Building, Built, BuiltModel};
-pub use layout::{IndexAbout, Layout, Reading, bytes_of};
-pub use served::Served;
+pub use build::{BuildReport, BuiltModel, IndexBuilder};
+pub use layout::{IndexAbout, Layout, TextReading, bytes_of};
+pub use served::ServedModel;
 pub use snapshot::{Changed, Snapshot};
 
 use crate::limits::Limits;
-use crate::store::Store;
+use crate::store::{RESERVE, Store};
 use crate::text::TextIndex;
 use crate::types::{Event, Judgment, Scope, Status, Written};
 use crate::{Error, checks};
-use live::Changing;
-use snapshot::IndexState;
+use snapshot::{IndexState, SnapshotMaker};
 
-/// How long an index without keys counts as such before the database is asked again: a first key
-/// is asked for no later.
-const MOMENT: Duration = Duration::from_millis(500);
+/// How long an index without keys counts as open before the database is asked again; after this time
+/// at most, a first key is required.
+const OPEN_FOR: Duration = Duration::from_millis(500);
 
-/// Changes that search may be behind before writes wait for it, and how long they do.
+/// How many changes search may be behind before writes wait for it.
 const MOST_BEHIND: u64 = 50_000;
-const BRAKE: Duration = Duration::from_secs(8);
+/// How long a write waits for search.
+const LONGEST_WAIT: Duration = Duration::from_secs(8);
 
 /// How an index is served.
 #[derive(Clone)]
 pub struct Settings {
-    /// The models of a search that names none; all fused. The first of the index if empty.
+    /// The models of a search that names none, all fused; if empty, the first of the index.
     pub models: Vec<String>,
-    /// The ranker of a search that names none; nothing or `none` for no ranker.
+    /// The ranker of a search that names none; no ranker if missing or `none`.
     pub ranker: Option<String>,
-    /// Candidates of each model where a search does not say.
+    /// Candidates of each model by default.
     pub candidate_depth: usize,
-    /// What requests are held to.
+    /// The limits of requests.
     pub limits: Limits,
-    /// Below this many free bytes on the disk nothing is written.
+    /// The bytes of the disk that writes leave free.
     pub reserve: u64,
-    /// Called for every incident: something failed and is retried, such as changes that wait for free
-    /// space on the disk.
+    /// Called for every incident: something failed and is retried, such as changes that wait for disk
+    /// space.
     pub on_incident: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -92,7 +91,7 @@ impl Default for Settings {
             ranker: None,
             candidate_depth: 200,
             limits: Limits::default(),
-            reserve: 64 << 20,
+            reserve: RESERVE,
             on_incident: Arc::new(|_| {}),
         }
     }
@@ -108,68 +107,23 @@ pub struct Engine {
     text: TextIndex,
     dataset: Option<Dataset>,
     state: RwLock<Arc<IndexState>>,
-    /// Whoever makes the next snapshot holds this.
-    changing: Mutex<Changing>,
-    /// The last change that search sees, for those who wait for it.
+    /// Locked while the next snapshot is made.
+    maker: Mutex<SnapshotMaker>,
+    /// The last change that search sees, and a signal when it changes.
     applied: (Mutex<u64>, Condvar),
-    /// Tells that there is something to apply. It ends with the engine, and the thread with it.
+    /// Wakes the thread that applies changes, which ends when this is dropped.
     wake: Sender<()>,
     /// When the index was last seen to have no keys.
     open_since: Mutex<Option<Instant>>,
 }
 
 impl Engine {
-    /// Opens the index at `path`. What it missed when it was stopped is applied first.
-    pub fn open(path: &Path, settings: Settings) -> Result<Arc<Self>, Error> {
-        let limits = &settings.limits;
-        limits.check()?;
-        checks::models(&settings.models, limits)?;
-        checks::number("candidate_depth", settings.candidate_depth, limits.candidate_depth)?;
-        let layout = Layout::new(path);
-        let about = layout.read()?;
-        let analyzer = Analyzer::new(&about.reading.analyzer)?;
-        let options = crate::store::Options { reserve: settings.reserve, ..Default::default() };
-        let store = Store::open_with(&layout.store(), options)?;
-        let text = TextIndex::open(&layout.text())?;
-        let dataset = match Dataset::open(&layout.dataset()) {
-            Ok(dataset) => Some(dataset),
-            Err(error) => {
-                (settings.on_incident)(&format!("pages cannot show the dataset: {error}"));
-                None
-            }
-        };
-        let (changing, state) = live::begin(&layout, &about, &store, &text, dataset.as_ref())?;
-        let (wake, woken) = channel();
-        let applied = (Mutex::new(state.applied), Condvar::new());
-        let engine = Arc::new(Engine {
-            layout,
-            about,
-            settings,
-            analyzer,
-            store,
-            text,
-            dataset,
-            state: RwLock::new(Arc::new(state)),
-            changing: Mutex::new(changing),
-            applied,
-            wake,
-            open_since: Mutex::new(None),
-        });
-        for name in &engine.settings.models {
-            engine.views(&engine.state(), std::slice::from_ref(name))?;
-        }
-        engine.state().rankers.find(engine.settings.ranker.as_deref())?;
-        let failed = !engine.catch_up_all();
-        live::start(Arc::downgrade(&engine), woken, failed);
-        Ok(engine)
-    }
-
     /// The current snapshot.
     pub(crate) fn state(&self) -> Arc<IndexState> {
         Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The current snapshot, for callers that ask for several things which must fit together.
+    /// The current snapshot, for callers whose several requests must agree.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot(self.state())
     }
@@ -181,12 +135,7 @@ impl Engine {
         Ok(Document { id: id.to_owned(), fields })
     }
 
-    /// The fields of documents by number; `None` for those that are gone for good.
-    pub(crate) fn bodies(&self, numbers: &[u32]) -> Result<Vec<Option<Map<String, Value>>>, Error> {
-        Ok(self.store.bodies(numbers)?)
-    }
-
-    /// The numbers of the documents called `ids`, as the snapshot of a request has them.
+    /// The numbers of the documents called `ids` in a snapshot.
     pub(crate) fn numbers(
         &self,
         state: &IndexState,
@@ -195,48 +144,47 @@ impl Engine {
         Ok(self.store.numbers_at(ids, state.applied, state.end)?)
     }
 
-    /// Whether search finds any of the documents called `ids`.
+    /// Whether the snapshot has any of the documents called `ids`.
     pub fn has_any(&self, Snapshot(state): &Snapshot, ids: &[String]) -> Result<bool, Error> {
         Ok(self.numbers(state, ids)?.iter().any(Option::is_some))
     }
 
-    /// The number of the document called `id`, if the snapshot has it.
-    pub(crate) fn standing(&self, state: &IndexState, id: &str) -> Result<u32, Error> {
+    /// The number of the document called `id` in a snapshot.
+    pub(crate) fn number_of(&self, state: &IndexState, id: &str) -> Result<u32, Error> {
         let number = self.numbers(state, &[id.to_owned()])?.pop().flatten();
         number.ok_or_else(|| Error::not_found(format!("no document is called {id:?}")))
     }
 
-    /// Waits while search is far behind what is written: who writes faster than search can follow
-    /// would make changes invisible for ever longer.
-    fn brake(&self) -> Result<(), Error> {
+    /// Waits while search is far behind the writes: else it could fall behind without end.
+    fn throttle(&self) -> Result<(), Error> {
         let target = self.store.last_change()?.saturating_sub(MOST_BEHIND);
-        if self.wait_for(target, BRAKE) {
+        if self.wait_for(target, LONGEST_WAIT) {
             return Ok(());
         }
         Err(Error::unavailable(format!(
-            "search is more than {MOST_BEHIND} changes behind what is written: try again later"
+            "search is more than {MOST_BEHIND} changes behind the writes: try again later"
         )))
     }
 
-    /// Puts documents into the index; they are on disk when this returns, and found soon after.
+    /// Adds or replaces documents; they are on disk when this returns, and found soon after.
     pub fn upsert(&self, documents: Vec<Document>) -> Result<Written, Error> {
-        self.brake()?;
+        self.throttle()?;
         let rows = documents.into_iter().map(|document| (document.id, document.fields)).collect();
-        self.woken(self.store.upsert(rows)?)
+        Ok(self.notify(self.store.upsert(rows)?))
     }
 
-    /// Takes documents out of the index.
+    /// Removes documents.
     pub fn delete(&self, ids: &[String]) -> Result<Written, Error> {
-        self.woken(self.store.delete(ids)?)
+        Ok(self.notify(self.store.delete(ids)?))
     }
 
-    fn woken(&self, written: Written) -> Result<Written, Error> {
-        // Nobody listens only when the process ends; the change is on disk all the same.
+    fn notify(&self, written: Written) -> Written {
+        // Without a receiver the process is ending, and the change is on disk.
         let _ = self.wake.send(());
-        Ok(written)
+        written
     }
 
-    /// Waits until search sees change number `sequence`, at most `patience`.
+    /// Waits at most `patience` until search sees change number `sequence`; returns whether it does.
     pub fn wait_for(&self, sequence: u64, patience: Duration) -> bool {
         let (applied, changed) = &self.applied;
         let applied = applied.lock().unwrap_or_else(PoisonError::into_inner);
@@ -245,41 +193,43 @@ impl Engine {
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
-    /// What requests are held to.
+    /// The limits of requests.
     pub fn limits(&self) -> &Limits {
         &self.settings.limits
     }
 
-    /// Keeps clicks and impressions; they are on disk when this returns.
+    /// Stores clicks and impressions; they are on disk when this returns.
     pub fn record(&self, events: Vec<Event>) -> Result<Written, Error> {
-        numbered("event", &events, |event| checks::event(event, self.limits()))?;
+        check_all("event", &events, |event| checks::event(event, self.limits()))?;
         Ok(self.store.record(events)?)
     }
 
-    /// All events after number `after`, at most `most`, with their numbers.
+    /// At most `most` events after number `after`, with their numbers.
     pub fn events(&self, after: u64, most: usize) -> Result<Vec<(u64, Event)>, Error> {
         Ok(self.store.events(after, most)?)
     }
 
-    /// Keeps grades.
+    /// Stores grades; they are on disk when this returns.
     pub fn judge(&self, judgments: Vec<Judgment>) -> Result<Written, Error> {
-        numbered("judgment", &judgments, |judgment| checks::judgment(judgment, self.limits()))?;
+        check_all("judgment", &judgments, |judgment| checks::judgment(judgment, self.limits()))?;
         Ok(self.store.judge(judgments)?)
     }
 
-    /// The grades that stand, of one query or of all.
+    /// The current grades, of one query or of all.
     pub fn judgments(&self, query: Option<&str>) -> Result<Vec<Judgment>, Error> {
         Ok(self.store.judgments(query)?)
     }
 
-    /// Documents, changes and models, and whether search is up to date.
+    /// The state of the index: documents, changes, models, and whether search is up to date.
     pub fn status(&self) -> Status {
         let state = self.state();
         let written = self.store.last_change().unwrap_or(state.applied);
-        let status = match () {
-            () if self.store.is_full() => "read only",
-            () if written > state.applied => "catching up",
-            () => "ok",
+        let status = if self.store.is_full() {
+            "read only"
+        } else if written > state.applied {
+            "catching up"
+        } else {
+            "ok"
         };
         Status {
             status: status.into(),
@@ -292,7 +242,7 @@ impl Engine {
         }
     }
 
-    /// The dataset that the index was made of, kept inside it: statistics, queries, judgments.
+    /// The dataset that the index was built from, which it contains: statistics, queries, judgments.
     pub fn dataset(&self) -> Option<&Dataset> {
         self.dataset.as_ref()
     }
@@ -302,7 +252,7 @@ impl Engine {
         &self.layout.root
     }
 
-    /// The folder for runs of other engines.
+    /// The folder of runs of other engines.
     pub fn runs(&self) -> PathBuf {
         self.layout.runs()
     }
@@ -312,22 +262,19 @@ impl Engine {
         &self.store
     }
 
-    /// Whether `key` may do what needs `scope`; always, where the index has no keys.
+    /// Whether `key` includes `scope`; always true if the index has no keys.
     pub fn allows(&self, key: Option<&str>, scope: Scope) -> Result<bool, Error> {
         if !self.store.has_keys()? {
             *self.open_since.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
             return Ok(true);
         }
-        Ok(match key {
-            Some(key) => self.store.allows(key, scope)?,
-            None => false,
-        })
+        key.map_or(Ok(false), |key| Ok(self.store.allows(key, scope)?))
     }
 
-    /// Whether the index had no keys a moment ago, so that nobody need ask the database.
+    /// Whether the index had no keys a moment ago; does not read the database.
     pub fn is_open(&self) -> bool {
         let since = *self.open_since.lock().unwrap_or_else(PoisonError::into_inner);
-        since.is_some_and(|since| since.elapsed() < MOMENT)
+        since.is_some_and(|since| since.elapsed() < OPEN_FOR)
     }
 
     /// Whether the index has keys.
@@ -336,17 +283,15 @@ impl Engine {
     }
 }
 
-/// Checks all `items`; the error says which one is wrong, counted from one.
-fn numbered<T>(
+/// Checks all `items`; the error names the first bad one by its number, from one.
+fn check_all<T>(
     what: &str,
     items: &[T],
     check: impl Fn(&T) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let wrong = items.iter().enumerate().find_map(|(at, item)| Some((at, check(item).err()?)));
-    match wrong {
-        Some((at, error)) => Err(Error::invalid(format!("{what} {}: {error}", at + 1))),
-        None => Ok(()),
-    }
+    (1..).zip(items).try_for_each(|(n, item)| {
+        check(item).map_err(|error| Error::invalid(format!("{what} {n}: {error}")))
+    })
 }
 
 /// Milliseconds since `started`.

@@ -1,4 +1,4 @@
-//! What a user typed: words, and phrases in double quotes.
+//! Parsing of queries: words, and phrases in double quotes.
 
 use std::collections::HashSet;
 
@@ -6,18 +6,18 @@ use liken::text::Analyzer;
 
 use crate::text::TextQuery;
 
-/// A query as it was typed.
+/// A parsed query.
 pub(crate) struct ParsedQuery {
-    /// The text without quotes, as models read it.
+    /// The text without quotes, for models.
     pub plain: String,
-    /// What the text index is asked.
+    /// The words and phrases, for the text index.
     pub words: TextQuery,
-    /// The terms, for marking them.
+    /// The terms, for highlights.
     pub terms: HashSet<String>,
 }
 
 impl ParsedQuery {
-    /// Reads `text`. A quote without its partner is a plain character.
+    /// Parses `text`. An unpaired quote is ignored.
     pub fn read(text: &str, analyzer: &Analyzer) -> Self {
         let quotes: Vec<usize> = text.match_indices('"').map(|(at, _)| at).collect();
         let mut phrases = Vec::new();
@@ -40,8 +40,8 @@ impl ParsedQuery {
     }
 }
 
-/// The words of `text` that become one of `terms`, as they were typed: nobody knows a word by its
-/// stem. Terms that another analyser made stay as they are.
+/// Words of `text` in place of `terms`, their stems, for people. Terms of another analyser stay as
+/// they are.
 pub(crate) fn as_typed(text: &str, terms: &[String], analyzer: &Analyzer) -> Vec<String> {
     let mut typed: Vec<(String, String)> = Vec::new();
     analyzer.words(text, &mut |word, term| {

@@ -2,10 +2,10 @@
 //!
 //! A feature is the score of a served model, or it is extracted from words, clicks and numbers of the
 //! documents by the code that makes training tables ([`Extractor`]). The counts behind extracted
-//! features never change while the index lives: they are those of the first model that was trained on
-//! the index's own dataset, or, where rankers need the positions of words and that model has none,
-//! counts of their own. So whatever models are exchanged later, a
-//! feature means what it meant when the index was made; only `model(NAME)` is the new model's.
+//! features never change after the build: they are those of the first model that was trained on the
+//! index's own dataset or, if rankers need positions of words and that model has none, counts of
+//! their own. So a feature keeps its meaning when models are exchanged; only `model(NAME)` is the
+//! score of the new model.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,13 +13,12 @@ use std::sync::Arc;
 
 use liken::Run;
 use liken::data::Dataset;
-use liken::file::{Folder, FolderKind};
-use liken::matchers::{Model, ModelAbout};
+use liken::matchers::Model;
 use liken::rank::Ranker;
-use liken::rank::features::{Extractor, Fixed, Group};
+use liken::rank::features::{Extractor, Group, StaticFeatures};
 
-use super::layout::{IndexAbout, Layout};
-use super::served::Served;
+use super::layout::{IndexAbout, Layout, model_folder, preparation_of};
+use super::served::ServedModel;
 use crate::Error;
 use crate::store::ModelEntry;
 
@@ -38,7 +37,7 @@ pub(crate) struct ServedRanker {
     pub ranker: Ranker,
     /// One per feature of the ranker.
     pub sources: Vec<FeatureSource>,
-    /// What extracts the features that are no scores of models, if there are any.
+    /// The features that are not scores of models, if there are any.
     pub extracted: Option<ExtractedFeatures>,
 }
 
@@ -51,27 +50,27 @@ pub(crate) enum FeatureSource {
     Extracted(usize),
 }
 
-/// Features that are no scores of models, and the counts behind them.
+/// Extracted features, and the counts behind them.
 #[derive(Clone)]
 pub(crate) struct ExtractedFeatures {
-    /// Its counts are those of the index's dataset.
+    /// A model with counts of the index's dataset.
     pub model: Arc<Model>,
     pub extractor: Extractor,
 }
 
 impl Rankers {
-    /// Opens the rankers of an index that has had the models `entries`, of which `opened` are at
-    /// hand. A ranker that needs what the index cannot make is refused.
+    /// Opens the rankers of an index with the models `entries`, of which `opened` are in memory. An
+    /// error if a ranker needs features that the index cannot extract.
     pub fn open(
         layout: &Layout,
         about: &IndexAbout,
         dataset: Option<&Dataset>,
         entries: &[ModelEntry],
-        opened: &[Arc<Served>],
+        opened: &[Arc<ServedModel>],
         run: &Run<'_>,
     ) -> Result<Self, Error> {
         let found = read(layout)?;
-        let models: BTreeSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        let models = names_of(entries);
         let groups = groups_of(&found, &models);
         let extracted = match groups.is_empty() {
             true => None,
@@ -80,7 +79,7 @@ impl Rankers {
                 let dataset = dataset.ok_or_else(|| {
                     Error::internal(format!("{}: cannot be read", layout.dataset().display()))
                 })?;
-                let fixed = Fixed::of(dataset, &model.counts, &groups, run)?;
+                let fixed = StaticFeatures::of(dataset, &model.counts, &groups, run)?;
                 let extractor = Extractor::new(&fixed, &model.counts, Vec::new());
                 Some(ExtractedFeatures { model, extractor })
             }
@@ -92,18 +91,18 @@ impl Rankers {
         Ok(Rankers { all })
     }
 
-    /// Their names, in the order of the alphabet.
+    /// Their names, sorted.
     pub fn names(&self) -> Vec<String> {
         self.all.iter().map(|named| named.name.clone()).collect()
     }
 
-    /// The ranker that a search asks for; nothing where it wants none.
+    /// The ranker of a search; `None` if it asks for none.
     pub fn find(&self, name: Option<&str>) -> Result<Option<Arc<ServedRanker>>, Error> {
         let Some(name) = name.filter(|&name| name != NONE) else { return Ok(None) };
         let found = self.all.iter().find(|named| named.name == name);
         found.map(|named| Some(Arc::clone(named))).ok_or_else(|| {
             let there = match self.all.is_empty() {
-                true => "the index has none; they are taken in when it is made".into(),
+                true => "the index has none; rankers are added when it is built".into(),
                 false => format!("there are {}, and \"{NONE}\"", self.names().join(", ")),
             };
             Error::invalid(format!("ranker: no ranker is called {name:?}; {there}"))
@@ -125,8 +124,8 @@ impl ServedRanker {
         }
         if features.iter().enumerate().all(|(at, feature)| *feature == format!("Column_{at}")) {
             return Err(Error::invalid(format!(
-                "ranker {name}: its features have no names but Column_0, Column_1 …, so nobody \
-                 knows what they are; train it with the names of the table's sources"
+                "ranker {name}: its features have no names but Column_0, Column_1 …, so their \
+                 sources are unknown; train it with the feature names of the table"
             )));
         }
         let names = extracted.map(|extracted| extracted.extractor.names()).unwrap_or_default();
@@ -153,27 +152,29 @@ impl ServedRanker {
     }
 }
 
-/// Says which features a ranker lacks, and what to do.
+/// The error of a ranker with `missing` features.
 fn lacking(name: &str, missing: &[&str], models: &BTreeSet<&str>, words: &[String]) -> Error {
     let there: Vec<&str> = models.iter().copied().collect();
-    let mut text =
-        format!("ranker {name} needs features that this index cannot make: {}", missing.join(", "));
+    let mut text = format!(
+        "ranker {name} needs features that this index cannot extract: {}",
+        missing.join(", ")
+    );
     let lost: Vec<&str> = missing.iter().filter_map(|feature| scored_by(feature)).collect();
     if let [first, ..] = lost[..] {
         text += &format!(
-            "\n  models have the names here that they had in the ranker's table: take in \
-             the model {first}; the index has {}",
+            "\n  models must have the same names here as in the ranker's table: add the model \
+             {first}; the index has {}",
             there.join(", ")
         );
     }
     if lost.len() < missing.len() {
         let made = match words.is_empty() {
-            true => "none of these kinds".to_owned(),
+            true => "none".to_owned(),
             false => words.join(", "),
         };
         text += &format!(
-            "\n  of words, clicks and numbers this dataset gives: {made}; train the ranker on a \
-             table of features of this dataset, read as the first model reads text"
+            "\n  features of words, clicks and numbers in this dataset: {made}; train the ranker on \
+             a table of features of this dataset, with the text preparation of the first model"
         );
     }
     Error::invalid(text)
@@ -184,8 +185,8 @@ fn scored_by(feature: &str) -> Option<&str> {
     feature.strip_prefix("model(")?.strip_suffix(')')
 }
 
-/// The model whose score a feature is, if there is one of that name: a model that is called as a
-/// lexical matcher stands for that one over all texts, as in training.
+/// The name of the model whose score a feature is. As in training, the feature `bm25(all)` is the
+/// score of a model called `bm25`, and likewise for the other lexical matchers.
 fn model_of(feature: &str) -> Option<&str> {
     let lexical = |name: &&str| {
         [Group::Bm25, Group::Vsm, Group::Lm, Group::LmJm].iter().any(|g| g.name() == *name)
@@ -193,7 +194,7 @@ fn model_of(feature: &str) -> Option<&str> {
     scored_by(feature).or_else(|| feature.strip_suffix("(all)").filter(lexical))
 }
 
-/// The kinds of features that rankers need besides the scores of models.
+/// The groups of features that rankers need besides the scores of models.
 fn groups_of(rankers: &[(String, Ranker)], models: &BTreeSet<&str>) -> Vec<Group> {
     let needed = |group: &Group| {
         let features = rankers.iter().flat_map(|(_, ranker)| &ranker.about.features);
@@ -204,7 +205,7 @@ fn groups_of(rankers: &[(String, Ranker)], models: &BTreeSet<&str>) -> Vec<Group
     Group::all().into_iter().filter(needed).collect()
 }
 
-/// The kind of a feature, by its name.
+/// The group of a feature, by its name.
 fn group_of(feature: &str) -> Option<Group> {
     let kind = feature.split_once('(').map_or(feature, |(kind, _)| kind);
     Some(match kind {
@@ -238,76 +239,74 @@ fn read(layout: &Layout) -> Result<Vec<(String, Ranker)>, Error> {
     Ok(found)
 }
 
-/// Whether the rankers of a new index need counts of their own: no model was trained on its
-/// dataset, or the first that was does not know where words stand.
+/// Whether the rankers of a new index need counts of their own: no model was trained on its dataset,
+/// or the first that was has no positions of words.
 pub(crate) fn need_counts(
     layout: &Layout,
     about: &IndexAbout,
     entries: &[ModelEntry],
 ) -> Result<bool, Error> {
-    let models: BTreeSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
-    let groups = groups_of(&read(layout)?, &models);
+    let groups = groups_of(&read(layout)?, &names_of(entries));
     if groups.is_empty() {
         return Ok(false);
     }
-    let Some((entry, _)) = first(layout, about, entries, &[])? else { return Ok(true) };
-    let folder: Folder<ModelAbout> =
-        Folder::open(&layout.model(&entry.name, &entry.version), FolderKind::Model)?;
-    let preparation: liken::features::Preparation = folder.read_json("preparation.json")?;
+    let Some(entry) = first(layout, about, entries, &[])? else { return Ok(true) };
+    let preparation = preparation_of(&layout.model(&entry.about.model))?;
     Ok(groups.contains(&Group::Proximity) && !preparation.positions)
 }
 
-/// The model whose counts features are made of.
+/// The model with the counts behind extracted features.
 fn counted(
     layout: &Layout,
     about: &IndexAbout,
     entries: &[ModelEntry],
-    opened: &[Arc<Served>],
+    opened: &[Arc<ServedModel>],
 ) -> Result<Arc<Model>, Error> {
     let own = layout.counts();
     if own.exists() {
         return Ok(Arc::new(Model::open(&own)?));
     }
-    match first(layout, about, entries, opened)? {
-        Some((_, Some(served))) => Ok(Arc::clone(&served.model)),
-        Some((entry, None)) => {
-            Ok(Arc::new(Model::open(&layout.model(&entry.name, &entry.version))?))
-        }
-        None => Err(Error::invalid(
+    let entry = first(layout, about, entries, opened)?.ok_or_else(|| {
+        Error::invalid(
             "rankers need features of words, but no model of the index was trained on its dataset: \
              build the index again",
-        )),
-    }
+        )
+    })?;
+    Ok(match in_memory(entry, opened) {
+        Some(served) => Arc::clone(&served.model),
+        None => Arc::new(Model::open(&layout.model(&entry.about.model))?),
+    })
 }
 
-/// A version of a model, opened if it is at hand.
-type AtHand<'a> = (&'a ModelEntry, Option<&'a Arc<Served>>);
-
-/// The first model that was taken in and was trained on the index's dataset, as it is among
-/// `opened` if it is at hand.
+/// The first model that was trained on the index's dataset.
 fn first<'a>(
     layout: &Layout,
     about: &IndexAbout,
     entries: &'a [ModelEntry],
-    opened: &'a [Arc<Served>],
-) -> Result<Option<AtHand<'a>>, Error> {
+    opened: &[Arc<ServedModel>],
+) -> Result<Option<&'a ModelEntry>, Error> {
     for entry in entries {
-        let same = |served: &&Arc<Served>| {
-            let model = &served.about.model;
-            model.name == entry.name && model.version == entry.version
-        };
-        let at_hand = opened.iter().find(same);
-        let dataset = match at_hand {
+        let dataset = match in_memory(entry, opened) {
             Some(served) => served.model.about.dataset.identity.clone(),
             None => {
-                let path = layout.model(&entry.name, &entry.version);
-                let folder: Folder<ModelAbout> = Folder::open(&path, FolderKind::Model)?;
-                folder.manifest.about.dataset.identity
+                model_folder(&layout.model(&entry.about.model))?.manifest.about.dataset.identity
             }
         };
         if dataset == about.dataset {
-            return Ok(Some((entry, at_hand)));
+            return Ok(Some(entry));
         }
     }
     Ok(None)
+}
+
+fn in_memory<'a>(
+    entry: &ModelEntry,
+    opened: &'a [Arc<ServedModel>],
+) -> Option<&'a Arc<ServedModel>> {
+    opened.iter().find(|served| served.about.model == entry.about.model)
+}
+
+/// The names of the models.
+fn names_of(entries: &[ModelEntry]) -> BTreeSet<&str> {
+    entries.iter().map(|entry| entry.about.model.name.as_str()).collect()
 }

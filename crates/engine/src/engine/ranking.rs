@@ -4,19 +4,18 @@
 //! made the training table and in the order of their numbers. Candidates further down stay below
 //! these, in their order.
 //!
-//! An unseen document has the scores of the models, which fold it in, and the length of the query as
-//! features. Its other features are missing: text, clicks and numbers are only counted when an index
-//! is built.
+//! Of an unseen document, features are the scores of the models, which fold it in, and the length of
+//! the query. Its other features are missing: text, clicks and numbers are only counted when an
+//! index is built.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use liken::rank::features::Question;
+use liken::rank::features::FeatureQuery;
 
 use super::candidates::Scores;
 use super::rankers::{ExtractedFeatures, FeatureSource, ServedRanker};
 use super::resolve::ResolvedSearch;
-use super::search::Ranked;
 use super::snapshot::IndexState;
 use crate::types::{FeatureContribution, RankerExplanation};
 
@@ -31,30 +30,30 @@ pub(super) struct Reranked {
     scores: Vec<f64>,
 }
 
-/// Re-ranks the first `depth` candidates.
+/// Re-ranks the first `depth` candidates of `order`, whose scores under the models are `scores`.
 pub(super) fn rank(
     state: &IndexState,
     asked: &ResolvedSearch<'_>,
     served: &Arc<ServedRanker>,
-    ranked: &mut Ranked,
+    scores: &Scores,
+    order: &mut Vec<(u32, f64)>,
     depth: usize,
-) {
-    let depth = depth.min(ranked.order.len());
-    let mut numbers: Vec<u32> = ranked.order[..depth].iter().map(|&(no, _)| no).collect();
+) -> Reranked {
+    let rest = order.split_off(depth.min(order.len()));
+    let mut numbers: Vec<u32> = order.iter().map(|&(no, _)| no).collect();
     numbers.sort_unstable();
-    let values = rows(state, asked, served, &ranked.scores, &numbers);
+    let values = rows(state, asked, served, scores, &numbers);
     // Adding zero turns −0 into 0.
     let scores = served.ranker.score_rows(&mut values.clone()).into_iter().map(|score| score + 0.0);
     let reranked =
         Reranked { served: Arc::clone(served), numbers, values, scores: scores.collect() };
-    let rest = ranked.order.split_off(depth);
-    ranked.order = reranked.numbers.iter().copied().zip(reranked.scores.iter().copied()).collect();
-    ranked.order.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| state.id(b.0).cmp(state.id(a.0))));
-    // The others keep their distances, one below the last.
-    let least = ranked.order.last().map_or(0.0, |last| last.1) - 1.0;
+    *order = reranked.numbers.iter().copied().zip(reranked.scores.iter().copied()).collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| state.id(b.0).cmp(state.id(a.0))));
+    // The others keep their distances, with the first one below the last.
+    let least = order.last().map_or(0.0, |last| last.1) - 1.0;
     let most = rest.first().map_or(0.0, |first| first.1);
-    ranked.order.extend(rest.into_iter().map(|(no, score)| (no, least + (score - most))));
-    ranked.reranked = Some(reranked);
+    order.extend(rest.into_iter().map(|(no, score)| (no, least + (score - most))));
+    reranked
 }
 
 /// The features of the documents `numbers`, row by row.
@@ -86,7 +85,7 @@ fn rows(
     values
 }
 
-/// The scores of a model, as they are or asked for now.
+/// The scores of a model: those of the search if the model is one of its models, else computed now.
 fn model_scores(
     state: &IndexState,
     asked: &ResolvedSearch<'_>,
@@ -101,7 +100,7 @@ fn model_scores(
     }
     let view = state.models.iter().find(|view| view.served.about.model.name == name);
     match view {
-        // A query without a known word has scores all the same, as in training.
+        // A query without a known word has scores, as in training.
         Some(view) => view.scores(&view.model().counts.read_query(&asked.typed.plain), numbers),
         None => vec![f32::NAN; numbers.len()],
     }
@@ -115,16 +114,16 @@ fn extracted_rows(
 ) -> Vec<f32> {
     let counts = &extracted.model.counts;
     let terms = counts.read_query(&asked.typed.plain);
-    let question = Question { terms: &terms, id: "", text: &asked.typed.plain };
+    let query = FeatureQuery { terms: &terms, id: "", text: &asked.typed.plain };
     let known = numbers.partition_point(|&no| (no as usize) < counts.n_docs());
-    let mut values = extracted.extractor.rows(counts, &question, &numbers[..known]);
+    let mut values = extracted.extractor.rows(counts, &query, &numbers[..known]);
     let length: f32 = terms.counts.iter().sum();
-    let of_later = |about: &liken::rank::features::About| match about.name.as_str() {
+    let of_unseen = |about: &liken::rank::features::FeatureInfo| match about.name.as_str() {
         "query_length" => length,
         _ => f32::NAN,
     };
-    let later: Vec<f32> = extracted.extractor.features().iter().map(of_later).collect();
-    numbers[known..].iter().for_each(|_| values.extend_from_slice(&later));
+    let unseen: Vec<f32> = extracted.extractor.features().iter().map(of_unseen).collect();
+    numbers[known..].iter().for_each(|_| values.extend_from_slice(&unseen));
     values
 }
 
@@ -179,7 +178,7 @@ impl Reranked {
     }
 }
 
-/// A value; nothing if it is missing.
+/// A value, or `None` if it is missing.
 fn given(value: f32) -> Option<f32> {
     Some(value).filter(|value| !value.is_nan())
 }

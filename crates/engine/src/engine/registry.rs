@@ -1,5 +1,5 @@
-//! Versions of models: taken into the index, made active, taken back. A version is found by the
-//! beginning of its folder's checksum, so the same model is never there twice.
+//! Versions of models: added to the index, activated, rolled back. A version is named by the
+//! beginning of its folder's checksum, so the same model is never added twice.
 
 use std::collections::HashMap;
 use std::fs;
@@ -8,192 +8,170 @@ use std::sync::{Arc, PoisonError};
 
 use liken::Run;
 use liken::data::{Dataset, Document};
-use liken::file::{Folder, FolderKind};
 use liken::index::{EMBEDDINGS_FILE, EmbeddingIndex, Embeddings, IndexParams, MEASURED};
-use liken::matchers::{Bilinear, Model, ModelAbout as Trained};
+use liken::matchers::{Bilinear, Model};
 
 use super::Engine;
 use super::docs::Chunk;
 use super::fold_in::fold_in;
-use super::layout::{IndexAbout, Layout, Reading, check_name, link_folder};
-use super::served::{DocMapping, Served, UNMAPPED};
+use super::layout::{
+    IndexAbout, Layout, TextReading, check_name, link_folder, make_folder, model_folder,
+};
+use super::served::{DocMapping, ServedModel, UNMAPPED};
 use super::snapshot::IndexState;
-use super::view::View;
+use super::view::ModelView;
 use crate::Error;
 use crate::store::ModelEntry;
 use crate::types::{LoadRequest, ModelAbout, ModelRef};
 
 /// Characters of a checksum that name a version.
 const VERSION: usize = 12;
-/// Documents compared with training at a time.
+/// Documents per block that are compared with those of training.
 const BLOCK: usize = 4096;
 
 impl Engine {
-    /// Every version of every model, the active ones among them.
+    /// All versions of all models.
     pub fn models(&self) -> Result<Vec<ModelAbout>, Error> {
-        Ok(self.store.models()?.iter().map(about_of).collect())
+        Ok(self.store.models()?.into_iter().map(|entry| entry.about).collect())
     }
 
     /// The active models, in the order of the index.
-    pub fn active(&self) -> Vec<Arc<Served>> {
+    pub fn active(&self) -> Vec<Arc<ServedModel>> {
         self.state().models.iter().map(|view| Arc::clone(&view.served)).collect()
     }
 
-    /// Takes a model folder into the index. Searches do not wait for it.
+    /// Adds a model folder to the index. Searches do not wait for it.
     pub fn load(&self, request: &LoadRequest) -> Result<ModelAbout, Error> {
         if request.name.is_empty() || request.path.is_empty() {
-            return Err(Error::invalid("name and path: expected both, and neither of them empty"));
+            return Err(Error::invalid("expected a name and a path, neither of them empty"));
         }
         check_name("model", &request.name)?;
         let path = Path::new(&request.path);
-        let entry = take(&self.layout, &self.about, &request.name, path, &Run::silent())?;
-        let served = Arc::new(open(&self.layout, &self.about, self.dataset.as_ref(), &entry)?);
+        let entry = add_version(&self.layout, &self.about, &request.name, path, &Run::silent())?;
+        let served =
+            Arc::new(open_version(&self.layout, &self.about, self.dataset.as_ref(), &entry)?);
         let entry = self.store.add_model(&entry)?;
-        let key = (entry.name.clone(), entry.version.clone());
-        self.changing.lock().unwrap_or_else(PoisonError::into_inner).loaded.insert(key, served);
+        let model = entry.about.model.clone();
+        self.maker.lock().unwrap_or_else(PoisonError::into_inner).loaded.insert(model, served);
         match request.activate {
-            true => self.activate(&entry.name, &entry.version),
-            false => Ok(about_of(&entry)),
+            true => self.activate(&entry.about.model.name, &entry.about.model.version),
+            false => Ok(entry.about),
         }
     }
 
-    /// Makes a loaded version the one that searches get. Those that run finish with theirs.
+    /// Makes a version the active one: later searches use it, running ones finish with theirs.
     pub fn activate(&self, name: &str, version: &str) -> Result<ModelAbout, Error> {
-        self.exchange(
-            name,
-            |engine| {
-                let known = engine.store.models()?;
-                let of_name: Vec<&ModelEntry> = known.iter().filter(|e| e.name == name).collect();
-                let found = of_name.iter().find(|entry| entry.version == version);
-                found.map(|&entry| entry.clone()).ok_or_else(|| {
-                    let there: Vec<&str> =
-                        of_name.iter().map(|entry| entry.version.as_str()).collect();
-                    Error::not_found(match there.is_empty() {
-                        true => format!("no model is called {name:?}"),
-                        false => format!(
-                            "{name} has no version {version:?}; there are {}",
-                            there.join(", ")
-                        ),
-                    })
-                })
-            },
-            |engine| Ok(engine.store.activate(name, version)?),
-        )
+        let wanted = ModelRef { name: name.to_owned(), version: version.to_owned() };
+        let find = || -> Result<ModelEntry, Error> {
+            let mut known = self.store.models()?;
+            known.retain(|entry| entry.about.model.name == name);
+            if let Some(at) = known.iter().position(|entry| entry.about.model == wanted) {
+                return Ok(known.swap_remove(at));
+            }
+            let versions: Vec<&str> =
+                known.iter().map(|entry| entry.about.model.version.as_str()).collect();
+            Err(Error::not_found(match &versions[..] {
+                [] => format!("no model is called {name:?}"),
+                _ => format!(
+                    "{name} has no version {version:?}; its versions are {}",
+                    versions.join(", ")
+                ),
+            }))
+        };
+        self.exchange(find, || Ok(self.store.activate(&wanted)?))
     }
 
-    /// Makes the version active that was active before.
+    /// Activates the version of a model that was active before the current one.
     pub fn roll_back(&self, name: &str) -> Result<ModelAbout, Error> {
-        self.exchange(
-            name,
-            |engine| Ok(engine.store.version_before(name)?),
-            |engine| Ok(engine.store.roll_back(name)?),
-        )
+        self.exchange(|| Ok(self.store.version_before(name)?), || Ok(self.store.roll_back(name)?))
     }
 
-    /// Puts another version in the place of a model: `which` says which, `note` writes it down.
+    /// Replaces the active version of a model by the one that `find` returns; `record` writes that to
+    /// the database.
     fn exchange(
         &self,
-        name: &str,
-        which: impl Fn(&Self) -> Result<ModelEntry, Error>,
-        note: impl FnOnce(&Self) -> Result<ModelEntry, Error>,
+        find: impl Fn() -> Result<ModelEntry, Error>,
+        record: impl FnOnce() -> Result<ModelEntry, Error>,
     ) -> Result<ModelAbout, Error> {
-        let lock = || self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        // Opening a model takes its time, in which documents come and go.
-        let (mut changing, key, prepared) = loop {
-            let entry = which(self)?;
-            let key = (entry.name.clone(), entry.version.clone());
-            let known = lock().loaded.get(&key).cloned();
+        let lock = || self.maker.lock().unwrap_or_else(PoisonError::into_inner);
+        // Opening a model takes long, and documents change meanwhile.
+        let (mut maker, mut view) = loop {
+            let entry = find()?;
+            let known = lock().loaded.get(&entry.about.model).cloned();
             let served = match known {
                 Some(served) => served,
-                None => Arc::new(open(&self.layout, &self.about, self.dataset.as_ref(), &entry)?),
+                None => Arc::new(open_version(
+                    &self.layout,
+                    &self.about,
+                    self.dataset.as_ref(),
+                    &entry,
+                )?),
             };
-            let seen = fold_in(&served, None, &self.state().chunks, &self.store)?;
-            let changing = lock();
-            // Somebody else may have exchanged it meanwhile.
-            let now = which(self)?;
-            if (&now.name, &now.version) == (&key.0, &key.1) {
-                break (changing, key, View { served, unseen: seen });
+            let unseen = fold_in(&served, None, &self.state().chunks, &self.store)?;
+            let maker = lock();
+            // Another request may have exchanged it meanwhile.
+            if find()?.about.model == entry.about.model {
+                break (maker, ModelView { served, unseen });
             }
         };
         let state = self.state();
-        let view = View {
-            unseen: fold_in(&prepared.served, Some(&prepared.unseen), &state.chunks, &self.store)?,
-            ..prepared
-        };
-        let entry = note(self)?;
-        changing.loaded.insert(key, Arc::clone(&view.served));
-        let mut models: Vec<View> = Vec::with_capacity(state.models.len() + 1);
-        let mut view = Some(view);
-        for old in &state.models {
-            if old.served.about.model.name == name {
-                models.extend(view.take());
-            } else {
-                models.push(old.clone());
-            }
+        view.unseen = fold_in(&view.served, Some(&view.unseen), &state.chunks, &self.store)?;
+        let entry = record()?;
+        let (model, served) = (entry.about.model.clone(), Arc::clone(&view.served));
+        let mut next = IndexState::clone(&state);
+        match next.models.iter_mut().find(|old| old.served.about.model.name == model.name) {
+            Some(old) => *old = view,
+            None => next.models.push(view),
         }
-        models.extend(view);
-        // The versions before stay at hand for a way back; older ones are opened again if asked.
-        let before: Vec<Arc<Served>> =
-            state.models.iter().map(|old| Arc::clone(&old.served)).collect();
-        changing.loaded.retain(|(other, _), served| {
-            other != name
-                || models.iter().any(|view| Arc::ptr_eq(&view.served, served))
-                || before.iter().any(|old| Arc::ptr_eq(old, served))
-        });
-        let next = IndexState {
-            base: Arc::clone(&state.base),
-            chunks: state.chunks.clone(),
-            dead: state.dead.clone(),
-            alive: state.alive,
-            end: state.end,
-            text: state.text.clone(),
-            models,
-            rankers: Arc::clone(&state.rankers),
-            applied: state.applied,
+        // The version before stays in memory for a roll-back; older ones are opened again if needed.
+        let before = |served: &Arc<ServedModel>| {
+            state.models.iter().any(|old| Arc::ptr_eq(&old.served, served))
         };
-        self.publish(&mut changing, next);
-        Ok(about_of(&entry))
+        maker.loaded.retain(|other, served| other.name != model.name || before(served));
+        maker.loaded.insert(model, served);
+        self.publish(&mut maker, next);
+        Ok(entry.about)
     }
 }
 
-/// Copies a model folder into the index and computes the embeddings of its documents.
-pub(super) fn take(
+/// Adds a model folder to the index and computes the embeddings of its documents.
+pub(super) fn add_version(
     layout: &Layout,
     about: &IndexAbout,
     name: &str,
     path: &Path,
     run: &Run<'_>,
 ) -> Result<ModelEntry, Error> {
-    let folder: Folder<Trained> = Folder::open(path, FolderKind::Model).map_err(refused)?;
-    let version = folder.identity()[..VERSION].to_owned();
-    let target = layout.model(name, &version);
+    let version = model_folder(path).map_err(invalid_model)?.identity()[..VERSION].to_owned();
+    let id = ModelRef { name: name.to_owned(), version };
+    let target = layout.model(&id);
     let is_new = !target.exists();
     if is_new {
-        link_folder(path, &target).map_err(liken::Error::io("copy", path))?;
+        link_folder(path, &target)?;
     }
-    let opened = Model::open(&target).map_err(refused).and_then(|model| {
-        let folder = layout.embeddings(name, &version);
+    let opened = Model::open(&target).map_err(invalid_model).and_then(|model| {
+        let folder = layout.embeddings(&id);
         let embeddings = |latent| embeddings(&folder, about, &model, latent, run);
         let neighbours = latent_of(&model).map(embeddings).transpose()?;
-        Ok(ModelEntry {
-            name: name.to_owned(),
-            version,
-            folder: path.display().to_string(),
+        let about = ModelAbout {
+            model: id,
+            active: false,
             method: model.about.name.clone(),
             dim: latent_of(&model).map(Bilinear::dim),
+            loaded: 0.0,
             neighbours,
-            ..ModelEntry::default()
-        })
+        };
+        Ok(ModelEntry { about, folder: path.display().to_string() })
     });
     if opened.is_err() && is_new {
-        // Nobody would ever use it or take it away.
+        // It would never be used or deleted.
         let _ = fs::remove_dir_all(&target);
     }
     opened
 }
 
-/// What a model cannot be taken for is the caller's mistake; a disk without room is not.
-fn refused(error: liken::Error) -> Error {
+/// A damaged model folder is the caller's mistake; a full disk is not.
+fn invalid_model(error: liken::Error) -> Error {
     match Error::from(error) {
         Error::Internal(message) => Error::Invalid(message),
         other => other,
@@ -208,8 +186,8 @@ fn latent_of(model: &Model) -> Option<&Bilinear> {
     }
 }
 
-/// Writes the embeddings of the documents into `folder`, with inverted lists where there are many;
-/// says how neighbours are found.
+/// Writes the embeddings of the documents into `folder`, with inverted lists if there are many;
+/// returns how neighbours are found.
 fn embeddings(
     folder: &Path,
     about: &IndexAbout,
@@ -218,14 +196,14 @@ fn embeddings(
     run: &Run<'_>,
 ) -> Result<String, Error> {
     let n = model.counts.n_docs();
-    // A version that is taken again has them, and may be serving searches.
+    // A version that is added again has them, and may be in use.
     if let Ok(index) = EmbeddingIndex::open(folder)
         && (index.embeddings.n_rows(), index.embeddings.dim()) == (n, latent.dim())
         && index.lists.is_some() == (n > about.exact_below)
     {
-        return Ok(said(&index));
+        return Ok(described(&index));
     }
-    fs::create_dir_all(folder).map_err(liken::Error::io("create", folder))?;
+    make_folder(folder)?;
     Embeddings::write(&folder.join(EMBEDDINGS_FILE), n, latent.dim(), run, |doc, row| {
         row.copy_from_slice(&latent.doc_embedding(doc as u32));
     })?;
@@ -239,11 +217,11 @@ fn embeddings(
     }
     let params = IndexParams { exact_below: about.exact_below, ..IndexParams::default() };
     let index = EmbeddingIndex::build(folder, &params, &queries, run)?;
-    Ok(said(&index))
+    Ok(described(&index))
 }
 
 /// How neighbours are found, in words.
-fn said(index: &EmbeddingIndex) -> String {
+fn described(index: &EmbeddingIndex) -> String {
     match index.report() {
         None => "exact".into(),
         Some(report) => format!(
@@ -253,32 +231,29 @@ fn said(index: &EmbeddingIndex) -> String {
     }
 }
 
-/// Opens a version that is in the index.
-pub(super) fn open(
+/// Opens a version of the index.
+pub(super) fn open_version(
     layout: &Layout,
     about: &IndexAbout,
     dataset: Option<&Dataset>,
     entry: &ModelEntry,
-) -> Result<Served, Error> {
-    let folder = layout.model(&entry.name, &entry.version);
+) -> Result<ServedModel, Error> {
+    let folder = layout.model(&entry.about.model);
     let model = Model::open(&folder)?;
-    let neighbours = match latent_of(&model) {
-        Some(latent) => {
-            let index = EmbeddingIndex::open(&layout.embeddings(&entry.name, &entry.version))?;
-            let file = layout.embeddings(&entry.name, &entry.version).join(EMBEDDINGS_FILE);
-            latent.read_embeddings(Embeddings::open(&file)?)?;
-            Some(index)
-        }
-        None => None,
-    };
+    let mut neighbours = None;
+    if let Some(latent) = latent_of(&model) {
+        let embeddings = layout.embeddings(&entry.about.model);
+        neighbours = Some(EmbeddingIndex::open(&embeddings)?);
+        latent.read_embeddings(Embeddings::open(&embeddings.join(EMBEDDINGS_FILE))?)?;
+    }
     let mapping = doc_mapping(&model, about, dataset)?;
-    let reads_alike = Reading::from(&model.counts.preparation) == about.reading;
-    let about = about_of(entry);
-    Ok(Served { about, folder, model: Arc::new(model), neighbours, mapping, reads_alike })
+    let same_reading = TextReading::from(&model.counts.preparation) == about.reading;
+    let (about, model) = (entry.about.clone(), Arc::new(model));
+    Ok(ServedModel { about, folder, model, neighbours, mapping, same_reading })
 }
 
-/// Which document of the index is which of a model. A model of another dataset has seen those with
-/// the same id and the same words.
+/// How documents of the index correspond to those of a model. A model of another dataset has seen
+/// those with the same id and the same words.
 fn doc_mapping(
     model: &Model,
     about: &IndexAbout,
@@ -307,24 +282,11 @@ fn doc_mapping(
                     back[at as usize] = no;
                 }
                 _ => {
-                    unseen.numbers.push(no);
-                    unseen.ids.push(document.id.clone());
+                    unseen.push(no, &document.id);
                     documents.push(document);
                 }
             }
         }
     }
     Ok(DocMapping::Mapped { own, back, unseen: Arc::new(unseen), documents })
-}
-
-/// What is said of a version.
-fn about_of(entry: &ModelEntry) -> ModelAbout {
-    ModelAbout {
-        model: ModelRef { name: entry.name.clone(), version: entry.version.clone() },
-        active: entry.active,
-        method: entry.method.clone(),
-        dim: entry.dim,
-        loaded: entry.loaded,
-        neighbours: entry.neighbours.clone(),
-    }
 }

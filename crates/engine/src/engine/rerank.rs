@@ -1,17 +1,14 @@
-//! Re-ranking of given documents: of the index, by id, or texts that come with the request.
+//! Re-ranking of given documents: those of the index by id, others with their fields.
 
 use std::collections::HashSet;
 use std::time::Instant;
 
-use liken::data::Document;
-use liken::features::QueryTerms;
-
 use super::candidates::Scores;
-use super::embeddings::{documents, fold_in};
+use super::embeddings::documents;
+use super::fold_in::view_of_given;
 use super::rankers::NONE;
 use super::search::Ranked;
-use super::view::View;
-use super::{Engine, milliseconds, ranking};
+use super::{Engine, milliseconds};
 use crate::types::{Hit, RerankRequest, RerankResponse, SearchRequest};
 use crate::{Error, checks};
 
@@ -39,22 +36,26 @@ impl Engine {
         numbers.sort_unstable();
         numbers.dedup();
         let mut of_models = asked.scores(&numbers);
-        // Texts that are not in the index have numbers behind all others.
+        // Given documents get numbers above all others.
         let given = documents(&request.documents)?;
         let mut named: HashSet<&str> = request.ids.iter().map(String::as_str).collect();
         if let Some(twice) = given.iter().find(|document| !named.insert(&document.id)) {
             return Err(Error::invalid(format!(
-                "documents: two are called {:?}; give each an id of its own",
+                "documents: {:?} is the id of two; give each an id of its own",
                 twice.id
             )));
         }
+        let given_numbers: Vec<u32> = (state.end..).take(given.len()).collect();
         for ((view, query), scores) in asked.views.iter().zip(&asked.queries).zip(&mut of_models) {
             match query {
-                Some(query) => scores.extend(scores_of(view, query, &given)?),
+                Some(query) => {
+                    let view = view_of_given(&view.served, &given, state.end)?;
+                    scores.extend(view.scores(query, &given_numbers));
+                }
                 None => scores.resize(numbers.len() + given.len(), f32::NAN),
             }
         }
-        numbers.extend((state.end..).take(given.len()));
+        numbers.extend(given_numbers);
         let id = |no: u32| match no.checked_sub(state.end) {
             Some(at) => given[at as usize].id.as_str(),
             None => state.id(no),
@@ -62,17 +63,14 @@ impl Engine {
         let scores = Scores { numbers, of_models };
         let mut ranked = Ranked::of(&asked, scores, usize::MAX, |no| (0.0, id(no)));
         if let Some(ranker) = &asked.ranker {
-            ranking::rank(&state, &asked, ranker, &mut ranked, usize::MAX);
+            ranked.rerank(&state, &asked, ranker, usize::MAX);
         }
         let hit = |(rank, &(no, score)): (usize, &(u32, f64))| Hit {
             rank,
             id: id(no).to_owned(),
             score,
             scores: ranked.named(&asked, no),
-            document: Default::default(),
-            highlights: Default::default(),
-            explanation: None,
-            features: Default::default(),
+            ..Hit::default()
         };
         let most = request.k.unwrap_or(usize::MAX);
         Ok(RerankResponse {
@@ -85,31 +83,16 @@ impl Engine {
     }
 }
 
-/// The ranker that is asked for. A text that is not in the index lacks most features.
+/// The ranker of the request. Documents that are not in the index lack most features.
 fn ranker_of(request: &RerankRequest) -> Result<Option<String>, Error> {
     match &request.ranker {
         Some(name) if name != NONE && !request.documents.is_empty() => {
             Err(Error::invalid(format!(
-                "ranker: {name} re-ranks documents of the index; give their ids, or leave the ranker out \
-             for the order of the fused scores"
+                "ranker: {name} re-ranks documents of the index; give their ids, or omit the ranker \
+                 to rank by the fused scores"
             )))
         }
         Some(name) => Ok(Some(name.clone())),
         None => Ok((!request.documents.is_empty()).then(|| NONE.to_owned())),
     }
-}
-
-/// The scores of texts that the index does not have.
-fn scores_of(view: &View, query: &QueryTerms, given: &[Document]) -> Result<Vec<f32>, Error> {
-    if given.is_empty() {
-        return Ok(Vec::new());
-    }
-    Ok(match fold_in(view, given)? {
-        Ok(new) => view.served.model.scores_beside(query, Some(&[]), &[&new]).1,
-        Err(model) => {
-            let first = view.served.model.counts.n_docs() as u32;
-            let numbers: Vec<u32> = (first..first + given.len() as u32).collect();
-            model.scores_of(query, &numbers)
-        }
-    })
 }

@@ -1,5 +1,5 @@
-//! A search resolved against a snapshot: its models, its ranker and how they read the query. What
-//! does not depend on the index was checked before.
+//! A search resolved against a snapshot: its models, its ranker, and the query as they read it. What
+//! does not depend on the index is checked before, by `checks.rs`.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::Engine;
 use super::query::{ParsedQuery, as_typed};
 use super::rankers::ServedRanker;
 use super::snapshot::IndexState;
-use super::view::View;
+use super::view::ModelView;
 use crate::Error;
 use crate::limits::HITS;
 use crate::text::Filter;
@@ -19,10 +19,10 @@ use crate::types::{FusionSpec, ModelRef, SearchRequest};
 pub(super) struct ResolvedSearch<'a> {
     pub request: &'a SearchRequest,
     pub typed: ParsedQuery,
-    pub views: Vec<&'a View>,
+    pub views: Vec<&'a ModelView>,
     /// The ranker that re-ranks the candidates.
     pub ranker: Option<Arc<ServedRanker>>,
-    /// One per view: the query as the model reads it; none if it knows no word of it.
+    /// One per view: the query as the model reads it; `None` if it knows no word of it.
     pub queries: Vec<Option<QueryTerms>>,
     pub fusion: FusionSpec,
     pub k: usize,
@@ -30,13 +30,13 @@ pub(super) struct ResolvedSearch<'a> {
     pub filter: Option<Filter>,
     pub excluded: Vec<u32>,
     pub unknown_words: Vec<String>,
-    /// Words that training did not see, as terms of the text index, if a lexical model is asked.
+    /// Words that training did not see, as terms of the text index, if a model is lexical.
     pub unscored: Vec<String>,
     pub notes: Vec<String>,
 }
 
 impl Engine {
-    /// Reads a search that was checked.
+    /// Resolves a search that was checked.
     pub(super) fn resolve<'a>(
         &self,
         state: &'a IndexState,
@@ -54,7 +54,7 @@ impl Engine {
             Some(filter) => Some(Filter::parse(filter).map_err(Error::invalid)?),
             None => None,
         };
-        // Most searches exclude nothing, and need not ask the database.
+        // Most searches exclude nothing and need no access to the database.
         let excluded = match &request.exclude_ids[..] {
             [] => Vec::new(),
             ids => self.numbers(state, ids)?.into_iter().flatten().collect(),
@@ -80,10 +80,10 @@ impl Engine {
             }
         }
         let mut unknown_words = unknown.unwrap_or_default();
-        // Character n-grams say nothing to people.
+        // Character n-grams mean nothing to people.
         unknown_words.retain(|word| !word.starts_with('~') && !word.contains(' '));
-        let counts_words = views.iter().any(|view| view.served.is_lexical());
-        let unscored = match counts_words {
+        let has_lexical = views.iter().any(|view| view.served.model.is_lexical());
+        let unscored = match has_lexical {
             true => {
                 typed.words.terms.iter().filter(|&t| unknown_words.contains(t)).cloned().collect()
             }
@@ -107,19 +107,19 @@ impl Engine {
         })
     }
 
-    /// The models of a search, by name; those that the service was told to use if none is named.
+    /// The models of a search by name; the default ones of the settings if it names none.
     pub(super) fn views<'a>(
         &self,
         state: &'a IndexState,
         names: &[String],
-    ) -> Result<Vec<&'a View>, Error> {
+    ) -> Result<Vec<&'a ModelView>, Error> {
         let names = if names.is_empty() { &self.settings.models } else { names };
         if names.is_empty() {
             return Ok(state.models.iter().take(1).collect());
         }
-        let mut views: Vec<&View> = Vec::new();
+        let mut views: Vec<&ModelView> = Vec::new();
         for name in names {
-            let named = |view: &&View| view.served.about.model.name == *name;
+            let named = |view: &&ModelView| view.served.about.model.name == *name;
             let view = state.models.iter().find(named).ok_or_else(|| {
                 let there: Vec<&str> =
                     state.models.iter().map(|view| view.served.about.model.name.as_str()).collect();
@@ -137,7 +137,7 @@ impl Engine {
 impl ResolvedSearch<'_> {
     /// The scores of the documents `numbers`, one list per model.
     pub fn scores(&self, numbers: &[u32]) -> Vec<Vec<f32>> {
-        let of_model = |(view, query): (&&View, &Option<QueryTerms>)| match query {
+        let of_model = |(view, query): (&&ModelView, &Option<QueryTerms>)| match query {
             Some(query) => view.scores(query, numbers),
             None => vec![f32::NAN; numbers.len()],
         };
@@ -149,8 +149,8 @@ impl ResolvedSearch<'_> {
         self.views.iter().map(|view| view.served.about.model.clone()).collect()
     }
 
-    /// Why nothing was found.
-    pub fn nothing(&self, state: &IndexState) -> String {
+    /// Why no document was found.
+    pub fn why_empty(&self, state: &IndexState) -> String {
         if state.alive == 0 {
             return "the index has no documents".into();
         }
@@ -158,19 +158,19 @@ impl ResolvedSearch<'_> {
             || !self.typed.words.phrases.is_empty()
             || !self.excluded.is_empty()
         {
-            return "no document that the filter, the phrases and exclude_ids allow has anything to \
-                    do with the query"
+            return "no document that the filter, the phrases and exclude_ids allow matches the query"
                 .into();
         }
-        let reason = |view: &&View| match &view.model().parts[..] {
-            [only] => only.matcher.nothing().to_owned(),
+        let reason = |view: &&ModelView| match &view.model().parts[..] {
+            [only] => only.matcher.no_match().to_owned(),
             _ => "no document scores above 0".to_owned(),
         };
         self.views.iter().map(reason).next().unwrap_or_default()
     }
 }
 
-fn check_fusion(fusion: &FusionSpec, views: &[&View]) -> Result<(), Error> {
+/// An error if the weights do not fit the models of the search.
+fn check_fusion(fusion: &FusionSpec, views: &[&ModelView]) -> Result<(), Error> {
     for name in fusion.weights.keys() {
         if !views.iter().any(|view| view.served.about.model.name == *name) {
             return Err(Error::invalid(format!(
@@ -178,8 +178,9 @@ fn check_fusion(fusion: &FusionSpec, views: &[&View]) -> Result<(), Error> {
             )));
         }
     }
-    let weight =
-        |view: &&View| fusion.weights.get(&view.served.about.model.name).copied().unwrap_or(1.0);
+    let weight = |view: &&ModelView| {
+        fusion.weights.get(&view.served.about.model.name).copied().unwrap_or(1.0)
+    };
     if !views.iter().any(|view| weight(view) > 0.0) {
         return Err(Error::invalid("fusion.weights: expected a weight above 0, found none"));
     }

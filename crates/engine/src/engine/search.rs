@@ -1,12 +1,13 @@
 //! Retrieve → match → fuse → re-rank → diversify.
 //!
-//! Retrieval: every model contributes its best `candidate_depth` documents. It scores all documents
-//! where there are few of them; else the text index or the nearest-neighbour index finds them. All
-//! models then score all candidates, and the scores are fused. Re-ranking: a trained ranker orders
-//! the candidates if one is asked for. There is one order; a page is a slice of it, so scores and
-//! ranks are the same on every page.
+//! Retrieval: every model contributes its best `candidate_depth` documents. In a small index it
+//! scores all documents; in a large one the text index or the nearest-neighbour index finds them.
+//! All models then score all candidates, and the scores are fused. Re-ranking: a trained ranker
+//! orders the candidates if the search names one. There is one order; a page is a slice of it, so
+//! scores and ranks are the same on every page.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 use liken::rank::diversify::Mmr;
@@ -14,24 +15,25 @@ use liken::rank::diversify::Mmr;
 use super::candidates::Scores;
 use super::fuse::ScoreScale;
 use super::query::as_typed;
+use super::rankers::ServedRanker;
 use super::ranking::{self, Reranked};
 use super::resolve::ResolvedSearch;
 use super::snapshot::{IndexState, Snapshot};
-use super::view::View;
+use super::view::ModelView;
 use super::{Engine, milliseconds};
 use crate::Error;
 use crate::limits::HITS;
-use crate::types::{Fragment, Hit, SearchRequest, SearchResponse};
+use crate::types::{Hit, SearchRequest, SearchResponse};
 use crate::{checks, snippet};
 
-/// The most candidates among which different ones are chosen: each is compared with all chosen.
+/// The most candidates that are diversified: each is compared with all chosen before.
 const DIVERSE: usize = 1000;
-/// Characters of text shown of a long field.
+/// Characters of a highlight.
 const SHOWN: usize = 240;
 
 /// The candidates of a search, best first.
 pub(super) struct Ranked {
-    /// Numbers of documents with their scores; in order as far as they are asked for.
+    /// Numbers of documents with their scores, sorted as far as the request needs.
     pub order: Vec<(u32, f64)>,
     /// Their scores under every model.
     pub scores: Scores,
@@ -47,8 +49,8 @@ impl Engine {
         Ok(self.search_in(&self.snapshot(), request, 0)?.0)
     }
 
-    /// The same in a snapshot that several searches share, and the ids of the first `look`
-    /// documents, whatever page is asked for.
+    /// Searches in a snapshot, which several searches may share. Also returns the ids of the first
+    /// `look` documents, whatever the page.
     pub fn search_in(
         &self,
         Snapshot(state): &Snapshot,
@@ -59,16 +61,15 @@ impl Engine {
         checks::search(request, &self.settings.limits)?;
         let asked = self.resolve(state, request)?;
         let ranked = self.rank(state, &asked, look)?;
-        let page = ranked.order.iter().enumerate().skip(request.offset).take(asked.k);
-        let mut hits = Vec::with_capacity(asked.k);
-        for (at, &(no, score)) in page {
+        let page: Vec<(u32, f64)> =
+            ranked.order.iter().skip(request.offset).take(asked.k).copied().collect();
+        let mut hits = Vec::with_capacity(page.len());
+        for (rank, &(no, score)) in (request.offset + 1..).zip(&page) {
             hits.push(Hit {
-                rank: at + 1,
+                rank,
                 id: state.id(no).to_owned(),
                 score,
                 scores: ranked.named(&asked, no),
-                document: Default::default(),
-                highlights: Default::default(),
                 explanation: match request.explain {
                     true => Some(self.explain_hit(state, &asked, &ranked, no, None)?),
                     false => None,
@@ -77,10 +78,10 @@ impl Engine {
                     Some(reranked) if request.log_features => reranked.features(no),
                     _ => Default::default(),
                 },
+                ..Hit::default()
             });
         }
-        let numbers: Vec<u32> =
-            ranked.order.iter().skip(request.offset).take(asked.k).map(|&(no, _)| no).collect();
+        let numbers: Vec<u32> = page.iter().map(|&(no, _)| no).collect();
         self.fill(&mut hits, &numbers, &asked)?;
         let mut notes = asked.notes.clone();
         if !asked.unscored.is_empty() && !ranked.order.is_empty() {
@@ -92,7 +93,7 @@ impl Engine {
         }
         notes.extend(ranked.partly_reranked(request.offset + asked.k));
         if ranked.order.is_empty() {
-            notes.push(asked.nothing(state));
+            notes.push(asked.why_empty(state));
         } else if request.offset + asked.k > ranked.order.len() && ranked.order.len() >= asked.depth
         {
             notes.push(format!(
@@ -132,7 +133,7 @@ impl Engine {
                 candidates.extend(self.retrieve(state, asked, view, query, allowed.as_ref())?);
             }
         }
-        let unscored = self.hold_unscored(state, asked, allowed.as_ref())?;
+        let unscored = self.retrieve_unscored(state, asked, allowed.as_ref())?;
         candidates.extend(unscored.keys());
         candidates.sort_unstable();
         candidates.dedup();
@@ -146,7 +147,7 @@ impl Engine {
         };
         let mut ranked = Ranked::of(asked, scores, last, |no| (text(no), state.id(no)));
         if let Some(ranker) = &asked.ranker {
-            ranking::rank(state, asked, ranker, &mut ranked, asked.depth);
+            ranked.rerank(state, asked, ranker, asked.depth);
         }
         if let Some(spec) = &asked.request.diversify {
             let last = (asked.request.offset + asked.k).max(HITS).max(look);
@@ -155,7 +156,7 @@ impl Engine {
         Ok(ranked)
     }
 
-    /// Puts text into hits.
+    /// Adds fields and highlights to hits.
     fn fill(
         &self,
         hits: &mut [Hit],
@@ -167,7 +168,7 @@ impl Engine {
         if no_fields && !request.highlight {
             return Ok(());
         }
-        for (hit, fields) in hits.iter_mut().zip(self.bodies(numbers)?) {
+        for (hit, fields) in hits.iter_mut().zip(self.store.bodies(numbers)?) {
             let Some(fields) = fields else { continue };
             if request.highlight {
                 let marked = |term: &str| asked.typed.terms.contains(term);
@@ -175,9 +176,8 @@ impl Engine {
                     let Some(text) = fields.get(name).and_then(|value| value.as_str()) else {
                         continue;
                     };
-                    let pieces: Vec<Fragment> =
-                        snippet::fragments(text, &marked, &self.analyzer, SHOWN);
-                    hit.highlights.insert(name.clone(), pieces);
+                    let fragments = snippet::fragments(text, &marked, &self.analyzer, SHOWN);
+                    hit.highlights.insert(name.clone(), fragments);
                 }
             }
             hit.document = match &request.fields {
@@ -192,16 +192,15 @@ impl Engine {
 }
 
 impl Ranked {
-    /// Documents in the order of their fused scores, as far as rank `last`; what follows is in no
-    /// order. `after` says what comes next where scores are equal, first a number, then the id: as
-    /// in trec_eval the larger one first.
+    /// Documents in the order of their fused scores, sorted up to rank `last`. Equal scores are
+    /// ordered by `after`, a number and the id: as in trec_eval the larger one first.
     pub fn of<'a>(
         asked: &ResolvedSearch<'_>,
         scores: Scores,
         last: usize,
         after: impl Fn(u32) -> (f32, &'a str),
     ) -> Self {
-        let scale = |(view, of_model): (&&View, &Vec<f32>)| match &asked.views[..] {
+        let scale = |(view, of_model): (&&ModelView, &Vec<f32>)| match &asked.views[..] {
             [_] => ScoreScale::identity(),
             _ => {
                 let weight = asked.fusion.weights.get(&view.served.about.model.name);
@@ -232,7 +231,19 @@ impl Ranked {
         Ranked { order, scores, scales, reranked: None }
     }
 
-    /// Says so if the ranker did not re-rank all candidates up to rank `last`.
+    /// Re-ranks the first `depth` candidates.
+    pub fn rerank(
+        &mut self,
+        state: &IndexState,
+        asked: &ResolvedSearch<'_>,
+        ranker: &Arc<ServedRanker>,
+        depth: usize,
+    ) {
+        let reranked = ranking::rank(state, asked, ranker, &self.scores, &mut self.order, depth);
+        self.reranked = Some(reranked);
+    }
+
+    /// A note if the ranker did not re-rank all candidates up to rank `last`.
     fn partly_reranked(&self, last: usize) -> Option<String> {
         let last = last.min(self.order.len());
         let reranked = self.reranked.as_ref().filter(|reranked| reranked.len() < last)?;
@@ -255,9 +266,8 @@ impl Ranked {
 }
 
 /// Diversifies by maximal marginal relevance, up to rank `last`: documents are chosen one by one, so
-/// that the document at a rank does not depend on how many are asked for. The similarity is the
-/// cosine of the embeddings; without a latent space, nothing is done. Candidates
-/// behind the first [`DIVERSE`] stay where they are.
+/// the document at a rank does not depend on `last`. The similarity is the cosine of the embeddings;
+/// without a latent space, nothing is done. Candidates after the first [`DIVERSE`] keep their ranks.
 fn diversify(
     order: &mut Vec<(u32, f64)>,
     state: &IndexState,
@@ -266,7 +276,7 @@ fn diversify(
     last: usize,
 ) {
     let has_embeddings =
-        |view: &&View| view.model().parts.iter().any(|part| part.matcher.bilinear().is_some());
+        |view: &&ModelView| view.model().parts.iter().any(|part| part.matcher.bilinear().is_some());
     let view = asked.views.iter().copied().find(has_embeddings);
     let Some(view) = view.or_else(|| state.models.iter().find(has_embeddings)) else { return };
     let rest = order.split_off(order.len().min(DIVERSE));

@@ -1,7 +1,5 @@
-//! A model as it is served: the artefact of training, the embeddings of the documents, and the
-//! documents of the index that training did not see.
-//!
-//! Every score comes from the model itself, by the code that training and `liken search` use.
+//! A model as it is served: the artefact of training, the embeddings of the documents, and how the
+//! documents of the index correspond to its own.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +12,7 @@ use super::docs::Chunk;
 use crate::types::ModelAbout;
 
 /// A model as it is served.
-pub struct Served {
+pub struct ServedModel {
     /// Name, version and how neighbours are found.
     pub about: ModelAbout,
     /// The model folder inside the index.
@@ -23,25 +21,25 @@ pub struct Served {
     pub model: Arc<Model>,
     /// The nearest-neighbour index, if the model has a latent space.
     pub(crate) neighbours: Option<EmbeddingIndex>,
-    /// Which document of the index is which of the model.
+    /// How documents of the index correspond to those of the model.
     pub(crate) mapping: DocMapping,
-    /// Whether its words are those of the text index.
-    pub(crate) reads_alike: bool,
+    /// Whether it reads text as the text index does.
+    pub(crate) same_reading: bool,
 }
 
-/// Which document of the index is which of a model.
+/// How documents of the index correspond to those of a model.
 pub(crate) enum DocMapping {
     /// The model was trained on the index's own dataset: the numbers are the same.
     Same,
-    /// The model was trained on another dataset: `own` has the number in the model by number of the
-    /// index.
+    /// The model was trained on another dataset.
     Mapped {
+        /// By number of the index the number of the model, or [`UNMAPPED`].
         own: Vec<u32>,
         /// By number of the model the number of the index, or [`UNMAPPED`].
         back: Vec<u32>,
         /// Documents of the dataset that training did not see, or saw with other words.
         unseen: Arc<Chunk>,
-        /// Their texts.
+        /// The contents of those.
         documents: Vec<Document>,
     },
 }
@@ -49,17 +47,12 @@ pub(crate) enum DocMapping {
 /// Marks a document without counterpart.
 pub(crate) const UNMAPPED: u32 = u32::MAX;
 
-impl Served {
-    /// A model over the documents that it was trained on, which scores all of them.
+impl ServedModel {
+    /// A model that scores the documents of its training.
     pub fn alone(about: ModelAbout, folder: PathBuf, model: Model) -> Self {
         let (neighbours, mapping) = (None, DocMapping::Same);
         let model = Arc::new(model);
-        Served { about, folder, model, neighbours, mapping, reads_alike: true }
-    }
-
-    /// Whether it is lexical: it only counts words.
-    pub fn is_lexical(&self) -> bool {
-        self.model.is_lexical()
+        ServedModel { about, folder, model, neighbours, mapping, same_reading: true }
     }
 
     /// The one matcher of the model.
@@ -70,7 +63,7 @@ impl Served {
         }
     }
 
-    /// Whether a score of 0 means that there is nothing to find.
+    /// Whether a score of 0 means that the document was not found.
     pub(crate) fn zero_is_none(&self) -> bool {
         self.only().is_some_and(Matcher::zero_is_none)
     }
@@ -78,10 +71,10 @@ impl Served {
     /// How candidates are retrieved in a large index.
     pub(crate) fn retrieval(&self) -> Retrieval<'_> {
         match self.only() {
-            // The text index holds whole words, as one analyser makes them.
+            // The text index has whole words of one analyser.
             Some(only) if only.is_lexical() => {
                 match self.model.counts.preparation.analyzer.char_ngrams {
-                    None if self.reads_alike => Retrieval::TextIndex,
+                    None if self.same_reading => Retrieval::TextIndex,
                     _ => Retrieval::Exhaustive,
                 }
             }

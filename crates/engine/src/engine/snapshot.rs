@@ -1,31 +1,33 @@
-//! A snapshot: documents, text index and models of one moment. A request works on one snapshot from
+//! A snapshot: documents, text index and models of one moment. A request uses one snapshot from
 //! beginning to end; changes make a new one, so no answer mixes two moments.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
 
 use liken::index::DocSet;
 
 use super::docs::{Chunk, Ids};
 use super::rankers::Rankers;
-use super::served::Served;
-use super::view::View;
-use crate::text::TextSnapshot;
+use super::served::ServedModel;
+use super::view::ModelView;
+use crate::text::{TextSnapshot, Writer};
+use crate::types::ModelRef;
 
-/// A snapshot of the index, for callers that ask for several things which must fit together.
+/// A snapshot of the index, for callers whose several requests must agree.
 pub struct Snapshot(pub(super) Arc<IndexState>);
 
 impl Snapshot {
     /// The active models, in the order of the index.
-    pub fn models(&self) -> impl Iterator<Item = &Served> {
+    pub fn models(&self) -> impl Iterator<Item = &ServedModel> {
         self.0.models.iter().map(|view| &*view.served)
     }
 
-    /// How many documents can be found.
+    /// The number of documents.
     pub fn documents(&self) -> usize {
         self.0.alive
     }
 
-    /// How its documents differ from those of the dataset.
+    /// How many of its documents differ from the dataset.
     pub fn changed(&self) -> Changed {
         let state = &self.0;
         let added = state.chunks.iter().flat_map(|chunk| &chunk.numbers);
@@ -39,16 +41,17 @@ impl Snapshot {
     }
 }
 
-/// How the documents of an index differ from those of its dataset.
+/// How many documents of an index differ from its dataset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Changed {
-    /// Documents written after the index was built, new or in the place of others.
+    /// Documents that were added or replaced after the index was built.
     pub added: usize,
     /// Documents of the dataset that were deleted or replaced.
     pub removed: usize,
 }
 
 /// The contents of a snapshot.
+#[derive(Clone)]
 pub(crate) struct IndexState {
     /// The ids of the dataset's documents.
     pub base: Arc<Ids>,
@@ -56,17 +59,28 @@ pub(crate) struct IndexState {
     pub chunks: Vec<Arc<Chunk>>,
     /// Numbers of deleted or replaced documents.
     pub dead: DocSet,
-    /// How many documents can be found.
+    /// The number of documents.
     pub alive: usize,
     /// All numbers are below this one.
     pub end: u32,
     pub text: TextSnapshot,
     /// The active models, in the order of the index.
-    pub models: Vec<View>,
-    /// They score with the models of this snapshot.
+    pub models: Vec<ModelView>,
+    /// Their features of models are scores of the models of this snapshot.
     pub rankers: Arc<Rankers>,
     /// The last change that this snapshot includes.
     pub applied: u64,
+}
+
+/// What the maker of the next snapshot needs.
+#[derive(Default)]
+pub(super) struct SnapshotMaker {
+    /// Dropped after an error, with whatever it had not committed, and then opened anew.
+    pub writer: Option<Writer>,
+    /// The models in memory: the active versions and those active before them.
+    pub loaded: HashMap<ModelRef, Arc<ServedModel>>,
+    /// Earlier snapshots that requests may still use.
+    pub in_use: Vec<Weak<IndexState>>,
 }
 
 impl IndexState {

@@ -17,7 +17,7 @@ use liken::matchers::Model;
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::testing::{DOCUMENTS, building, index, made, make_of, small};
+use crate::testing::{DOCUMENTS, building, index, made, small, train_on};
 use crate::types::*;
 
 /// The fixture's index with `models` in every way in which candidates are found: by scoring all
@@ -26,7 +26,7 @@ fn in_every_way(models: &[&str]) -> [Arc<Engine>; 2] {
     [None, Some(0)].map(|exact_below| {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("index");
-        let building = Building { exact_below, ..building(models, &path) };
+        let building = IndexBuilder { exact_below, ..building(made(), models, &path) };
         building.run(&Run::silent()).unwrap();
         let engine = Engine::open(&path, Settings::default()).unwrap();
         // It lives as long as the test binary.

@@ -1,4 +1,4 @@
-//! A served model together with the documents that training did not see.
+//! A served model together with its unseen documents.
 //!
 //! Every score comes from the model itself, by the code that training and `liken search` use.
 
@@ -12,13 +12,13 @@ use liken::ranking::Hit;
 use liken::top_k::select;
 
 use super::docs::Chunk;
-use super::served::{DocMapping, Served, UNMAPPED};
+use super::served::{DocMapping, ServedModel, UNMAPPED};
 use crate::Error;
 
-/// A served model and its unseen documents, as one snapshot has them.
+/// A served model and its unseen documents in one snapshot.
 #[derive(Clone)]
-pub(crate) struct View {
-    pub served: Arc<Served>,
+pub(crate) struct ModelView {
+    pub served: Arc<ServedModel>,
     pub unseen: Unseen,
 }
 
@@ -27,12 +27,12 @@ pub(crate) struct View {
 pub(crate) enum Unseen {
     /// Folded in, in groups.
     FoldedIn(Vec<(Arc<Chunk>, Arc<UnseenDocuments>)>),
-    /// By the model opened again with them, if its method cannot fold in. They follow its own
-    /// documents, in this order.
+    /// By the model reopened with them, if its method cannot fold in: they follow its own documents,
+    /// in the order of the chunk.
     Reopened(Arc<Model>, Arc<Chunk>),
 }
 
-impl View {
+impl ModelView {
     /// The model that scores.
     pub fn model(&self) -> &Model {
         match &self.unseen {
@@ -41,44 +41,39 @@ impl View {
         }
     }
 
-    /// Where document `no` is: in a group of unseen documents, or among those of training.
-    fn find(&self, no: u32) -> Option<Found> {
+    /// Finds document `no` in a group of unseen documents, or among those of training.
+    fn find(&self, no: u32) -> Option<Position> {
         match &self.unseen {
             Unseen::FoldedIn(groups) => {
                 let mut found = groups.iter().enumerate();
                 let found = found.find_map(|(g, (chunk, _))| Some((g, chunk.find(no)?)));
                 match found {
-                    Some((group, at)) => Some(Found::Unseen(group, at)),
-                    None => self.served.own(no).map(Found::Own),
+                    Some((group, at)) => Some(Position::Unseen(group, at)),
+                    None => self.served.own(no).map(Position::Own),
                 }
             }
             Unseen::Reopened(_, chunk) => match chunk.find(no) {
-                Some(at) => Some(Found::Own((self.served.model.counts.n_docs() + at) as u32)),
-                None => self.served.own(no).map(Found::Own),
+                Some(at) => Some(Position::Own((self.served.model.counts.n_docs() + at) as u32)),
+                None => self.served.own(no).map(Position::Own),
             },
         }
     }
 
-    /// The scores of documents; not a number for those that the model does not have.
+    /// The scores of documents; NaN for those that the model does not have.
     pub fn scores(&self, query: &QueryTerms, numbers: &[u32]) -> Vec<f32> {
-        let places: Vec<Option<Found>> = numbers.iter().map(|&no| self.find(no)).collect();
-        let own: Vec<u32> = places
-            .iter()
-            .filter_map(|place| match place {
-                Some(Found::Own(own)) => Some(*own),
-                _ => None,
-            })
-            .collect();
+        let positions: Vec<Option<Position>> = numbers.iter().map(|&no| self.find(no)).collect();
         let groups = match &self.unseen {
             Unseen::FoldedIn(groups) => &groups[..],
             Unseen::Reopened(..) => &[],
         };
         // Groups without a candidate are not scored.
-        let wanted: Vec<bool> = (0..groups.len())
-            .map(|g| {
-                places.iter().any(|p| matches!(p, Some(Found::Unseen(group, _)) if *group == g))
-            })
-            .collect();
+        let (mut own, mut wanted) = (Vec::new(), vec![false; groups.len()]);
+        for position in positions.iter().flatten() {
+            match *position {
+                Position::Own(doc) => own.push(doc),
+                Position::Unseen(group, _) => wanted[group] = true,
+            }
+        }
         let mut starts = vec![0usize; groups.len()];
         let (mut asked, mut end) = (Vec::new(), 0);
         for (g, (_, new)) in groups.iter().enumerate().filter(|(g, _)| wanted[*g]) {
@@ -86,26 +81,24 @@ impl View {
             end += new.len();
             asked.push(&**new);
         }
-        let (own_scores, new_scores) = self.model().scores_beside(query, Some(&own), &asked);
+        let (own_scores, new_scores) = self.model().scores_with_unseen(query, Some(&own), &asked);
         let mut own_scores = own_scores.into_iter();
-        places
-            .into_iter()
-            .map(|place| match place {
-                Some(Found::Own(_)) => own_scores.next().unwrap_or(f32::NAN),
-                Some(Found::Unseen(group, at)) => new_scores[starts[group] + at],
-                None => f32::NAN,
-            })
-            .collect()
+        let score = |position| match position {
+            Some(Position::Own(_)) => own_scores.next().unwrap_or(f32::NAN),
+            Some(Position::Unseen(group, at)) => new_scores[starts[group] + at],
+            None => f32::NAN,
+        };
+        positions.into_iter().map(score).collect()
     }
 
-    /// Every document that the model scores, by number, with its score.
+    /// All documents that the model scores, with their scores.
     pub fn all_scores(&self, query: &QueryTerms) -> Vec<(u32, f32)> {
         let n_own = self.served.model.counts.n_docs();
         let mut all = Vec::with_capacity(n_own);
         let (own_scores, unseen) = match &self.unseen {
             Unseen::FoldedIn(groups) => {
                 let new: Vec<&UnseenDocuments> = groups.iter().map(|(_, new)| &**new).collect();
-                self.model().scores_beside(query, None, &new)
+                self.model().scores_with_unseen(query, None, &new)
             }
             Unseen::Reopened(model, _) => {
                 let mut scores = model.scores(query);
@@ -120,6 +113,7 @@ impl View {
         all
     }
 
+    /// The numbers of its unseen documents, in the order in which they are scored.
     fn unseen_numbers(&self) -> Box<dyn Iterator<Item = u32> + '_> {
         match &self.unseen {
             Unseen::FoldedIn(groups) => {
@@ -129,7 +123,7 @@ impl View {
         }
     }
 
-    /// The `depth` documents nearest to the query in the latent space, and as many unseen ones.
+    /// The `depth` documents nearest to the query in the latent space, and the best `depth` unseen ones.
     pub fn neighbours(
         &self,
         index: &EmbeddingIndex,
@@ -139,7 +133,7 @@ impl View {
         allowed: Option<&DocSet>,
     ) -> Vec<u32> {
         let embedding = latent.query_embedding(&self.served.model.counts, query);
-        // All documents are equally far from nowhere.
+        // No document is near a query of zero.
         if embedding.iter().all(|&number| number == 0.0) {
             return Vec::new();
         }
@@ -162,7 +156,7 @@ impl View {
         let (_, unseen) = match &self.unseen {
             Unseen::FoldedIn(groups) => {
                 let new: Vec<&UnseenDocuments> = groups.iter().map(|(_, new)| &**new).collect();
-                self.model().scores_beside(query, Some(&[]), &new)
+                self.model().scores_with_unseen(query, Some(&[]), &new)
             }
             Unseen::Reopened(model, chunk) => {
                 let first = self.served.model.counts.n_docs() as u32;
@@ -183,15 +177,15 @@ impl View {
         numbers
     }
 
-    /// Why document `no` has its score.
+    /// Explains the score of document `no`, if the model can.
     pub fn explain(&self, text: &str, no: u32, most: usize) -> Result<Option<Explanation>, Error> {
         let place = match (self.find(no), &self.unseen) {
             (None, _) => return Ok(None),
-            (Some(Found::Own(own)), _) => Place::Own(own),
-            (Some(Found::Unseen(group, at)), Unseen::FoldedIn(groups)) => {
+            (Some(Position::Own(own)), _) => Place::Own(own),
+            (Some(Position::Unseen(group, at)), Unseen::FoldedIn(groups)) => {
                 Place::New(&groups[group].1, at as u32)
             }
-            (Some(Found::Unseen(..)), Unseen::Reopened(..)) => return Ok(None),
+            (Some(Position::Unseen(..)), Unseen::Reopened(..)) => return Ok(None),
         };
         Ok(Some(self.model().explain_at(text, place, most)?))
     }
@@ -200,21 +194,23 @@ impl View {
     pub fn embedding(&self, no: u32) -> Option<Cow<'_, [f32]>> {
         let part = self.model().parts.iter().position(|part| part.matcher.bilinear().is_some())?;
         match (self.find(no)?, &self.unseen) {
-            (Found::Own(own), _) => {
+            (Position::Own(own), _) => {
                 let latent = self.model().parts[part].matcher.bilinear()?;
                 Some(latent.doc_embedding(own))
             }
-            (Found::Unseen(group, at), Unseen::FoldedIn(groups)) => {
+            (Position::Unseen(group, at), Unseen::FoldedIn(groups)) => {
                 let latent = groups[group].1.part(part).bilinear()?;
                 Some(latent.doc_embedding(at as u32))
             }
-            (Found::Unseen(..), Unseen::Reopened(..)) => None,
+            (Position::Unseen(..), Unseen::Reopened(..)) => None,
         }
     }
 }
 
-#[derive(Clone, Copy)]
-enum Found {
+/// Where the model has a document.
+enum Position {
+    /// Its number among the documents of the model.
     Own(u32),
+    /// The group of unseen documents, and the position there.
     Unseen(usize, usize),
 }

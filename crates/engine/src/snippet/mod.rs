@@ -1,26 +1,25 @@
-//! Fragments of text with the words of a query marked: the passage that says most about the query,
-//! or a whole short text such as a title. The text itself is never altered; whoever shows it on a
-//! page escapes it.
+//! Fragments of text with the words of a query marked: the passage with most words of the query, or a
+//! whole short text such as a title. The text itself is never altered; pages escape it.
 
 mod words;
 
 use liken::text::Analyzer;
 
 use crate::types::Fragment;
-use words::{Mark, Marks};
+use words::{Mark, Marks, clings, unspaced};
 
-/// What lies behind this many bytes of a text is not looked at.
+/// Only this many bytes of a text are searched for a passage.
 const LONGEST: usize = 256 << 10;
-/// Runs without spaces that are longer than this many characters may be cut inside.
+/// Runs without spaces longer than this many characters may be cut inside.
 const LONG_RUN: usize = 40;
 /// Words longer than this many characters are cut anywhere.
 const LONG_WORD: usize = 64;
-/// Where something was left out.
+/// The mark of omitted text.
 const LEFT_OUT: &str = "…";
 
-/// The passage of at most `most_chars` characters that holds the most different words of the query,
-/// in fragments; put together again they are the passage as it is written, with … where it was cut.
-/// Without any word of the query it is the beginning of the text.
+/// The passage of at most `most_chars` characters with the most different words of the query, in
+/// fragments. Concatenated they are the passage as it is written, with … where it was cut. Without any
+/// word of the query it is the beginning of the text.
 pub fn fragments(
     text: &str,
     is_query_term: &dyn Fn(&str) -> bool,
@@ -30,10 +29,10 @@ pub fn fragments(
     if most_chars == 0 {
         return Vec::new();
     }
-    let looked_at = &text[..text.floor_char_boundary(LONGEST)];
-    let marks = Marks::new(analyzer, is_query_term).of(looked_at);
-    let atoms = atoms(looked_at, &marks);
-    let (start, end) = passage(looked_at, &marks, &atoms, most_chars);
+    let searched = &text[..text.floor_char_boundary(LONGEST)];
+    let marks = Marks::new(analyzer, is_query_term).of(searched);
+    let atoms = atoms(searched, &marks);
+    let (start, end) = passage(searched, &marks, &atoms, most_chars);
     let (before, passage, after) = (&text[..start], &text[start..end], &text[end..]);
     let start = start + passage.len() - passage.trim_start().len();
     let passage = passage.trim();
@@ -62,11 +61,11 @@ impl Fragments {
         }
     }
 
-    /// A stretch of text that begins at `start`, with those of `marks` that lie in it.
+    /// Adds the text that begins at `start`, with its part of `marks`.
     fn marked(&mut self, text: &str, start: usize, marks: &[Mark]) {
         let mut done = 0;
         for mark in marks {
-            // Words of two characters each may overlap where there are no spaces.
+            // Words of two characters may overlap in scripts without spaces.
             let from = mark.start.saturating_sub(start).clamp(done, text.len());
             let to = mark.end.saturating_sub(start).clamp(done, text.len());
             if from < to {
@@ -79,14 +78,14 @@ impl Fragments {
     }
 }
 
-/// A stretch of text that is shown as a whole or not at all.
+/// A piece of text that is shown whole or not at all.
 struct Atom {
     start: usize,
     end: usize,
     chars: usize,
 }
 
-/// Cuts the text into words with what follows them.
+/// Splits the text into words, each with the white space after it.
 fn atoms(text: &str, marks: &[Mark]) -> Vec<Atom> {
     let mut atoms = Vec::new();
     let mut marks = marks.iter().peekable();
@@ -106,7 +105,7 @@ fn atoms(text: &str, marks: &[Mark]) -> Vec<Atom> {
                 }
                 let inside = marks.peek().is_some_and(|mark| mark.start < at);
                 let border = !last.is_alphanumeric() || unspaced(last) || unspaced(c);
-                if (border && !inside || chars >= LONG_WORD) && !words::clings(c) && at < run {
+                if (border && !inside || chars >= LONG_WORD) && !clings(c) && at < run {
                     atoms.push(Atom { start, end: at, chars });
                     (start, chars) = (at, 0);
                 }
@@ -120,13 +119,6 @@ fn atoms(text: &str, marks: &[Mark]) -> Vec<Atom> {
     atoms
 }
 
-/// Whether words are written without spaces around this character.
-fn unspaced(c: char) -> bool {
-    matches!(c, '\u{E00}'..='\u{EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}')
-        || ('\u{2E80}'..'\u{AC00}').contains(&c)
-        || c >= '\u{20000}'
-}
-
 /// Where the passage begins and ends.
 fn passage(text: &str, marks: &[Mark], atoms: &[Atom], most_chars: usize) -> (usize, usize) {
     if atoms.is_empty() {
@@ -137,7 +129,7 @@ fn passage(text: &str, marks: &[Mark], atoms: &[Atom], most_chars: usize) -> (us
     if chars > most_chars {
         return within(text, marks, &atoms[first], most_chars);
     }
-    // Half of the room that is left goes before, the rest behind.
+    // Half of the remaining characters go before, the rest after.
     let half = chars + (most_chars - chars) / 2;
     let mut grow_left = |chars: &mut usize, most: usize| {
         while first > 0 && *chars + atoms[first - 1].chars <= most {
@@ -154,8 +146,8 @@ fn passage(text: &str, marks: &[Mark], atoms: &[Atom], most_chars: usize) -> (us
     (atoms[first].start, atoms[last].end)
 }
 
-/// The part of at most `most_chars` characters of a run that is too long: its beginning, or what lies
-/// around its first mark if that is further on.
+/// At most `most_chars` characters of a run that is too long: its beginning, or the text around its
+/// first mark if that is further on.
 fn within(text: &str, marks: &[Mark], atom: &Atom, most_chars: usize) -> (usize, usize) {
     let after = |start: usize, chars: usize| {
         text[start..].char_indices().nth(chars).map_or(text.len(), |(at, _)| start + at)
@@ -163,20 +155,20 @@ fn within(text: &str, marks: &[Mark], atom: &Atom, most_chars: usize) -> (usize,
     let (mut start, end) = (atom.start, after(atom.start, most_chars));
     let mark = marks.iter().find(|mark| mark.start >= start && mark.start < atom.end);
     let Some(mark) = mark.filter(|mark| mark.end > end) else { return (start, end) };
-    let room = most_chars.saturating_sub(text[mark.start..mark.end].chars().count()) / 2;
-    if let Some((at, _)) = text[start..mark.start].char_indices().rev().take(room).last() {
+    let before = most_chars.saturating_sub(text[mark.start..mark.end].chars().count()) / 2;
+    if let Some((at, _)) = text[start..mark.start].char_indices().rev().take(before).last() {
         start += at;
     } else {
         start = mark.start;
     }
-    // No letter without its accents, no accent without its letter.
-    let clinging = text[start..mark.start].chars().take_while(|&c| words::clings(c));
+    // Letters keep their accents.
+    let clinging = text[start..mark.start].chars().take_while(|&c| clings(c));
     start += clinging.map(char::len_utf8).sum::<usize>();
     (start, after(start, most_chars).max(start))
 }
 
-/// The first and last atom with a mark of the window that holds the most different words, then the
-/// most words, then comes first.
+/// The first and last marked atom of the window with the most different words, then the most words,
+/// then the smallest start.
 fn best_window(marks: &[Mark], atoms: &[Atom], most_chars: usize) -> (usize, usize) {
     // The atoms in which marks begin.
     let mut held: Vec<(usize, usize)> = Vec::with_capacity(marks.len());

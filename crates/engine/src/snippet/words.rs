@@ -1,12 +1,11 @@
-//! Where the words of a query stand in a text as it is written. The analyser gives words folded
-//! and stemmed; here they are found again in the original, character by character.
+//! The positions of the words of a query in the original text. The analyser returns words folded and
+//! stemmed; here they are located in the original, character by character.
 
 use std::collections::HashMap;
 
 use liken::text::{Analyzer, AnalyzerParams};
 
-/// A word that cannot be found again marks the whole run around it, if that is not longer than this
-/// many bytes.
+/// A word that cannot be located marks the whole run around it, if that has at most this many bytes.
 const LONGEST_RUN: usize = 256;
 
 /// A word of the query in a text.
@@ -14,7 +13,7 @@ const LONGEST_RUN: usize = 256;
 pub(super) struct Mark {
     pub start: usize,
     pub end: usize,
-    /// Which of the words of the query it is, counted as they come up.
+    /// The number of the word of the query, in the order of first occurrence.
     pub word: usize,
 }
 
@@ -22,7 +21,7 @@ pub(super) struct Mark {
 pub(super) struct Marks<'a> {
     analyzer: &'a Analyzer,
     is_query_term: &'a dyn Fn(&str) -> bool,
-    /// The terms that came up.
+    /// The numbers of the terms found so far.
     seen: HashMap<String, usize>,
     folding: Option<Folding>,
 }
@@ -88,7 +87,7 @@ impl<'a> Marks<'a> {
 
 /// Folds as an analyser does, one character at a time.
 struct Folding {
-    /// The same analyser without stop words and stems: it gives words as they are folded.
+    /// The same analyser without stop words and stemming: it returns folded words.
     plain: Option<Analyzer>,
     known: HashMap<String, String>,
 }
@@ -106,7 +105,7 @@ impl Folding {
         Folding { plain: Analyzer::new(&params).ok(), known: HashMap::new() }
     }
 
-    /// Where each word of a run begins and ends; nothing for those that cannot be found again.
+    /// The start and end of each word of a run; `None` for words that cannot be located.
     fn places(&mut self, run: &str) -> Option<Vec<Option<(usize, usize)>>> {
         let mut words = Vec::new();
         self.plain.as_ref()?.words(run, &mut |word, _| words.push(word.to_owned()));
@@ -125,7 +124,7 @@ impl Folding {
         Some(places)
     }
 
-    /// The letters that a character becomes; none for those that are no part of words.
+    /// The letters that a character folds to; empty if it is not part of words.
     fn fold(&mut self, unit: &str) -> String {
         if let Some(folded) = self.known.get(unit) {
             return folded.clone();
@@ -139,11 +138,11 @@ impl Folding {
     }
 }
 
-/// A run folded, with where every folded character comes from.
+/// A folded run, with the origin of every folded character.
 #[derive(Default)]
 struct Folded {
     text: String,
-    /// For every unit: where it begins in `text`, and where it stands in the original.
+    /// For every unit: its start in `text`, and its start and end in the original.
     units: Vec<(usize, usize, usize)>,
 }
 
@@ -155,7 +154,7 @@ impl Folded {
         }
     }
 
-    /// Where `word` stands behind the `last` one.
+    /// The start and end of `word` after the `last` one.
     fn find(&self, word: &str, last: Option<(usize, usize)>) -> Option<(usize, usize)> {
         if word.is_empty() {
             return None;
@@ -165,13 +164,13 @@ impl Folded {
         let second = self.text[start..end].char_indices().nth(1).map(|(at, _)| start + at);
         let overlapping = second.filter(|&at| {
             let is_pair = word.chars().count() == 2 && self.text[at..end].chars().count() == 1;
-            is_pair && word.chars().all(super::unspaced) && self.text[at..].starts_with(word)
+            is_pair && word.chars().all(unspaced) && self.text[at..].starts_with(word)
         });
         let from = overlapping.or_else(|| self.text[end..].find(word).map(|at| end + at))?;
         Some((from, from + word.len()))
     }
 
-    /// Where a stretch of the folded text stands in the original.
+    /// The start and end in the original of a piece of the folded text.
     fn original(&self, from: usize, to: usize) -> Option<(usize, usize)> {
         let first = self.units.partition_point(|unit| unit.0 <= from).checked_sub(1)?;
         let last = self.units.partition_point(|unit| unit.0 < to).checked_sub(1)?;
@@ -179,7 +178,7 @@ impl Folded {
     }
 }
 
-/// Characters with the marks that belong to them.
+/// Characters with their combining marks.
 fn units(text: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
     let mut chars = text.char_indices().peekable();
     std::iter::from_fn(move || {
@@ -190,7 +189,7 @@ fn units(text: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
     })
 }
 
-/// Whether a character belongs to the one before it: accents, vowel signs, joiners.
+/// Whether a character belongs to the one before: accents, vowel signs, joiners.
 pub(super) fn clings(c: char) -> bool {
     matches!(c,
         '\u{300}'..='\u{36F}' | '\u{483}'..='\u{489}' | '\u{591}'..='\u{5C7}'
@@ -201,4 +200,11 @@ pub(super) fn clings(c: char) -> bool {
         | '\u{20D0}'..='\u{20FF}' | '\u{3099}' | '\u{309A}' | '\u{FE00}'..='\u{FE0F}'
         | '\u{FE20}'..='\u{FE2F}' | '\u{AD}' | '\u{200C}'..='\u{200F}'
         | '\u{2060}'..='\u{206F}' | '\u{FEFF}')
+}
+
+/// Whether words are written without spaces around this character.
+pub(super) fn unspaced(c: char) -> bool {
+    matches!(c, '\u{E00}'..='\u{EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}')
+        || ('\u{2E80}'..'\u{AC00}').contains(&c)
+        || c >= '\u{20000}'
 }

@@ -1,19 +1,20 @@
-//! The documents of a new index, many at a time.
+//! Bulk loading of the documents of a new index.
 
 use rusqlite::Connection;
 
-use super::documents::{Body, insert, next_number, no_numbers, taken, to_text};
+use super::documents::{Body, insert, taken, to_text};
 use super::limits::check_id;
-use super::{ROW, Result, Room, Store, StoreError, schema};
+use super::sql::{following, next_number};
+use super::{ROW, Result, Space, Store, StoreError, schema};
 
-/// A transaction takes so many documents, or
+/// The most documents of a transaction.
 const CHUNK: usize = 20_000;
-/// so many bytes of them.
+/// About the most bytes of a transaction.
 const CHUNK_BYTES: usize = 16 << 20;
 
-/// A load that goes on. Until [`finish`](Loading::finish) the database cannot be opened again:
-/// half an index is none.
-pub struct Loading<'a> {
+/// A bulk load in progress. Until [`finish`](BulkLoad::finish) the database cannot be opened again:
+/// half an index is of no use.
+pub struct BulkLoad<'a> {
     store: &'a Store,
     next: u32,
     chunk: Vec<(String, String)>,
@@ -21,9 +22,9 @@ pub struct Loading<'a> {
 }
 
 impl Store {
-    /// Begins to load the documents of a new index into this database, which must be empty.
-    pub fn load(&self) -> Result<Loading<'_>> {
-        self.write(Room::Usual(ROW), |connection| {
+    /// Begins a bulk load into this database, which must be empty.
+    pub fn load(&self) -> Result<BulkLoad<'_>> {
+        self.write(Space::Usual(ROW), |connection| {
             if next_number(connection)? > 0 {
                 return Err(StoreError::Bad(
                     "documents can be loaded only into an empty database, and this one has some; \
@@ -33,12 +34,12 @@ impl Store {
             }
             schema::begin_loading(connection)
         })?;
-        Ok(Loading { store: self, next: 0, chunk: Vec::new(), bytes: 0 })
+        Ok(BulkLoad { store: self, next: 0, chunk: Vec::new(), bytes: 0 })
     }
 }
 
-impl Loading<'_> {
-    /// The next document.
+impl BulkLoad<'_> {
+    /// Adds the next document.
     pub fn push(&mut self, id: String, body: &Body) -> Result<()> {
         check_id("the id of a document", &id)?;
         let text = to_text(body)?;
@@ -50,14 +51,14 @@ impl Loading<'_> {
         Ok(())
     }
 
-    /// Ends the load; how many documents there are.
+    /// Ends the load; returns how many documents there are.
     pub fn finish(mut self) -> Result<u32> {
         self.write()?;
         let n = self.next;
-        // The index of ids is made now.
-        let ids = n as usize * ROW;
-        self.store.write(Room::Usual(ids), move |connection| {
-            schema::end_loading(connection, n).map_err(|error| twice(connection).unwrap_or(error))
+        // This builds the index of ids.
+        self.store.write(Space::Usual(n as usize * ROW), move |connection| {
+            schema::end_loading(connection, n)
+                .map_err(|error| duplicate_id(connection).unwrap_or(error))
         })?;
         Ok(n)
     }
@@ -66,11 +67,11 @@ impl Loading<'_> {
         let chunk = std::mem::take(&mut self.chunk);
         let bytes = std::mem::take(&mut self.bytes);
         let first = self.next;
-        self.next = self.store.write(Room::Usual(bytes), move |connection| {
+        self.next = self.store.write(Space::Usual(bytes), move |connection| {
             let mut no = first;
             for (id, body) in &chunk {
                 insert(connection, no, id, body)?;
-                no = no.checked_add(1).ok_or_else(no_numbers)?;
+                no = following(no)?;
             }
             Ok(no)
         })?;
@@ -78,8 +79,8 @@ impl Loading<'_> {
     }
 }
 
-/// The error that names two documents with one id, if there are such.
-fn twice(connection: &Connection) -> Option<StoreError> {
+/// The error that names two documents with one id, if there are any.
+fn duplicate_id(connection: &Connection) -> Option<StoreError> {
     let sql = "SELECT id, min(no), max(no) FROM documents GROUP BY id HAVING count(*) > 1
                ORDER BY min(no) LIMIT 1";
     let found = |row: &rusqlite::Row<'_>| {

@@ -1,27 +1,26 @@
-//! What an index has to know: which numbers stand, and what changed.
+//! Which documents the index has, and what changed.
 
-use rusqlite::{Connection, OptionalExtension};
-
-use super::documents::{Body, from_text, next_number};
+use super::documents::{Body, from_text};
+use super::sql::{last_change, next_number, rows, value, whole};
 use super::{Result, Store};
 
-/// A version of a document came or went.
+/// A version of a document was added or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Change {
-    /// The place in the order of all changes, from 1 on.
+    /// Counts all changes from 1 on.
     pub seq: u64,
-    /// The version's number.
+    /// The number of the version.
     pub no: u32,
-    /// Whether it came.
+    /// Whether it was added; else it was removed.
     pub added: bool,
 }
 
 impl Store {
-    /// The changes behind number `after`, in order: about `most` at most, and about as many as have
-    /// `bytes` of text together, but not none if there are any. What replaces a document comes
-    /// together with what it replaces. A version that was added and is gone by now may have no
-    /// body any more: its removal follows, so that it can be passed over.
-    /// Whoever asks has taken in all up to `after`: they need no room on the disk any more.
+    /// The changes after number `after`, in order: about `most` at most, with about `bytes` of text
+    /// together, but at least one if there is any. Both changes of a replacement come together. The
+    /// body of a version that was added and removed since may be deleted already; it can be skipped,
+    /// because its removal follows.
+    /// The caller has indexed all changes up to `after`: no disk space is reserved for them any more.
     pub fn changes_after(&self, after: u64, most: usize, bytes: u64) -> Result<Vec<Change>> {
         if let Some(writer) = &self.writer {
             writer.applied(after);
@@ -39,8 +38,7 @@ impl Store {
                 let seq = row.get::<_, i64>(0)?.unsigned_abs();
                 let change = Change { seq, no: row.get(1)?, added: row.get(2)? };
                 total += row.get::<_, Option<i64>>(3)?.unwrap_or(0).unsigned_abs();
-                // A document that is written again goes and comes in two changes, one behind the
-                // other.
+                // A replacement is a removal, directly followed by an addition.
                 let replaces = change.added && changes.last().is_some_and(|last| !last.added);
                 let many = changes.len() >= most || total > bytes;
                 if many && !changes.is_empty() && !replaces {
@@ -57,34 +55,31 @@ impl Store {
         self.read(last_change)
     }
 
-    /// How many documents stand.
+    /// How many documents there are.
     pub fn count(&self) -> Result<usize> {
         self.read(|connection| {
-            // Every number up to the last is a row, and far fewer are gone than stand.
-            let gone: i64 = connection
-                .prepare_cached("SELECT count(*) FROM documents WHERE gone IS NOT NULL")?
-                .query_row([], |row| row.get(0))?;
-            let all = next_number(connection)? as usize;
-            Ok(all.saturating_sub(usize::try_from(gone).unwrap_or(0)))
+            // Every number up to the last is a row, and far fewer are gone than not.
+            let sql = "SELECT count(*) FROM documents WHERE gone IS NOT NULL";
+            let gone = value::<u32>(connection, sql, [])?.unwrap_or(0);
+            Ok(next_number(connection)?.saturating_sub(gone) as usize)
         })
     }
 
-    /// The numbers of versions that were gone after change `applied`, in the order in which they
-    /// went.
+    /// The numbers of the versions that were removed up to change `applied`, in the order of their
+    /// removal.
     pub fn gone_at(&self, applied: u64) -> Result<Vec<u32>> {
         let sql = "SELECT no FROM documents WHERE gone <= ?1 ORDER BY gone";
-        self.read(|connection| {
-            let mut find = connection.prepare_cached(sql)?;
-            let numbers = find.query_map([whole(applied)], |row| row.get(0))?;
-            Ok(numbers.collect::<std::result::Result<_, _>>()?)
-        })
+        self.read(|connection| rows(connection, sql, [whole(applied)], |row| row.get(0)))
     }
 
-    /// Calls `each` with number and id of every document that stood after change `applied`,
-    /// ascending. All numbers that were given by then are below the one that is returned.
+    /// Calls `each` with number and id of every document that there was after change `applied`,
+    /// by ascending number. Returns a number above all that were in use by then.
     pub fn ids_at(&self, applied: u64, mut each: impl FnMut(u32, &str)) -> Result<u32> {
         self.read(|connection| {
-            let end = end_at(connection, applied)?;
+            // The next version to be added.
+            let first = "SELECT no FROM changes WHERE seq > ?1 AND kind = 1 ORDER BY seq LIMIT 1";
+            let end = value(connection, first, [whole(applied)])?;
+            let end = end.map_or_else(|| next_number(connection), Ok)?;
             let mut find = connection.prepare_cached(
                 "SELECT no, id FROM documents
                  WHERE no < ?1 AND (gone IS NULL OR gone > ?2) ORDER BY no",
@@ -97,8 +92,8 @@ impl Store {
         })
     }
 
-    /// Calls `each` with every standing document from number `from` on, ascending, until it
-    /// fails; the last change that they reflect.
+    /// Calls `each` with every document from number `from` on, by ascending number, until it
+    /// fails; returns the last change that they reflect.
     pub fn documents_from<E: From<super::StoreError>>(
         &self,
         from: u32,
@@ -123,24 +118,4 @@ impl Store {
         })?;
         failed.map_or(Ok(seq), Err)
     }
-}
-
-/// All numbers that were given up to change `applied` are below this one.
-fn end_at(connection: &Connection, applied: u64) -> Result<u32> {
-    let first = "SELECT no FROM changes WHERE seq > ?1 AND kind = 1 ORDER BY seq LIMIT 1";
-    let mut first = connection.prepare_cached(first)?;
-    let first: Option<u32> = first.query_row([whole(applied)], |row| row.get(0)).optional()?;
-    first.map_or_else(|| next_number(connection), Ok)
-}
-
-/// The number of the last change that `connection` sees.
-pub(super) fn last_change(connection: &Connection) -> Result<u64> {
-    let mut last = connection.prepare_cached("SELECT max(seq) FROM changes")?;
-    let last: Option<i64> = last.query_row([], |row| row.get(0))?;
-    Ok(last.unwrap_or(0).unsigned_abs())
-}
-
-/// A number as SQLite counts.
-pub(super) fn whole(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,25 +1,29 @@
-//! What can go wrong with the database.
+//! Errors of the database.
 
 use rusqlite::ErrorCode;
 
 use crate::Error;
 
-/// Why the store did not do what it was asked.
+/// The result of a call to the store.
+pub type Result<T> = std::result::Result<T, StoreError>;
+
+/// An error of the store.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// What was asked makes no sense.
+    /// The request is invalid.
     #[error("{0}")]
     Bad(String),
-    /// Something that is not there.
+    /// There is no such thing.
     #[error("{0}")]
     Missing(String),
-    /// There is no room to write. Reads go on.
+    /// There is no disk space to write. Reads go on.
     #[error("{0}")]
     Full(String),
-    /// It cannot be had now: another process writes to it, or no more files can be opened.
+    /// The database is not available now: another process writes to it, or the process cannot open
+    /// more files.
     #[error("{0}")]
     Held(String),
-    /// The disk does not do what it should.
+    /// Reading or writing failed.
     #[error("{0}")]
     Disk(String),
     /// The database is damaged, unfinished, too new or no database.
@@ -28,13 +32,12 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// The error as it is for whoever wanted to write: a disk that fails is one that takes no
-    /// more for now.
+    /// The error of a write: a disk that fails is treated like a full one.
     pub(super) fn on_write(self) -> Self {
         match self {
             StoreError::Disk(why) => StoreError::Full(format!(
-                "nothing could be written ({why}); searching goes on. See what is wrong with the \
-                 disk, and write again"
+                "nothing could be written ({why}); searching goes on. Check the disk, and write \
+                 again"
             )),
             other => other,
         }
@@ -45,14 +48,14 @@ impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => StoreError::Full(
-                "there is no room for this on the disk; searching goes on. Make room, and write \
+                "the disk has no space for this; searching goes on. Free some space, and write \
                  again"
                     .into(),
             ),
             Some(ErrorCode::SystemIoFailure | ErrorCode::ReadOnly) => {
                 StoreError::Disk(format!("the database cannot be reached: {error}"))
             }
-            // Nothing is wrong with what is in it.
+            // The database itself may be fine.
             Some(ErrorCode::CannotOpen) => StoreError::Held(format!(
                 "the database cannot be opened now ({error}): the server may have too many files \
                  open (ulimit -n), or may not read the folder; see to that, and try again"
@@ -61,10 +64,10 @@ impl From<rusqlite::Error> for StoreError {
                 StoreError::Held("the server is short of memory; try again later".into())
             }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Held(
-                "another program has kept the database busy for too long; end it, and try again"
+                "another program keeps the database locked for too long; stop it, and try again"
                     .into(),
             ),
-            _ => StoreError::Unusable(format!("the database says: {error}")),
+            _ => StoreError::Unusable(format!("the database reports: {error}")),
         }
     }
 }

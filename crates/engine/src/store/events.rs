@@ -1,23 +1,18 @@
-//! Clicks and pages of results that were shown.
+//! Clicks and impressions.
 
 use rusqlite::{Row, params};
 
-use super::changes::{last_change, whole};
 use super::limits::{fault_of_event, now, trim};
-use super::{ROW, Result, Room, Store, StoreError};
+use super::sql::{last_change, value, whole};
+use super::{ROW, Result, Space, Store, StoreError};
 use crate::types::{Event, Written};
 
-/// The kind of an event that is a click.
-pub(super) const CLICK: &str = "click";
-/// The kind of an event that is a page of results that was shown.
-pub(super) const IMPRESSION: &str = "impression";
-
-/// The most that events given back at once may hold of ids that were shown.
+/// The most bytes of shown ids that events read at once may hold.
 const MOST_BYTES: usize = 64 << 20;
 
 impl Store {
-    /// Keeps events, in order; those that say no time happened now. They are on disk when this
-    /// returns. One that makes no sense is refused, with all that came with it.
+    /// Stores events, in order; those without a time happened now. They are on disk when this
+    /// returns. If one is invalid, none is stored.
     pub fn record(&self, events: Vec<Event>) -> Result<Written> {
         let now = now();
         let mut rows = Vec::with_capacity(events.len());
@@ -32,7 +27,7 @@ impl Store {
             bytes += event.query.len() + shown.len() + ROW;
             rows.push((event, shown));
         }
-        self.write(Room::Usual(bytes), move |connection| {
+        self.write(Space::Usual(bytes), move |connection| {
             let mut insert = connection.prepare_cached(
                 "INSERT INTO events(time, kind, query, id, rank, shown, session)
                  VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -46,8 +41,8 @@ impl Store {
         })
     }
 
-    /// At most `most` events behind number `after`, with their numbers, which begin at 1; fewer
-    /// where they are long, but not none if there are any.
+    /// At most `most` events after number `after`, with their numbers, which begin at 1; fewer where
+    /// they are long, but at least one if there is any.
     pub fn events(&self, after: u64, most: usize) -> Result<Vec<(u64, Event)>> {
         let (after, most) = (whole(after), whole(most as u64));
         self.read(|connection| {
@@ -70,12 +65,10 @@ impl Store {
 
     /// How many events there are.
     pub fn count_events(&self) -> Result<u64> {
-        // None is ever taken away.
-        self.read(|connection| {
-            let mut last = connection.prepare_cached("SELECT max(no) FROM events")?;
-            let last: Option<i64> = last.query_row([], |row| row.get(0))?;
-            Ok(last.unwrap_or(0).unsigned_abs())
-        })
+        // None is ever deleted.
+        let sql = "SELECT max(no) FROM events";
+        let last: Option<Option<i64>> = self.read(|connection| value(connection, sql, []))?;
+        Ok(last.flatten().unwrap_or(0).unsigned_abs())
     }
 }
 

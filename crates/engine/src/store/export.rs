@@ -6,27 +6,27 @@ use serde::Serialize;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::events::CLICK;
+use super::limits::CLICK;
 use super::{Result, Store, StoreError};
 use crate::types::Event;
 
-/// Events that are read at a time, so that no read lasts for long.
+/// Events read in one transaction, so that none lasts for long.
 const CHUNK: usize = 5_000;
 
-/// What was written.
+/// Counts of an export.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Exported {
-    /// Events, or judged pairs of query and document.
+pub struct ExportReport {
+    /// Events, or judged pairs of query and document, that were read.
     pub taken: usize,
-    /// Lines.
+    /// Lines written.
     pub lines: usize,
-    /// Those that the format cannot hold.
+    /// Pairs that the format cannot hold.
     pub left_out: usize,
 }
 
 /// A line of the log: a document that was shown or clicked.
 #[derive(Serialize)]
-struct Contribution<'a> {
+struct LogLine<'a> {
     time: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<&'a str>,
@@ -41,25 +41,25 @@ struct Contribution<'a> {
 }
 
 impl Store {
-    /// Writes all events to `out`, one JSON object per line for each document that was shown or
-    /// clicked: a raw log, to be read with
+    /// Writes all events to `out` as a raw log: one line of JSON for each document that was shown or
+    /// clicked. To be read with
     ///
     /// ```sh
     /// liken import --events events.jsonl --documents documents.jsonl -o data
     /// ```
     ///
-    /// (the name must end in `.jsonl`; without `--documents`, what the events name is taken).
+    /// (the name must end in `.jsonl`; without `--documents`, the documents are those of the events).
     /// The columns are `time` (to the second), `session`, `query`, `doc`, `rank` and `clicked`.
-    /// A result page gives one line per document, with its place in `shown` as rank. A click
-    /// that says what was shown with it gives such a page, with one document clicked; else
-    /// its own line alone, and the import puts it on the page of the same session and query if
-    /// no more than half an hour lies between. Pages of nobody's session have a column `page`
-    /// of their own, so that those of one second are not taken for one. Where nothing was shown
-    /// there is a line without document, which the import counts as a query without a click.
-    pub fn export_events(&self, out: &mut dyn Write) -> Result<Exported> {
-        let mut exported = Exported::default();
+    /// An impression gives one line per document, with its position in `shown` as rank. A click with
+    /// `shown` gives such a page, with one document clicked; a click without gives one line, and the
+    /// import adds it to the page of the same session and query if no more than half an hour lies
+    /// between. Pages without a session have a column `page`, so that those of the same second stay
+    /// apart. An impression of nothing gives a line without document, which the import counts as a
+    /// query without a click.
+    pub fn export_events(&self, out: &mut dyn Write) -> Result<ExportReport> {
+        let mut exported = ExportReport::default();
         let mut after = 0;
-        // What comes in meanwhile is for the next export.
+        // Later events are for the next export.
         let last = self.count_events()?;
         while after < last {
             let events = self.events(after, CHUNK)?;
@@ -75,7 +75,7 @@ impl Store {
     }
 }
 
-/// The lines of an event; how many.
+/// Writes the lines of an event; returns how many.
 fn write_event(out: &mut dyn Write, no: u64, event: &Event) -> Result<usize> {
     let time = moment(event.time.unwrap_or(0.0));
     let clicked = event.id.as_deref().filter(|_| event.kind == CLICK);
@@ -84,7 +84,7 @@ fn write_event(out: &mut dyn Write, no: u64, event: &Event) -> Result<usize> {
     let is_page = session.is_none() && !event.shown.is_empty();
     let mut lines = 0;
     let mut line = |doc: Option<&str>, rank: Option<u64>| {
-        let line = Contribution {
+        let line = LogLine {
             time: &time,
             session,
             page: is_page.then_some(page.as_str()),
@@ -100,7 +100,7 @@ fn write_event(out: &mut dyn Write, no: u64, event: &Event) -> Result<usize> {
             .map_err(unwritten)
     };
     for (doc, rank) in event.shown.iter().zip(1..) {
-        // What stands on a page twice was clicked once, where it stood first.
+        // A document that was shown twice gives one line, at its first rank.
         let first = event.shown.iter().position(|other| other == doc);
         if first.is_none_or(|first| first as u64 + 1 == rank) {
             line(Some(doc), Some(rank))?;
@@ -116,15 +116,15 @@ fn write_event(out: &mut dyn Write, no: u64, event: &Event) -> Result<usize> {
     Ok(lines)
 }
 
-/// RFC 3339 to the second, of seconds since 1970. Digits alone could be taken for a date.
+/// Seconds since 1970 as RFC 3339. The import could take bare digits for a date.
 fn moment(time: f64) -> String {
     let time = OffsetDateTime::from_unix_timestamp(time as i64);
     time.ok().and_then(|time| time.format(&Rfc3339).ok()).unwrap_or_default()
 }
 
-/// The error of a file that takes no more.
+/// The error of a write to the exported file.
 pub(super) fn unwritten(error: std::io::Error) -> StoreError {
-    StoreError::Disk(format!("what was to be exported could not be written: {error}"))
+    StoreError::Disk(format!("the export could not be written: {error}"))
 }
 
 #[cfg(test)]

@@ -1,19 +1,19 @@
 //! Judgments: the last grade per query, document and judge.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
-use super::changes::last_change;
 use super::limits::{fault_of_judgment, now, trim};
-use super::{ROW, Result, Room, Store, StoreError};
+use super::sql::{execute, last_change, rows, value};
+use super::{ROW, Result, Space, Store, StoreError};
 use crate::types::{Judgment, Written};
 
 impl Store {
-    /// Keeps grades, each in place of the one that its judge gave to the same document for the
-    /// same query; without a grade, that one is taken back. `replaced` says how many earlier
-    /// ones there were. They are on disk when this returns.
+    /// Stores grades; each replaces the one that its judge gave to the same document for the same
+    /// query, and a missing grade deletes that one. `replaced` counts the earlier ones. They are on
+    /// disk when this returns.
     pub fn judge(&self, mut judgments: Vec<Judgment>) -> Result<Written> {
         for (i, judgment) in judgments.iter_mut().enumerate() {
-            // A blank before or behind it makes no other query.
+            // White space around it makes no other query.
             trim(&mut judgment.query);
             if let Some(why) = fault_of_judgment(judgment) {
                 return Err(StoreError::Bad(format!("judgment {}: {why}", i + 1)));
@@ -21,65 +21,51 @@ impl Store {
         }
         let now = now();
         let bytes = judgments.iter().map(|judgment| judgment.query.len() + ROW).sum();
-        self.write(Room::Usual(bytes), move |connection| {
+        self.write(Space::Usual(bytes), move |connection| {
             let mut replaced = 0;
             for judgment in &judgments {
-                replaced += keep(connection, judgment, now)?;
+                replaced += replace(connection, judgment, now)?;
             }
             let sequence = last_change(connection)?;
             Ok(Written { written: judgments.len(), replaced, sequence })
         })
     }
 
-    /// The grades that stand, of one query or of all, in the order in which queries were first
-    /// judged, then of documents' ids and of judges.
+    /// The current grades, of one query or of all, ordered by when queries were first judged, then
+    /// by document id and judge.
     pub fn judgments(&self, query: Option<&str>) -> Result<Vec<Judgment>> {
+        let sql = "SELECT judged.query, id, grade, judge
+                   FROM judged JOIN judgments ON judgments.query = judged.no
+                   WHERE ?1 IS NULL OR judged.query = ?1
+                   ORDER BY judged.no, id, judge";
         self.read(|connection| {
-            let mut find = connection.prepare_cached(
-                "SELECT judged.query, id, grade, judge
-                 FROM judged JOIN judgments ON judgments.query = judged.no
-                 WHERE ?1 IS NULL OR judged.query = ?1
-                 ORDER BY judged.no, id, judge",
-            )?;
-            let judgments = find.query_map([query.map(str::trim)], |row| {
+            rows(connection, sql, [query.map(str::trim)], |row| {
                 let judge = Some(row.get::<_, String>(3)?).filter(|judge| !judge.is_empty());
-                Ok(Judgment {
-                    query: row.get(0)?,
-                    id: row.get(1)?,
-                    grade: Some(row.get(2)?),
-                    judge,
-                })
-            })?;
-            Ok(judgments.collect::<std::result::Result<_, _>>()?)
+                Ok(Judgment { query: row.get(0)?, id: row.get(1)?, grade: row.get(2)?, judge })
+            })
         })
     }
 }
 
-/// Keeps one grade; how many earlier ones it takes the place of.
-pub(super) fn keep(connection: &Connection, judgment: &Judgment, now: f64) -> Result<usize> {
+/// Stores one grade; returns how many earlier ones it replaces.
+pub(super) fn replace(connection: &Connection, judgment: &Judgment, now: f64) -> Result<usize> {
     let Judgment { query, id, grade, judge } = judgment;
     let judge = judge.as_deref().unwrap_or_default();
-    let known: Option<i64> = connection
-        .prepare_cached("SELECT no FROM judged WHERE query = ?1")?
-        .query_row([query], |row| row.get(0))
-        .optional()?;
+    let known: Option<i64> = value(connection, "SELECT no FROM judged WHERE query = ?1", [query])?;
     let no = match (known, grade) {
         (Some(no), _) => no,
         (None, None) => return Ok(0),
         (None, Some(_)) => {
-            connection.prepare_cached("INSERT INTO judged(query) VALUES(?1)")?.execute([query])?;
+            execute(connection, "INSERT INTO judged(query) VALUES(?1)", [query])?;
             connection.last_insert_rowid()
         }
     };
-    let before = connection
-        .prepare_cached("DELETE FROM judgments WHERE query = ?1 AND id = ?2 AND judge = ?3")?
-        .execute(params![no, id, judge])?;
+    let delete = "DELETE FROM judgments WHERE query = ?1 AND id = ?2 AND judge = ?3";
+    let before = execute(connection, delete, params![no, id, judge])?;
     if let Some(grade) = grade {
-        connection
-            .prepare_cached(
-                "INSERT INTO judgments(query, id, judge, grade, time) VALUES(?1, ?2, ?3, ?4, ?5)",
-            )?
-            .execute(params![no, id, judge, grade, now])?;
+        let insert =
+            "INSERT INTO judgments(query, id, judge, grade, time) VALUES(?1, ?2, ?3, ?4, ?5)";
+        execute(connection, insert, params![no, id, judge, grade, now])?;
     }
     Ok(before)
 }

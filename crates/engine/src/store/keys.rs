@@ -1,32 +1,32 @@
-//! API keys. Only their hashes are kept: who reads the database can use none of them.
+//! API keys. Only their hashes are stored, so the database gives no key away.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConstantTimeEq};
 
 use super::limits::{check_id, now};
-use super::{Result, Room, Store, StoreError};
+use super::sql::{execute, value};
+use super::{Result, Space, Store, StoreError};
 use crate::types::Scope;
 
-/// What all keys begin with, so that people and scanners know one when they see it.
+/// The prefix of all keys, so that people and secret scanners recognise one.
 const PREFIX: &str = "lk_";
 
-/// A key, without the key itself.
+/// What is known of a key; the key itself is not stored.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct KeyAbout {
     /// Its name.
     pub name: String,
-    /// What it may do.
+    /// Its scope.
     pub scope: Scope,
-    /// When it was made, in seconds since 1970.
+    /// The time of creation, in seconds since 1970.
     pub created: f64,
-    /// When it was revoked.
+    /// The time of revocation, if it was revoked.
     pub revoked: Option<f64>,
 }
 
 impl Store {
-    /// Makes a key. It is returned this once: 256 random bits, of which only the SHA-256 is
-    /// kept.
+    /// Makes a key of 256 random bits. It is returned only here: the database stores its SHA-256.
     pub fn add_key(&self, name: &str, scope: Scope) -> Result<String> {
         check_id("the name of a key", name)?;
         let mut secret = [0; 32];
@@ -35,28 +35,21 @@ impl Store {
         })?;
         let key = format!("{PREFIX}{}", base64url(&secret));
         let (hash, name, now) = (hash(&key), name.to_owned(), now());
-        self.write(Room::Reserve, move |connection| {
-            let taken: Option<i64> = connection
-                .prepare_cached("SELECT no FROM keys WHERE name = ?1 AND revoked IS NULL")?
-                .query_row([&name], |row| row.get(0))
-                .optional()?;
-            if taken.is_some() {
+        self.write(Space::Reserve, move |connection| {
+            let taken = "SELECT no FROM keys WHERE name = ?1 AND revoked IS NULL";
+            if value::<i64>(connection, taken, [&name])?.is_some() {
                 return Err(StoreError::Bad(format!(
                     "there is a key called {name:?} already; revoke it, or choose another name"
                 )));
             }
-            connection
-                .prepare_cached(
-                    "INSERT INTO keys(name, hash, scope, created) VALUES(?1, ?2, ?3, ?4)",
-                )?
-                .execute(params![name, hash, scope.name(), now])?;
+            let insert = "INSERT INTO keys(name, hash, scope, created) VALUES(?1, ?2, ?3, ?4)";
+            execute(connection, insert, params![name, hash, scope.name(), now])?;
             Ok(())
         })?;
         Ok(key)
     }
 
-    /// Whether `key` may do what needs `scope`. It is compared with all keys, in a time that
-    /// does not depend on how much of it is right.
+    /// Whether `key` is valid and includes `scope`. It is compared with all keys in constant time.
     pub fn allows(&self, key: &str, scope: Scope) -> Result<bool> {
         let given = hash(key);
         self.read(|connection| {
@@ -73,7 +66,7 @@ impl Store {
         })
     }
 
-    /// All keys, the revoked ones among them, in the order in which they were made.
+    /// All keys, revoked ones among them, oldest first.
     pub fn keys(&self) -> Result<Vec<KeyAbout>> {
         self.read(|connection| {
             let mut find = connection
@@ -92,22 +85,19 @@ impl Store {
         })
     }
 
-    /// Whether there was ever a key. An index whose last key was revoked is closed, not open.
+    /// Whether there was ever a key. An index whose last key was revoked stays closed.
     pub fn has_keys(&self) -> Result<bool> {
         self.read(|connection| {
-            let mut find = connection.prepare_cached("SELECT EXISTS(SELECT 1 FROM keys)")?;
-            Ok(find.query_row([], |row| row.get(0))?)
+            Ok(value::<i64>(connection, "SELECT no FROM keys LIMIT 1", [])?.is_some())
         })
     }
 
-    /// Ends the key called `name`, from the next request on.
+    /// Revokes the key called `name`, from the next request on.
     pub fn revoke_key(&self, name: &str) -> Result<()> {
         let (name, now) = (name.to_owned(), now());
-        self.write(Room::Reserve, move |connection| {
-            let revoked = connection
-                .prepare_cached("UPDATE keys SET revoked = ?2 WHERE name = ?1 AND revoked IS NULL")?
-                .execute(params![name, now])?;
-            if revoked == 0 {
+        self.write(Space::Reserve, move |connection| {
+            let revoke = "UPDATE keys SET revoked = ?2 WHERE name = ?1 AND revoked IS NULL";
+            if execute(connection, revoke, params![name, now])? == 0 {
                 return Err(StoreError::Missing(format!("there is no key called {name:?}")));
             }
             Ok(())
@@ -120,7 +110,7 @@ fn hash(key: &str) -> [u8; 32] {
 }
 
 impl Scope {
-    /// It as it is written: for people, in the database and in the API.
+    /// The name that messages, the database and the API use.
     pub fn name(self) -> &'static str {
         match self {
             Scope::Read => "read",

@@ -1,45 +1,43 @@
 //! Everything of an index that must survive: documents, the order of their changes, events,
 //! judgments, keys and the registry of models, in one SQLite database.
 //!
-//! **The database is the truth.** The text index and the embeddings of documents are made from it,
-//! and whatever they miss after a crash is replayed from [`Store::changes_after`].
+//! **The database is the truth.** The text index and the embeddings of documents are derived from
+//! it, and what they miss after a crash is replayed from [`Store::changes_after`].
 //!
 //! # Documents and changes
 //!
-//! Every version of a document has a number of its own, which is never used again: an index
-//! that knows a number knows what it stands for, however late it learns that the document is
-//! gone. [`Store::load`] numbers the documents of a new index from 0 (its *base*);
-//! [`Store::upsert`] and [`Store::delete`] note each change in `changes`: the number that came,
-//! and the number that went. The standing documents are those of the base, with the changes
-//! applied in order. The body of a document that is gone stays until [`Store::clear_gone`] is
-//! told that nobody finds it any more, so that a search which runs beside a replacement still
+//! Every version of a document has a number of its own, which is never used again: a number means
+//! the same version to an index, however late it learns that this was removed. [`Store::load`]
+//! numbers the documents of a new index from 0 (its *base*); [`Store::upsert`] and
+//! [`Store::delete`] record each added and each removed number in `changes`. The current documents
+//! are those of the base with the changes applied in order. The body of a removed document stays
+//! until [`Store::clear_gone`] deletes it, so that a search which runs during a replacement still
 //! gets a whole document.
 //!
 //! # Writes
 //!
-//! One thread owns the one connection that writes. It takes all requests that wait, applies
-//! them in one transaction, each within a savepoint of its own, and answers when the
-//! transaction is on disk (`synchronous=FULL`): many small writes share one wait for the disk,
-//! one bad request fails alone, and what was acknowledged survives `kill -9`.
+//! One thread owns the one connection that writes. It takes all queued requests, applies them in
+//! one transaction, each within a savepoint of its own, and answers when the transaction is on disk
+//! (`synchronous=FULL`): many small writes share one wait for the disk, a bad request fails alone,
+//! and acknowledged writes survive `kill -9`.
 //!
-//! # No room
+//! # Disk space
 //!
-//! Where the disk is full, or would nearly be (see [`Options::reserve`]), writes end in
-//! [`StoreError::Full`] before anything is written, and reads go on. A write needs room for the
-//! log, the database and the text index: three times what it brings. Nothing has to be
-//! restarted: the next write is tried again. Deletions, keys and the choice of models may use
-//! the reserve.
+//! Where less than the reserve would be left on the disk, writes fail with [`StoreError::Full`]
+//! before anything is written, and reads go on. A write needs space in the write-ahead log, the
+//! database and the text index: three times its size. No restart is needed: the next write tries
+//! again. Deletions, keys and the choice of models may use the reserve.
 //!
-//! # Who may open it
+//! # Locking
 //!
 //! One process serves an index: it holds a lock of the operating system on `….lock` beside the
-//! database, which ends with the process whatever happens. Anyone may look on, with
+//! database, which ends with the process in any case. Any process may read, with
 //! [`Store::read_only`].
 //!
 //! # Reads
 //!
-//! Any number of threads; each read borrows a connection from a pool and sees one state of the
-//! database. Writing does not block reading, nor reading writing.
+//! Any number of threads read; each read borrows a connection from a pool and sees one state of the
+//! database. Writes do not block reads, nor reads writes.
 
 mod bulk;
 mod changes;
@@ -56,6 +54,7 @@ mod pool;
 mod qrels;
 mod schema;
 mod space;
+mod sql;
 mod writer;
 
 #[cfg(test)]
@@ -65,48 +64,32 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-pub use bulk::Loading;
+pub use bulk::BulkLoad;
 pub use changes::Change;
 pub use documents::Body;
-pub use error::StoreError;
-pub use export::Exported;
+pub use error::{Result, StoreError};
+pub use export::ExportReport;
 pub use keys::KeyAbout;
-pub use limits::{LONGEST_ID, LONGEST_QUERY};
 pub(crate) use limits::{
-    fault_of_event, fault_of_id, fault_of_ids, fault_of_judgment, fault_of_query,
+    IMPRESSION, fault_of_event, fault_of_id, fault_of_ids, fault_of_judgment, fault_of_query,
 };
+pub use limits::{LONGEST_ID, LONGEST_QUERY};
 pub use models::ModelEntry;
 pub use qrels::median;
 
 use lock::Lock;
 use pool::Pool;
 use space::Disk;
-use writer::{ROW, Room, Writer};
+use writer::{ROW, Space, Writer};
 
-/// What a call to the store returns.
-pub type Result<T> = std::result::Result<T, StoreError>;
-
-/// How a store is opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
-    /// So many bytes of the disk are left free by all writes but deletions, keys and the choice
-    /// of models.
-    pub reserve: u64,
-    /// The most bytes that the database may have; what its disk allows if not said.
-    pub max_bytes: Option<u64>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options { reserve: 64 << 20, max_bytes: None }
-    }
-}
+/// The bytes of the disk that writes leave free unless told otherwise; deletions, keys and the choice
+/// of models may use them.
+pub const RESERVE: u64 = 64 << 20;
 
 /// An open database.
 pub struct Store {
-    // Fields end in this order: first the readers, then the writer, which as the last one gives
-    // back what the log of the database takes (who only reads cannot), and only then may somebody
-    // else have the lock.
+    // Fields are dropped in this order: first the readers; then the writer, which as the last
+    // connection truncates the write-ahead log (readers cannot); then the lock.
     pool: Pool,
     writer: Option<Writer>,
     path: PathBuf,
@@ -116,98 +99,75 @@ pub struct Store {
 impl Store {
     /// A new, empty database at `path`, where there must be no file.
     pub fn create(path: &Path) -> Result<Self> {
-        let options = Options::default();
         let lock = Lock::take(path)?;
         if path.exists() {
             return Err(StoreError::Bad(format!(
-                "{}: expected no file where a new database is to be, found one; open it, or \
-                 choose another place",
+                "{}: expected no file where the new database is to be, found one; open it, or \
+                 choose another path",
                 path.display()
             )));
         }
         let connection = schema::connect(path, schema::Access::Create)?;
         schema::create(&connection)?;
-        schema::make_lasting(path)?;
-        Ok(Store::begin(path, connection, Disk::new(path, options.reserve), options, Some(lock)))
+        schema::sync_folder(path)?;
+        Ok(Store::begin(path, connection, Disk::new(path, RESERVE), Some(lock)))
     }
 
-    /// The database at `path`, to read and to write. It fails if another process does that.
-    pub fn open(path: &Path) -> Result<Self> {
-        Store::open_with(path, Options::default())
-    }
-
-    /// Like [`Store::open`], with options.
-    pub fn open_with(path: &Path, options: Options) -> Result<Self> {
+    /// The database at `path`, to read and to write, where writes leave `reserve` bytes of the disk
+    /// free. It fails if another process has opened it so.
+    pub fn open(path: &Path, reserve: u64) -> Result<Self> {
+        // First: a lock would leave a file.
         schema::must_exist(path)?;
         let lock = Lock::take(path)?;
-        let connection = schema::connect(path, schema::Access::Write)?;
-        schema::check(&connection, path)?;
+        let connection = schema::open(path, schema::Access::Write)?;
         schema::keep_log(&connection);
-        Ok(Store::begin(path, connection, Disk::new(path, options.reserve), options, Some(lock)))
+        Ok(Store::begin(path, connection, Disk::new(path, reserve), Some(lock)))
     }
 
-    /// The database at `path`, to change keys while somebody else may serve it.
+    /// The database at `path`, to change keys while another process may serve it.
     pub fn open_for_keys(path: &Path) -> Result<Self> {
-        schema::must_exist(path)?;
-        let connection = schema::connect(path, schema::Access::Write)?;
-        schema::check(&connection, path)?;
-        let options = Options::default();
-        Ok(Store::begin(path, connection, Disk::new(path, options.reserve), options, None))
+        let connection = schema::open(path, schema::Access::Write)?;
+        Ok(Store::begin(path, connection, Disk::new(path, RESERVE), None))
     }
 
-    /// The database at `path`, to read only, whoever else has it open.
+    /// The database at `path`, to read only; other processes may have it open.
     pub fn read_only(path: &Path) -> Result<Self> {
-        schema::must_exist(path)?;
-        let connection = schema::connect(path, schema::Access::Read)?;
-        schema::check(&connection, path)?;
+        let connection = schema::open(path, schema::Access::Read)?;
         let pool = Pool::new(path);
         pool.give_back(connection);
         Ok(Store { writer: None, pool, path: path.to_owned(), _lock: None })
     }
 
-    fn begin(
-        path: &Path,
-        connection: Connection,
-        disk: Disk,
-        options: Options,
-        lock: Option<Lock>,
-    ) -> Self {
-        let writer = Writer::start(connection, disk, options.max_bytes);
-        Store { writer: Some(writer), pool: Pool::new(path), path: path.to_owned(), _lock: lock }
+    fn begin(path: &Path, connection: Connection, disk: Disk, lock: Option<Lock>) -> Self {
+        let writer = Some(Writer::start(connection, disk));
+        Store { writer, pool: Pool::new(path), path: path.to_owned(), _lock: lock }
     }
 
-    /// Where the database is.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Whether there is no room to write. The next write is tried all the same.
+    /// Whether there is no disk space to write. The next write is tried all the same.
     pub fn is_full(&self) -> bool {
         self.writer.as_ref().is_some_and(Writer::is_full)
     }
 
-    /// What SQLite finds wrong in the database: nothing, if all is well.
+    /// The problems that SQLite's integrity check finds; none if all is well.
     pub fn check(&self) -> Result<Vec<String>> {
-        self.read(|connection| {
-            let mut check = connection.prepare("PRAGMA integrity_check")?;
-            let lines = check.query_map([], |row| row.get::<_, String>(0))?;
-            let mut lines = lines.collect::<std::result::Result<Vec<String>, _>>()?;
-            lines.retain(|line| line != "ok");
-            Ok(lines)
-        })
+        let check = "PRAGMA integrity_check";
+        let mut lines: Vec<String> =
+            self.read(|connection| sql::rows(connection, check, [], |row| row.get(0)))?;
+        lines.retain(|line| line != "ok");
+        Ok(lines)
     }
 
-    /// Runs `work` on the writer's thread, within a transaction; when this returns, what it did
-    /// is on disk. It may be called again if the transaction of a group fails.
+    /// Runs `work` on the writer's thread, within a transaction that is on disk when this returns.
+    /// `work` may be called again if the transaction of a group fails.
     fn write<T: Send + 'static>(
         &self,
-        room: Room,
+        space: Space,
         work: impl FnMut(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         match &self.writer {
-            Some(writer) => writer.run(room, work),
+            Some(writer) => writer.run(space, work),
             None => Err(StoreError::Bad(format!(
-                "{} was opened to be read only; open it for writing",
+                "{} was opened read only; open it for writing",
                 self.path.display()
             ))),
         }

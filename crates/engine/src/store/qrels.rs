@@ -3,23 +3,22 @@
 use std::collections::HashMap;
 use std::io::Write;
 
-use rusqlite::Row;
-
 use super::export::unwritten;
-use super::{Exported, Result, Store};
+use super::sql::rows;
+use super::{ExportReport, Result, Store};
 
 impl Store {
     /// The texts of judged queries by the ids that [`Store::export_qrels`] gives them.
     pub fn judged_queries(&self) -> Result<HashMap<String, String>> {
         self.read(|connection| {
-            let mut find = connection.prepare_cached("SELECT no, query FROM judged")?;
-            let named = |row: &Row<'_>| Ok((format!("q{}", row.get::<_, i64>(0)?), row.get(1)?));
-            Ok(find.query_map([], named)?.collect::<std::result::Result<_, _>>()?)
+            rows(connection, "SELECT no, query FROM judged", [], |row| {
+                Ok((format!("q{}", row.get::<_, i64>(0)?), row.get(1)?))
+            })
         })
     }
 
-    /// Writes the grades that stand to `out` as TREC qrels (`query 0 document grade`), and the
-    /// texts of their queries to `queries` (`id<TAB>text`, no header). To be read with
+    /// Writes the current grades to `out` as TREC qrels (`query 0 document grade`), and the texts
+    /// of their queries to `queries` (`id<TAB>text`, no header). To be read with
     ///
     /// ```sh
     /// liken import --documents documents.jsonl --judgments judgments.qrels \
@@ -30,21 +29,23 @@ impl Store {
     /// Queries are called `q1`, `q2` … in the order in which they were first judged, and keep
     /// these ids from export to export. Where several people judged a document for a query, the
     /// grade is the median of theirs, of an even number the mean of the two in the middle,
-    /// rounded up: two who say 1 and 2 make a 2. Ids with white space cannot stand in qrels;
-    /// such documents are left out and counted. Control characters in queries (line breaks,
-    /// tabs) are written as spaces.
-    pub fn export_qrels(&self, out: &mut dyn Write, queries: &mut dyn Write) -> Result<Exported> {
+    /// rounded up: 1 and 2 become 2. Qrels cannot hold ids with white space; such documents are
+    /// skipped and counted. Control characters in queries (line breaks, tabs) become spaces.
+    pub fn export_qrels(
+        &self,
+        out: &mut dyn Write,
+        queries: &mut dyn Write,
+    ) -> Result<ExportReport> {
         let sql = "SELECT judged.no, judged.query, id, grade
                    FROM judged JOIN judgments ON judgments.query = judged.no
                    ORDER BY judged.no, id, grade";
-        // All of it is small beside the documents, and a slow `out` must hold up nobody.
+        // Grades take little memory, and a slow `out` must not keep a read transaction open.
         let grades: Vec<(i64, String, String, u8)> = self.read(|connection| {
-            let mut find = connection.prepare_cached(sql)?;
-            let rows =
-                find.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
-            Ok(rows.collect::<std::result::Result<_, _>>()?)
+            rows(connection, sql, [], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+            })
         })?;
-        let mut exported = Exported::default();
+        let mut exported = ExportReport::default();
         for of_query in grades.chunk_by(|a, b| a.0 == b.0) {
             let (no, text, ..) = &of_query[0];
             let mut lines = 0;
@@ -59,7 +60,7 @@ impl Store {
                 writeln!(out, "q{no} 0 {id} {}", median(&grades)).map_err(unwritten)?;
                 lines += 1;
             }
-            // A query all of whose documents are left out is none that can be measured.
+            // A query without documents cannot be evaluated.
             if lines > 0 {
                 let text = text.replace(char::is_control, " ");
                 writeln!(queries, "q{no}\t{}", text.trim()).map_err(unwritten)?;

@@ -1,24 +1,25 @@
-//! The tables, how connections are made, and which databases are taken.
+//! The tables, connections, and which databases are accepted.
 
 use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, ffi, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, ffi, params};
 
+use super::sql::{execute, value};
 use super::{Result, StoreError};
 
-/// Raised when what is below changes in a way that older programs cannot read.
+/// The version of the tables; raised when older programs could not read them.
 pub(super) const VERSION: i64 = 1;
 
-/// Says in the head of the file whose it is ("likn").
+/// SQLite's application id of our databases ("likn").
 const APPLICATION: i64 = 0x6c69_6b6e;
 
 const TABLES: &str = "
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
--- Every version of every document. `gone` is the change that took it away. Fields are in a table
--- of their own, so that going through numbers and ids does not mean reading all texts.
+-- Every version of every document. `gone` is the change that removed it. Fields are in a table of
+-- their own, so that a scan of numbers and ids does not read all texts.
 CREATE TABLE documents(no INTEGER PRIMARY KEY, id TEXT NOT NULL, gone INTEGER);
 CREATE TABLE bodies(no INTEGER PRIMARY KEY, body TEXT NOT NULL);
 CREATE INDEX documents_gone ON documents(gone) WHERE gone IS NOT NULL;
@@ -45,20 +46,20 @@ CREATE TABLE models(
     no INTEGER PRIMARY KEY, name TEXT NOT NULL, version TEXT NOT NULL, folder TEXT NOT NULL,
     method TEXT NOT NULL, dim INTEGER, neighbours TEXT, loaded REAL NOT NULL,
     UNIQUE(name, version));
--- The active version of a model is that of its last activation which was not taken back.
+-- The active version of a model is that of its last activation that was not rolled back.
 CREATE TABLE activations(
     no INTEGER PRIMARY KEY AUTOINCREMENT, model INTEGER NOT NULL REFERENCES models(no),
     time REAL NOT NULL, taken_back REAL);
 ";
 
-/// At most one standing document has an id.
-const STANDING: &str =
+/// At most one current document has an id.
+const CURRENT_IDS: &str =
     "CREATE UNIQUE INDEX IF NOT EXISTS documents_standing ON documents(id) WHERE gone IS NULL";
 
-/// Readers map so many bytes of the file, and read what is beyond.
+/// The bytes of the file that readers map; they read what is beyond.
 const MAPPED: i64 = 1 << 40;
 
-/// The name in `meta` of a load that has not ended.
+/// The key in `meta` of a bulk load that has not ended.
 const LOADING: &str = "loading";
 
 /// What a connection is for.
@@ -70,6 +71,14 @@ pub(super) enum Access {
     Write,
     /// To read.
     Read,
+}
+
+/// A connection to an existing database that this program can use.
+pub(super) fn open(path: &Path, access: Access) -> Result<Connection> {
+    must_exist(path)?;
+    let connection = connect(path, access)?;
+    check(&connection, path)?;
+    Ok(connection)
 }
 
 /// A connection to the database at `path`.
@@ -85,7 +94,7 @@ pub(super) fn connect(path: &Path, access: Access) -> Result<Connection> {
     connection.set_prepared_statement_cache_capacity(64);
     if access == Access::Read {
         connection.pragma_update(None, "query_only", true)?;
-        // All readers share what the system has in memory, instead of a copy each.
+        // All readers share the system's page cache instead of a copy each.
         connection.pragma_update(None, "mmap_size", MAPPED)?;
         return Ok(connection);
     }
@@ -93,7 +102,7 @@ pub(super) fn connect(path: &Path, access: Access) -> Result<Connection> {
         connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     if !mode.eq_ignore_ascii_case("wal") {
         return Err(StoreError::Unusable(format!(
-            "{}: this file system has no room for a write-ahead log (SQLite chose {mode:?}); put \
+            "{}: this file system does not support a write-ahead log (SQLite chose {mode:?}); put \
              the index on a local disk",
             path.display()
         )));
@@ -101,18 +110,18 @@ pub(super) fn connect(path: &Path, access: Access) -> Result<Connection> {
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "wal_autocheckpoint", 1000)?;
-    // A log that one large write made long is cut to this when it starts anew.
+    // A log that one large write made long is truncated to this size when it is reset.
     connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
     Ok(connection)
 }
 
-/// Leaves the (empty) log and its index behind when `connection` is closed as the last one: they
-/// are needed to open the database, and a disk that is full by then has no room for new ones.
+/// Keeps the (empty) log and its index when `connection` is closed as the last one: opening the
+/// database needs them, and a disk that is full by then has no space for new ones.
 #[allow(unsafe_code)]
 pub(super) fn keep_log(connection: &Connection) {
     let mut on: std::ffi::c_int = 1;
     // SAFETY: the handle is that of an open connection, the name ends in NUL, and this call reads
-    // and writes the one number alone. Where it is refused, nothing changes.
+    // and writes only this number. If SQLite refuses, nothing changes.
     unsafe {
         ffi::sqlite3_file_control(
             connection.handle(),
@@ -128,24 +137,26 @@ pub(super) fn create(connection: &Connection) -> Result<()> {
     connection.execute_batch("BEGIN IMMEDIATE")?;
     connection.pragma_update(None, "application_id", APPLICATION)?;
     connection.execute_batch(TABLES)?;
-    connection.execute_batch(STANDING)?;
+    connection.execute_batch(CURRENT_IDS)?;
     set_meta(connection, "schema", Some(&VERSION.to_string()))?;
     set_meta(connection, "base", Some("0"))?;
     connection.execute_batch("COMMIT")?;
     Ok(())
 }
 
-/// Sees to it that the new file's name is on disk, too.
-pub(super) fn make_lasting(path: &Path) -> Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+/// Writes the folder's entry of the new file to disk, too.
+pub(super) fn sync_folder(path: &Path) -> Result<()> {
+    let folder = folder_of(path);
     let failed = |error: std::io::Error| StoreError::Disk(format!("{}: {error}", folder.display()));
     if cfg!(unix) {
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
     }
     Ok(())
+}
+
+/// The folder that `path` is in.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// An error if there is no file.
@@ -160,7 +171,7 @@ pub(super) fn must_exist(path: &Path) -> Result<()> {
 }
 
 /// An error if the database is not one that this program can use.
-pub(super) fn check(connection: &Connection, path: &Path) -> Result<()> {
+fn check(connection: &Connection, path: &Path) -> Result<()> {
     let unusable = |found: String| {
         Err(StoreError::Unusable(format!(
             "{}: expected the database of an index, found {found}",
@@ -171,14 +182,14 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<()> {
     match application {
         Ok(APPLICATION) => {}
         Ok(_) => {
-            return unusable("one of another program; build an index".into());
+            return unusable("one of another program; build the index".into());
         }
         Err(error) => {
             return match error.sqlite_error_code() {
                 Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
                     unusable(format!("a file that cannot be read as one ({error})"))
                 }
-                // The disk or the system is at fault, and the database may well be whole.
+                // The disk or the system is at fault; the database may be fine.
                 _ => Err(error.into()),
             };
         }
@@ -195,50 +206,37 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<()> {
         None => return unusable("one without a version; build the index anew".into()),
     }
     if meta(connection, LOADING)?.is_some() {
-        return unusable("one whose making was broken off; build the index anew".into());
+        return unusable("an unfinished one; build the index anew".into());
     }
     Ok(())
 }
 
-/// Lets the database grow to `most` bytes.
-pub(super) fn limit(connection: &Connection, most: Option<u64>) -> Result<()> {
-    let size: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
-    // The largest number of pages that SQLite knows.
-    let pages = most.map_or(4_294_967_294, |most| (most / size.unsigned_abs().max(1)).max(1));
-    let pages = i64::try_from(pages).unwrap_or(i64::MAX).min(4_294_967_294);
-    connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
-    Ok(())
-}
-
-/// Begins a load: from here on the database is of no use until [`end_loading`].
+/// Begins a bulk load: the database cannot be opened until [`end_loading`].
 pub(super) fn begin_loading(connection: &Connection) -> Result<()> {
     set_meta(connection, LOADING, Some("1"))?;
     connection.execute_batch("DROP INDEX IF EXISTS documents_standing")?;
     Ok(())
 }
 
-/// Ends a load of `n` documents; an error if two of them have the same id.
+/// Ends a bulk load of `n` documents; an error if two of them have the same id.
 pub(super) fn end_loading(connection: &Connection, n: u32) -> Result<()> {
-    connection.execute_batch(STANDING)?;
+    connection.execute_batch(CURRENT_IDS)?;
     set_meta(connection, "base", Some(&n.to_string()))?;
     set_meta(connection, LOADING, None)
 }
 
-/// What `meta` says of `key`.
+/// The value of `key` in `meta`.
 pub(super) fn meta(connection: &Connection, key: &str) -> Result<Option<String>> {
-    let mut get = connection.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
-    Ok(get.query_row([key], |row| row.get(0)).optional()?)
+    value(connection, "SELECT value FROM meta WHERE key = ?1", [key])
 }
 
-/// Lets `meta` say `value` of `key`.
+/// Sets the value of `key` in `meta`, or deletes it.
 pub(super) fn set_meta(connection: &Connection, key: &str, value: Option<&str>) -> Result<()> {
     match value {
-        Some(value) => connection.execute(
-            "INSERT INTO meta(key, value) VALUES(?1, ?2)
-             ON CONFLICT(key) DO UPDATE SET value = excluded.value",
-            params![key, value],
-        )?,
-        None => connection.execute("DELETE FROM meta WHERE key = ?1", [key])?,
-    };
+        Some(value) => {
+            execute(connection, "REPLACE INTO meta(key, value) VALUES(?1, ?2)", params![key, value])
+        }
+        None => execute(connection, "DELETE FROM meta WHERE key = ?1", [key]),
+    }?;
     Ok(())
 }

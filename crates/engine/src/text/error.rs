@@ -1,4 +1,4 @@
-//! What can go wrong with a text index.
+//! Errors of the text index.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,22 +9,22 @@ use tantivy::directory::error::{LockError, OpenDirectoryError};
 
 use crate::Error;
 
-/// What went wrong with a text index.
+/// An error of the text index.
 #[derive(Debug, thiserror::Error)]
 pub enum TextError {
-    /// There is none.
+    /// There is no index.
     #[error("{folder}: there is no text index here; build the index again", folder = .folder.display())]
     Missing {
         /// Where it was expected.
         folder: PathBuf,
     },
-    /// There is one where a new one was to be made.
-    #[error("{folder}: there is a text index here already; give another folder, or remove this one", folder = .folder.display())]
+    /// There is an index already.
+    #[error("{folder}: there is already a text index here; choose another folder, or remove this one", folder = .folder.display())]
     Exists {
         /// Where.
         folder: PathBuf,
     },
-    /// Its files are not what they should be.
+    /// Its files are damaged.
     #[error("{folder}: the text index cannot be read ({reason}); build the index again", folder = .folder.display())]
     Broken {
         /// Where it is.
@@ -32,27 +32,27 @@ pub enum TextError {
         /// What was found.
         reason: String,
     },
-    /// Somebody else writes to it.
+    /// Another process writes to it.
     #[error("{folder}: another process writes to this text index; stop it first", folder = .folder.display())]
     Locked {
         /// Where it is.
         folder: PathBuf,
     },
-    /// The system refused to read or write, as on a full disk: nothing is wrong with the index.
+    /// Reading or writing failed, as on a full disk; the index itself may be fine.
     #[error("{folder}: the text index: {error}", folder = .folder.display())]
     Io {
         /// Where it is.
         folder: PathBuf,
-        /// What it said.
+        /// The error of the system.
         error: Arc<io::Error>,
     },
-    /// It was asked for something it cannot do, or reading or writing failed.
+    /// Any other error of tantivy.
     #[error("the text index: {0}")]
     Failed(String),
 }
 
 impl TextError {
-    /// What tantivy says about the index in `folder`.
+    /// An error of tantivy about the index in `folder`.
     pub(super) fn of(folder: &Path, error: TantivyError) -> Self {
         let to_owned = || folder.to_path_buf();
         match error {
@@ -72,7 +72,7 @@ impl TextError {
         }
     }
 
-    /// Files that make no sense, unless the system did not let us read them.
+    /// Damaged files, unless the system failed to read them.
     pub(super) fn broken(folder: &Path, error: &TantivyError) -> Self {
         match io_error(error) {
             Some(error) => TextError::Io { folder: folder.into(), error },
@@ -81,7 +81,7 @@ impl TextError {
     }
 }
 
-/// What the system said, if it was the system: tantivy calls damaged files by the same name.
+/// The error of the system, if there is one: tantivy reports damaged files by the same variant.
 fn io_error(error: &TantivyError) -> Option<Arc<io::Error>> {
     use tantivy::directory::error::{OpenReadError, OpenWriteError};
     match error {

@@ -1,10 +1,10 @@
-//! Filters: which documents may be found, said in JSON.
+//! Filters: conditions on the fields of documents, in JSON.
 //!
-//! `{"lang": "en", "year": {"gte": 2000, "lt": 2010}}` – all that is said must hold. A list, or
+//! `{"lang": "en", "year": {"gte": 2000, "lt": 2010}}`: all conditions must hold. A list, or
 //! `{"in": [...]}`, allows any of its values; `or`, `and` and `not` take filters. A field with
-//! several values passes if one of them does. Numbers and strings are compared as what they are:
-//! the string "7" is not the number 7. Strings are in the order of their bytes, so dates written
-//! as `2024-05-31` can be compared too.
+//! several values passes if one of them does. Values are compared with those of their own type: the
+//! string "7" is not the number 7. Strings are ordered by their bytes, so dates such as `2024-05-31`
+//! can be compared, too.
 
 use std::ops::Bound;
 
@@ -13,44 +13,43 @@ use serde_json::{Map, Value};
 
 use super::schema::{self, LONGEST_NAME, LONGEST_VALUE};
 
-/// Filters inside filters.
+/// The deepest nesting of filters.
 const MOST_DEPTH: usize = 16;
-/// Conditions of one filter.
+/// The most conditions of a filter.
 const MOST_CONDITIONS: usize = 1_000;
-/// Values of all lists of one filter.
+/// The most values of all lists of a filter.
 const MOST_VALUES: usize = 10_000;
 
-/// Which documents may be found.
+/// A parsed filter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filter {
     pub(super) rule: Rule,
-    /// What it was read from: filters that are written the same allow the same.
-    pub(super) written: String,
+    /// Its JSON, the key of cached results.
+    pub(super) json: String,
 }
 
-/// What must hold.
+/// A condition on a document.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Rule {
     All(Vec<Rule>),
     Any(Vec<Rule>),
     Not(Box<Rule>),
-    /// A value of a column.
+    /// One of the values of a column passes.
     Field(String, Test),
 }
 
-/// What one value of a field must be.
+/// A condition on a value of a field.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Test {
-    /// One of these.
     OneOf(OneOf),
     Numbers(Bound<f64>, Bound<f64>),
     Strings(Bound<String>, Bound<String>),
     Prefix(String),
-    /// Anything at all.
+    /// There is a value.
     Exists,
 }
 
-/// Values, by kind.
+/// Values by type.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct OneOf {
     pub numbers: Vec<f64>,
@@ -59,11 +58,11 @@ pub(super) struct OneOf {
 }
 
 impl Filter {
-    /// Reads a filter, or says where it makes no sense and what is allowed there.
+    /// Parses a filter; the error says where it is wrong and what was expected.
     pub fn parse(filter: &Value) -> Result<Filter, String> {
         let mut reader = Reader { conditions: 0, values: 0 };
         let rule = reader.filter(filter, "filter", 0)?;
-        Ok(Filter { rule, written: filter.to_string() })
+        Ok(Filter { rule, json: filter.to_string() })
     }
 }
 
@@ -75,21 +74,20 @@ struct Reader {
 impl Reader {
     fn filter(&mut self, filter: &Value, place: &str, depth: usize) -> Result<Rule, String> {
         let Value::Object(conditions) = filter else {
-            return Err(format!(
-                "{place}: {} where an object is expected, such as {{\"lang\": \"en\", \
-                 \"year\": {{\"gte\": 2000}}}}",
-                shown(filter)
-            ));
+            let expected = r#"an object, such as {"lang": "en", "year": {"gte": 2000}}"#;
+            return Err(unexpected(place, filter, expected));
         };
         if depth > MOST_DEPTH {
-            return Err(format!("{place}: filters inside filters may go {MOST_DEPTH} deep"));
+            return Err(format!(
+                "{place}: filters are nested too deeply: at most {MOST_DEPTH} deep"
+            ));
         }
         let mut rules = Vec::new();
         for (name, value) in conditions {
             let place = format!("{place}.{}", excerpt(name));
             self.conditions += 1;
             if self.conditions > MOST_CONDITIONS {
-                return Err(format!("{place}: a filter may have {MOST_CONDITIONS} conditions"));
+                return Err(format!("{place}: a filter has at most {MOST_CONDITIONS} conditions"));
             }
             rules.push(match name.as_str() {
                 "and" => Rule::All(self.filters(value, &place, depth)?),
@@ -106,7 +104,7 @@ impl Reader {
 
     fn filters(&mut self, value: &Value, place: &str, depth: usize) -> Result<Vec<Rule>, String> {
         let Value::Array(items) = value else {
-            return Err(format!("{place}: {} where a list of filters is expected", shown(value)));
+            return Err(unexpected(place, value, "a list of filters"));
         };
         let one = |(at, item)| self.filter(item, &format!("{place}[{at}]"), depth + 1);
         items.iter().enumerate().map(one).collect()
@@ -115,7 +113,7 @@ impl Reader {
     fn field(&mut self, name: &str, value: &Value, place: &str) -> Result<Rule, String> {
         if name.len() > LONGEST_NAME {
             return Err(format!(
-                "{place}: the name has {} bytes; names of at most {LONGEST_NAME} can be filtered by",
+                "{place}: the name has {} bytes; filters take names of at most {LONGEST_NAME} bytes",
                 name.len()
             ));
         }
@@ -145,42 +143,28 @@ impl Reader {
                 "eq" => self.one_of(std::slice::from_ref(value), &place)?,
                 "in" => match value {
                     Value::Array(items) => self.one_of(items, &place)?,
-                    other => {
-                        return Err(format!("{place}: {} where a list is expected", shown(other)));
-                    }
+                    other => return Err(unexpected(&place, other, "a list")),
                 },
                 "prefix" => match value {
                     Value::String(prefix) => Test::Prefix(short(prefix, &place)?.to_owned()),
-                    other => {
-                        return Err(format!(
-                            "{place}: {} where a string is expected",
-                            shown(other)
-                        ));
-                    }
+                    other => return Err(unexpected(&place, other, "a string")),
                 },
                 "exists" => match value {
                     Value::Bool(true) => Test::Exists,
                     Value::Bool(false) => {
-                        let there = Rule::Field(column.clone(), Test::Exists);
-                        rules.push(Rule::Not(Box::new(there)));
+                        let exists = Rule::Field(column.clone(), Test::Exists);
+                        rules.push(Rule::Not(Box::new(exists)));
                         continue;
                     }
-                    other => {
-                        return Err(format!(
-                            "{place}: {} where true or false is expected",
-                            shown(other)
-                        ));
-                    }
+                    other => return Err(unexpected(&place, other, "true or false")),
                 },
-                _ => {
-                    return Err(format!("{place}: no such operator; there are {OPERATORS}"));
-                }
+                _ => return Err(format!("{place}: no such operator; there are {OPERATORS}")),
             };
             rules.push(Rule::Field(column.clone(), test));
         }
         rules.extend(range.test(place)?.map(|test| Rule::Field(column, test)));
         match rules.len() {
-            0 => Err(format!("{place}: an operator is expected, one or more of {OPERATORS}")),
+            0 => Err(format!("{place}: expected one or more of the operators {OPERATORS}")),
             1 => Ok(rules.swap_remove(0)),
             _ => Ok(Rule::All(rules)),
         }
@@ -189,7 +173,9 @@ impl Reader {
     fn one_of(&mut self, items: &[Value], place: &str) -> Result<Test, String> {
         self.values += items.len();
         if self.values > MOST_VALUES {
-            return Err(format!("{place}: the lists of a filter may have {MOST_VALUES} values"));
+            return Err(format!(
+                "{place}: the lists of a filter have at most {MOST_VALUES} values"
+            ));
         }
         let mut values = OneOf::default();
         for item in items {
@@ -198,11 +184,9 @@ impl Reader {
                 Value::Bool(truth) => values.truths.push(*truth),
                 Value::Number(_) => values.numbers.push(finite(item, place)?),
                 other => {
-                    return Err(format!(
-                        "{place}: {} where a string, a number, true or false is expected; \
-                         for fields that are missing, write {{\"exists\": false}}",
-                        shown(other)
-                    ));
+                    let expected = "a string, a number, true or false";
+                    let advice = r#"for missing fields, write {"exists": false}"#;
+                    return Err(format!("{}; {advice}", unexpected(place, other, expected)));
                 }
             }
         }
@@ -218,9 +202,10 @@ impl Reader {
 
 const OPERATORS: &str = "eq, in, gt, gte, lt, lte, prefix and exists";
 
-/// What `gt`, `gte`, `lt` and `lte` of one field say together.
+/// The bounds of one field by `gt`, `gte`, `lt` and `lte`.
 #[derive(Default)]
 struct Range {
+    /// The bound, and whether it is included.
     low: Option<(Value, bool)>,
     high: Option<(Value, bool)>,
 }
@@ -230,16 +215,11 @@ impl Range {
         match value {
             Value::Number(_) => drop(finite(value, place)?),
             Value::String(text) => drop(short(text, place)?),
-            other => {
-                return Err(format!(
-                    "{place}: {} where a number or a string is expected",
-                    shown(other)
-                ));
-            }
+            other => return Err(unexpected(place, other, "a number or a string")),
         }
         let side = if operator.starts_with('g') { &mut self.low } else { &mut self.high };
         if side.replace((value.clone(), operator.ends_with('e'))).is_some() {
-            return Err(format!("{place}: a range has one bound on each side"));
+            return Err(format!("{place}: a range has at most one bound on each side"));
         }
         Ok(())
     }
@@ -254,7 +234,7 @@ impl Range {
         match (strings(&self.low), strings(&self.high)) {
             (None, None) => Ok(None),
             (Some(true), Some(false)) | (Some(false), Some(true)) => {
-                Err(format!("{place}: the bounds of a range are both numbers or both strings"))
+                Err(format!("{place}: expected both bounds to be numbers or both to be strings"))
             }
             (Some(true), _) | (_, Some(true)) => {
                 let text = |value: Value| value.as_str().unwrap_or_default().to_owned();
@@ -270,7 +250,7 @@ impl Range {
 
 fn finite(value: &Value, place: &str) -> Result<f64, String> {
     let number = value.as_f64().and_then(schema::number);
-    number.ok_or_else(|| format!("{place}: {value} is no finite number"))
+    number.ok_or_else(|| format!("{place}: {value} is not a finite number"))
 }
 
 fn short<'t>(text: &'t str, place: &str) -> Result<&'t str, String> {
@@ -278,18 +258,18 @@ fn short<'t>(text: &'t str, place: &str) -> Result<&'t str, String> {
         return Ok(text);
     }
     Err(format!(
-        "{place}: the string has {} bytes; values of at most {LONGEST_VALUE} can be filtered by",
+        "{place}: the string has {} bytes; filters take values of at most {LONGEST_VALUE} bytes",
         text.len()
     ))
 }
 
-/// A value for an error message.
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Null => "null".into(),
-        Value::Bool(_) | Value::Number(_) => value.to_string(),
+/// The message about a value of another kind than expected.
+fn unexpected(place: &str, value: &Value, expected: &str) -> String {
+    let found = match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
         Value::String(text) => quoted(text),
         Value::Array(_) => "a list".into(),
         Value::Object(_) => "an object".into(),
-    }
+    };
+    format!("{place}: expected {expected}, found {found}")
 }

@@ -1,5 +1,5 @@
-//! Evaluation of filters: every condition is looked up in a column, one segment at a time. What a
-//! filter allows in a segment never changes, so results are cached.
+//! Evaluation of filters: every condition is looked up in a column, one segment at a time. Segments
+//! never change, so results are cached.
 
 use std::ops::{Bound, RangeInclusive};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,14 +11,14 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet as _, SegmentReader, TERMINATED, Term};
 
 use super::filter::{Filter, OneOf, Rule, Test};
-use super::schema::{SAYS, VALUES};
+use super::schema::{PRESENT, VALUES};
 
 type Result<T> = std::result::Result<T, tantivy::TantivyError>;
 
-/// Up to this many values, one look at the column for each is faster than one at all values.
+/// Up to this many values, one lookup in the column for each is faster than a scan of all values.
 const FEW: usize = 3;
 
-/// The documents of a segment that `rule` holds of, deleted ones among them.
+/// The documents of a segment that pass `rule`, deleted ones among them.
 fn allowed(rule: &Rule, segment: &SegmentReader) -> Result<DocSet> {
     let end = segment.max_doc();
     match rule {
@@ -99,9 +99,9 @@ fn passing(column: &str, test: &Test, segment: &SegmentReader) -> Result<DocSet>
             strings_between(&name, segment, Bound::Included(prefix.as_bytes()), high, &mut bits)?;
         }
         Test::Exists => {
-            let says = segment.schema().get_field(SAYS)?;
-            let name = Term::from_field_text(says, column);
-            let lists = segment.inverted_index(says)?;
+            let present = segment.schema().get_field(PRESENT)?;
+            let name = Term::from_field_text(present, column);
+            let lists = segment.inverted_index(present)?;
             if let Some(mut list) = lists.read_postings(&name, IndexRecordOption::Basic)? {
                 while list.doc() != TERMINATED {
                     bits.insert(list.doc());
@@ -149,7 +149,7 @@ fn between<T>(column: &Column<T>, range: RangeInclusive<T>, bits: &mut DocSet)
 where
     T: PartialOrd + Copy + std::fmt::Debug + Send + Sync + 'static,
 {
-    // A range that lies below all values would be taken for the smallest of them.
+    // tantivy takes a range below all values for the smallest of them.
     let (mut low, mut high) = range.into_inner();
     if low < column.min_value() {
         low = column.min_value();
@@ -167,7 +167,7 @@ where
     });
 }
 
-/// Adds the documents with one of `values`, which are those that are `known`.
+/// Adds the documents with one of `values`, the ones that are `known`.
 fn one_of<T>(column: &Column<T>, values: &[T], known: impl Fn(T) -> bool, bits: &mut DocSet)
 where
     T: PartialOrd + Copy + Default + std::fmt::Debug + Send + Sync + 'static,
@@ -215,7 +215,7 @@ impl FilterCache {
     /// The documents of a segment that `filter` allows, deleted ones among them.
     pub fn allowed(&self, filter: &Filter, segment: &SegmentReader) -> Result<Arc<DocSet>> {
         let id = segment.segment_id();
-        let is_it = |entry: &CachedFilter| entry.segment == id && entry.filter == filter.written;
+        let is_it = |entry: &CachedFilter| entry.segment == id && entry.filter == filter.json;
         {
             let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(at) = entries.iter().position(is_it) {
@@ -227,7 +227,7 @@ impl FilterCache {
         }
         let bits = Arc::new(allowed(&filter.rule, segment)?);
         let entry =
-            CachedFilter { segment: id, filter: filter.written.clone(), allowed: bits.clone() };
+            CachedFilter { segment: id, filter: filter.json.clone(), allowed: bits.clone() };
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         if !entries.iter().any(is_it) && entry.bytes() <= MOST_BYTES {
             let mut bytes = entries.iter().map(CachedFilter::bytes).sum::<usize>() + entry.bytes();
@@ -242,7 +242,7 @@ impl FilterCache {
         Ok(bits)
     }
 
-    /// Forgets segments that are no longer there.
+    /// Drops the results of segments that no longer exist.
     pub fn keep(&self, segments: impl Fn(SegmentId) -> bool) {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.retain(|entry| segments(entry.segment));

@@ -1,12 +1,10 @@
-//! The text index: which documents hold the words of a query, and which a filter allows.
+//! The text index: the documents that contain the words of a query, or that pass a filter.
 //!
-//! It builds on tantivy and only retrieves candidates, by tantivy's BM25; the scores that are shown
-//! come from the models. Words are those of liken's own analyser, handed in as
-//! [`Tokens`]. A document is known by a number of 32 bits, one for each version of it, never used
-//! again; ids, fields and texts are kept elsewhere.
+//! It builds on tantivy and only retrieves candidates, by tantivy's BM25; the scores of results come
+//! from the models. Words are those of liken's own analyser, passed as [`Tokens`]. A document has a
+//! number of 32 bits, one per version, never used again; ids, fields and texts are in the database.
 //!
-//! One [`Writer`] changes the index; readers hold a [`TextSnapshot`], which stays as it is from the
-//! beginning of a request to its end.
+//! One [`Writer`] changes the index; readers hold a [`TextSnapshot`], which never changes.
 
 mod error;
 mod filter;
@@ -34,7 +32,7 @@ use tantivy::{Index, IndexReader, IndexSettings, ReloadPolicy, TantivyError};
 use filter_eval::FilterCache;
 use schema::Fields;
 
-/// An open text index; a copy is the same index.
+/// An open text index; clones share it.
 #[derive(Clone)]
 pub struct TextIndex {
     inner: Arc<Inner>,
@@ -49,7 +47,7 @@ struct Inner {
 }
 
 impl TextIndex {
-    /// Makes an empty index in `folder`, which is made if it is not there.
+    /// Makes an empty index in `folder`, and the folder if there is none.
     pub fn create(folder: &Path) -> Result<Self, TextError> {
         let failed = |error: TantivyError| TextError::of(folder, error);
         std::fs::create_dir_all(folder).map_err(|error| failed(error.into()))?;
@@ -57,7 +55,7 @@ impl TextIndex {
         if Index::exists(&directory).map_err(|error| failed(error.into()))? {
             return Err(TextError::Exists { folder: folder.into() });
         }
-        // Nothing is stored, so there is nothing that a thread of its own could compress.
+        // Nothing is stored, so a thread for compression would have no work.
         let settings =
             IndexSettings { docstore_compress_dedicated_thread: false, ..Default::default() };
         let index = Index::create(directory, schema::schema(), settings).map_err(failed)?;
@@ -101,34 +99,34 @@ impl TextIndex {
         Ok(index)
     }
 
-    /// The number of the last change that was in the last commit; 0 before the first.
+    /// The number of the last change of the last commit; 0 before the first.
     pub fn applied(&self) -> Result<u64, TextError> {
         let meta = self.inner.index.load_metas().map_err(|error| self.broken(&error))?;
         let Some(payload) = meta.payload else { return Ok(0) };
         payload.parse().map_err(|_| TextError::Broken {
             folder: self.inner.folder.clone(),
-            reason: format!("the last commit holds {payload:?} in place of a change's number"),
+            reason: format!("its last commit has {payload:?}, expected the number of a change"),
         })
     }
 
     /// The snapshot of the last commit.
-    pub fn searcher(&self) -> TextSnapshot {
+    pub fn snapshot(&self) -> TextSnapshot {
         self.inner.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Lets new snapshots see what background merges have done since the last commit; the
+    /// Lets new snapshots use the segments that background merges made since the last commit; their
     /// documents are the same.
     pub fn refresh(&self) -> Result<(), TextError> {
         let failed = |error: TantivyError| TextError::of(&self.inner.folder, error);
         self.inner.reader.reload().map_err(failed)?;
         let searcher = self.inner.reader.searcher();
-        let before = self.searcher();
+        let before = self.snapshot();
         let next = before.next(searcher).map_err(failed)?;
         *self.inner.current.write().unwrap_or_else(PoisonError::into_inner) = next;
         Ok(())
     }
 
-    /// A writer for small changes; there can be only one writer.
+    /// A writer for small changes; an index has one writer at a time.
     pub fn writer(&self) -> Result<Writer, TextError> {
         Writer::live(self.clone())
     }

@@ -1,4 +1,4 @@
-//! Queries to the text index, and how tantivy is asked.
+//! Queries to the text index as queries of tantivy.
 
 use std::collections::BTreeMap;
 
@@ -10,47 +10,45 @@ use tantivy::{Searcher, TantivyError, Term};
 
 use super::tokens::APART;
 
-/// A query of more different words than this is answered by its rarest.
+/// Of more different words than this, only the rarest are searched.
 const MOST_TERMS: usize = 128;
-/// So many words are looked for in any case; more of them, the rarest first, as long as their lists
-/// have no more than [`MOST_ENTRIES`] entries together.
+/// This many words are always searched; more of them, the rarest first, as long as their postings
+/// lists have at most [`MOST_ENTRIES`] entries together.
 const FEW_TERMS: usize = 12;
 const MOST_ENTRIES: u64 = 4_000_000;
-/// With more words than this, adding up all scores is faster than looking for what can be passed
-/// over.
+/// With more words than this, scoring all documents is faster than skipping blocks of them.
 const MANY_TERMS: usize = 4;
 
-/// What is looked for.
+/// A query to the text index.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TextQuery {
-    /// The words, as terms; one that is repeated counts more. A document needs one of them, or the
+    /// The words, as terms; a repeated one counts more. A document must contain one of them, or the
     /// phrases.
     pub terms: Vec<String>,
-    /// Words that must stand side by side, as terms with their places in the phrase: those of words
-    /// that are not counted are left free.
+    /// Phrases, as terms with their positions: stop words leave gaps.
     pub phrases: Vec<Vec<(usize, String)>>,
 }
 
-/// A query as tantivy weighs it.
+/// A query, ready to be run.
 pub(super) struct Plan {
     /// The query as a whole.
     pub weight: Box<dyn Weight>,
     /// Its words one by one, if there is a filter and it has no phrases.
     pub words: Vec<Word>,
-    /// Whether it has so many words that nothing can be passed over.
+    /// Whether it has more than [`MANY_TERMS`] words.
     pub many: bool,
 }
 
 /// A word of a query.
 pub(super) struct Word {
     pub term: Term,
-    /// How often it is said.
+    /// How often the query has it.
     pub times: f32,
     pub weight: Box<dyn Weight>,
 }
 
 impl Plan {
-    /// How to ask for `query`; nothing if it cannot find anything.
+    /// The plan of `query`; `None` if it cannot find anything.
     pub fn of(
         query: &TextQuery,
         field: Field,
@@ -79,7 +77,7 @@ impl Plan {
     }
 }
 
-/// The different words that are looked for, each with how often it is said.
+/// The different words that are searched, each with how often the query has it.
 fn terms(
     query: &TextQuery,
     field: Field,
@@ -113,7 +111,7 @@ fn terms(
 
 fn phrase(phrase: &[(usize, String)], field: Field) -> Option<Box<dyn Query>> {
     let first = phrase.iter().map(|(place, _)| *place).min()?;
-    // What lies further on than texts lie apart would reach from one into the next.
+    // Words further apart than texts are would match across texts.
     let mut words: Vec<_> = phrase
         .iter()
         .filter(|(place, _)| place - first < APART)

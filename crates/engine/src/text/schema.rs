@@ -1,5 +1,5 @@
-//! What tantivy keeps of a document: its number, its words, and the short values that filters look
-//! at. Values stand in columns, one for each field and kind of value; texts are kept nowhere.
+//! The fields of tantivy: the number of a document, its words, and the short values that filters
+//! test. Values are in columns, one per field and type; texts are not stored.
 
 use std::collections::BTreeMap;
 
@@ -23,8 +23,8 @@ pub(super) const NUMBER: &str = "no";
 const TEXT: &str = "text";
 /// Its values, by field.
 pub(super) const VALUES: &str = "fields";
-/// The names of the fields that say something, also those whose values are too long to be kept.
-pub(super) const SAYS: &str = "says";
+/// The names of the fields with a value, also one that is too long for a column.
+pub(super) const PRESENT: &str = "says";
 
 const RAW: &str = "raw";
 
@@ -34,7 +34,7 @@ pub(super) struct Fields {
     pub number: Field,
     pub text: Field,
     values: Field,
-    says: Field,
+    present: Field,
 }
 
 pub(super) fn schema() -> Schema {
@@ -45,12 +45,12 @@ pub(super) fn schema() -> Schema {
         .set_index_option(IndexRecordOption::WithFreqsAndPositions);
     schema.add_text_field(TEXT, TextOptions::default().set_indexing_options(words));
     schema.add_json_field(VALUES, JsonObjectOptions::default().set_fast(RAW));
-    // As lists of documents: a column with several values for each is slower to search.
+    // As postings lists: a column with several values per document is slower to search.
     let names = TextFieldIndexing::default()
         .set_tokenizer(RAW)
         .set_fieldnorms(false)
         .set_index_option(IndexRecordOption::Basic);
-    schema.add_text_field(SAYS, TextOptions::default().set_indexing_options(names));
+    schema.add_text_field(PRESENT, TextOptions::default().set_indexing_options(names));
     schema.build()
 }
 
@@ -60,11 +60,11 @@ impl Fields {
             number: schema.get_field(NUMBER)?,
             text: schema.get_field(TEXT)?,
             values: schema.get_field(VALUES)?,
-            says: schema.get_field(SAYS)?,
+            present: schema.get_field(PRESENT)?,
         })
     }
 
-    /// What is written of a document.
+    /// The document that tantivy indexes.
     pub fn document(
         &self,
         number: u32,
@@ -78,11 +78,11 @@ impl Fields {
         }
         let mut kept = BTreeMap::new();
         for (name, value) in fields {
-            if name.len() > LONGEST_NAME || !says_something(value) {
+            if name.len() > LONGEST_NAME || !has_value(value) {
                 continue;
             }
             let name = column(name);
-            document.add_text(self.says, &name);
+            document.add_text(self.present, &name);
             let mut values = Vec::new();
             match value {
                 Value::Array(items) => values.extend(items.iter().filter_map(short)),
@@ -101,8 +101,8 @@ impl Fields {
     }
 }
 
-/// Whether a field with this value counts as there.
-pub(super) fn says_something(value: &Value) -> bool {
+/// Whether a field with this value exists, for filters.
+pub(super) fn has_value(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Array(items) => !items.iter().all(Value::is_null),
@@ -110,11 +110,11 @@ pub(super) fn says_something(value: &Value) -> bool {
     }
 }
 
-/// The value as a column holds it, if filters look at such values.
+/// The value for a column, if filters can test such values.
 fn short(value: &Value) -> Option<OwnedValue> {
     match value {
         Value::Bool(value) => Some(OwnedValue::Bool(*value)),
-        // One kind of number, so that 2000 and 2000.0 are equal.
+        // One type of numbers, so that 2000 and 2000.0 are equal.
         Value::Number(value) => value.as_f64().and_then(number).map(OwnedValue::F64),
         Value::String(value) if value.len() <= LONGEST_VALUE => {
             Some(OwnedValue::Str(value.clone()))
@@ -123,13 +123,13 @@ fn short(value: &Value) -> Option<OwnedValue> {
     }
 }
 
-/// A number as it is compared: there is one zero.
+/// A number for comparisons: −0 becomes 0.
 pub(super) fn number(value: f64) -> Option<f64> {
     value.is_finite().then_some(value + 0.0)
 }
 
-/// The name of a field as columns have it: tantivy reads dots, backslashes and control characters
-/// in names as structure, so all but letters and digits is escaped.
+/// The name of the column of a field. All but letters and digits is escaped: to tantivy, dots,
+/// backslashes and control characters in names are structure.
 pub(super) fn column(name: &str) -> String {
     if name.is_empty() {
         return "%".into();

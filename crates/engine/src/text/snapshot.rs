@@ -16,10 +16,10 @@ use super::filter_eval::FilterCache;
 use super::query::{Plan, TextQuery, Word};
 use super::schema::{Fields, NUMBER};
 
-/// A seek in a postings list costs about as much as reading this many entries.
+/// The cost of a seek in a postings list, in entries read.
 const SEEK: u64 = 4;
 
-/// The index as it was at a commit: later changes do not show. Copies are cheap.
+/// The index at a commit: later changes do not show. Clones are cheap.
 #[derive(Clone)]
 pub struct TextSnapshot {
     searcher: Searcher,
@@ -52,19 +52,18 @@ impl TextSnapshot {
         Self::of(searcher, self.fields, self.filter_cache.clone(), Some(self))
     }
 
-    /// How many documents there are.
+    /// The number of documents.
     pub fn documents(&self) -> usize {
         self.searcher.num_docs() as usize
     }
 
-    /// The number of segments, for monitoring.
-    pub fn segments(&self) -> usize {
+    #[cfg(test)]
+    pub(super) fn segments(&self) -> usize {
         self.searcher.segment_readers().len()
     }
 
-    /// The best `depth` documents by BM25, in no order: those that hold a word of the query and all
-    /// of its phrases, that `filter` allows and that are not `dead`. Which of several equal
-    /// documents are the last ones is left open.
+    /// The best `depth` documents by BM25, unsorted, among those that contain a word of the query and
+    /// all of its phrases, pass `filter` and are not `dead`. Ties at the end are broken arbitrarily.
     pub fn candidates(
         &self,
         query: &TextQuery,
@@ -81,7 +80,7 @@ impl TextSnapshot {
             return Ok(Vec::new());
         };
         let mut best = TopK::new(depth, better);
-        // Only a higher score can still be among the best.
+        // Lower scores cannot be among the best any more.
         let mut floor = f32::MIN;
         for (at, segment) in (0..).zip(self.searcher.segment_readers()) {
             let allowed = match filter {
@@ -107,14 +106,14 @@ impl TextSnapshot {
                 _ if plan.many => plan.weight.for_each(segment, &mut |doc, score| {
                     see(doc, score);
                 })?,
-                // Blocks that cannot hold one of the best documents are skipped unread.
+                // Skips blocks that cannot hold one of the best documents.
                 _ => {
                     let floor = see(0, f32::MIN);
                     plan.weight.for_each_pruning(floor, segment, &mut see)?;
                 }
             }
         }
-        // Only the numbers of the best are looked up: they are spread over memory.
+        // Numbers are spread over memory, so only those of the best are read.
         let best = best.into_unsorted();
         let mut found = Vec::with_capacity(best.len());
         for scored in best {
@@ -124,9 +123,9 @@ impl TextSnapshot {
         Ok(found)
     }
 
-    /// The numbers of all documents that `filter` allows, ascending.
-    pub fn matching(&self, filter: &Filter) -> Result<Vec<u32>, TextError> {
-        let mut found = Vec::new();
+    /// The numbers of all documents that pass `filter`.
+    pub fn matching(&self, filter: &Filter) -> Result<DocSet, TextError> {
+        let mut found = DocSet::new();
         for segment in self.searcher.segment_readers() {
             let numbers = self.numbers_of(segment)?;
             let allowed = self.filter_cache.allowed(filter, segment)?;
@@ -138,38 +137,15 @@ impl TextSnapshot {
                 }
             }
         }
-        // Segments hold long ascending runs, which this kind of sort makes use of.
-        found.sort();
         Ok(found)
-    }
-
-    /// The same as a set, for looking numbers up.
-    pub fn matching_set(&self, filter: &Filter) -> Result<DocSet, TextError> {
-        Ok(self.matching(filter)?.into_iter().collect())
-    }
-
-    /// How many documents `filter` allows.
-    pub fn count(&self, filter: &Filter) -> Result<usize, TextError> {
-        let mut count = 0;
-        for segment in self.searcher.segment_readers() {
-            let allowed = self.filter_cache.allowed(filter, segment)?;
-            count += match segment.alive_bitset() {
-                None => allowed.len(),
-                Some(alive) => allowed.iter().filter(|&doc| alive.is_alive(doc)).count(),
-            };
-        }
-        Ok(count)
     }
 
     fn numbers_of(&self, segment: &SegmentReader) -> Result<&[u32], TextError> {
         let numbers = self.numbers.get(&segment.segment_id());
-        let numbers =
-            numbers.ok_or_else(|| TextError::Failed("a segment without numbers".into()))?;
-        Ok(numbers)
+        Ok(numbers.ok_or_else(|| TextError::Failed("a segment without numbers".into()))?)
     }
 
-    /// Whether it is faster to look up the allowed documents in the lists of the words than to read
-    /// the lists.
+    /// Whether seeking the allowed documents in the postings lists is faster than reading these.
     fn are_few(
         &self,
         allowed: &DocSet,
@@ -240,7 +216,7 @@ struct Scored {
     doc: u32,
 }
 
-/// The better score first, equal ones in the order of the index.
+/// By descending score, then in the order of the index.
 fn better(a: &Scored, b: &Scored) -> Ordering {
     b.score.total_cmp(&a.score).then((a.segment, a.doc).cmp(&(b.segment, b.doc)))
 }

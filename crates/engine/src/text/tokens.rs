@@ -1,5 +1,5 @@
-//! The words of a document with their places, as the analyser gives them: kept in one string, so
-//! that a document costs one allocation and not one for every word.
+//! The words of a document with their positions, as the analyser returns them: in one string, so that
+//! a document needs one allocation instead of one per word.
 
 use liken::text::Analyzer;
 use serde_json::Value;
@@ -8,22 +8,22 @@ use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 /// The name of the tokenizer that reads them.
 pub(super) const TOKENIZER: &str = "as_written";
 
-/// How far the last word of a text stands from the first of the next, so that no phrase goes from
-/// one to the other: phrases are shorter.
+/// The gap of positions between texts, which are longer than any phrase, so that no phrase matches
+/// across texts.
 pub(super) const APART: usize = 128;
 
-/// Ends a word; one alone is a word that is not counted.
+/// Ends a word; an empty word is a stop word.
 const END: char = '\u{1}';
-/// Between two texts.
+/// Separates texts.
 const BREAK: char = '\u{2}';
-/// Words that stand further on are not found: places have 32 bits.
-const LAST_PLACE: usize = 1 << 30;
+/// Words after this position are not indexed: positions have 32 bits.
+const LAST_POSITION: usize = 1 << 30;
 
-/// The words of a document in reading order, each with its place.
+/// The words of a document in reading order, each with its position.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tokens {
     written: String,
-    place: usize,
+    position: usize,
     words: usize,
 }
 
@@ -33,28 +33,28 @@ impl Tokens {
         Self::default()
     }
 
-    /// Adds the next word: its term, or nothing for a word that is not counted.
+    /// Adds the next word: its term, or `None` for a stop word.
     pub fn word(&mut self, term: Option<&str>) {
-        if self.place >= LAST_PLACE {
+        if self.position >= LAST_POSITION {
             return;
         }
-        // No term of the analyser holds signs below the space.
+        // Terms of the analyser have no control characters.
         let term = term.filter(|term| !term.contains([END, BREAK])).unwrap_or_default();
         self.written.push_str(term);
         self.written.push(END);
-        self.place += 1;
+        self.position += 1;
         self.words += usize::from(!term.is_empty());
     }
 
-    /// The next word belongs to another text: no phrase reaches over to it.
+    /// Ends a text: no phrase matches across it.
     pub fn end_of_text(&mut self) {
-        if self.place > 0 && self.place < LAST_PLACE {
+        if self.position > 0 && self.position < LAST_POSITION {
             self.written.push(BREAK);
-            self.place += APART;
+            self.position += APART;
         }
     }
 
-    /// Adds a running text.
+    /// Adds a text.
     pub fn text(&mut self, analyzer: &Analyzer, text: &str) {
         self.end_of_text();
         analyzer.places(text, &mut |term| self.word(term));
@@ -66,9 +66,9 @@ impl Tokens {
         analyzer.url_places(url, &mut |term| self.word(term));
     }
 
-    /// Adds what a field of a document says: texts, numbers and truth values as their texts, each
-    /// item of a list as a text of its own. The words of a bag of counts stand apart from each
-    /// other, each as often as it is counted.
+    /// Adds a field of a document: strings, numbers and booleans as texts, each item of a list as a
+    /// text of its own, and each word of a bag of counts as often as it is counted, as a text of its
+    /// own.
     pub fn field(&mut self, analyzer: &Analyzer, name: &str, value: &Value) {
         match value {
             Value::Null => {}
@@ -85,17 +85,17 @@ impl Tokens {
         }
     }
 
-    /// Whether `term` is among them.
+    /// Whether `term` is one of the words.
     pub fn holds(&self, term: &str) -> bool {
         self.written.split([END, BREAK]).any(|word| word == term)
     }
 
-    /// How many words are counted.
+    /// The number of words that are not stop words.
     pub fn len(&self) -> usize {
         self.words
     }
 
-    /// Whether no word is counted.
+    /// Whether all words are stop words.
     pub fn is_empty(&self) -> bool {
         self.words == 0
     }
@@ -105,10 +105,10 @@ impl Tokens {
     }
 }
 
-/// BM25 is flat from here on, so a larger count in a bag says nothing more.
+/// The largest count of a bag: BM25 hardly grows beyond.
 const MOST_COUNTED: f64 = 32.0;
 
-/// Reads [`Tokens`].
+/// The tokenizer that reads [`Tokens`].
 #[derive(Debug, Clone, Default)]
 pub(super) struct AsWritten {
     token: Token,
@@ -117,7 +117,7 @@ pub(super) struct AsWritten {
 /// The words of one document.
 pub(super) struct Words<'a> {
     rest: &'a str,
-    place: usize,
+    position: usize,
     token: &'a mut Token,
 }
 
@@ -126,7 +126,7 @@ impl Tokenizer for AsWritten {
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> Words<'a> {
         self.token.reset();
-        Words { rest: text, place: 0, token: &mut self.token }
+        Words { rest: text, position: 0, token: &mut self.token }
     }
 }
 
@@ -136,16 +136,16 @@ impl TokenStream for Words<'_> {
             let (word, rest) = self.rest.split_at(end);
             self.rest = &rest[1..];
             if rest.starts_with(BREAK) {
-                self.place += APART;
+                self.position += APART;
                 continue;
             }
-            self.place += 1;
+            self.position += 1;
             if word.is_empty() {
                 continue;
             }
             self.token.text.clear();
             self.token.text.push_str(word);
-            self.token.position = self.place - 1;
+            self.token.position = self.position - 1;
             return true;
         }
         false

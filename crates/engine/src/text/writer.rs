@@ -1,4 +1,4 @@
-//! Changes of the text index.
+//! The writer of the text index.
 
 use serde_json::{Map, Value};
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, NoMergePolicy};
@@ -6,15 +6,15 @@ use tantivy::{IndexWriter, TantivyError, Term};
 
 use super::{TextError, TextIndex, Tokens};
 
-/// Bytes for documents that are not yet on disk, when changes come a few at a time.
+/// Bytes for documents that are not yet on disk, for small changes.
 const LIVE_MEMORY: usize = 32 << 20;
-/// The least that tantivy works with, for each thread.
+/// The least memory of a thread that tantivy accepts.
 const LEAST_MEMORY: usize = 16 << 20;
-/// More threads than this make many small segments of an index that have to be merged again.
+/// More threads would make many small segments, which have to be merged.
 const MOST_THREADS: usize = 4;
 
-/// Changes a text index; there can be only one at a time. Changes are seen, and survive, from the
-/// next [`Writer::commit`] on.
+/// Changes a text index; there is one writer at a time. Changes become visible and durable with
+/// [`Writer::commit`].
 pub struct Writer {
     writer: IndexWriter,
     index: TextIndex,
@@ -23,8 +23,8 @@ pub struct Writer {
 impl Writer {
     pub(super) fn live(index: TextIndex) -> Result<Self, TextError> {
         let writer = Self::with(index, 1, LIVE_MEMORY)?;
-        // A commit each second makes a small segment each second: a few of them become one, in the
-        // background. A segment that has lost a third of its documents is written again without them.
+        // A commit each second makes a small segment each second: a few of them are merged in the
+        // background. A segment that has lost a third of its documents is rewritten without them.
         let mut policy = LogMergePolicy::default();
         policy.set_min_num_segments(6);
         policy.set_min_layer_size(5_000);
@@ -55,19 +55,14 @@ impl Writer {
             .writer_with_options(options)
             .map_err(|error| TextError::of(&index.inner.folder, error))?;
         let writer = Writer { writer, index };
-        writer.clear()?;
+        // Removes files of an unfinished commit: they are named by its number, which the next commit
+        // uses again.
+        writer.writer.garbage_collect_files().wait().map_err(|error| writer.failed(error))?;
         Ok(writer)
     }
 
-    /// Removes what a commit left behind that came to no end: files are called after the number of
-    /// the commit, and the next one has the same number.
-    fn clear(&self) -> Result<(), TextError> {
-        self.writer.garbage_collect_files().wait().map_err(|error| self.failed(error))?;
-        Ok(())
-    }
-
-    /// Adds the document number `no`, which was never used before: its words, and the fields that
-    /// filters look at.
+    /// Adds the document with the number `no`, which must be new: its words, and the fields for
+    /// filters.
     pub fn add(
         &mut self,
         no: u32,
@@ -79,27 +74,20 @@ impl Writer {
         Ok(())
     }
 
-    /// Takes the document number `no` out; nothing happens if it is not there.
+    /// Removes the document with the number `no`, if there is one.
     pub fn remove(&mut self, no: u32) {
         let term = Term::from_field_u64(self.index.inner.fields.number, u64::from(no));
         self.writer.delete_term(term);
     }
 
-    /// Puts all changes on disk and lets new snapshots see them; `sequence` is the number of the
-    /// last change, which [`TextIndex::applied`] gives back.
+    /// Writes all changes to disk and lets new snapshots see them; `sequence` is the number of the
+    /// last change, which [`TextIndex::applied`] returns.
     pub fn commit(&mut self, sequence: u64) -> Result<(), TextError> {
         self.write(sequence).map_err(|error| self.failed(error))?;
         self.index.refresh()
     }
 
-    /// Forgets all changes since the last commit, and goes on after an error: whoever writes begins
-    /// again after [`TextIndex::applied`].
-    pub fn roll_back(&mut self) -> Result<(), TextError> {
-        self.writer.rollback().map_err(|error| self.failed(error))?;
-        self.clear()
-    }
-
-    /// Commits, and makes the index one segment, which is searched fastest.
+    /// Commits, and merges all segments into one, which is searched fastest.
     pub fn finish(mut self, sequence: u64) -> Result<(), TextError> {
         self.commit(sequence)?;
         let merge = |writer: &mut IndexWriter| -> Result<(), TantivyError> {

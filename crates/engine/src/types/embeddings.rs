@@ -10,7 +10,7 @@ use super::ModelRef;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EmbedRequest {
-    /// The model; the first that has a latent space if not said.
+    /// The model; by default the first with a latent space.
     pub model: Option<String>,
     /// Texts, read as queries.
     pub queries: Vec<String>,
@@ -39,7 +39,7 @@ pub struct EmbedResponse {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SimilarRequest {
-    /// The model; the first that has a latent space if not said.
+    /// The model; by default the first with a latent space.
     pub model: Option<String>,
     /// Find queries near this one, or
     pub query: Option<String>,
@@ -47,7 +47,7 @@ pub struct SimilarRequest {
     pub id: Option<String>,
     /// words near this one.
     pub word: Option<String>,
-    /// How many; 10 if not said.
+    /// How many; by default 10.
     pub k: Option<usize>,
 }
 

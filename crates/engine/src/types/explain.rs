@@ -1,4 +1,4 @@
-//! Why a document has its score.
+//! Explanations of scores.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub struct ExplainRequest {
     pub search: SearchRequest,
     /// The document's id.
     pub id: String,
-    /// How many contributions to show of each model; 30 if not said.
+    /// How many contributions to list per matcher; by default 30.
     pub most: Option<usize>,
 }
 
@@ -32,7 +32,7 @@ pub struct ExplainResponse {
     pub ranker: Option<RankerExplanation>,
     /// Words (after analysis) that query and document share.
     pub shared_words: Vec<String>,
-    /// What keeps the document out of the results, or what else moved its score.
+    /// What keeps the document out of the results, or what else changed its score.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub notes: Vec<String>,
 }
@@ -46,7 +46,7 @@ pub struct ModelExplanation {
     pub score: f64,
     /// Its contribution to the fused score.
     pub contribution: f64,
-    /// How `contribution` is computed from `score`.
+    /// The formula of `contribution`.
     pub how: String,
     /// One per matcher of the model.
     pub parts: Vec<PartExplanation>,
@@ -57,7 +57,7 @@ pub struct ModelExplanation {
 pub struct PartExplanation {
     /// The method.
     pub method: String,
-    /// Whether it only counts words.
+    /// Whether the matcher is lexical.
     pub lexical: bool,
     /// Its weight in the model.
     pub weight: f64,

@@ -1,16 +1,16 @@
-//! What is written: documents, events and judgments.
+//! Writes: events, judgments, and the answer to all writes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The answer to writes of documents, events and judgments: they are on disk.
+/// The answer to writes of documents, events and judgments, which are on disk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Written {
-    /// How many were written; for deletes, how many were there and are gone.
+    /// How many were written; for deletes, how many were removed.
     pub written: usize,
-    /// How many of them took the place of an earlier one; for deletes, the same as `written`.
+    /// How many of them replaced an earlier one; for deletes, the same as `written`.
     pub replaced: usize,
-    /// The last change: search sees it once the status says that it is applied.
+    /// The number of the last change: search sees it once the status says that it is applied.
     pub sequence: u64,
 }
 
@@ -28,9 +28,9 @@ pub struct Event {
     pub rank: Option<u32>,
     /// The documents shown, in order.
     pub shown: Vec<String>,
-    /// Who it was, or which visit, as the caller counts them.
+    /// The session or user, as the caller identifies them.
     pub session: Option<String>,
-    /// When, in seconds since 1970; now if not said.
+    /// The time in seconds since 1970; by default now.
     pub time: Option<f64>,
 }
 
@@ -42,7 +42,7 @@ pub struct Judgment {
     pub query: String,
     /// The document's id.
     pub id: String,
-    /// From 0 (not relevant) to 100; null takes an earlier grade back.
+    /// From 0 (not relevant) to 100; null deletes an earlier grade.
     #[serde(deserialize_with = "given")]
     #[schemars(required, with = "Option<u8>", range(max = 100))]
     pub grade: Option<u8>,
@@ -51,7 +51,7 @@ pub struct Judgment {
     pub judge: Option<String>,
 }
 
-/// Something that may be null, but must be said: what is left out by mistake takes nothing back.
+/// A value that may be null but must be present: an omission by mistake deletes nothing.
 fn given<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {

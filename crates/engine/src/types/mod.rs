@@ -1,11 +1,11 @@
-//! What the engine is asked, and what it answers. As JSON they are the same for HTTP, the command
-//! line and other languages. Unknown fields are refused, so that a misspelt option never passes
-//! silently.
+//! Requests to the engine and its responses. Their JSON is the same for HTTP, the command line and
+//! other languages. Unknown fields are errors, so that a misspelt option is never ignored.
 
 mod embeddings;
 mod explain;
 mod learning;
 mod models;
+mod results;
 mod scope;
 mod search;
 
@@ -16,8 +16,6 @@ pub use explain::{
 };
 pub use learning::{Event, Judgment, Written};
 pub use models::{LoadRequest, ModelAbout, ModelRef, Status};
+pub use results::{Fragment, Hit, RerankResponse, SearchResponse};
 pub use scope::Scope;
-pub use search::{
-    DiversifySpec, Fragment, FusionMethod, FusionSpec, Hit, RerankRequest, RerankResponse,
-    SearchRequest, SearchResponse,
-};
+pub use search::{DiversifySpec, FusionMethod, FusionSpec, RerankRequest, SearchRequest};

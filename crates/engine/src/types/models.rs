@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A model and the version of it that answered.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct ModelRef {
     /// The model's name in the index.
     pub name: String,
-    /// Its version: the beginning of its folder's checksum.
+    /// The version: the beginning of the checksum of its folder.
     pub version: String,
 }
 
@@ -18,11 +18,11 @@ pub struct ModelAbout {
     /// The model and its version.
     #[serde(flatten)]
     pub model: ModelRef,
-    /// Whether searches that name no version get this one.
+    /// Whether searches use this version.
     pub active: bool,
-    /// What it is made of: `rmls`, `pls+bm25` …
+    /// The method, or the mix of methods: `rmls`, `pls+bm25` …
     pub method: String,
-    /// Latent dimensions, where it has a latent space.
+    /// Latent dimensions, if it has a latent space.
     pub dim: Option<usize>,
     /// When it was loaded, in seconds since 1970.
     pub loaded: f64,
@@ -30,15 +30,15 @@ pub struct ModelAbout {
     pub neighbours: Option<String>,
 }
 
-/// A request to take a model folder of the server's disk into the index.
+/// A request to add a model folder on the server's disk to the index.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadRequest {
-    /// The name it is to have; a new version of the model of that name, if there is one.
+    /// Its name in the index; if there is a model of that name, this is a new version of it.
     pub name: String,
     /// The model folder.
     pub path: String,
-    /// Search with it as soon as it is ready.
+    /// Activate it as soon as it is loaded.
     #[serde(default)]
     pub activate: bool,
 }
@@ -48,7 +48,7 @@ pub struct LoadRequest {
 pub struct Status {
     /// `ok`, `catching up`, `read only` or `starting`.
     pub status: String,
-    /// Documents that can be found.
+    /// The number of documents.
     pub documents: usize,
     /// The last change that is on disk.
     pub written: u64,
@@ -56,7 +56,7 @@ pub struct Status {
     pub applied: u64,
     /// The active models.
     pub models: Vec<ModelRef>,
-    /// The rankers that a search may ask for.
+    /// The names of the rankers.
     #[serde(default)]
     pub rankers: Vec<String>,
     /// The version of liken.

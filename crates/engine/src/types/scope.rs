@@ -1,15 +1,15 @@
-//! Who may do what.
+//! Scopes of API keys.
 
 use serde::{Deserialize, Serialize};
 
-/// What an API key may do; each includes those before it.
+/// The scope of an API key; each includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// Search, look, explain.
+    /// Search, read and explain.
     Read,
-    /// Documents, events and judgments.
+    /// Write documents, events and judgments.
     Write,
-    /// Models and keys.
+    /// Manage models and keys.
     Admin,
 }

@@ -1,4 +1,4 @@
-//! Searching, and re-ranking of given documents.
+//! Requests to search, and to re-rank given documents.
 
 use std::collections::BTreeMap;
 
@@ -6,40 +6,38 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{ExplainResponse, ModelRef};
-
 /// A search.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchRequest {
-    /// The query, as a user would type it. Words in "double quotes" must stand side by side.
+    /// The query, as a user would type it. Words in "double quotes" are a phrase.
     pub query: String,
-    /// How many hits to return; 10 if not said.
+    /// How many hits to return; by default 10.
     pub k: Option<usize>,
-    /// How many of the best hits to pass over, for further pages.
+    /// How many of the best hits to skip, for further pages.
     pub offset: usize,
-    /// The models that score, by name; more than one are fused. The service's own choice if empty.
+    /// The models that score, by name; several are fused. If empty, the default models of the service.
     pub models: Vec<String>,
     /// How the scores of several models are fused.
     pub fusion: Option<FusionSpec>,
-    /// A trained ranker of the index that re-ranks the candidates, by name; "none" for none.
+    /// The name of a trained ranker of the index that re-ranks the candidates; "none" for no ranker.
     pub ranker: Option<String>,
     /// Diversify the results (maximal marginal relevance).
     pub diversify: Option<DiversifySpec>,
-    /// How many candidates each model retrieves, and how many of all a ranker re-ranks. It does not
-    /// depend on `k` and `offset`, so that scores and order stay the same from page to page.
+    /// How many candidates each model retrieves, and how many candidates a ranker re-ranks. It does
+    /// not depend on `k` and `offset`, so scores and order are the same on all pages.
     pub candidate_depth: Option<usize>,
     /// Only documents that pass this filter, e.g. {"year": {"gte": 2000}}.
     pub filter: Option<Value>,
-    /// Documents that are left out.
+    /// Ids of documents to exclude.
     pub exclude_ids: Vec<String>,
-    /// The fields of documents to return; all if not said, none if empty.
+    /// The fields of documents to return; by default all, if empty none.
     pub fields: Option<Vec<String>>,
     /// Return fragments of the text with the words of the query marked.
     pub highlight: bool,
-    /// Say for every hit why it has its score.
+    /// Explain the score of every hit.
     pub explain: bool,
-    /// Return the features that the ranker used, to train rankers on.
+    /// Return the features that the ranker used, to train rankers.
     pub log_features: bool,
 }
 
@@ -49,9 +47,9 @@ pub struct SearchRequest {
 pub struct FusionSpec {
     /// What is summed over models.
     pub method: FusionMethod,
-    /// One weight per model, by name; 1 for those that are not named.
+    /// One weight per model, by name; by default 1.
     pub weights: BTreeMap<String, f64>,
-    /// The constant of `rrf`; 60 if not said.
+    /// The constant of `rrf`; by default 60.
     pub rank_constant: Option<f64>,
 }
 
@@ -72,72 +70,8 @@ pub enum FusionMethod {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DiversifySpec {
-    /// Share of relevance against novelty: 1 changes nothing.
+    /// The weight of relevance against novelty, from 0 to 1: 1 changes nothing.
     pub lambda: f64,
-}
-
-/// The results of a search.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SearchResponse {
-    /// The query as given.
-    pub query: String,
-    /// Words of the query that no model of the search knows, as they were typed.
-    pub unknown_words: Vec<String>,
-    /// The models that scored, with their versions.
-    pub models: Vec<ModelRef>,
-    /// The ranker that re-ranked the candidates, if one did.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub ranker: Option<String>,
-    /// How the models' scores were fused, if there were several.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub fusion: Option<FusionSpec>,
-    /// How many candidates each model retrieved.
-    pub candidate_depth: usize,
-    /// How many candidates there were in all; hits can be paged through to the last of them.
-    pub candidates: usize,
-    /// How many hits were passed over.
-    pub offset: usize,
-    /// The hits, best first.
-    pub hits: Vec<Hit>,
-    /// Why there is nothing, or less than one might expect.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub notes: Vec<String>,
-    /// Milliseconds from reading the request to having the answer.
-    pub took_ms: f64,
-}
-
-/// A document in a ranking.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Hit {
-    /// Counted from one over all pages.
-    pub rank: usize,
-    /// The document's id.
-    pub id: String,
-    /// Its score; larger is better. Scores of different queries cannot be compared.
-    pub score: f64,
-    /// The score of every model that was asked, by name, before fusion.
-    pub scores: BTreeMap<String, f64>,
-    /// The document's fields.
-    #[serde(skip_serializing_if = "Map::is_empty", default)]
-    pub document: Map<String, Value>,
-    /// Fragments of its text with the words of the query marked, by field.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
-    pub highlights: BTreeMap<String, Vec<Fragment>>,
-    /// Why it has its score.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub explanation: Option<ExplainResponse>,
-    /// The features that the ranker used, by name; null where a value is missing.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
-    pub features: BTreeMap<String, Option<f32>>,
-}
-
-/// A fragment of a text, marked or not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Fragment {
-    /// The text.
-    pub text: String,
-    /// Whether it is a word of the query.
-    pub marked: bool,
 }
 
 /// A request to re-rank given documents.
@@ -146,33 +80,17 @@ pub struct Fragment {
 pub struct RerankRequest {
     /// The query.
     pub query: String,
-    /// The models that score; the service's own choice if empty.
+    /// The models that score; if empty, the default models of the service.
     pub models: Vec<String>,
     /// How the scores of several models are fused.
     pub fusion: Option<FusionSpec>,
-    /// A trained ranker that re-ranks documents of the index; the service's default if not said,
-    /// `none` for none. With documents that are not in the index, the fused scores decide.
+    /// The name of a trained ranker for documents of the index; by default that of the service, `none`
+    /// for no ranker. Given `documents` are ranked by the fused scores.
     pub ranker: Option<String>,
     /// Ids of documents of the index.
     pub ids: Vec<String>,
     /// Documents that are not in the index, each with an `id` and fields.
     pub documents: Vec<Map<String, Value>>,
-    /// How many to return; all if not said.
+    /// How many to return; by default all.
     pub k: Option<usize>,
-}
-
-/// Given documents, re-ranked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RerankResponse {
-    /// The models that scored, with their versions.
-    pub models: Vec<ModelRef>,
-    /// The ranker that re-ranked them, if one did.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub ranker: Option<String>,
-    /// Documents, best first.
-    pub hits: Vec<Hit>,
-    /// Ids that the index does not know.
-    pub unknown_ids: Vec<String>,
-    /// Milliseconds from reading the request to having the answer.
-    pub took_ms: f64,
 }

@@ -1,8 +1,8 @@
-//! Large blocks of f32 straight from the system: in memory, with large pages where it has them,
-//! or in a scratch file that the system may write out.
+//! Large blocks of f32 mapped by the system: in memory, with huge pages if available, or in a
+//! scratch file that the system may page out.
 //!
-//! A product gathers rows at random places. With pages of 4 KiB nearly every row needs a page
-//! table to be read first, which costs a third of the time; an allocator asks for no others.
+//! A product gathers rows at random. With pages of 4 KiB nearly every row is a TLB miss, which costs
+//! a third of the time; allocators do not ask for huge pages.
 
 use std::fs::File;
 use std::io;
@@ -14,11 +14,11 @@ use rayon::prelude::*;
 
 use crate::{Error, Result};
 
-/// Numbers copied by one thread at a time.
+/// Numbers copied per task.
 const COPIED: usize = 1 << 16;
 
-/// Zeros at first. The memory is taken from the system as it is written to, and given back when
-/// the buffer is dropped.
+/// A mapped block, initially zeros. The system provides its pages as they are written, and takes
+/// them back when the buffer is dropped.
 #[derive(Debug)]
 pub struct Buffer {
     map: MmapMut,
@@ -29,26 +29,26 @@ impl Buffer {
     /// `len` zeros in memory.
     pub fn zeros(len: usize) -> Result<Self> {
         let map = MmapMut::map_anon(bytes(len)).map_err(|error| Error::Memory {
-            what: format!("a block of {len} numbers cannot be had: {error}"),
+            what: format!("cannot allocate a block of {len} numbers: {error}"),
             advice: "free memory, or use fewer dimensions".into(),
         })?;
-        // Only a wish: without large pages everything works, slower.
+        // Only a hint: without huge pages everything works, more slowly.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
         Ok(Buffer { map, len })
     }
 
-    /// `len` zeros in a file without a name in `folder`, which vanishes with the buffer.
+    /// `len` zeros in an unnamed file in `folder`, which is deleted with the buffer.
     pub fn scratch(len: usize, folder: &Path) -> Result<Self> {
         let file = tempfile::tempfile_in(folder).map_err(Error::io("create in", folder))?;
         reserve(&file, bytes(len) as u64)
-            .map_err(Error::io("make room for a scratch file", folder))?;
+            .map_err(Error::io("reserve space for a scratch file", folder))?;
         // SAFETY: the file has no name, so nobody else can change or shorten it.
         let map = unsafe { MmapMut::map_mut(&file) }.map_err(Error::io("map a file in", folder))?;
         Ok(Buffer { map, len })
     }
 
-    /// `len` zeros in memory, or in a scratch file in `folder` where one is given.
+    /// `len` zeros in memory, or in a scratch file in `folder` if one is given.
     pub fn placed(len: usize, folder: Option<&Path>) -> Result<Self> {
         match folder {
             Some(folder) => Buffer::scratch(len, folder),
@@ -56,7 +56,7 @@ impl Buffer {
         }
     }
 
-    /// A copy in memory, or in a scratch file in `folder` where one is given.
+    /// A copy in memory, or in a scratch file in `folder` if one is given.
     pub fn copy(&self, folder: Option<&Path>) -> Result<Self> {
         let mut copy = Buffer::placed(self.len, folder)?;
         copy.par_chunks_mut(COPIED)
@@ -66,8 +66,8 @@ impl Buffer {
     }
 }
 
-/// Makes a new file `bytes` long and takes its blocks from the disk at once: a hole for which the
-/// disk has no room would end the process when it is written to.
+/// Extends a new file to `bytes` and reserves its blocks: writing to a hole when the disk is full
+/// would kill the process.
 #[cfg(target_os = "linux")]
 fn reserve(file: &File, bytes: u64) -> io::Result<()> {
     use std::os::fd::AsRawFd;
@@ -79,20 +79,20 @@ fn reserve(file: &File, bytes: u64) -> io::Result<()> {
         match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, len) } {
             0 => return Ok(()),
             libc::EINTR => {}
-            // The file system cannot reserve anything.
+            // The file system does not support reservation.
             libc::EOPNOTSUPP | libc::EINVAL => return file.set_len(bytes),
             error => return Err(io::Error::from_raw_os_error(error)),
         }
     }
 }
 
-/// Makes a new file `bytes` long.
+/// Extends a new file to `bytes`.
 #[cfg(not(target_os = "linux"))]
 fn reserve(file: &File, bytes: u64) -> io::Result<()> {
     file.set_len(bytes)
 }
 
-/// Nothing cannot be mapped, so the least is one number.
+/// The length of a mapping, at least one number: an empty one is not possible.
 fn bytes(len: usize) -> usize {
     (len * size_of::<f32>()).max(size_of::<f32>())
 }
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(refused.raw_os_error(), Some(libc::EBADF));
         assert_eq!(reserve(&file, u64::MAX).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
         let full = io::Error::from_raw_os_error(libc::ENOSPC);
-        let error = Error::io("make room for a scratch file", folder.path())(full).to_string();
+        let error = Error::io("reserve space for a scratch file", folder.path())(full).to_string();
         let named = folder.path().display().to_string();
         assert!(
             error.contains(&named) && error.contains("the disk or the quota is full"),

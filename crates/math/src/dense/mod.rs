@@ -1,7 +1,7 @@
-//! Dense matrices by rows in f32, and views of a range of their columns.
+//! Dense row-major f32 matrices, and views of a range of their columns.
 //!
-//! Rows of latent vectors are read and written whole, so row-major is the order in which
-//! memory is used; a view of a few dozen columns keeps the scratch of a product small.
+//! Rows of latent vectors are read and written whole, hence row-major; a view of a few dozen columns
+//! keeps the scratch of a product small.
 
 mod buffer;
 
@@ -15,17 +15,17 @@ use crate::random::Random;
 
 pub use buffer::Buffer;
 
-/// The columns of a panel: two cache lines of f32.
+/// The number of columns of a panel: two cache lines of f32.
 pub const PANEL: usize = 32;
 
 /// One row of a panel.
-pub type Lane = [f32; PANEL];
+pub type PanelRow = [f32; PANEL];
 
-/// Rows drawn from one stream of random numbers. Part of what a seed means: never change it.
+/// Rows drawn from one stream of random numbers. The result of a seed depends on it: never change it.
 const ROWS_PER_STREAM: usize = 1024;
 
-/// Independent sums inside a dot product: enough for the compiler to use vector registers
-/// without being allowed to reorder a sum.
+/// Independent sums in a dot product, so that the compiler can use vector registers without
+/// reordering a sum.
 const LANES: usize = 16;
 
 /// A dense matrix by rows.
@@ -36,7 +36,7 @@ pub struct Dense {
     values: Numbers,
 }
 
-/// Where the numbers of a matrix lie. A copy lies in memory.
+/// The storage of a matrix. A clone is in memory.
 #[derive(Debug)]
 enum Numbers {
     Memory(Vec<f32>),
@@ -77,7 +77,7 @@ impl PartialEq for Numbers {
     }
 }
 
-/// A range of columns of a [`Dense`], to read.
+/// A view of a range of columns of a [`Dense`].
 #[derive(Debug, Clone, Copy)]
 pub struct BlockRef<'a> {
     values: &'a [f32],
@@ -87,7 +87,7 @@ pub struct BlockRef<'a> {
     width: usize,
 }
 
-/// A range of columns of a [`Dense`], to write.
+/// A mutable view of a range of columns of a [`Dense`].
 #[derive(Debug)]
 pub struct BlockMut<'a> {
     values: &'a mut [f32],
@@ -103,14 +103,14 @@ impl Dense {
         Dense { n_rows, n_cols, values: Numbers::Memory(vec![0.0; n_rows * n_cols]) }
     }
 
-    /// A matrix of zeros in memory, or in a scratch file in `folder` where one is given.
+    /// A matrix of zeros in memory, or in a scratch file in `folder` if one is given.
     pub fn placed(n_rows: usize, n_cols: usize, folder: Option<&Path>) -> Result<Self> {
         let Some(folder) = folder else { return Ok(Dense::zeros(n_rows, n_cols)) };
         let values = Numbers::File(Buffer::scratch(n_rows * n_cols, folder)?);
         Ok(Dense { n_rows, n_cols, values })
     }
 
-    /// Whether the numbers lie in a scratch file.
+    /// Whether the values lie in a scratch file.
     pub fn is_on_disk(&self) -> bool {
         matches!(self.values, Numbers::File(_))
     }
@@ -124,7 +124,7 @@ impl Dense {
         matrix
     }
 
-    /// A matrix of independent standard normals, the same for the same seed and shape.
+    /// A matrix of independent standard normals that depend on seed and shape alone.
     pub fn gaussian(n_rows: usize, n_cols: usize, seed: u64) -> Self {
         let mut matrix = Dense::zeros(n_rows, n_cols);
         let block = (ROWS_PER_STREAM * n_cols).max(1);
@@ -150,14 +150,14 @@ impl Dense {
         &self.values[i * self.n_cols..(i + 1) * self.n_cols]
     }
 
-    /// Row `i`, to write.
+    /// Row `i`, mutable.
     pub fn row_mut(&mut self, i: usize) -> &mut [f32] {
         &mut self.values[i * self.n_cols..(i + 1) * self.n_cols]
     }
 
-    /// All rows at once, to be written in parallel.
+    /// All rows, to write in parallel.
     pub fn rows_mut(&mut self) -> impl IndexedParallelIterator<Item = &mut [f32]> {
-        // A matrix without columns has no values, hence no chunks; the width only must not be 0.
+        // A matrix without columns has no values and no chunks, but the width must not be 0.
         self.values.par_chunks_mut(self.n_cols.max(1))
     }
 
@@ -171,7 +171,7 @@ impl Dense {
         &mut self.values
     }
 
-    /// All values, row after row, kept.
+    /// All values, row after row, as a vector.
     pub fn into_values(self) -> Vec<f32> {
         match self.values {
             Numbers::Memory(values) => values,
@@ -179,7 +179,7 @@ impl Dense {
         }
     }
 
-    /// The matrix with these values, row after row.
+    /// A matrix of these values, row after row.
     ///
     /// # Panics
     /// If there are not `n_rows`·`n_cols` values.
@@ -188,7 +188,7 @@ impl Dense {
         Dense { n_rows, n_cols, values: Numbers::Memory(values) }
     }
 
-    /// The columns `columns`, to read.
+    /// A view of `columns`.
     ///
     /// # Panics
     /// If the range reaches beyond the last column.
@@ -203,7 +203,7 @@ impl Dense {
         }
     }
 
-    /// The columns `columns`, to write.
+    /// A mutable view of `columns`.
     ///
     /// # Panics
     /// If the range reaches beyond the last column.
@@ -218,12 +218,12 @@ impl Dense {
         }
     }
 
-    /// Copies `columns` into a panel; what they leave of it becomes zero.
+    /// Copies `columns` into a panel; its other columns become zero.
     ///
     /// # Panics
-    /// If the panel has other rows, or there are more columns than it holds.
+    /// If the panel has another number of rows, or fewer columns than are copied.
     pub fn copy_to_panel(&self, columns: Range<usize>, panel: &mut [f32]) {
-        assert_eq!(panel.len(), self.n_rows * PANEL, "a panel of as many rows");
+        assert_eq!(panel.len(), self.n_rows * PANEL, "a panel with the same number of rows");
         let (rows, _) = panel.as_chunks_mut::<PANEL>();
         rows.par_iter_mut().enumerate().with_min_len(ROWS_PER_STREAM).for_each(|(i, row)| {
             let (filled, rest) = row.split_at_mut(columns.len());
@@ -235,25 +235,20 @@ impl Dense {
     /// Copies the first columns of a panel into `columns`.
     ///
     /// # Panics
-    /// If the panel has other rows, or there are more columns than it holds.
+    /// If the panel has another number of rows, or fewer columns than are copied.
     pub fn copy_from_panel(&mut self, columns: Range<usize>, panel: &[f32]) {
-        assert_eq!(panel.len(), self.n_rows * PANEL, "a panel of as many rows");
+        assert_eq!(panel.len(), self.n_rows * PANEL, "a panel with the same number of rows");
         let (rows, _) = panel.as_chunks::<PANEL>();
         self.rows_mut().zip(rows).with_min_len(ROWS_PER_STREAM).for_each(|(row, from)| {
             row[columns.clone()].copy_from_slice(&from[..columns.len()]);
         });
     }
 
-    /// The first `n` columns as a matrix of their own.
+    /// A copy of the first `n` columns.
     pub fn first_columns(&self, n: usize) -> Dense {
         let mut kept = Dense::zeros(self.n_rows, n);
         kept.rows_mut().enumerate().for_each(|(i, row)| row.copy_from_slice(&self.row(i)[..n]));
         kept
-    }
-
-    /// Scales every row to the Euclidean norm `theta`; rows of zeros stay as they are.
-    pub fn scale_rows_to(&mut self, theta: f32) {
-        self.rows_mut().for_each(|row| scale_to(row, theta));
     }
 }
 
@@ -286,7 +281,7 @@ impl<'a> BlockMut<'a> {
         self.width
     }
 
-    /// Calls `f(i, row)` on every row; `rows_per_task` rows are done by one thread in order.
+    /// Calls `f(i, row)` on every row, in parallel in tasks of `rows_per_task` rows.
     pub fn for_each_row(self, rows_per_task: usize, f: impl Fn(usize, &mut [f32]) + Sync) {
         let BlockMut { values, stride, first, width, .. } = self;
         if width == 0 {
@@ -309,14 +304,14 @@ pub fn scale_to(row: &mut [f32], theta: f32) {
     }
 }
 
-/// The dot product summed in f32, in an order that depends on the length alone: sixteen
-/// interleaved sums, added as a tree.
+/// The dot product in f32, summed in an order that depends on the length alone: sixteen interleaved
+/// sums, added as a tree.
 ///
 /// # Panics
 /// If the lengths differ.
 #[inline]
 pub fn dot(a: &[f32], b: &[f32]) -> f32 {
-    assert_eq!(a.len(), b.len(), "a dot product needs vectors of one length");
+    assert_eq!(a.len(), b.len(), "vectors of the same length");
     let mut sums = [0.0f32; LANES];
     let (a_lanes, a_rest) = a.as_chunks::<LANES>();
     let (b_lanes, b_rest) = b.as_chunks::<LANES>();
@@ -338,7 +333,7 @@ pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     sums[0]
 }
 
-/// The cosine of the angle between two vectors; 0 where one of them has no direction.
+/// The cosine of the angle between two vectors; 0 if one of them is zero.
 ///
 /// # Panics
 /// If the lengths differ.
@@ -347,13 +342,13 @@ pub fn cosine(a: &[f32], b: &[f32]) -> f64 {
     if lengths > 0.0 { dot_f64(a, b) / lengths } else { 0.0 }
 }
 
-/// The dot product of f32 vectors summed in f64, in the same fixed order as [`dot`].
+/// The dot product in f64, summed in the same order as [`dot`].
 ///
 /// # Panics
 /// If the lengths differ.
 #[inline]
 pub fn dot_f64(a: &[f32], b: &[f32]) -> f64 {
-    assert_eq!(a.len(), b.len(), "a dot product needs vectors of one length");
+    assert_eq!(a.len(), b.len(), "vectors of the same length");
     let mut sums = [0.0f64; LANES];
     let (a_lanes, a_rest) = a.as_chunks::<LANES>();
     let (b_lanes, b_rest) = b.as_chunks::<LANES>();
@@ -393,7 +388,7 @@ mod tests {
     #[test]
     fn rows_scaled_to_theta_have_that_norm_and_zero_rows_stay_zero() {
         let mut matrix = Dense::from_fn(3, 2, |i, j| (i * (j + 1)) as f32);
-        matrix.scale_rows_to(2.0);
+        (0..3).for_each(|i| scale_to(matrix.row_mut(i), 2.0));
         assert_eq!(matrix.row(0), [0.0, 0.0]);
         for i in 1..3 {
             assert!((dot_f64(matrix.row(i), matrix.row(i)) - 4.0).abs() < 1e-6);

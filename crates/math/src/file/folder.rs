@@ -1,11 +1,11 @@
-//! A folder with a manifest: datasets and models are both this.
+//! A folder with a manifest: a dataset, model or ranker on disk.
 //!
-//! It appears whole or not at all ([`StagedFolder`]). The manifest lists every file with its
+//! It appears complete or not at all ([`StagedFolder`]). The manifest lists every file with its
 //! length and checksum; opening verifies them.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -21,10 +21,10 @@ const FORMAT: u32 = 1;
 
 const MANIFEST: &str = "manifest.json";
 
-/// Files that are no part of a folder's identity: times, dates, the number of threads.
+/// Files outside a folder's identity: times, dates, the number of threads.
 const OUTSIDE_IDENTITY: [&str; 1] = ["times.json"];
 
-/// What a folder of ours holds.
+/// The kinds of folders with a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FolderKind {
@@ -46,16 +46,16 @@ impl FolderKind {
     }
 }
 
-/// The first thing read of a folder. `T` is what the kind of folder says of itself.
+/// The content of manifest.json; `T` is specific to the kind of folder.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Manifest<T> {
-    /// Dataset or model.
+    /// The kind of folder.
     pub kind: FolderKind,
     /// The version of the layout.
     pub format: u32,
     /// The version of liken that wrote it.
     pub liken: String,
-    /// What this kind of folder says of itself.
+    /// The description specific to the kind.
     pub about: T,
     /// Every file that belongs to the folder's identity.
     pub files: BTreeMap<String, FileEntry>,
@@ -77,22 +77,22 @@ pub struct NewFolder {
 }
 
 impl NewFolder {
-    /// Starts a folder that will appear at `target`. Refuses at once if something is there
-    /// already and `force` is not set, so that no work is done in vain. Not even `force`
-    /// puts a model in the place of a dataset: it may be the very one that is being read.
+    /// Starts a folder that will appear at `target`. Fails before any work is done if `target`
+    /// exists and `force` is not set. Even with `force`, a folder of one kind never replaces one of
+    /// another: a model must not replace the dataset that it is trained on.
     pub fn create(kind: FolderKind, target: &Path, force: bool) -> Result<Self> {
         let there = read_json::<Manifest<Value>>(&target.join(MANIFEST));
         if let Some(other) = there.ok().map(|there| there.kind).filter(|&other| other != kind) {
             return Err(Error::Unusable {
                 path: target.to_owned(),
-                problem: format!("is a {}, and a {} is to be written", other.name(), kind.name()),
+                problem: format!("is a {}, expected a {} to replace", other.name(), kind.name()),
                 advice: "choose another name, or remove it first".into(),
             });
         }
         Ok(NewFolder { staged: StagedFolder::create(target, force, is_ours)?, kind })
     }
 
-    /// Where to write the file `name`.
+    /// The path at which to write the file `name`.
     pub fn path(&self, name: &str) -> PathBuf {
         self.staged.path(name)
     }
@@ -102,7 +102,7 @@ impl NewFolder {
         write_json(&self.path(name), value)
     }
 
-    /// Writes the manifest and gives the folder its name.
+    /// Writes the manifest and renames the folder to its target.
     pub fn commit<T: Serialize>(self, about: T) -> Result<()> {
         let kind = self.kind;
         let mut files = BTreeMap::new();
@@ -121,12 +121,12 @@ impl NewFolder {
     }
 }
 
-/// A folder of ours, opened and verified.
+/// A folder with a manifest, opened and verified.
 #[derive(Debug, Clone)]
 pub struct Folder<T> {
-    /// Where it lies.
+    /// Its path.
     pub path: PathBuf,
-    /// What it says of itself.
+    /// Its manifest.
     pub manifest: Manifest<T>,
 }
 
@@ -153,7 +153,7 @@ impl<T: DeserializeOwned> Folder<T> {
         Ok(Folder { path: path.to_owned(), manifest })
     }
 
-    /// The kind and format of the folder at `path`, whatever it is.
+    /// The kind and format of the folder at `path`, without verifying its files.
     pub fn peek(path: &Path) -> Result<(FolderKind, u32)> {
         #[derive(Deserialize)]
         struct Head {
@@ -169,7 +169,7 @@ impl<T: DeserializeOwned> Folder<T> {
         Ok((head.kind, head.format))
     }
 
-    /// Where the file `name` lies.
+    /// The path of the file `name`.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
@@ -204,7 +204,7 @@ pub fn checksum(path: &Path) -> Result<String> {
     }
 }
 
-/// Whether `folder` holds a manifest of ours and nothing that we did not write.
+/// Whether `folder` has a manifest that lists everything in it.
 fn is_ours(folder: &Path) -> bool {
     let Ok(manifest) = read_json::<Manifest<Value>>(&folder.join(MANIFEST)) else { return false };
     let known = |name: &str| {
@@ -217,7 +217,7 @@ fn is_ours(folder: &Path) -> bool {
 
 fn verify(path: &Path, entry: &FileEntry) -> Result<()> {
     let found = path.metadata();
-    if found.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+    if found.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
         return Err(Error::damaged(path, "it is missing"));
     }
     let bytes = found.map_err(Error::io("read", path))?.len();
@@ -225,21 +225,14 @@ fn verify(path: &Path, entry: &FileEntry) -> Result<()> {
         return Err(Error::damaged(path, format!("{bytes} bytes long instead of {}", entry.bytes)));
     }
     if checksum(path)? != entry.sha256 {
-        return Err(Error::damaged(path, "its checksum is not the manifest's"));
+        return Err(Error::damaged(path, "its checksum differs from the manifest's"));
     }
     Ok(())
 }
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
-    let file = File::create(path).map_err(Error::io("create", path))?;
-    let mut writer = std::io::BufWriter::new(file);
-    serde_json::to_writer_pretty(&mut writer, value).map_err(|error| Error::Io {
-        path: path.to_owned(),
-        doing: "write",
-        source: error.into(),
-    })?;
-    std::io::Write::write_all(&mut writer, b"\n").map_err(Error::io("write", path))?;
-    std::io::Write::flush(&mut writer).map_err(Error::io("write", path))
+    let text = serde_json::to_string_pretty(value).map_err(io::Error::from);
+    text.and_then(|text| fs::write(path, text + "\n")).map_err(Error::io("write", path))
 }
 
 fn read_json<V: DeserializeOwned>(path: &Path) -> Result<V> {
@@ -300,7 +293,7 @@ mod tests {
         let target = dir.path().join("set");
         write_one(&target, false, "one").unwrap();
         let error = NewFolder::create(FolderKind::Model, &target, true).err().unwrap().to_string();
-        assert!(error.contains("is a dataset, and a model is to be written"), "{error}");
+        assert!(error.contains("is a dataset, expected a model to replace"), "{error}");
         assert!(Folder::<String>::open(&target, FolderKind::Dataset).is_ok());
     }
 

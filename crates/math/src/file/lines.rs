@@ -1,8 +1,8 @@
-//! A table of JSON lines with an offset index: readable with any tool, and line `i` is one
-//! seek away.
+//! A table of JSON lines with an offset index: any tool can read it, and line `i` is one seek
+//! away.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
@@ -10,13 +10,13 @@ use memmap2::Mmap;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::output::Output;
 use super::tensors::{Tensors, TensorsWriter};
 use crate::{Error, Result};
 
 /// Writes `NAME.jsonl` line by line and, at the end, `NAME.offsets.safetensors`.
 pub struct LineTableWriter {
-    path: PathBuf,
-    writer: BufWriter<File>,
+    output: Output,
     offsets: Vec<u64>,
     line: Vec<u8>,
 }
@@ -24,12 +24,11 @@ pub struct LineTableWriter {
 impl LineTableWriter {
     /// Starts the table at `path`, which ends in `.jsonl`.
     pub fn create(path: &Path) -> Result<Self> {
-        let file = File::create(path).map_err(Error::io("create", path))?;
-        let writer = BufWriter::with_capacity(1 << 20, file);
-        Ok(LineTableWriter { path: path.to_owned(), writer, offsets: vec![0], line: Vec::new() })
+        let output = Output::create(path)?;
+        Ok(LineTableWriter { output, offsets: vec![0], line: Vec::new() })
     }
 
-    /// How many lines there are so far.
+    /// The number of lines so far.
     #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
@@ -38,30 +37,28 @@ impl LineTableWriter {
     /// Appends one line.
     pub fn push(&mut self, value: &impl Serialize) -> Result<()> {
         self.line.clear();
-        serde_json::to_writer(&mut self.line, value).map_err(|error| Error::Io {
-            path: self.path.clone(),
-            doing: "write",
-            source: error.into(),
-        })?;
+        serde_json::to_writer(&mut self.line, value)
+            .map_err(io::Error::from)
+            .map_err(Error::io("write", self.output.path()))?;
         self.line.push(b'\n');
-        self.writer.write_all(&self.line).map_err(Error::io("write", &self.path))?;
+        self.output.bytes(&self.line)?;
         let end = self.offsets[self.offsets.len() - 1] + self.line.len() as u64;
         self.offsets.push(end);
         Ok(())
     }
 
-    /// The lines so far, to be read while more are written.
+    /// The lines so far, readable while more are written.
     pub fn so_far<T: DeserializeOwned>(&mut self) -> Result<LineTable<T>> {
-        self.writer.flush().map_err(Error::io("write", &self.path))?;
-        LineTable::of(&self.path, self.offsets.clone())
+        self.output.flush()?;
+        LineTable::of(self.output.path(), self.offsets.clone())
     }
 
-    /// Writes what is left and the offsets.
+    /// Writes the buffered lines and the offsets.
     pub fn finish(mut self) -> Result<()> {
-        self.writer.flush().map_err(Error::io("write", &self.path))?;
+        self.output.flush()?;
         let mut tensors = TensorsWriter::new();
         tensors.array("offsets", &[self.offsets.len()], &self.offsets);
-        tensors.write(&offsets_path(&self.path))
+        tensors.write(&offsets_path(self.output.path()))
     }
 }
 
@@ -74,7 +71,7 @@ pub struct LineTable<T> {
 }
 
 impl<T: DeserializeOwned> LineTable<T> {
-    /// Opens the table at `path` and its offsets beside it.
+    /// Opens the table at `path` with its file of offsets.
     pub fn open(path: &Path) -> Result<Self> {
         let (_, offsets) = Tensors::open(&offsets_path(path))?.array::<u64>("offsets")?;
         LineTable::of(path, offsets)
@@ -92,7 +89,7 @@ impl<T: DeserializeOwned> LineTable<T> {
         };
         let sorted = offsets.windows(2).all(|pair| pair[0] < pair[1]);
         if offsets.first() != Some(&0) || offsets.last() != Some(&length) || !sorted {
-            return Err(Error::damaged(&offsets_path(path), "the offsets do not fit the lines"));
+            return Err(Error::damaged(&offsets_path(path), "the offsets do not match the lines"));
         }
         Ok(LineTable { path: path.to_owned(), map, offsets, line: PhantomData })
     }

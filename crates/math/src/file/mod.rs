@@ -1,5 +1,5 @@
-//! Everything that touches our own files: folders with a manifest, written under a temporary
-//! name and renamed, checked on opening; tensors as safetensors; text as JSON lines.
+//! liken's own files: folders with a manifest, written under a temporary name, renamed, and
+//! verified on opening; matrices as safetensors; text as JSON lines.
 
 mod folder;
 mod lines;

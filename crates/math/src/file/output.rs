@@ -1,4 +1,4 @@
-//! A file that is written from its beginning to its end, and names itself when that fails.
+//! A buffered file whose errors name its path.
 
 use std::fmt;
 use std::fs::File;
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::{Error, Result};
 
-/// A file of lines, or of bytes, in a folder that is staged.
+/// A file that is written sequentially: lines or bytes.
 pub struct Output {
     path: PathBuf,
     writer: BufWriter<File>,
@@ -23,7 +23,7 @@ impl Output {
         Ok(Output { path: path.to_owned(), writer })
     }
 
-    /// Where it lies.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -33,7 +33,7 @@ impl Output {
         self.writer.write_all(bytes).map_err(Error::io("write", &self.path))
     }
 
-    /// Writes the numbers as other programs read them, little-endian; `buffer` is scratch.
+    /// Writes the numbers in little-endian order; `buffer` is scratch.
     pub fn numbers(&mut self, row: &[f32], buffer: &mut Vec<u8>) -> Result<()> {
         buffer.clear();
         buffer.extend(row.iter().flat_map(|value| value.to_le_bytes()));
@@ -53,8 +53,13 @@ impl Output {
             .map_err(Error::io("write", &self.path))
     }
 
-    /// Writes what is left.
-    pub fn finish(mut self) -> Result<()> {
+    /// Writes what is buffered.
+    pub fn flush(&mut self) -> Result<()> {
         self.writer.flush().map_err(Error::io("write", &self.path))
+    }
+
+    /// Writes what is buffered and closes the file.
+    pub fn finish(mut self) -> Result<()> {
+        self.flush()
     }
 }

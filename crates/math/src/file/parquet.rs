@@ -1,4 +1,4 @@
-//! A table of columns written as Parquet, packed with zstd.
+//! Writes a table as Parquet, compressed with zstd.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use serde_json::Value;
 
 use crate::{Error, Result};
 
-/// Rows in a row group of ids and numbers.
+/// The most rows of a row group.
 const ROWS: usize = 1 << 17;
 
-/// Bytes of text after which a row group is full.
+/// The most bytes of text in a row group.
 const BYTES: usize = 32 << 20;
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParquetKind {
     /// UTF-8 text.
@@ -35,12 +35,12 @@ pub enum ParquetKind {
     Json,
 }
 
-/// A Parquet file being written, a row group at a time.
+/// A Parquet file that is written one row group at a time.
 pub struct ParquetTable {
     path: PathBuf,
     kinds: Vec<ParquetKind>,
     writer: SerializedFileWriter<File>,
-    /// By column, the values of the row group to be.
+    /// The values of the current row group, by column.
     rows: Vec<Vec<Option<Value>>>,
     bytes: usize,
 }
@@ -52,7 +52,7 @@ impl ParquetTable {
         Self::of(file, path, columns)
     }
 
-    /// Starts a file that is called `path` in messages.
+    /// Starts the table in an open file, which messages call `path`.
     pub fn of(file: File, path: &Path, columns: &[(impl AsRef<str>, ParquetKind)]) -> Result<Self> {
         let failed = |error| failed(path, error);
         let fields = columns
@@ -73,7 +73,7 @@ impl ParquetTable {
         Ok(ParquetTable { path: path.to_owned(), kinds, writer, rows, bytes: 0 })
     }
 
-    /// Adds a row: a value a column.
+    /// Adds a row: one value per column.
     pub fn row(&mut self, values: impl IntoIterator<Item = Option<Value>>) -> Result<()> {
         for (column, value) in self.rows.iter_mut().zip(values) {
             if let Some(Value::String(text)) = &value {
@@ -92,7 +92,7 @@ impl ParquetTable {
         for (rows, kind) in self.rows.iter_mut().zip(&self.kinds) {
             let values = std::mem::take(rows);
             let mut column = group.next_column().map_err(failed)?.ok_or_else(|| {
-                failed(ParquetError::General("there are fewer columns than expected".into()))
+                failed(ParquetError::General("the file has fewer columns than expected".into()))
             })?;
             write_column(&mut column, *kind, values).map_err(failed)?;
             column.close().map_err(failed)?;
@@ -102,7 +102,7 @@ impl ParquetTable {
         Ok(())
     }
 
-    /// Writes what is left.
+    /// Writes the last row group and closes the file.
     pub fn finish(mut self) -> Result<()> {
         if self.rows.iter().any(|column| !column.is_empty()) {
             self.flush()?;
@@ -166,5 +166,5 @@ fn failed(path: &Path, error: ParquetError) -> Error {
         },
         other => std::io::Error::other(other),
     };
-    Error::Io { path: path.to_owned(), doing: "write", source }
+    Error::io("write", path)(source)
 }

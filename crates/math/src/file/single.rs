@@ -1,4 +1,4 @@
-//! A single file that appears whole or not at all.
+//! A single file that appears complete or not at all.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,28 +8,28 @@ use tempfile::NamedTempFile;
 use super::staged::{create_parent, make_readable};
 use crate::{Error, Result};
 
-/// A file being written under a temporary name beside its place. Dropped without
-/// [`NewFile::commit`], it leaves nothing behind.
+/// A file written under a temporary name in its folder. If it is dropped before
+/// [`NewFile::commit`], nothing is left behind.
 pub struct NewFile {
     target: PathBuf,
     temporary: NamedTempFile,
 }
 
 impl NewFile {
-    /// Refuses a `target` that cannot be written, so that no work is done in vain: what is there
-    /// already unless `force`, and always what is no file.
+    /// Fails if `target` cannot be written, so that this shows before the work: if it exists, unless
+    /// `force` is set, or is not a file.
     pub fn check(target: &Path, force: bool) -> Result<()> {
-        place(target)?;
+        resolve(target)?;
         if !force && target.symlink_metadata().is_ok() {
             return Err(Error::Exists { path: target.to_owned() });
         }
         Ok(())
     }
 
-    /// Starts a file that will appear at `target`, replacing what is there. A symbolic link
-    /// stays: what it points at is replaced.
+    /// Starts a file that will replace `target`. A symbolic link is kept: the file that it points to
+    /// is replaced.
     pub fn create(target: &Path) -> Result<Self> {
-        let target = place(target)?;
+        let target = resolve(target)?;
         let parent = create_parent(&target)?;
         let temporary = tempfile::Builder::new()
             .prefix(".liken-")
@@ -38,34 +38,30 @@ impl NewFile {
         Ok(NewFile { target, temporary })
     }
 
-    /// A handle to write to.
+    /// A handle to write with.
     pub fn writer(&self) -> Result<File> {
         self.temporary.reopen().map_err(Error::io("write", &self.target))
     }
 
-    /// Gives the file its name.
+    /// Renames the file to its target.
     pub fn commit(self) -> Result<()> {
-        self.temporary.as_file().sync_all().map_err(Error::io("write", &self.target))?;
-        make_readable(self.temporary.path())?;
-        let target = self.target;
-        self.temporary.persist(&target).map_err(|error| Error::Io {
-            path: target,
-            doing: "create",
-            source: error.error,
-        })?;
+        let NewFile { target, temporary } = self;
+        temporary.as_file().sync_all().map_err(Error::io("write", &target))?;
+        make_readable(temporary.path())?;
+        temporary.persist(&target).map_err(|error| Error::io("create", &target)(error.error))?;
         Ok(())
     }
 }
 
-/// Links followed one after another before they are taken for a circle.
+/// Links followed before a loop is assumed.
 const MOST_LINKS: usize = 40;
 
-/// Where a file called `target` lies: the end of its links. A folder, a device, a pipe or a
-/// socket is refused, since a new file would take its place.
-fn place(target: &Path) -> Result<PathBuf> {
+/// The path at the end of the links of `target`. A folder, a device, a pipe or a socket is refused,
+/// since a new file would replace it.
+fn resolve(target: &Path) -> Result<PathBuf> {
     let mut place = target.to_owned();
     for _ in 0..MOST_LINKS {
-        // What is wrong with a place where nothing is shows when something is written there.
+        // If nothing is there, an error shows when the file is written.
         let Ok(found) = place.symlink_metadata() else { return Ok(place) };
         let kind = found.file_type();
         if kind.is_file() {
@@ -84,7 +80,7 @@ fn place(target: &Path) -> Result<PathBuf> {
     }
     Err(Error::Unusable {
         path: target.to_owned(),
-        problem: "is a link that leads in a circle".into(),
+        problem: "is a loop of symbolic links".into(),
         advice: "choose another name".into(),
     })
 }
@@ -116,7 +112,7 @@ mod tests {
         write(&path("far"), "new").unwrap();
         assert!(path("far").is_symlink() && path("near").is_symlink());
         assert_eq!(fs::read_to_string(path("below/real")).unwrap(), "new");
-        // One that points at nothing is there nevertheless.
+        // A dangling link exists, too.
         symlink("nothing", path("dangling")).unwrap();
         assert!(matches!(NewFile::check(&path("dangling"), false), Err(Error::Exists { .. })));
         write(&path("dangling"), "some").unwrap();

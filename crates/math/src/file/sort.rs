@@ -1,8 +1,7 @@
-//! Sorting more records than fit into memory: sorted stretches go to packed files, which are
-//! merged as they are read back.
+//! External merge sort: sorted runs go to compressed files, which are merged as they are read back.
 //!
-//! Records are bytes and are ordered as bytes. Two records that compare equal are the same
-//! bytes, so the outcome depends neither on the limit nor on the number of threads.
+//! Records are byte strings, compared as bytes. Records that compare equal are identical, so the
+//! result depends neither on the memory limit nor on the number of threads.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,23 +16,22 @@ use zstd::stream::raw::CParameter;
 
 use crate::{Error, Result, Run};
 
-/// Records lie in blocks of this size, so that nothing is copied when more come.
+/// Records are stored in blocks of this size, so that growing copies nothing.
 const BLOCK: usize = 1 << 20;
 
-/// How many files are merged at once; more are merged in several rounds. A reader costs about
-/// a quarter of a MiB.
+/// Files merged at once; more are merged in several rounds. A reader takes about a quarter of a MiB.
 const FAN_IN: usize = 64;
 
-/// Packed files look back this far (2^17 bytes), which bounds what unpacking takes.
+/// The compression window (2¹⁷ bytes), which bounds the memory of decompression.
 const WINDOW_LOG: u32 = 17;
 
-/// Takes records in any order.
+/// Sorts records that come in any order.
 pub struct Sorter {
     scratch: TempDir,
-    /// Bytes for blocks. A quarter of the memory is for the entries beside it, taken at once,
-    /// because a list that grows is for a moment there twice.
+    /// Bytes for blocks. Another quarter of the limit is for the entries, allocated at once, because
+    /// a list that grows briefly takes twice its memory.
     memory: usize,
-    /// Filled up to the block `filling`; those after it are empty and wait.
+    /// Filled up to the block `filling`; those after it are empty, to be reused.
     blocks: Vec<Vec<u8>>,
     filling: usize,
     entries: Vec<Entry>,
@@ -41,7 +39,7 @@ pub struct Sorter {
     written: usize,
 }
 
-/// A record in memory, with its first bytes at hand because they decide most comparisons.
+/// A record in memory, with its first bytes, which decide most comparisons.
 #[derive(Clone, Copy)]
 struct Entry {
     head: u64,
@@ -51,8 +49,8 @@ struct Entry {
 }
 
 impl Sorter {
-    /// A sorter that keeps at most `memory` bytes of records and puts the rest into files
-    /// below `folder`, which are gone when it is.
+    /// A sorter that holds at most `memory` bytes of records and writes the rest to files below
+    /// `folder`, which are deleted with it.
     pub fn new(folder: &Path, memory: u64) -> Result<Self> {
         let scratch = tempfile::Builder::new()
             .prefix("sort")
@@ -71,14 +69,14 @@ impl Sorter {
         })
     }
 
-    /// Takes one record.
+    /// Adds a record.
     ///
     /// # Panics
-    /// If it is as long as 4 GiB.
+    /// If it has 4 GiB or more.
     pub fn push(&mut self, record: &[u8]) -> Result<()> {
-        if self.entries.len() == self.entries.capacity() || !self.find_room(record.len()) {
+        if self.entries.len() == self.entries.capacity() || !self.find_block(record.len()) {
             self.spill()?;
-            self.find_room(record.len());
+            self.find_block(record.len());
         }
         let block = self.filling;
         let start = self.blocks[block].len();
@@ -96,9 +94,9 @@ impl Sorter {
         Ok(())
     }
 
-    /// Makes `filling` a block with room for `len` bytes, a new one if need be; false if that
-    /// would take too much memory.
-    fn find_room(&mut self, len: usize) -> bool {
+    /// Sets `filling` to a block with `len` free bytes, a new one if necessary; false if that would
+    /// exceed the memory limit.
+    fn find_block(&mut self, len: usize) -> bool {
         let fits = |block: &Vec<u8>| block.capacity() - block.len() >= len;
         while let Some(block) = self.blocks.get(self.filling) {
             if fits(block) {
@@ -115,7 +113,7 @@ impl Sorter {
         true
     }
 
-    /// The records in order.
+    /// Sorts and returns the records in ascending order.
     pub fn finish(mut self, run: &Run<'_>) -> Result<Sorted> {
         if self.files.is_empty() {
             self.sort();
@@ -141,7 +139,7 @@ impl Sorter {
                 file.write(record)?;
                 merged += 1;
                 if merged.is_multiple_of(1 << 16) {
-                    run.step("merging", merged, None)?;
+                    run.step("merging sorted files", merged, None)?;
                 }
             }
             self.files.push(file.finish()?);
@@ -167,7 +165,7 @@ impl Sorter {
             file.write(entry.bytes(&self.blocks))?;
         }
         self.files.push(file.finish()?);
-        // Kept, not freed: what is freed bit by bit does not always go back to the system.
+        // Reused, not freed: memory freed in small parts does not always return to the system.
         self.blocks.iter_mut().for_each(Vec::clear);
         self.filling = 0;
         self.entries.clear();
@@ -190,8 +188,8 @@ impl Entry {
 pub struct Sorted {
     source: Source,
     files: usize,
-    /// Holds the files.
-    #[expect(dead_code, reason = "the folder goes when this goes")]
+    /// The folder of the files.
+    #[expect(dead_code, reason = "dropping it deletes the folder")]
     scratch: TempDir,
 }
 
@@ -213,13 +211,13 @@ impl Sorted {
         }
     }
 
-    /// How many files did not fit into memory; 0 if everything did.
+    /// The number of files that were written; 0 if everything fitted into memory.
     pub fn files(&self) -> usize {
         self.files
     }
 }
 
-/// Sorted files, read as one.
+/// A k-way merge of sorted files.
 struct Merge {
     readers: Vec<RecordReader>,
     heads: BinaryHeap<Reverse<(Vec<u8>, usize)>>,

@@ -1,5 +1,5 @@
-//! A folder that appears whole or not at all: written under a temporary name beside its
-//! place, renamed when it is done.
+//! A folder that appears complete or not at all: written under a temporary name next to its target,
+//! renamed at the end.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,17 +8,17 @@ use tempfile::TempDir;
 
 use crate::{Error, Result};
 
-/// A folder being written. Dropped without [`StagedFolder::publish`], it leaves nothing behind.
+/// A folder under a temporary name. If it is dropped before [`StagedFolder::publish`], nothing is
+/// left behind.
 pub struct StagedFolder {
     target: PathBuf,
-    /// Private to its owner, so the folder to be lies inside it.
+    /// Readable by its owner only, so the new folder lies inside it.
     work: TempDir,
 }
 
 impl StagedFolder {
-    /// Starts a folder that will appear at `target`. What is there already is refused at once,
-    /// so that no work is done in vain; with `force` it will be replaced, if `is_ours` says
-    /// that nothing of anybody else's would be lost.
+    /// Starts a folder that will appear at `target`. Fails before any work is done if `target`
+    /// exists; with `force` it is replaced, if `is_ours` says that it holds only liken's files.
     pub fn create(target: &Path, force: bool, is_ours: impl Fn(&Path) -> bool) -> Result<Self> {
         if target.symlink_metadata().is_ok() {
             if !force {
@@ -44,21 +44,21 @@ impl StagedFolder {
         Ok(staged)
     }
 
-    /// The folder to be.
+    /// The temporary path of the folder.
     pub fn folder(&self) -> PathBuf {
         self.work.path().join("new")
     }
 
-    /// Where to write the file `name`.
+    /// The path at which to write the file `name`.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder().join(name)
     }
 
-    /// Gives the folder its name. What was there before goes aside first, and comes back if
-    /// the new one cannot take its place.
+    /// Renames the folder to its target. An old folder is moved aside first, and back if the rename
+    /// fails.
     pub fn publish(self) -> Result<()> {
         let folder = self.folder();
-        settle(&folder)?;
+        sync_files(&folder)?;
         let aside = self.work.path().join("old");
         let replaces = self.target.symlink_metadata().is_ok();
         if replaces {
@@ -74,12 +74,12 @@ impl StagedFolder {
     }
 }
 
-/// Makes the files in `folder` and below it readable, and sees them onto the disk.
-fn settle(folder: &Path) -> Result<()> {
+/// Makes the files in and below `folder` readable and syncs them to disk.
+fn sync_files(folder: &Path) -> Result<()> {
     for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
         let path = entry.map_err(Error::io("read", folder))?.path();
         if path.is_dir() {
-            settle(&path)?;
+            sync_files(&path)?;
             continue;
         }
         make_readable(&path)?;
@@ -88,7 +88,7 @@ fn settle(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes the folder that `target` will lie in, and names it.
+/// Creates the parent folder of `target` and returns its path.
 pub(super) fn create_parent(target: &Path) -> Result<PathBuf> {
     let parent = match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
@@ -98,7 +98,7 @@ pub(super) fn create_parent(target: &Path) -> Result<PathBuf> {
     Ok(parent)
 }
 
-/// Some libraries write files that only their owner may read; ours are like any other file.
+/// Sets the permissions 0644: some libraries write files that only their owner may read.
 pub(super) fn make_readable(path: &Path) -> Result<()> {
     #[cfg(unix)]
     {

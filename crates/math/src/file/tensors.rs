@@ -1,5 +1,6 @@
-//! Matrices and vectors in one safetensors file, memory-mapped when read.
+//! Named arrays in a safetensors file, memory-mapped for reading.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -16,8 +17,7 @@ use crate::{Error, Result};
 /// Collects named arrays and writes them as one file.
 #[derive(Default)]
 pub struct TensorsWriter<'a> {
-    tensors: BTreeMap<String, (Dtype, Vec<usize>, &'a [u8])>,
-    shapes: BTreeMap<String, Vec<u64>>,
+    tensors: BTreeMap<String, (Dtype, Vec<usize>, Cow<'a, [u8]>)>,
 }
 
 impl<'a> TensorsWriter<'a> {
@@ -29,7 +29,7 @@ impl<'a> TensorsWriter<'a> {
     /// Adds an array of numbers with its shape.
     pub fn array<T: Number>(&mut self, name: &str, shape: &[usize], values: &'a [T]) -> &mut Self {
         debug_assert_eq!(shape.iter().product::<usize>(), values.len());
-        let entry = (T::DTYPE, shape.to_vec(), bytemuck::cast_slice(values));
+        let entry = (T::DTYPE, shape.to_vec(), bytemuck::cast_slice(values).into());
         self.tensors.insert(name.to_owned(), entry);
         self
     }
@@ -39,7 +39,8 @@ impl<'a> TensorsWriter<'a> {
         self.array(&format!("{name}.starts"), &[matrix.n_rows() + 1], matrix.starts());
         self.array(&format!("{name}.indices"), &[matrix.nnz()], matrix.indices());
         self.array(&format!("{name}.values"), &[matrix.nnz()], matrix.values());
-        self.shapes.insert(format!("{name}.cols"), vec![matrix.n_cols() as u64]);
+        let n_cols = bytemuck::bytes_of(&(matrix.n_cols() as u64)).to_vec();
+        self.tensors.insert(format!("{name}.cols"), (Dtype::U64, vec![1], n_cols.into()));
         self
     }
 
@@ -50,26 +51,21 @@ impl<'a> TensorsWriter<'a> {
 
     /// Writes the file.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let mut views: Vec<(&str, TensorView<'_>)> = Vec::new();
+        let mut views = Vec::with_capacity(self.tensors.len());
         for (name, (dtype, shape, bytes)) in &self.tensors {
-            views.push((name, view(path, *dtype, shape.clone(), bytes)?));
-        }
-        for (name, number) in &self.shapes {
-            views.push((name, view(path, Dtype::U64, vec![1], bytemuck::cast_slice(number))?));
+            let view = TensorView::new(*dtype, shape.clone(), bytes);
+            views.push((name, view.map_err(|error| Error::damaged(path, error.to_string()))?));
         }
         safetensors::serialize_to_file(views, None, path).map_err(|error| match error {
-            safetensors::SafeTensorError::IoError(source) => {
-                Error::Io { path: path.to_owned(), doing: "write", source }
-            }
+            safetensors::SafeTensorError::IoError(source) => Error::io("write", path)(source),
             other => Error::damaged(path, other.to_string()),
         })
     }
 }
 
-/// What a file begins with whose arrays follow one after the other: the length of the header,
-/// and the header. For files that are written piece by piece, because the crate wants every
-/// array whole in memory. Those with the widest numbers must come first, so that each is
-/// aligned.
+/// The length and the header of a file whose arrays follow in this order. For files written in
+/// parts: the crate needs every array in memory. Arrays of the widest numbers must come first, so
+/// that each is aligned.
 pub fn header<'n>(arrays: impl Iterator<Item = (&'n str, Dtype, Vec<usize>)>) -> Vec<u8> {
     let mut about = serde_json::Map::new();
     let mut end = 0;
@@ -88,20 +84,20 @@ pub fn header<'n>(arrays: impl Iterator<Item = (&'n str, Dtype, Vec<usize>)>) ->
     header
 }
 
-/// An array whose numbers lie in a file of their own.
+/// An array in a file of its own.
 pub struct ArrayFile<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What the numbers are.
+    /// The type of its numbers.
     pub dtype: Dtype,
-    /// How many there are.
+    /// The number of its numbers.
     pub len: usize,
-    /// Where they lie, little-endian.
+    /// The file that holds them, little-endian.
     pub path: &'a Path,
 }
 
-/// Puts arrays that lie in files together as one file at `path`, without holding them in
-/// memory, in the order of [`header`].
+/// Joins arrays from files into one safetensors file at `path`, without holding them in memory. The
+/// order is that of [`header`].
 pub fn join_arrays(path: &Path, arrays: &[ArrayFile<'_>]) -> Result<()> {
     let header = header(arrays.iter().map(|array| (array.name, array.dtype, vec![array.len])));
     let mut file = BufWriter::new(File::create(path).map_err(Error::io("create", path))?);
@@ -111,15 +107,6 @@ pub fn join_arrays(path: &Path, arrays: &[ArrayFile<'_>]) -> Result<()> {
         io::copy(&mut source, &mut file).map_err(Error::io("write", path))?;
     }
     file.flush().map_err(Error::io("write", path))
-}
-
-fn view<'a>(
-    path: &Path,
-    dtype: Dtype,
-    shape: Vec<usize>,
-    bytes: &'a [u8],
-) -> Result<TensorView<'a>> {
-    TensorView::new(dtype, shape, bytes).map_err(|error| Error::damaged(path, error.to_string()))
 }
 
 /// A safetensors file, mapped into memory.
@@ -132,9 +119,9 @@ impl Tensors {
     /// Maps the file at `path` and checks its header.
     pub fn open(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(Error::io("read", path))?;
-        // SAFETY: our folders are replaced by rename, never written in place, so the mapped
-        // file does not change under us; a file that somebody truncates by hand is outside
-        // what any memory-mapping program can defend against.
+        // SAFETY: liken replaces its folders by rename and never writes in place, so the mapped
+        // file does not change. No program that maps files can protect itself against somebody
+        // truncating one by hand.
         let map = unsafe { Mmap::map(&file) }.map_err(Error::io("map", path))?;
         let tensors = Tensors { path: path.to_owned(), map };
         tensors.parse()?;
@@ -156,7 +143,7 @@ impl Tensors {
             let problem = format!("{name} holds {:?}, not {:?}", tensor.dtype(), T::DTYPE);
             return Err(Error::damaged(&self.path, problem));
         }
-        // The copy also cares for alignment, which the format does not promise.
+        // The copy is aligned; the format does not guarantee that.
         let mut values = vec![T::zeroed(); tensor.shape().iter().product()];
         bytemuck::cast_slice_mut(&mut values).copy_from_slice(tensor.data());
         Ok((tensor.shape().to_vec(), values))
@@ -179,30 +166,20 @@ impl Tensors {
     }
 }
 
-/// The kinds of numbers our files hold.
+/// The types of numbers in tensor files.
 pub trait Number: Pod {
-    /// Its name in the file.
+    /// The type in the file.
     const DTYPE: Dtype;
 }
 
-impl Number for u8 {
-    const DTYPE: Dtype = Dtype::U8;
+macro_rules! numbers {
+    ($($number:ty: $dtype:ident),*) => {
+        $(impl Number for $number {
+            const DTYPE: Dtype = Dtype::$dtype;
+        })*
+    };
 }
-impl Number for u32 {
-    const DTYPE: Dtype = Dtype::U32;
-}
-impl Number for u64 {
-    const DTYPE: Dtype = Dtype::U64;
-}
-impl Number for i32 {
-    const DTYPE: Dtype = Dtype::I32;
-}
-impl Number for f32 {
-    const DTYPE: Dtype = Dtype::F32;
-}
-impl Number for f64 {
-    const DTYPE: Dtype = Dtype::F64;
-}
+numbers!(u8: U8, u32: U32, u64: U64, i32: I32, f32: F32, f64: F64);
 
 #[cfg(test)]
 mod tests {

@@ -1,28 +1,28 @@
-//! The best of many scores that come one after another.
+//! The k best documents of a stream of scores.
 
 use std::cmp::Ordering;
 
 use crate::ranking::Hit;
 use crate::top_k::TopK;
 
-/// Keeps the k largest scores; of equal ones (0 and −0 are equal) the lower numbers. Scores that
-/// are not finite are never kept.
+/// Collects the k largest scores, equal ones (0 and −0 are equal) by lower number. Scores that are
+/// not finite are left out.
 pub(super) struct Best {
     top: TopK<Hit, fn(&Hit, &Hit) -> Ordering>,
-    /// No score below this can still enter.
+    /// Scores below this are not among the best.
     floor: f32,
 }
 
 impl Best {
-    /// Nothing yet of `k`.
+    /// An empty collection.
     pub fn new(k: usize) -> Self {
         Best { top: TopK::new(k, order), floor: f32::MIN }
     }
 
-    /// Takes `doc` if it is among the best so far.
+    /// Adds `doc` if it is among the best so far.
     #[inline]
     pub fn offer(&mut self, doc: u32, score: f32) {
-        // Written so that what is not a number fails both comparisons.
+        // Written so that NaN fails both comparisons.
         if score >= self.floor
             && score <= f32::MAX
             && let Some(worst) = self.top.push(Hit { doc, score })
@@ -31,23 +31,23 @@ impl Best {
         }
     }
 
-    /// Takes everything that `other` has kept.
+    /// Adds the documents of `other`.
     pub fn merge(&mut self, other: Best) {
         other.unsorted().into_iter().for_each(|hit| self.offer(hit.doc, hit.score));
     }
 
-    /// The best, in no order.
+    /// The best documents, unordered.
     pub fn unsorted(self) -> Vec<Hit> {
         self.top.into_unsorted()
     }
 
-    /// The best, the largest score first.
+    /// The best documents, largest score first.
     pub fn sorted(self) -> Vec<Hit> {
         self.top.into_sorted()
     }
 }
 
-/// Larger scores first, of equal ones lower numbers.
+/// Larger scores first, equal ones by lower number.
 pub(super) fn order(a: &Hit, b: &Hit) -> Ordering {
     b.score.partial_cmp(&a.score).unwrap_or(Ordering::Equal).then(a.doc.cmp(&b.doc))
 }

@@ -1,5 +1,5 @@
-//! Making lists: centres from a sample, every embedding to its nearest, codes into the file, and how
-//! many lists a search must go through.
+//! Builds lists: centres from a sample, assignment of every embedding to the nearest centre, codes,
+//! and the measurement of recall.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -18,27 +18,27 @@ use crate::linalg::{dot, widest};
 use crate::random::Random;
 use crate::{Error, Result, Run};
 
-/// Embeddings that the centres are learnt from, for each of them.
+/// Embeddings in the training sample, per centre.
 const SAMPLE_PER_LIST: usize = 64;
-/// Rows that one task encodes.
+/// Rows encoded per task.
 const ROWS_PER_TASK: usize = 256;
-/// Rows that are encoded before they are written.
+/// Rows encoded between two writes.
 const ROWS_PER_BLOCK: usize = 1 << 14;
 
 /// Embeddings assigned to lists.
 struct Assignment {
-    /// One row a list: the mean of its embeddings.
+    /// One row per list: the mean of its embeddings.
     means: Vec<f32>,
     reaches: Vec<f32>,
     starts: Vec<u64>,
     /// The documents, list by list.
     docs: Vec<u32>,
-    /// The list of each of these.
+    /// The list of each document of `docs`.
     list: Vec<u32>,
 }
 
-/// Makes lists of `embeddings` at `path` and measures with `queries`, one after another, how well
-/// they are searched; without queries, with embeddings that were moved a little.
+/// Builds lists of `embeddings` at `path` and measures their recall with `queries`, concatenated; if
+/// there are none, with perturbed embeddings.
 pub(super) fn build(
     path: &Path,
     embeddings: &Embeddings,
@@ -76,7 +76,7 @@ fn assign(embeddings: &Embeddings, params: &IndexParams, run: &Run<'_>) -> Resul
     sample.truncate(n_lists.saturating_mul(SAMPLE_PER_LIST));
     sample.sort_unstable();
     let centres = centres(embeddings, &sample, n_lists, params.rounds, params.seed, run)?;
-    let of = centres.of(embeddings, &docs, "documents into lists", run)?;
+    let of = centres.of(embeddings, &docs, "assigning documents to lists", run)?;
     let (members, starts) = grouped(&of, n_lists);
     let list = members.iter().map(|&member| of[member as usize]).collect();
     let docs: Vec<u32> = members.iter().map(|&member| docs[member as usize]).collect();
@@ -84,7 +84,7 @@ fn assign(embeddings: &Embeddings, params: &IndexParams, run: &Run<'_>) -> Resul
     Ok(Assignment { means, reaches, starts, docs, list })
 }
 
-/// The mean of every list and how far beyond it the list reaches.
+/// The mean of every list, and `reach` times its spread in one direction.
 fn means(
     embeddings: &Embeddings,
     centres: &Centres,
@@ -105,13 +105,13 @@ fn means(
             row.map(|(x, c)| f64::from(x - c).powi(2)).sum::<f64>()
         });
         let square = squares.sum::<f64>() / docs.len().max(1) as f64;
-        // The spread in one direction, if all were alike.
+        // The spread in one direction if it is the same in all.
         *far = reach * (square / dim as f64).sqrt() as f32;
     });
     (means, reaches)
 }
 
-/// The list of every document; `u32::MAX` of those in none.
+/// The list of every document; `u32::MAX` for those in none.
 fn list_of(assigned: &Assignment, embeddings: &Embeddings) -> Vec<u32> {
     let mut of = vec![u32::MAX; embeddings.n_rows()];
     assigned.docs.iter().zip(&assigned.list).for_each(|(&doc, &list)| of[doc as usize] = list);
@@ -138,7 +138,7 @@ fn write(
     let mut codes = Vec::new();
     for (block, scales) in scales.chunks_mut(ROWS_PER_BLOCK).enumerate() {
         let first = block * ROWS_PER_BLOCK;
-        run.step("codes of documents", first as u64, Some(assigned.docs.len() as u64))?;
+        run.step("quantising documents", first as u64, Some(assigned.docs.len() as u64))?;
         codes.resize(scales.len() * stride, 0i8);
         let tasks = codes
             .par_chunks_mut(ROWS_PER_TASK * stride)
@@ -161,7 +161,7 @@ fn write(
     file.file.flush().map_err(Error::io("write", path))
 }
 
-/// A file into which arrays go in the order of their places.
+/// A file of arrays, written in the order of their positions.
 struct Arrays<'a> {
     file: BufWriter<File>,
     path: &'a Path,
@@ -169,7 +169,7 @@ struct Arrays<'a> {
 }
 
 impl Arrays<'_> {
-    /// Fills up with zeros to byte `start` and writes `values`.
+    /// Pads with zeros to byte `start` and writes `values`.
     fn put<T: Pod>(&mut self, start: usize, values: &[T]) -> Result<()> {
         let bytes: &[u8] = bytemuck::cast_slice(values);
         let gap = vec![0; start.saturating_sub(self.at)];

@@ -1,41 +1,41 @@
-//! Vectors as small integers, and their dot products.
+//! Vectors quantised to small integers, and their dot products.
 //!
 //! ```text
-//! x ≈ scale·code, code in −127..=127        the largest number of x decides its scale
-//! q ≈ scale·code, code of 16 bits           the instruction that multiplies widens codes to 16
-//!                                           bits anyway, so the query loses next to nothing
+//! x ≈ scale·code, code in −127..=127        the largest |x_j| sets the scale
+//! q ≈ scale·code, code of 16 bits           the multiply instruction widens codes to 16 bits
+//!                                           anyway, so the query keeps its precision
 //! ```
 
-/// Codes of a row are filled up with zeros to a multiple of this.
+/// The codes of a row are padded with zeros to a multiple of this.
 pub(super) const LANES: usize = 16;
 
 /// The largest code of an embedding.
 const LARGEST: f32 = 127.0;
 
-/// Bytes that the codes of a row of `dim` numbers take.
+/// Bytes of the codes of a row of `dim` numbers.
 pub(super) fn stride(dim: usize) -> usize {
     dim.next_multiple_of(LANES)
 }
 
-/// Puts the codes of `row` into `codes`, which is as long or longer, and returns the scale.
+/// Writes the codes of `row` to `codes`, padded, and returns the scale.
 pub(super) fn encode(row: &[f32], codes: &mut [i8]) -> f32 {
     let largest = row.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
     let scale = largest / LARGEST;
     codes.fill(0);
     if scale > 0.0 {
         for (code, value) in codes.iter_mut().zip(row) {
-            // The cast keeps within the range, whatever a scale next to zero does.
+            // The cast saturates, which matters for subnormal scales.
             *code = (value / scale).round() as i8;
         }
     }
     scale
 }
 
-/// A query as integers.
+/// A quantised query.
 pub(super) struct Coded {
-    /// As many as the stride.
+    /// One per code of a row, padding included.
     codes: Vec<i16>,
-    /// What a code of 1 means.
+    /// The value of code 1.
     pub scale: f32,
 }
 
@@ -43,7 +43,7 @@ impl Coded {
     /// The codes of `query`.
     pub fn new(query: &[f32]) -> Self {
         let stride = stride(query.len());
-        // The sum over a row stays within 32 bits, even if all codes are the largest.
+        // The sum over a row fits into 32 bits, even if all codes are the largest.
         let most = (i32::MAX / 128 / stride.max(1) as i32).min(i32::from(i16::MAX)).max(1) as f32;
         let largest = query.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
         let scale = largest / most;
@@ -61,7 +61,7 @@ impl Coded {
         debug_assert_eq!(rows.len(), sums.len() * self.codes.len());
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the machine has what the function is compiled for.
+            // SAFETY: the processor has AVX2.
             unsafe { dots_avx2(&self.codes, rows, sums) };
             return;
         }
@@ -69,14 +69,14 @@ impl Coded {
     }
 }
 
-/// [`Coded::dots`] on any machine.
+/// [`Coded::dots`] on any processor.
 fn dots_anywhere(query: &[i16], rows: &[i8], sums: &mut [i32]) {
     for (row, sum) in rows.chunks_exact(query.len()).zip(sums) {
         *sum = row.iter().zip(query).map(|(&x, &q)| i32::from(x) * i32::from(q)).sum();
     }
 }
 
-/// [`Coded::dots`] sixteen products at a time. The sums are the same: integers have no rounding.
+/// [`Coded::dots`] with sixteen products at a time. Integer sums are exact, hence the same.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn dots_avx2(query: &[i16], rows: &[i8], sums: &mut [i32]) {
@@ -87,7 +87,7 @@ fn dots_avx2(query: &[i16], rows: &[i8], sums: &mut [i32]) {
         let (lanes, _) = row.as_chunks::<LANES>();
         let mut total = _mm256_setzero_si256();
         for (x, q) in lanes.iter().zip(query_lanes) {
-            // SAFETY: both arrays are as long as what is loaded, and no alignment is asked for.
+            // SAFETY: both arrays have the loaded length, and the loads need no alignment.
             let (x, q) = unsafe {
                 (_mm_loadu_si128(x.as_ptr().cast()), _mm256_loadu_si256(q.as_ptr().cast()))
             };

@@ -1,8 +1,8 @@
-//! A set of documents: what a filter leaves, what was deleted.
+//! Sets of documents, such as the result of a filter or the deleted documents.
 
 use fixedbitset::FixedBitSet;
 
-/// A set of document numbers, one bit each, that knows how many it has. It grows as it is filled.
+/// A set of document numbers: a growable bit set with its size.
 #[derive(Debug, Clone, Default)]
 pub struct DocSet {
     bits: FixedBitSet,
@@ -22,7 +22,7 @@ impl DocSet {
         DocSet { bits, len: n as usize }
     }
 
-    /// Puts `doc` in; whether it was not there before.
+    /// Adds `doc`; returns whether it was absent.
     pub fn insert(&mut self, doc: u32) -> bool {
         self.bits.grow(doc as usize + 1);
         let new = !self.bits.put(doc as usize);
@@ -30,7 +30,7 @@ impl DocSet {
         new
     }
 
-    /// Takes `doc` out; whether it was there.
+    /// Removes `doc`; returns whether it was present.
     pub fn remove(&mut self, doc: u32) -> bool {
         let there = self.contains(doc);
         if there {
@@ -51,12 +51,12 @@ impl DocSet {
         self.bits.contains(doc as usize)
     }
 
-    /// How many documents there are.
+    /// The number of documents.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -66,19 +66,19 @@ impl DocSet {
         self.bits.ones().map(|doc| doc as u32)
     }
 
-    /// Keeps the documents that are in `other`, too.
+    /// Keeps the documents that are also in `other`.
     pub fn intersect(&mut self, other: &DocSet) {
         self.bits.intersect_with(&other.bits);
         self.count();
     }
 
-    /// Takes out the documents of `other`.
+    /// Removes the documents of `other`.
     pub fn subtract(&mut self, other: &DocSet) {
         self.bits.difference_with(&other.bits);
         self.count();
     }
 
-    /// Puts in the documents of `other`.
+    /// Adds the documents of `other`.
     pub fn unite(&mut self, other: &DocSet) {
         self.bits.union_with(&other.bits);
         self.count();
@@ -90,7 +90,7 @@ impl DocSet {
 }
 
 impl PartialEq for DocSet {
-    /// The same documents, whatever the capacity of the sets.
+    /// Compares the documents; the capacities may differ.
     fn eq(&self, other: &Self) -> bool {
         self.len == other.len && self.iter().eq(other.iter())
     }

@@ -1,4 +1,4 @@
-//! The embeddings of documents in a file: n × d numbers by rows, mapped into memory.
+//! A file of embeddings: n × d numbers by rows, mapped into memory.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -9,16 +9,16 @@ use super::mapped::{HEADER, Layout, Mapped, header, mixed};
 use crate::file::NewFile;
 use crate::{Error, Result, Run};
 
-/// What a file of embeddings begins with.
+/// The first bytes of a file of embeddings.
 const MARK: &[u8; 8] = b"likenimg";
-/// Numbers that are produced before they are written.
+/// Numbers computed between two writes.
 const BLOCK: usize = 1 << 20;
-/// Rows that one task produces.
+/// Rows per task.
 const ROWS_PER_TASK: usize = 16;
 /// The most dimensions: sums of codes stay within 32 bits.
 const MOST_DIM: usize = 1 << 16;
 
-/// One vector a document, in the order of the documents' numbers.
+/// One vector per document, in the order of the documents' numbers.
 pub struct Embeddings {
     file: Mapped,
     n: usize,
@@ -27,8 +27,8 @@ pub struct Embeddings {
 }
 
 impl Embeddings {
-    /// Writes `n` embeddings of `dim` numbers to `path`; `embedding` fills the one of the document whose
-    /// number it is given, on several threads.
+    /// Writes `n` embeddings of `dim` numbers to `path`. `embedding(doc, row)` computes one, on
+    /// several threads.
     pub fn write(
         path: &Path,
         n: usize,
@@ -47,8 +47,8 @@ impl Embeddings {
         })
     }
 
-    /// The same for embeddings that come in order: `fill` is given the number of a document and room
-    /// for its embedding and those of some documents after it, all zeros.
+    /// Writes embeddings that come in order: `fill(first, rows)` computes those of some consecutive
+    /// documents, from `first` on, into `rows`, which holds zeros.
     pub fn write_blocks(
         path: &Path,
         n: usize,
@@ -59,7 +59,11 @@ impl Embeddings {
             return Err(Error::parameter("dim", dim, &format!("between 1 and {MOST_DIM}")));
         }
         if u32::try_from(n).is_err() {
-            return Err(Error::parameter("documents", n, "fewer than 2³²: that many have numbers"));
+            return Err(Error::parameter(
+                "documents",
+                n,
+                "fewer than 2³², since documents have 32-bit numbers",
+            ));
         }
         let new = NewFile::create(path)?;
         let mut file = BufWriter::new(new.writer()?);
@@ -77,13 +81,13 @@ impl Embeddings {
         }
         io(file.flush())?;
         drop(file);
-        // Only now the header says what the file holds.
+        // The header is written last, so that an incomplete file is recognised.
         io(new.writer()?.write_all(&header(MARK, &[n as u64, dim as u64, sum])))?;
         new.commit()
     }
 
-    /// Opens what [`Embeddings::write`] wrote. The header and the length are checked; the numbers are
-    /// read when they are asked for.
+    /// Opens a file that [`Embeddings::write`] wrote. Header and length are checked at once; the
+    /// numbers are read on demand.
     pub fn open(path: &Path) -> Result<Self> {
         let file = Mapped::open(path, MARK)?;
         let n = u32::try_from(file.fields[0]).ok().map(|n| n as usize);
@@ -98,12 +102,12 @@ impl Embeddings {
         Ok(Embeddings { file, n, dim, start })
     }
 
-    /// How many embeddings there are.
+    /// The number of embeddings.
     pub fn n_rows(&self) -> usize {
         self.n
     }
 
-    /// How many numbers an embedding has.
+    /// The number of dimensions.
     pub fn dim(&self) -> usize {
         self.dim
     }
@@ -117,25 +121,25 @@ impl Embeddings {
         &self.values()[doc * self.dim..(doc + 1) * self.dim]
     }
 
-    /// All embeddings, one after another.
+    /// All embeddings, concatenated.
     #[inline]
     pub fn values(&self) -> &[f32] {
         self.file.array(self.start, self.n * self.dim)
     }
 
-    /// The checksum of all numbers, as it was when they were written.
+    /// The checksum of all numbers from the header.
     pub fn checksum(&self) -> u64 {
         self.file.fields[2]
     }
 
-    /// Reads all numbers: an error if they are not what was written.
+    /// Reads all numbers and compares them with the checksum.
     pub fn verify(&self) -> Result<()> {
         let rows = (BLOCK / self.dim).next_multiple_of(ROWS_PER_TASK);
         let found = self.values().chunks(rows * self.dim).fold(0, checksum);
         if found == self.checksum() {
             return Ok(());
         }
-        Err(self.file.damaged("the embeddings do not fit their checksum"))
+        Err(self.file.damaged("the embeddings do not match their checksum"))
     }
 
     /// Bytes of the file.
@@ -144,10 +148,10 @@ impl Embeddings {
     }
 }
 
-// The first embedding follows the header at once.
+// The first embedding follows the header without padding.
 const _: () = assert!(HEADER.is_multiple_of(64));
 
-/// The checksum of `sum` and a block of numbers.
+/// Continues the checksum `sum` with a block of numbers.
 fn checksum(sum: u64, block: &[f32]) -> u64 {
     let (pairs, rest) = block.as_chunks::<2>();
     let word = |pair: &[f32; 2]| u64::from(pair[0].to_bits()) << 32 | u64::from(pair[1].to_bits());

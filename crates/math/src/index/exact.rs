@@ -1,4 +1,4 @@
-//! The nearest embeddings by looking at all of them.
+//! Exact nearest-neighbour search, by brute force.
 
 use rayon::prelude::*;
 
@@ -7,15 +7,14 @@ use super::{DocSet, Embeddings};
 use crate::linalg::{dot, widest};
 use crate::ranking::Hit;
 
-/// Rows that stay in a core's cache while every query is compared with them.
+/// Rows that stay in a core's cache while all queries are compared with them.
 const BLOCK: usize = 64;
-/// Rows that one task compares with all queries.
+/// Rows per task.
 const ROWS_PER_TASK: usize = 1 << 14;
 
 impl Embeddings {
-    /// The `k` embeddings with the largest dot products with `query`, the largest first, of equal
-    /// ones the lower number; only those in `allowed`, where it is given. Products that are not
-    /// finite are never among them.
+    /// The `k` embeddings with the largest dot products with `query`, largest first, equal ones by
+    /// number; only those in `allowed`, if it is given. Products that are not finite are left out.
     ///
     /// # Panics
     /// If the query has not as many numbers as the embeddings.
@@ -26,7 +25,8 @@ impl Embeddings {
         }
     }
 
-    /// The same among the embeddings of `docs` alone; numbers that no document has are passed over.
+    /// [`Embeddings::nearest`] among the embeddings of `docs`; numbers that no document has are
+    /// ignored.
     ///
     /// # Panics
     /// If the query has not as many numbers as the embeddings.
@@ -54,8 +54,8 @@ impl Embeddings {
         best.sorted()
     }
 
-    /// [`Embeddings::nearest`] of many queries, one after another in `queries`, on all threads. A
-    /// pass over the embeddings serves all of them.
+    /// [`Embeddings::nearest`] of many concatenated queries on all threads, in one pass over the
+    /// embeddings.
     ///
     /// # Panics
     /// If the last query has not as many numbers as the embeddings.
@@ -84,7 +84,7 @@ impl Embeddings {
             all.iter_mut().zip(more).for_each(|(best, more)| best.merge(more));
             all
         };
-        // What is best does not depend on the order in which it comes.
+        // The result does not depend on the order of merges.
         self.values()
             .par_chunks(ROWS_PER_TASK * dim)
             .enumerate()

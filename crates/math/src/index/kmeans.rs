@@ -1,13 +1,11 @@
-//! k-means of many rows: which centre is nearest to each, and the means of those that have the
-//! same.
+//! k-means of many rows (Lloyd's algorithm).
 //!
 //! ```text
 //! centre of x = argmin_c ‖x − c‖² = argmax_c x·c − ‖c‖²/2
 //! ```
-//! Plain k-means of the embeddings as they are, not of their directions: lists shall be short where
-//! lengths are large, since those embeddings are found most. On embeddings with lengths that differ it
-//! needs fewer lists than spherical k-means, and as many as k-means in one dimension more that
-//! makes all lengths equal.
+//! Plain rather than spherical k-means: lists should be short where norms are large, since those
+//! embeddings are found most often. On embeddings of different norms it needs fewer probes than
+//! spherical k-means, and as many as k-means with an additional dimension that makes all norms equal.
 //!
 //! The products are dense products of blocks of fixed shape, the means are sums in the order of
 //! the rows: the same bits at any number of threads.
@@ -21,12 +19,12 @@ use crate::linalg::dot;
 use crate::random::Random;
 use crate::{Result, Run};
 
-/// Rows that are compared with all centres at once.
+/// Rows compared with all centres at once.
 const BLOCK: usize = 128;
-/// Blocks between two looks at whether to go on.
-const BLOCKS_PER_STEP: usize = 64;
+/// Rows between two progress reports.
+const ROWS_PER_STEP: usize = 64 * BLOCK;
 
-/// Points that rows are assigned to.
+/// The centres of clusters.
 pub(super) struct Centres {
     dim: usize,
     values: Vec<f32>,
@@ -40,17 +38,17 @@ impl Centres {
         Centres { dim, values, halves }
     }
 
-    /// How many there are.
+    /// The number of centres.
     pub fn len(&self) -> usize {
         self.halves.len()
     }
 
-    /// One of them.
+    /// Centre `centre`.
     pub fn row(&self, centre: usize) -> &[f32] {
         &self.values[centre * self.dim..(centre + 1) * self.dim]
     }
 
-    /// The nearest centre of each of `docs`, the first of equals.
+    /// The nearest centre of each of `docs`, the first of equally near ones.
     pub fn of(
         &self,
         embeddings: &Embeddings,
@@ -58,59 +56,45 @@ impl Centres {
         stage: &str,
         run: &Run<'_>,
     ) -> Result<Vec<u32>> {
+        let of_block = |(rows, products): &mut (Vec<f32>, Vec<f32>),
+                        (docs, nearest): (&[u32], &mut [u32])| {
+            rows.clear();
+            docs.iter().for_each(|&doc| rows.extend_from_slice(embeddings.row(doc as usize)));
+            products.resize(self.len() * docs.len(), 0.0);
+            let rows = MatRef::from_row_major_slice(rows, docs.len(), self.dim);
+            let centres = MatRef::from_row_major_slice(&self.values, self.len(), self.dim);
+            // One column per row, so that the products of a row are adjacent.
+            let into = MatMut::from_column_major_slice_mut(products, self.len(), docs.len());
+            matmul(into, Accum::Replace, centres, rows.transpose(), 1.0, Par::Seq);
+            for (nearest, products) in nearest.iter_mut().zip(products.chunks_exact(self.len())) {
+                let mut best = f32::NEG_INFINITY;
+                for (centre, (product, half)) in products.iter().zip(&self.halves).enumerate() {
+                    let near = product - half;
+                    if near > best {
+                        best = near;
+                        *nearest = centre as u32;
+                    }
+                }
+            }
+        };
         let mut nearest = vec![0; docs.len()];
-        let total = docs.len() as u64;
-        let steps =
-            docs.chunks(BLOCK * BLOCKS_PER_STEP).zip(nearest.chunks_mut(BLOCK * BLOCKS_PER_STEP));
-        for (step, (docs, nearest)) in steps.enumerate() {
-            run.step(stage, (step * BLOCK * BLOCKS_PER_STEP) as u64, Some(total))?;
-            docs.par_chunks(BLOCK).zip(nearest.par_chunks_mut(BLOCK)).for_each_init(
-                || (Vec::new(), Vec::new()),
-                |(rows, products), (docs, nearest)| {
-                    self.of_block(embeddings, docs, rows, products, nearest);
-                },
-            );
+        let steps = docs.chunks(ROWS_PER_STEP).zip(nearest.chunks_mut(ROWS_PER_STEP));
+        for (step, (docs_of_step, nearest)) in steps.enumerate() {
+            run.step(stage, (step * ROWS_PER_STEP) as u64, Some(docs.len() as u64))?;
+            docs_of_step
+                .par_chunks(BLOCK)
+                .zip(nearest.par_chunks_mut(BLOCK))
+                .for_each_init(Default::default, of_block);
         }
         Ok(nearest)
     }
-
-    fn of_block(
-        &self,
-        embeddings: &Embeddings,
-        docs: &[u32],
-        rows: &mut Vec<f32>,
-        products: &mut Vec<f32>,
-        nearest: &mut [u32],
-    ) {
-        rows.clear();
-        docs.iter().for_each(|&doc| rows.extend_from_slice(embeddings.row(doc as usize)));
-        products.resize(self.len() * docs.len(), 0.0);
-        let rows = MatRef::from_row_major_slice(rows, docs.len(), self.dim);
-        let centres = MatRef::from_row_major_slice(&self.values, self.len(), self.dim);
-        // One column a row, so that the products of a row lie together.
-        let into = MatMut::from_column_major_slice_mut(products, self.len(), docs.len());
-        matmul(into, Accum::Replace, centres, rows.transpose(), 1.0, Par::Seq);
-        for (nearest, products) in nearest.iter_mut().zip(products.chunks_exact(self.len())) {
-            let mut best = f32::NEG_INFINITY;
-            for (centre, (product, half)) in products.iter().zip(&self.halves).enumerate() {
-                let near = product - half;
-                if near > best {
-                    best = near;
-                    *nearest = centre as u32;
-                }
-            }
-        }
-    }
 }
 
-/// The members of each group one after another, in the order they came, and where each group
-/// begins.
+/// The members of all groups, group by group in their original order, and the start of each group.
 pub(super) fn grouped(of: &[u32], n_groups: usize) -> (Vec<u32>, Vec<u64>) {
     let mut starts = vec![0u64; n_groups + 1];
     of.iter().for_each(|&group| starts[group as usize + 1] += 1);
-    for group in 0..n_groups {
-        starts[group + 1] += starts[group];
-    }
+    (0..n_groups).for_each(|group| starts[group + 1] += starts[group]);
     let mut next = starts.clone();
     let mut members = vec![0; of.len()];
     for (member, &group) in of.iter().enumerate() {
@@ -121,8 +105,7 @@ pub(super) fn grouped(of: &[u32], n_groups: usize) -> (Vec<u32>, Vec<u64>) {
     (members, starts)
 }
 
-/// `n` centres of the embeddings of `docs`, of which there are at least as many, after `rounds`
-/// rounds.
+/// `n` centres of the embeddings of `docs`, at least `n` documents, after `rounds` rounds.
 pub(super) fn centres(
     embeddings: &Embeddings,
     docs: &[u32],
@@ -137,7 +120,7 @@ pub(super) fn centres(
     let values = first[..n].iter().flat_map(|&doc| embeddings.row(doc as usize)).copied().collect();
     let mut centres = Centres::new(values, dim);
     for round in 1..=rounds {
-        let stage = format!("centres of lists, round {round} of {rounds}");
+        let stage = format!("k-means of lists, round {round} of {rounds}");
         let of = centres.of(embeddings, docs, &stage, run)?;
         let (members, starts) = grouped(&of, n);
         let mut values = vec![0.0f32; n * dim];
@@ -151,7 +134,7 @@ pub(super) fn centres(
     Ok(centres)
 }
 
-/// The mean of `rows`, summed in f64; `mean` stays as it is if there are none.
+/// Sets `mean` to the mean of `rows`, summed in f64; leaves it unchanged if there are none.
 pub(super) fn average<'a>(mean: &mut [f32], rows: impl ExactSizeIterator<Item = &'a [f32]>) {
     let n = rows.len();
     if n == 0 {
@@ -164,8 +147,8 @@ pub(super) fn average<'a>(mean: &mut [f32], rows: impl ExactSizeIterator<Item = 
     mean.iter_mut().zip(sums).for_each(|(mean, sum)| *mean = (sum / n as f64) as f32);
 }
 
-/// Centres that nobody is near to become neighbours of those with the most members, so that the
-/// next round shares these out.
+/// Moves centres without members next to those with the most members, which the next round then
+/// splits.
 fn split_largest(values: &mut [f32], starts: &[u64], dim: usize) {
     let n = starts.len() - 1;
     let size = |centre: usize| starts[centre + 1] - starts[centre];

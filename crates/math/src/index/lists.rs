@@ -1,11 +1,11 @@
-//! An inverted file: embeddings assigned to lists by the centre they are nearest to, each as small
-//! integers that say how it differs from the centre.
+//! An inverted file: embeddings assigned to the lists of their nearest centres, each stored as the
+//! quantised difference from the centre.
 //!
 //! ```text
 //! q·x ≈ q·c + scale_q·scale_x·Σ_j code_q,j·code_x,j
 //! ```
-//! A search looks at the centres, goes through the lists that promise most, and computes the
-//! exact products of the best it found there.
+//! A search ranks the centres, probes the best lists, and computes the exact products of the best
+//! candidates found there.
 
 use std::path::Path;
 
@@ -17,25 +17,25 @@ use crate::Result;
 use crate::linalg::{dot, widest};
 use crate::ranking::Hit;
 
-/// What a file of lists begins with.
+/// The first bytes of a file of lists.
 pub(super) const MARK: &[u8; 8] = b"likenlst";
-/// The numbers of neighbours for which the number of lists to go through is measured.
+/// The numbers of neighbours for which the number of probes is measured.
 pub(super) const FEW: usize = 10;
 /// The larger of them.
 pub(super) const DEPTH: usize = 100;
 
-/// Where everything lies in the file.
+/// The sizes and positions of the arrays in the file.
 #[derive(Clone, Copy)]
 pub(super) struct Places {
     pub dim: usize,
     pub n_lists: usize,
     /// Embeddings that are in a list.
     pub n_coded: usize,
-    /// One row a list.
+    /// One row per list.
     pub centres: usize,
-    /// One number a list: how much further than its centre it reaches.
+    /// One number per list: how far its embeddings spread beyond its centre.
     pub reaches: usize,
-    /// Where each list begins among the following.
+    /// The start of each list in `docs`, `codes` and `scales`.
     pub starts: usize,
     pub docs: usize,
     pub codes: usize,
@@ -57,34 +57,34 @@ impl Places {
     }
 }
 
-/// How much work a search takes upon itself.
+/// The work of a search, which trades time for recall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
-    /// Lists to go through.
+    /// `nprobe`: the number of lists to probe.
     pub probes: usize,
-    /// Exact products for each neighbour asked for.
+    /// Exact products per requested neighbour.
     pub rescore: usize,
 }
 
-/// Lists of embeddings, mapped into memory.
+/// Inverted lists of embeddings, mapped into memory.
 pub struct Lists {
     file: Mapped,
     places: Places,
     report: Report,
 }
 
-/// A list as a query sees it.
+/// A list with its score for a query.
 #[derive(Clone, Copy)]
-struct Promise {
+struct ScoredList {
     list: u32,
     /// The product of the query with the centre.
     product: f32,
-    /// What the best of the list may have.
+    /// An estimate of the largest product in the list.
     most: f32,
 }
 
 impl Lists {
-    /// Opens lists of `embeddings`; an error if they are of others, or damaged.
+    /// Opens lists of `embeddings`; an error if they belong to others, or are damaged.
     pub fn open(path: &Path, embeddings: &Embeddings) -> Result<Self> {
         Lists::of(Mapped::open(path, MARK)?, embeddings)
     }
@@ -109,17 +109,17 @@ impl Lists {
         Ok(lists)
     }
 
-    /// Everything that a search relies on.
+    /// Checks the invariants that a search relies on.
     fn check(&self, n_embeddings: usize) -> Result<()> {
         let damaged = |problem: &str| Err(self.file.damaged(problem));
         let starts = self.starts();
         let whole = starts.first() == Some(&0) && starts.last() == Some(&(self.n_coded() as u64));
         if !whole || !starts.is_sorted() {
-            return damaged("the lists are not one after another");
+            return damaged("the starts of the lists are not ascending");
         }
         let mut seen = DocSet::new();
         if !self.docs().iter().all(|&doc| (doc as usize) < n_embeddings && seen.insert(doc)) {
-            return damaged("a document is in two lists, or is none");
+            return damaged("a list has an unknown document, or one of another list");
         }
         let finite = |numbers: &[f32]| numbers.iter().all(|number| number.is_finite());
         if !finite(self.centres()) || !finite(self.reaches()) || !finite(self.scales()) {
@@ -152,22 +152,22 @@ impl Lists {
         self.file.array(self.places.scales, self.places.n_coded)
     }
 
-    /// How many lists there are.
+    /// The number of lists.
     pub fn len(&self) -> usize {
         self.places.n_lists
     }
 
-    /// Whether there are none.
+    /// Whether there are no lists.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many embeddings are in a list; those that hold a number that is not finite are in none.
+    /// The number of embeddings in lists; those with values that are not finite are in none.
     pub fn n_coded(&self) -> usize {
         self.places.n_coded
     }
 
-    /// What was measured when the lists were made.
+    /// The recall and cost measured when the lists were built.
     pub fn report(&self) -> &Report {
         &self.report
     }
@@ -176,46 +176,45 @@ impl Lists {
         self.report = report;
     }
 
-    /// The effort that reaches the measured recall for `k` neighbours among a share `share` of
-    /// the embeddings: the neighbours of a query in a tenth of them lie as deep as ten times as many
-    /// in all. Between the two depths that were measured, and beyond, the lists to go through
-    /// grow as a power of the depth.
+    /// The effort that reaches the wanted recall for `k` neighbours among a share `share` of the
+    /// embeddings. The k nearest in a tenth of them lie as deep as the 10·k nearest of all. Between
+    /// the two measured depths, and beyond, the number of probes is a power of the depth.
     pub fn effort(&self, k: usize, share: f64) -> Effort {
         let deeper = (k as f64 / share.clamp(1e-9, 1.0) / FEW as f64).max(1.0);
         let (few, many) = (self.report.probes as f64, self.report.probes_at_100 as f64);
         let power = (many / few.max(1.0)).max(1.0).ln() / (DEPTH as f64 / FEW as f64).ln();
-        // Rounded before it is rounded up, so that the measured depths give the measured numbers.
+        // With a tolerance, so that the measured depths give the measured numbers.
         let probes = (few * deeper.powf(power) - 1e-6).ceil().min(self.len() as f64);
         Effort { probes: probes as usize, rescore: self.report.rescore }
     }
 
-    /// The lists by what they promise to `query`: the first `sorted` in order, the others behind
-    /// them.
-    fn promises(&self, query: &[f32], sorted: usize) -> Vec<Promise> {
+    /// The lists by score for `query`: the best `sorted` in order, then the others unordered.
+    fn scored_lists(&self, query: &[f32], sorted: usize) -> Vec<ScoredList> {
         let norm = dot(query, query).sqrt();
         let (centres, reaches, dim) = (self.centres(), self.reaches(), self.places.dim);
-        let mut promises: Vec<Promise> = Vec::with_capacity(self.len());
+        let mut lists: Vec<ScoredList> = Vec::with_capacity(self.len());
         widest(|| {
             for (list, (centre, reach)) in centres.chunks_exact(dim).zip(reaches).enumerate() {
                 let product = dot(query, centre);
-                promises.push(Promise { list: list as u32, product, most: product + norm * reach });
+                let most = product + norm * reach;
+                lists.push(ScoredList { list: list as u32, product, most });
             }
         });
-        if sorted < promises.len() {
-            promises.select_nth_unstable_by(sorted, by_promise);
+        if sorted < lists.len() {
+            lists.select_nth_unstable_by(sorted, by_score);
         }
-        let sorted = sorted.min(promises.len());
-        promises[..sorted].sort_unstable_by(by_promise);
-        promises
+        let sorted = sorted.min(lists.len());
+        lists[..sorted].sort_unstable_by(by_score);
+        lists
     }
 
-    /// The lists in the order in which a search for `query` goes through them.
+    /// The lists in the order in which a search for `query` probes them.
     pub(super) fn order(&self, query: &[f32]) -> Vec<u32> {
-        self.promises(query, self.len()).iter().map(|promise| promise.list).collect()
+        self.scored_lists(query, self.len()).iter().map(|scored| scored.list).collect()
     }
 
-    /// About the `k` nearest embeddings of `query` among those in `allowed`, with exact scores, the
-    /// largest first. Where the lists to be probed hold too few, more are.
+    /// Approximately the `k` nearest embeddings of `query` in `allowed`, with exact scores, largest
+    /// first. If the probed lists have too few, more are probed.
     ///
     /// # Panics
     /// If the query has not as many numbers as the embeddings.
@@ -233,41 +232,41 @@ impl Lists {
             return Vec::new();
         }
         let probes = effort.probes.min(self.len());
-        let mut promises = self.promises(query, probes);
+        let mut lists = self.scored_lists(query, probes);
         let coded = Coded::new(query);
         let mut best = Best::new(candidates);
         let mut sums = Vec::new();
-        let (first, rest) = promises.split_at_mut(probes);
+        let (first, rest) = lists.split_at_mut(probes);
         let mut seen = 0;
-        for promise in first {
-            seen += self.scan(*promise, &coded, allowed, &mut sums, &mut best);
+        for list in first {
+            seen += self.scan(*list, &coded, allowed, &mut sums, &mut best);
         }
         if seen < candidates {
-            rest.sort_unstable_by(by_promise);
-            for promise in rest {
-                seen += self.scan(*promise, &coded, allowed, &mut sums, &mut best);
+            rest.sort_unstable_by(by_score);
+            for list in rest {
+                seen += self.scan(*list, &coded, allowed, &mut sums, &mut best);
                 if seen >= candidates {
                     break;
                 }
             }
         }
-        // In the order in which the embeddings lie.
+        // In the order of the embeddings in memory.
         let mut docs: Vec<u32> = best.unsorted().iter().map(|hit| hit.doc).collect();
         docs.sort_unstable();
         embeddings.nearest_of(query, k, docs)
     }
 
-    /// Offers the embeddings of a list to `best`; how many there were.
+    /// Offers the allowed embeddings of a list to `best`; returns their number.
     fn scan(
         &self,
-        promise: Promise,
+        scored: ScoredList,
         query: &Coded,
         allowed: Option<&DocSet>,
         sums: &mut Vec<i32>,
         best: &mut Best,
     ) -> usize {
         let starts = self.starts();
-        let list = promise.list as usize;
+        let list = scored.list as usize;
         let (start, end) = (starts[list] as usize, starts[list + 1] as usize);
         let docs = &self.docs()[start..end];
         if allowed.is_some_and(|allowed| !docs.iter().any(|&doc| allowed.contains(doc))) {
@@ -280,7 +279,7 @@ impl Lists {
         let mut seen = 0;
         for ((&doc, &scale), &sum) in rows {
             if allowed.is_none_or(|allowed| allowed.contains(doc)) {
-                best.offer(doc, promise.product + query.scale * scale * sum as f32);
+                best.offer(doc, scored.product + query.scale * scale * sum as f32);
                 seen += 1;
             }
         }
@@ -288,7 +287,7 @@ impl Lists {
     }
 }
 
-fn by_promise(a: &Promise, b: &Promise) -> std::cmp::Ordering {
+fn by_score(a: &ScoredList, b: &ScoredList) -> std::cmp::Ordering {
     b.most.total_cmp(&a.most).then(a.list.cmp(&b.list))
 }
 

@@ -1,5 +1,5 @@
-//! What the files of this module have in common: a header of numbers with a checksum, then
-//! arrays, each at a multiple of 64 bytes, mapped into memory.
+//! The file format of embeddings and lists: a header of numbers with a checksum, then arrays, each at
+//! a multiple of 64 bytes, mapped into memory.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ use crate::{Error, Result};
 const FORMAT: u64 = 1;
 /// Numbers in a header: the mark, the format, the fields, the checksum.
 const WORDS: usize = 16;
-/// Fields that a file can have.
+/// The most fields of a header.
 pub(super) const FIELDS: usize = WORDS - 3;
 /// Bytes of a header.
 pub(super) const HEADER: usize = WORDS * size_of::<u64>();
-/// Every array begins at a multiple of this.
+/// Every array starts at a multiple of this.
 const ALIGNMENT: usize = 64;
 
-/// The first bytes of a file with the mark `mark`.
+/// The header of a file with the given mark and fields.
 pub(super) fn header(mark: &[u8; 8], fields: &[u64]) -> [u8; HEADER] {
     let mut words = [0u64; WORDS];
     words[0] = u64::from_le_bytes(*mark);
@@ -32,7 +32,7 @@ pub(super) fn header(mark: &[u8; 8], fields: &[u64]) -> [u8; HEADER] {
     bytes
 }
 
-/// A checksum of `words` and of what `sum` is the checksum of (FNV on words).
+/// Continues the checksum `sum` with `words` (FNV-1a on words, with a rotation).
 pub(super) fn mixed(sum: u64, words: &[u64]) -> u64 {
     words.iter().fold(sum ^ 0xcbf2_9ce4_8422_2325, |sum, &word| {
         (sum ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23)
@@ -43,12 +43,12 @@ pub(super) fn mixed(sum: u64, words: &[u64]) -> u64 {
 pub(super) struct Mapped {
     path: PathBuf,
     map: Mmap,
-    /// What the header says.
+    /// The fields of the header.
     pub fields: [u64; FIELDS],
 }
 
 impl Mapped {
-    /// Maps the file at `path`, which must bear `mark`.
+    /// Maps the file at `path`, which must start with `mark`.
     pub fn open(path: &Path, mark: &[u8; 8]) -> Result<Self> {
         Mapped::of(File::open(path).map_err(Error::io("read", path))?, path, mark)
     }
@@ -60,19 +60,17 @@ impl Mapped {
             let problem = format!("{len} bytes, but the header alone takes {HEADER}");
             return Err(Error::damaged(path, problem));
         }
-        // SAFETY: our files are replaced by rename, never written in place, so the mapped file
-        // does not change under us; a file that somebody truncates by hand is outside what any
-        // memory-mapping program can defend against.
+        // SAFETY: as in `Tensors::open`: liken replaces files by rename and never writes in place.
         let map = unsafe { Mmap::map(&file) }.map_err(Error::io("map", path))?;
         let mut words = [0u64; WORDS];
         bytemuck::cast_slice_mut(&mut words).copy_from_slice(&map[..HEADER]);
         let words = words.map(u64::from_le);
         if words[0] != u64::from_le_bytes(*mark) {
             let kind = String::from_utf8_lossy(mark);
-            return Err(Error::damaged(path, format!("it does not begin with {kind:?}")));
+            return Err(Error::damaged(path, format!("it does not start with {kind:?}")));
         }
         if words[WORDS - 1] != mixed(0, &words[..WORDS - 1]) {
-            return Err(Error::damaged(path, "the header does not fit its checksum"));
+            return Err(Error::damaged(path, "the header does not match its checksum"));
         }
         if words[1] != FORMAT {
             let found = u32::try_from(words[1]).unwrap_or(u32::MAX);
@@ -83,18 +81,17 @@ impl Mapped {
         Ok(Mapped { path: path.to_owned(), map, fields })
     }
 
-    /// An error unless the file is as long as its arrays, of which the last ends at `end`
-    /// (`None`: at no number that a machine can count to).
+    /// An error unless the file ends with its last array, at `end` (`None`: beyond 2⁶⁴).
     pub fn check_len(&self, end: Option<usize>) -> Result<()> {
         if end == Some(self.map.len()) {
             return Ok(());
         }
-        let expected = end.map_or("more than a file can have".into(), |end| end.to_string());
+        let expected = end.map_or("more than any file has".into(), |end| end.to_string());
         let found = self.map.len();
         Err(self.damaged(format!("{found} bytes, expected {expected} from its header")))
     }
 
-    /// The `len` numbers from byte `start` on, which [`Layout`] gave and `check_len` passed.
+    /// The `len` numbers from byte `start` on, as placed by [`Layout`] and checked by `check_len`.
     #[inline]
     pub fn array<T: Pod>(&self, start: usize, len: usize) -> &[T] {
         bytemuck::cast_slice(&self.map[start..start + len * size_of::<T>()])
@@ -111,18 +108,18 @@ impl Mapped {
     }
 }
 
-/// Deals out places for arrays, one after another.
+/// Assigns the positions of consecutive arrays.
 pub(super) struct Layout {
     end: Option<usize>,
 }
 
 impl Layout {
-    /// Room after the header.
+    /// Starts after the header.
     pub fn new() -> Self {
         Layout { end: Some(HEADER) }
     }
 
-    /// The place of an array of `rows` × `width` numbers of type T; 0 if it cannot have one.
+    /// The position of an array of `rows` × `width` numbers of type T; 0 on overflow.
     pub fn place<T>(&mut self, rows: usize, width: usize) -> usize {
         let start = self.end.and_then(|end| end.checked_next_multiple_of(ALIGNMENT));
         let bytes = rows.checked_mul(width).and_then(|len| len.checked_mul(size_of::<T>()));
@@ -130,7 +127,7 @@ impl Layout {
         start.unwrap_or(0)
     }
 
-    /// Where the last array ends; `None` if that is beyond all numbers.
+    /// The end of the last array; `None` on overflow.
     pub fn end(&self) -> Option<usize> {
         self.end
     }

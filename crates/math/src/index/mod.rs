@@ -1,11 +1,9 @@
-//! The embeddings of documents under a model, and the nearest of them: those with the largest dot
-//! products with the embedding of a query.
+//! Nearest-neighbour search among embeddings of documents, by dot product.
 //!
-//! Up to about a hundred thousand embeddings all of them are looked at ([`Embeddings::nearest`]). Beyond,
-//! they are assigned to lists of which a search goes through those that promise most ([`Lists`]); how
-//! many these are is measured when the lists are made, so that a share of the exact neighbours
-//! that is asked for is found. Every score is the exact dot product, the same bits as the
-//! matcher's; only which documents are found is approximate.
+//! Up to about a hundred thousand embeddings, search is exact ([`Embeddings::nearest`]). Beyond, it
+//! is an inverted file ([`Lists`]): embeddings are assigned to lists, and a search probes the most
+//! promising ones. Building measures how many probes reach the requested recall. Every score is the
+//! exact dot product, the same bits as the matcher's; only the choice of documents is approximate.
 
 mod best;
 mod build;
@@ -16,6 +14,7 @@ mod exact;
 mod kmeans;
 mod lists;
 mod mapped;
+mod params;
 mod recall;
 
 #[cfg(test)]
@@ -25,134 +24,37 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
 pub use docset::DocSet;
 pub use embeddings::Embeddings;
 pub use lists::{Effort, Lists};
+pub use params::{IndexParams, Report};
 pub use recall::MEASURED;
 
 use crate::ranking::Hit;
 use crate::{Error, Result, Run};
 
-/// The file of the embeddings in their folder.
+/// The file of the embeddings in the folder of an index.
 pub const EMBEDDINGS_FILE: &str = "images.bin";
-/// The file of the lists in their folder.
+/// The file of the lists in the folder of an index.
 pub const LISTS_FILE: &str = "lists.bin";
 
-/// Fewer allowed documents than this are always looked at one by one.
+/// With fewer allowed documents than this, search is always exact.
 const FEW_ALLOWED: usize = 4096;
-/// What an exact product costs in products of codes: four times the bytes, not one after another.
+/// The cost of an exact product in products of codes: four times the bytes, and not sequential.
 const EXACT_COST: usize = 4;
 
-/// How an index of embeddings is made.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct IndexParams {
-    /// Up to this many embeddings no lists are made.
-    pub exact_below: usize,
-    /// The share of the exact neighbours that a search shall find.
-    pub recall: f64,
-    /// How many lists; 4·√n if none is said.
-    pub lists: Option<usize>,
-    /// Rounds of k-means.
-    pub rounds: usize,
-    /// How much a list's spread counts beside its centre when lists are chosen, in standard
-    /// deviations.
-    pub reach: f32,
-    /// What random choices depend on.
-    pub seed: u64,
-}
-
-impl Default for IndexParams {
-    fn default() -> Self {
-        IndexParams {
-            exact_below: 100_000,
-            recall: 0.97,
-            lists: None,
-            rounds: 8,
-            reach: 2.0,
-            seed: 0,
-        }
-    }
-}
-
-impl IndexParams {
-    fn check(&self) -> Result<()> {
-        if !(self.recall > 0.0 && self.recall <= 1.0) {
-            return Err(Error::parameter("recall", self.recall, "above 0 and at most 1"));
-        }
-        if self.lists == Some(0) {
-            return Err(Error::parameter("lists", 0, "1 or more"));
-        }
-        if !(self.reach.is_finite() && self.reach >= 0.0) {
-            return Err(Error::parameter("reach", self.reach, "0 or more"));
-        }
-        Ok(())
-    }
-}
-
-/// What was measured when lists were made.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Report {
-    /// How many lists there are.
-    pub lists: usize,
-    /// How many of them a search for 10 neighbours goes through.
-    pub probes: usize,
-    /// How many of them a search for 100 neighbours goes through.
-    pub probes_at_100: usize,
-    /// Exact products that it computes for each neighbour asked for.
-    pub rescore: usize,
-    /// The share of the 10 exact neighbours that are found.
-    pub recall_at_10: f64,
-    /// The share of the 100 exact neighbours that are found.
-    pub recall_at_100: f64,
-    /// Queries that were measured with.
-    pub queries: usize,
-    /// Bytes of the file.
-    pub bytes: u64,
-}
-
-impl Report {
-    fn to_fields(&self, fields: &mut [u64]) {
-        let numbers = [
-            self.probes as u64,
-            self.probes_at_100 as u64,
-            self.rescore as u64,
-            self.recall_at_10.to_bits(),
-            self.recall_at_100.to_bits(),
-            self.queries as u64,
-        ];
-        fields[5..11].copy_from_slice(&numbers);
-    }
-
-    fn from_fields(fields: &[u64], bytes: u64) -> Self {
-        let number = |at: usize| usize::try_from(fields[at]).unwrap_or(usize::MAX);
-        Report {
-            lists: number(3),
-            probes: number(5),
-            probes_at_100: number(6),
-            rescore: number(7),
-            recall_at_10: f64::from_bits(fields[8]),
-            recall_at_100: f64::from_bits(fields[9]),
-            queries: number(10),
-            bytes,
-        }
-    }
-}
-
-/// The embeddings of documents, and lists of them where there are many.
+/// The embeddings of documents, and lists if there are many.
 pub struct EmbeddingIndex {
-    /// The embeddings.
+    /// The embeddings, in the order of the documents' numbers.
     pub embeddings: Embeddings,
-    /// Their lists.
+    /// The inverted lists; `None` if search is exact.
     pub lists: Option<Lists>,
 }
 
 impl EmbeddingIndex {
-    /// Makes lists of the embeddings in `folder` ([`EMBEDDINGS_FILE`]) if there are enough of them.
-    /// `queries` are embeddings of queries, one after another, with which recall is measured (the
-    /// first [`MEASURED`] are taken); none will do, but those of real queries say more.
+    /// Builds lists for the embeddings in `folder` ([`EMBEDDINGS_FILE`]) if there are enough of them.
+    /// Recall is measured with the first [`MEASURED`] of `queries`, concatenated embeddings of queries.
+    /// They may be empty, but real queries give a better estimate.
     pub fn build(
         folder: &Path,
         params: &IndexParams,
@@ -166,7 +68,7 @@ impl EmbeddingIndex {
             return Err(Error::parameter("numbers of queries", queries.len(), &expected));
         }
         let path = folder.join(LISTS_FILE);
-        // Those of embeddings that were here before would be refused.
+        // Lists of earlier embeddings could not be opened.
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(Error::io("remove", &path)(error));
@@ -180,7 +82,7 @@ impl EmbeddingIndex {
         Ok(EmbeddingIndex { embeddings, lists })
     }
 
-    /// Opens what [`EmbeddingIndex::build`] left in `folder`.
+    /// Opens the index that [`EmbeddingIndex::build`] wrote to `folder`.
     pub fn open(folder: &Path) -> Result<Self> {
         let embeddings = Embeddings::open(&folder.join(EMBEDDINGS_FILE))?;
         let path = folder.join(LISTS_FILE);
@@ -189,9 +91,9 @@ impl EmbeddingIndex {
         Ok(EmbeddingIndex { embeddings, lists })
     }
 
-    /// The `k` nearest embeddings of `query`, the largest score first, of equal ones the lower
-    /// number; only those in `allowed`, where it is given, and as many as there are then. Scores
-    /// are exact; without lists, or where few are allowed, so is the choice.
+    /// The `k` nearest embeddings of `query`, largest score first, equal scores by number; only those
+    /// in `allowed`, if it is given. Scores are exact; without lists, or if few documents are
+    /// allowed, so is the choice.
     ///
     /// # Panics
     /// If the query has not as many numbers as the embeddings.
@@ -200,7 +102,7 @@ impl EmbeddingIndex {
         let n = self.embeddings.n_rows();
         let allowed_len = allowed.map_or(n, DocSet::len);
         let effort = lists.effort(k, allowed_len as f64 / n.max(1) as f64);
-        // What going through lists costs, and what looking at all that are allowed.
+        // The cost of probing lists, to be compared with that of exact search.
         let listed = lists.n_coded() / lists.len().max(1) * effort.probes
             + k.saturating_mul(effort.rescore).min(n) * EXACT_COST;
         if allowed_len <= FEW_ALLOWED || allowed_len.saturating_mul(EXACT_COST) <= listed {
@@ -209,7 +111,7 @@ impl EmbeddingIndex {
         lists.nearest(&self.embeddings, query, k, allowed, effort)
     }
 
-    /// The shares of exact neighbours that are found, and at what cost; `None` if all are.
+    /// The measured recall and cost; `None` if search is exact.
     pub fn report(&self) -> Option<&Report> {
         self.lists.as_ref().map(Lists::report)
     }

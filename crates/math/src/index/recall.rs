@@ -1,5 +1,5 @@
-//! How many lists a search must go through to find what there is: measured on queries whose
-//! nearest embeddings are known.
+//! Measures how many lists a search must probe for the wanted recall, on queries whose exact
+//! neighbours are computed.
 
 use rayon::prelude::*;
 
@@ -9,15 +9,15 @@ use crate::random::Random;
 use crate::ranking::Hit;
 use crate::{Result, Run};
 
-/// Queries drawn where none are given, and the most that are measured with.
+/// The most queries of a measurement, and the number drawn if none are given.
 pub const MEASURED: usize = 256;
-/// How far a drawn query lies from its embedding, for a length of 1.
+/// The distance of a drawn query from its embedding, which is scaled to norm 1.
 const MOVED: f64 = 0.5;
-/// Exact products for each neighbour, tried one after another.
+/// The values of `rescore` that are tried, in order.
 const RESCORED: [usize; 5] = [2, 3, 4, 6, 8];
 
-/// The smallest effort whose recall reaches the target, and what it reaches. `list_of` has the
-/// list of every document.
+/// The smallest effort that reaches the wanted recall, and its recall. `list_of` has the list of
+/// every document.
 pub(super) fn measure(
     lists: &Lists,
     embeddings: &Embeddings,
@@ -75,7 +75,7 @@ pub(super) fn measure(
     })
 }
 
-/// For every query the places of its neighbours' lists in the order of the search.
+/// For every query, the ranks of its neighbours' lists in the order of probes.
 fn places(lists: &Lists, list_of: &[u32], queries: &[&[f32]], exact: &[Vec<Hit>]) -> Vec<Vec<u32>> {
     let of_query = |(query, exact): (&&[f32], &Vec<Hit>)| {
         let mut place = vec![u32::MAX; lists.len()];
@@ -86,7 +86,7 @@ fn places(lists: &Lists, list_of: &[u32], queries: &[&[f32]], exact: &[Vec<Hit>]
     queries.par_iter().zip(exact).map(of_query).collect()
 }
 
-/// The smallest number of lists that hold the share `target` of the first `k` neighbours.
+/// The smallest number of probed lists that hold the share `target` of the first `k` neighbours.
 fn probes(places: &[Vec<u32>], k: usize, target: f64) -> usize {
     let mut all: Vec<u32> =
         places.iter().flat_map(|places| &places[..k.min(places.len())]).copied().collect();
@@ -95,7 +95,7 @@ fn probes(places: &[Vec<u32>], k: usize, target: f64) -> usize {
     all.get(at).map_or(1, |&place| (place as usize).saturating_add(1))
 }
 
-/// The share of `exact` that is in `found`; 1 if there is nothing to find.
+/// The share of `exact` that is in `found`; 1 if `exact` is empty.
 pub(super) fn found_share(exact: &[Hit], found: &[Hit]) -> f64 {
     if exact.is_empty() {
         return 1.0;
@@ -108,7 +108,7 @@ fn mean(shares: &[f64]) -> f64 {
     if shares.is_empty() { 1.0 } else { shares.iter().sum::<f64>() / shares.len() as f64 }
 }
 
-/// Embeddings moved a little, as queries.
+/// Perturbed embeddings as queries.
 fn draw(embeddings: &Embeddings, seed: u64) -> Vec<f32> {
     let n = embeddings.n_rows();
     let mut random = Random::new(seed, 2);

@@ -1,13 +1,13 @@
-//! Chebyshev polynomials of CᵀC as filters: cheap products between dear orthonormalisations.
+//! Chebyshev polynomials of CᵀC as filters: cheap products between expensive orthonormalisations.
 //!
-//! With [0, b] the part of the spectrum that is not wanted, T_m(2λ/b − 1) stays within ±1
+//! With [0, b] the unwanted part of the spectrum, T_m(2λ/b − 1) stays within ±1
 //! there and grows like g(λ)^m above it, g = x + √(x² − 1), x = 2λ/b − 1. Near the end of a flat
 //! spectrum, λ = 1.1·b, a degree (two products) gains a factor of 1.9 where a power of CᵀC
 //! gains 1.1.
 //!
-//! f32 limits what a filter may do: beside a direction that grows 10⁷ times as fast a column is
-//! rounding error. So columns go through in batches of like growth, and the directions that
-//! outgrow a batch are projected out of it after every product.
+//! f32 limits a filter: beside a direction that grows 10⁷ times as fast, a column is rounding error.
+//! So columns are filtered in batches of similar growth, and the directions that outgrow a batch are
+//! projected out of it after every product.
 
 use std::ops::Range;
 
@@ -19,42 +19,42 @@ use super::columns::{ROWS, column_norms, copy_columns, reshape};
 use super::{Dense, Operator};
 use crate::{Result, Run};
 
-/// The most columns that are filtered together.
+/// The most columns per batch.
 pub(super) const WIDTH: usize = 96;
 /// The highest degree between two orthonormalisations.
 const MAX_DEGREE: usize = 12;
-/// How much more the first column of a batch may grow than the last.
+/// By which factor the first column of a batch may outgrow the last.
 const GROWTH_WITHIN: f64 = 1e6;
-/// Directions that outgrow the last column of a batch by more than this are projected out. Not
-/// less: a direction that is not accurate yet takes with it what belongs to others.
+/// Directions that outgrow the last column of a batch by more than this factor are projected out.
+/// Not less: projecting out a direction that is not accurate yet removes parts of others.
 const GROWTH_BESIDE: f64 = 1e6;
 
-/// Columns of one filter.
+/// Columns filtered together.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Batch {
     pub columns: Range<usize>,
     /// The degree of its polynomial; 0 leaves the columns as they are.
     pub degree: usize,
-    /// As many leading columns are projected out.
+    /// The number of leading columns that are projected out.
     pub leads: usize,
 }
 
-/// g(λ): what a degree adds to the size of a direction.
+/// g(λ): the growth of a direction per degree.
 fn growth(lambda: f64, bound: f64) -> f64 {
     let x = 2.0 * lambda / bound - 1.0;
     if x <= 1.0 { 1.0 } else { x + (x * x - 1.0).sqrt() }
 }
 
-/// The degree that grows `lambda` to `gain` times what is not wanted.
+/// The degree at which the direction of `lambda` grows by `gain` against the unwanted ones.
 fn degree(lambda: f64, bound: f64, gain: f64) -> usize {
     let needed = (2.0 * gain).ln() / growth(lambda, bound).ln();
     // A growth of one gives infinity: the highest degree.
     needed.ceil().clamp(1.0, MAX_DEGREE as f64) as usize
 }
 
-/// Cuts the columns with eigenvalues `lambda` (falling) into batches. `gains` says how much each
-/// wanted column must still grow beside what is not wanted; 1 or less will do as it is. The
-/// columns after those that are wanted get the highest degree among them.
+/// Cuts the columns with eigenvalues `lambda` (descending) into batches. `gains` has the factor by
+/// which each wanted column must still grow; 1 or less: it has converged. The spare columns get the
+/// highest degree of the wanted ones.
 pub(super) fn batches(lambda: &[f64], bound: f64, gains: &[f64]) -> Vec<Batch> {
     let mut degrees: Vec<usize> = gains
         .iter()
@@ -89,7 +89,7 @@ pub(super) fn batches(lambda: &[f64], bound: f64, gains: &[f64]) -> Vec<Batch> {
 }
 
 /// Replaces the columns of every batch by T(CᵀC) times themselves, scaled to norm one. `product`
-/// is CᵀC·V where that is known.
+/// is CᵀC·V if that is known.
 pub(super) fn filter(
     c: &Operator,
     v: &mut Dense,
@@ -99,10 +99,10 @@ pub(super) fn filter(
     batches: &[Batch],
     run: &Run<'_>,
 ) -> Result<()> {
-    // Made once, since fresh memory costs as much as a product.
+    // Allocated once, since fresh memory costs as much as a product.
     let [mut before, mut now, mut next, mut middle] = [(); 4].map(|()| Dense::zeros(0, 0));
-    // From the last to the first, so that leading columns are still the old ones when they
-    // are projected out.
+    // From the last to the first, so that leading columns are still unfiltered when they are
+    // projected out.
     for batch in batches.iter().rev().filter(|batch| batch.degree > 0) {
         let width = batch.columns.len();
         reshape(&mut middle, c.d_x(), width);
@@ -111,7 +111,7 @@ pub(super) fn filter(
             Some(product) => copy_columns(product, batch.columns.clone(), &mut now),
             None => {
                 reshape(&mut now, c.d_y(), width);
-                squared(c, &before, &mut middle, &mut now);
+                apply_gram(c, &before, &mut middle, &mut now);
             }
         }
         let centre = bound / 2.0;
@@ -122,7 +122,7 @@ pub(super) fn filter(
         for _ in 1..batch.degree {
             run.check()?;
             reshape(&mut next, c.d_y(), width);
-            squared(c, &now, &mut middle, &mut next);
+            apply_gram(c, &now, &mut middle, &mut next);
             let following = 1.0 / (2.0 / first - scale);
             let factors = [2.0 * following / centre, -2.0 * following, -scale * following];
             combine(&mut next, &now, &before, factors);
@@ -145,8 +145,8 @@ pub(super) fn filter(
     Ok(())
 }
 
-/// out = CᵀC·b by way of `middle` = C·b.
-pub(super) fn squared(c: &Operator, b: &Dense, middle: &mut Dense, out: &mut Dense) {
+/// out = CᵀC·b, with `middle` = C·b.
+pub(super) fn apply_gram(c: &Operator, b: &Dense, middle: &mut Dense, out: &mut Dense) {
     c.apply(b, middle);
     c.apply_transpose(middle, out);
 }
@@ -161,8 +161,7 @@ fn combine(a: &mut Dense, b: &Dense, c: &Dense, factors: [f64; 3]) {
     });
 }
 
-/// Takes off the block what lies in the span of the first `leads` columns of `v`, which are
-/// orthonormal.
+/// Projects the first `leads` columns of `v`, which are orthonormal, out of the block.
 fn project_out(v: &Dense, leads: usize, block: &mut Dense) {
     let (k, width) = (v.n_cols(), block.n_cols());
     if leads == 0 || width == 0 {

@@ -1,15 +1,29 @@
-//! What is done column by column to dense blocks: sums, norms, signs, copies.
+//! Operations on the columns of dense blocks: sums, norms, signs, copies.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
 use super::Dense;
+use crate::dense::PANEL;
 
-/// Rows that one thread works on.
+/// Rows per task.
 pub(super) const ROWS: usize = 2048;
 
-/// Gives the memory of a block another shape; its values are whatever they were.
+/// The ranges of `width` columns, the last one shorter.
+pub(super) fn ranges(n_cols: usize, width: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..n_cols).step_by(width).map(move |first| first..(first + width).min(n_cols))
+}
+
+/// Sums per column of a panel, added in the order of the blocks of rows.
+pub(super) fn added(shares: &[[f64; PANEL]]) -> [f64; PANEL] {
+    shares.iter().fold([0.0; PANEL], |mut total, share| {
+        total.iter_mut().zip(share).for_each(|(total, share)| *total += share);
+        total
+    })
+}
+
+/// Reuses the memory of a block for another shape; its values are arbitrary.
 pub(super) fn reshape(block: &mut Dense, n_rows: usize, n_cols: usize) {
     let taken = std::mem::replace(block, Dense::zeros(0, 0));
     let mut values = taken.into_values();
@@ -17,7 +31,7 @@ pub(super) fn reshape(block: &mut Dense, n_rows: usize, n_cols: usize) {
     *block = Dense::from_values(n_rows, n_cols, values);
 }
 
-/// Makes `copy` the columns `range` of a matrix.
+/// Sets `copy` to the columns `range` of a matrix.
 pub(super) fn copy_columns(matrix: &Dense, range: Range<usize>, copy: &mut Dense) {
     reshape(copy, matrix.n_rows(), range.len());
     let block = matrix.block(range.clone());

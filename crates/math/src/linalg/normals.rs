@@ -1,12 +1,11 @@
-//! A matrix of standard normals that need not be kept.
+//! Random matrices that are computed on demand instead of stored.
 
 use std::sync::{Arc, OnceLock};
 
-use crate::dense::{Lane, PANEL};
+use crate::dense::{PANEL, PanelRow};
 use crate::random::{GOLDEN, mix64};
 
-/// Standard normals with a place each: what is drawn at (row, column) depends on these and the
-/// seed alone, so that a matrix of them need not be kept.
+/// Standard normals as a function of (seed, row, column).
 ///
 /// Sixteen bits choose among the quantiles of the normal distribution, four numbers at a time:
 /// fine enough for a random start, and many times faster than a stream.
@@ -25,13 +24,13 @@ impl NormalField {
         NormalField { seed: mix64(seed), quantiles }
     }
 
-    /// The numbers of `row` in panel `p`, for a matrix of `n_cols` columns; zero beyond them.
+    /// Row `row` of panel `p` of a matrix with `n_cols` columns; zeros beyond them.
     #[inline]
-    pub fn lane(&self, row: usize, p: usize, n_cols: usize) -> Lane {
-        let mut lane = [0.0; PANEL];
+    pub fn row(&self, row: usize, p: usize, n_cols: usize) -> PanelRow {
+        let mut values = [0.0; PANEL];
         let first = p * PANEL;
         let width = n_cols.saturating_sub(first).min(PANEL);
-        for (k, four) in lane[..width].chunks_mut(4).enumerate() {
+        for (k, four) in values[..width].chunks_mut(4).enumerate() {
             let place = ((row as u64) << 20).wrapping_add((first / 4 + k) as u64);
             let bits = mix64(self.seed.wrapping_add(place.wrapping_mul(GOLDEN)));
             for (j, value) in four.iter_mut().enumerate() {
@@ -40,7 +39,7 @@ impl NormalField {
                 *value = if sixteen & 1 == 0 { size } else { -size };
             }
         }
-        lane
+        values
     }
 }
 
@@ -78,8 +77,8 @@ mod tests {
         let (n_rows, n_cols) = (4000, 100);
         for i in 0..n_rows {
             for p in 0..4 {
-                let lane = field.lane(i, p, n_cols);
-                let next = field.lane(i + 1, p, n_cols);
+                let lane = field.row(i, p, n_cols);
+                let next = field.row(i + 1, p, n_cols);
                 assert!(p < 3 || lane[4..].iter().all(|&v| v == 0.0));
                 for k in 0..if p < 3 { 32 } else { 4 } {
                     let z = f64::from(lane[k]);

@@ -1,14 +1,14 @@
 //! The one matrix of the bilinear models, C = Xᵀ R Y, as an operator that is never formed.
 //!
-//! C·B = Xᵀ(R(Y·B)), less a·(bᵀB) where a centring a·bᵀ is taken off. Three sparse products
+//! C·B = Xᵀ(R(Y·B)), less a·(bᵀB) where a centring a·bᵀ is subtracted. Three sparse products
 //! cost (nnz X + nnz R + nnz Y) multiply-adds per column of B whatever C looks like, while
-//! one frequent word is enough to make C nearly dense. Where C is so sparse that it holds fewer
-//! entries than its factors, it is formed after all (the papers' Algorithm 1): [`Operator::new`]
-//! counts, and [`Operator::way`] says what it chose.
+//! one frequent word is enough to make C nearly dense. Where C has fewer entries than its factors,
+//! it is formed after all (the papers' Algorithm 1): [`Operator::new`] counts, and
+//! [`Operator::product_form`] has the choice.
 //!
-//! Columns go through in panels of [`PANEL`], so that the products in between take n × [`PANEL`]
-//! numbers and stay in the cache where they can. The transposes are kept: twice the memory, and
-//! every product is a pass over rows.
+//! Columns are multiplied in panels of [`PANEL`], so that intermediate products take n × [`PANEL`]
+//! numbers and can stay in the cache. The transposes are stored: twice the memory, and every product
+//! is a pass over rows.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,15 +18,16 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::columns::{added, ranges};
 use super::{Buffer, Dense};
-use crate::dense::{Lane, PANEL};
-use crate::sparse::{Csr, Tasked, check_shapes, finite_c, nnz_of_product3_up_to, times_panel};
+use crate::dense::{PANEL, PanelRow};
+use crate::sparse::{Csr, TaskedCsr, check_shapes, finite_c, nnz_of_product3_up_to, times_panel};
 use crate::{Error, Result};
 
-/// Rows whose share of bᵀB is summed by one thread.
+/// Rows whose share of bᵀB is summed by one task.
 const ROWS_PER_SUM: usize = 4096;
 
-/// What is taken off C before it is factorised.
+/// The rank-one matrix subtracted from C before it is factorised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Centring {
@@ -58,14 +59,14 @@ impl Side {
     }
 }
 
-/// C = Xᵀ R Y, less its centring, as something that multiplies blocks of columns.
+/// C = Xᵀ R Y, less its centring, as an operator on blocks of columns.
 #[derive(Debug)]
 pub struct Operator {
-    form: Form,
-    way: Way,
+    matrices: Matrices,
+    form: ProductForm,
     shape: Shape,
     correction: Option<Correction>,
-    /// Of products with whole matrices; not touched, and so not taken, before the first.
+    /// For products with whole matrices. The system provides its memory at the first product.
     workspace: Mutex<Workspace>,
 }
 
@@ -95,31 +96,29 @@ pub struct Shape {
     pub nnz_r: usize,
 }
 
-/// What is multiplied with, for C·B and for Cᵀ·B.
+/// The stored matrices, for C·B and for Cᵀ·B.
 #[derive(Debug, Clone)]
-enum Form {
-    Factors(Box<[[Tasked; 3]; 2]>),
-    Explicit(Box<[Tasked; 2]>),
+enum Matrices {
+    Factors(Box<[[TaskedCsr; 3]; 2]>),
+    Explicit(Box<[TaskedCsr; 2]>),
 }
 
-/// How the products with C go, and what was counted to choose.
+/// Whether products with C use C itself or its factors, and the counts that decided it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Way {
-    /// Whether C itself was formed.
+pub struct ProductForm {
+    /// Whether C was formed.
     pub explicit: bool,
     /// Non-zeros of X, R and Y together: multiply-adds per column through the factors.
     pub factors: u64,
-    /// Non-zeros of C; nothing where counting stopped, as there are more than in the factors.
+    /// Non-zeros of C; `None` if there are more than in the factors.
     pub c: Option<u64>,
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for ProductForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Way { explicit, factors, c } = self;
+        let ProductForm { explicit, factors, c } = self;
         match (explicit, c) {
-            (true, Some(c)) => {
-                write!(f, "C itself ({c} non-zeros; its factors have {factors})")
-            }
+            (true, Some(c)) => write!(f, "C itself ({c} non-zeros; its factors have {factors})"),
             (_, Some(c)) => write!(f, "its three factors ({factors} non-zeros; C itself has {c})"),
             (_, None) => write!(f, "its three factors ({factors} non-zeros; C itself has more)"),
         }
@@ -133,18 +132,18 @@ struct Correction {
     b: Vec<f64>,
 }
 
-/// RidgeWorkspace for the products in between, of one panel.
+/// Buffers for the intermediate products of one panel.
 #[derive(Debug)]
 pub struct Scratch {
     docs: Buffer,
     queries: Buffer,
 }
 
-/// The values of the first factor of a product, with the rows of B scaled on the way.
+/// The values of the first factor of a product, with the scaling of B's rows folded in.
 pub struct Scaled<'a> {
     side: Side,
     values: Cow<'a, [f32]>,
-    /// The side of the centring that meets B, scaled, too.
+    /// The vector of the centring that is multiplied with B, scaled as well.
     correction: Option<Cow<'a, [f64]>>,
 }
 
@@ -155,13 +154,13 @@ impl Operator {
         check_shapes(&x, &r, &y)?;
         let factors = (x.nnz() + r.nnz() + y.nnz()) as u64;
         let x_t = x.transpose();
-        // Counting stops where forming C no longer pays.
+        // Counting stops when forming C no longer pays.
         let c = nnz_of_product3_up_to(&x_t, &r, &y, factors);
         let explicit = c.is_some_and(|c| c < factors);
-        Operator::in_form(x, x_t, r, y, centring, Way { explicit, factors, c })
+        Operator::in_form([x, x_t, r, y], centring, ProductForm { explicit, factors, c })
     }
 
-    fn in_form(x: Csr, x_t: Csr, r: Csr, y: Csr, centring: Centring, way: Way) -> Result<Self> {
+    fn in_form([x, x_t, r, y]: [Csr; 4], centring: Centring, form: ProductForm) -> Result<Self> {
         let (r_t, y_t) = (r.transpose(), y.transpose());
         let correction = match centring {
             Centring::None => None,
@@ -181,25 +180,25 @@ impl Operator {
             nnz_y: y.nnz(),
             nnz_r: r.nnz(),
         };
-        // An entry of C may overflow: then the products say so, and where.
-        let c = if way.explicit { finite_c(&x_t, &r, &y)? } else { None };
-        let way = Way { explicit: c.is_some(), ..way };
-        let form = match c {
+        // If an entry of C overflows, the factors are used: their products report where.
+        let c = if form.explicit { finite_c(&x_t, &r, &y)? } else { None };
+        let form = ProductForm { explicit: c.is_some(), ..form };
+        let matrices = match c {
             Some(c) => {
                 let c_t = c.transpose();
-                Form::Explicit(Box::new([c, c_t].map(Tasked::new)))
+                Matrices::Explicit(Box::new([c, c_t].map(TaskedCsr::new)))
             }
-            None => Form::Factors(Box::new([
-                [y, r, x_t].map(Tasked::new),
-                [x, r_t, y_t].map(Tasked::new),
+            None => Matrices::Factors(Box::new([
+                [y, r, x_t].map(TaskedCsr::new),
+                [x, r_t, y_t].map(TaskedCsr::new),
             ])),
         };
         let workspace = Mutex::new(Workspace {
-            scratch: Scratch::new(shape, way)?,
+            scratch: Scratch::new(shape, form)?,
             x: Buffer::zeros(shape.d_x * PANEL)?,
             y: Buffer::zeros(shape.d_y * PANEL)?,
         });
-        Ok(Operator { form, way, shape, correction, workspace })
+        Ok(Operator { matrices, form, shape, correction, workspace })
     }
 
     /// The sizes of its factors.
@@ -207,14 +206,14 @@ impl Operator {
         self.shape
     }
 
-    /// How the products go.
-    pub fn way(&self) -> Way {
-        self.way
+    /// Whether products use C itself or its factors.
+    pub fn product_form(&self) -> ProductForm {
+        self.form
     }
 
-    /// RidgeWorkspace for the products in between.
+    /// Buffers for the intermediate products of [`Operator::times_panel`].
     pub fn scratch(&self) -> Result<Scratch> {
-        Scratch::new(self.shape, self.way)
+        Scratch::new(self.shape, self.form)
     }
 
     /// Prepares products for `side` with diag(`scale`)·B in place of B.
@@ -222,9 +221,9 @@ impl Operator {
     /// # Panics
     /// If there is not one factor per row of B.
     pub fn scaled(&self, side: Side, scale: Option<&[f32]>) -> Scaled<'_> {
-        let first = match &self.form {
-            Form::Factors(factors) => &factors[side as usize][0],
-            Form::Explicit(c) => &c[side as usize],
+        let first = match &self.matrices {
+            Matrices::Factors(factors) => &factors[side as usize][0],
+            Matrices::Explicit(c) => &c[side as usize],
         };
         let matrix = first.matrix();
         let right = self.correction.as_ref().map(|correction| correction.right(side));
@@ -256,12 +255,12 @@ impl Operator {
         scratch: &mut Scratch,
         out: &mut [f32],
         about: &mut [T],
-        finish: impl Fn(usize, &mut Lane, &mut Lane, &mut T) + Sync,
+        finish: impl Fn(usize, &mut PanelRow, &mut PanelRow, &mut T) + Sync,
     ) {
         let side = first.side;
         let projection = first.correction.as_ref().map(|right| weighted_row_sum(right, b));
         let left = self.correction.as_ref().map(|correction| correction.left(side));
-        let finish = |i: usize, sums: &mut Lane, out: &mut Lane, about: &mut T| {
+        let finish = |i: usize, sums: &mut PanelRow, out: &mut PanelRow, about: &mut T| {
             if let (Some(left), Some(projection)) = (left, &projection) {
                 for (value, p) in sums.iter_mut().zip(projection) {
                     *value = (f64::from(*value) - left[i] * p) as f32;
@@ -269,9 +268,9 @@ impl Operator {
             }
             finish(i, sums, out, about);
         };
-        match &self.form {
-            Form::Explicit(c) => c[side as usize].times(&first.values, b, out, about, finish),
-            Form::Factors(factors) => {
+        match &self.matrices {
+            Matrices::Explicit(c) => c[side as usize].times(&first.values, b, out, about, finish),
+            Matrices::Factors(factors) => {
                 let [f1, f2, f3] = &factors[side as usize];
                 let Scratch { docs, queries } = scratch;
                 let (inner, outer) = match side {
@@ -301,7 +300,7 @@ impl Operator {
         self.product(Side::Y, b, out);
     }
 
-    /// Panel after panel.
+    /// C·B or Cᵀ·B, panel by panel.
     fn product(&self, side: Side, b: &Dense, out: &mut Dense) {
         assert_eq!(b.n_rows(), self.d(side.other()), "one row of B per feature of its side");
         assert_eq!(out.n_rows(), self.d(side), "one row of the product per feature of its side");
@@ -311,10 +310,9 @@ impl Operator {
         let Workspace { scratch, x, y } = &mut *workspace;
         let (here, there) = if side == Side::X { (y, x) } else { (x, y) };
         let mut nothing = vec![(); out.n_rows()];
-        for start in (0..b.n_cols()).step_by(PANEL) {
-            let columns = start..(start + PANEL).min(b.n_cols());
+        for columns in ranges(b.n_cols(), PANEL) {
             b.copy_to_panel(columns.clone(), here);
-            let keep = |_, sums: &mut Lane, out: &mut Lane, (): &mut ()| *out = *sums;
+            let keep = |_, sums: &mut PanelRow, out: &mut PanelRow, (): &mut ()| *out = *sums;
             self.times_panel(&first, here, scratch, there, &mut nothing, keep);
             out.copy_from_panel(columns, there);
         }
@@ -338,8 +336,8 @@ impl Operator {
         self.shape.d_y
     }
 
-    /// The norm of what the centring takes off, zero without one. Rounding errors have its
-    /// size times 10⁻⁷ even where nearly nothing is left.
+    /// The norm of the centring, zero without one. Rounding errors have its size times 10⁻⁷, even
+    /// where the centred C is nearly zero.
     pub fn correction_norm(&self) -> f64 {
         let norm = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
         self.correction.as_ref().map_or(0.0, |Correction { a, b }| norm(a) * norm(b))
@@ -347,20 +345,20 @@ impl Operator {
 }
 
 impl Scratch {
-    fn new(shape: Shape, way: Way) -> Result<Self> {
-        let rows = |n: usize| if way.explicit { 0 } else { n * PANEL };
+    fn new(shape: Shape, form: ProductForm) -> Result<Self> {
+        let rows = |n: usize| if form.explicit { 0 } else { n * PANEL };
         let docs = Buffer::zeros(rows(shape.n_docs))?;
         Ok(Scratch { docs, queries: Buffer::zeros(rows(shape.n_queries))? })
     }
 }
 
 impl Correction {
-    /// What multiplies the rows of the product.
+    /// The vector with one entry per row of the product.
     fn left(&self, side: Side) -> &[f64] {
         if side == Side::X { &self.a } else { &self.b }
     }
 
-    /// What meets B.
+    /// The vector with one entry per row of B.
     fn right(&self, side: Side) -> &[f64] {
         if side == Side::X { &self.b } else { &self.a }
     }
@@ -373,7 +371,7 @@ fn clicks_correction(r: &Csr, x_t: &Csr, r_t: &Csr, y_t: &Csr) -> Result<Option<
     if size == 0.0 {
         return Ok(None);
     }
-    // Signed clicks may cancel; dividing by what rounding leaves of them would be noise.
+    // Signed clicks may cancel; dividing by the rounding error of their sum would give noise.
     if total.abs() <= 1e-6 * size {
         return Err(Error::parameter(
             "centring",
@@ -400,10 +398,7 @@ fn weighted_row_sum(weights: &[f64], panel: &[f32]) -> [f64; PANEL] {
             sums
         })
         .collect();
-    shares.into_iter().fold([0.0; PANEL], |mut total, share| {
-        total.iter_mut().zip(share).for_each(|(total, share)| *total += share);
-        total
-    })
+    added(&shares)
 }
 
 #[cfg(test)]
@@ -473,10 +468,10 @@ mod tests {
         let r = random_csr(300, 5, 1, 2).map(|_, _, value| value.abs()).unwrap();
         let y = random_csr(5, 3, 1, 3);
         let chosen = Operator::new(x.clone(), r.clone(), y.clone(), Centring::Mean).unwrap();
-        assert!(chosen.way().explicit, "{}", chosen.way());
-        let way = Way { explicit: false, ..chosen.way() };
+        assert!(chosen.product_form().explicit, "{}", chosen.product_form());
+        let form = ProductForm { explicit: false, ..chosen.product_form() };
         let factors =
-            Operator::in_form(x.clone(), x.transpose(), r, y, Centring::Mean, way).unwrap();
+            Operator::in_form([x.clone(), x.transpose(), r, y], Centring::Mean, form).unwrap();
         let ((a, b), (c, d)) = (products(&chosen, 40), products(&factors, 40));
         Naive::of_dense(&a).assert_close(&c, 1e-4);
         Naive::of_dense(&b).assert_close(&d, 1e-4);
@@ -484,17 +479,17 @@ mod tests {
         let big = |csr: Csr| csr.map(|_, _, _| 1e20).unwrap();
         let (x, r, y) =
             (random_csr(300, 40, 12, 1), random_csr(300, 5, 1, 2), random_csr(5, 3, 1, 3));
-        let way = Operator::new(big(x), big(r), big(y), Centring::None).unwrap().way();
-        assert!(!way.explicit && way.c.is_some(), "{way}");
+        let form = Operator::new(big(x), big(r), big(y), Centring::None).unwrap().product_form();
+        assert!(!form.explicit && form.c.is_some(), "{form}");
         let wide = Operator::new(
             random_csr(50, 200, 9, 4),
             random_csr(50, 60, 3, 5),
             random_csr(60, 200, 9, 6),
             Centring::None,
         );
-        let way = wide.unwrap().way();
-        assert!(!way.explicit && way.c.is_none(), "{way}");
-        assert!(way.to_string().ends_with("C itself has more)"), "{way}");
+        let form = wide.unwrap().product_form();
+        assert!(!form.explicit && form.c.is_none(), "{form}");
+        assert!(form.to_string().ends_with("C itself has more)"), "{form}");
     }
 
     #[test]

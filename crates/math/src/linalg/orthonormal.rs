@@ -14,17 +14,17 @@ use rayon::prelude::*;
 use super::Dense;
 use crate::{Result, Run};
 
-/// Rows that are turned into f64 and multiplied together.
+/// Rows converted to f64 and multiplied at once.
 const ROWS_PER_PRODUCT: usize = 256;
-/// All partial Gram matrices together take about this many numbers at most.
+/// About the most numbers in all partial Gram matrices together.
 const PARTIAL_SUMS: usize = 1 << 24;
-/// Rows and columns of a triangle that are worked on together.
+/// Rows and columns of a triangle per block.
 const BLOCK: usize = 64;
-/// Rows of a triangle that one thread updates.
+/// Rows of a triangle per task.
 const STRIPE: usize = 16;
-/// A column is dependent if the square of the part of it that is new is below this.
+/// A unit column is dependent if the squared norm of its new part is below this.
 const DEPENDENT: f64 = 1e-10;
-/// A column is nothing if its squared norm is below this, times the largest one's.
+/// A column counts as zero if its squared norm is below this share of the largest one's.
 const NEGLIGIBLE: f64 = 1e-12;
 /// A smallest pivot above this leaves Q orthonormal to f32 after one pass.
 const WELL_CONDITIONED: f64 = 1e-4;
@@ -32,13 +32,13 @@ const WELL_CONDITIONED: f64 = 1e-4;
 /// Makes the columns of `block` orthonormal, each in the span of itself and the columns
 /// before it. Columns that depend on earlier ones become zero; returns how many did not.
 ///
-/// The values must be finite: a column that holds another makes everything NaN.
+/// The values must be finite: one that is not makes everything NaN.
 pub fn orthonormalise(block: &mut Dense) -> usize {
     // A silent run is never stopped.
     orthonormalise_in(block, &Run::silent()).unwrap_or(0)
 }
 
-/// [`orthonormalise`] for as long as the caller wants it.
+/// [`orthonormalise`], cancellable.
 pub fn orthonormalise_in(block: &mut Dense, run: &Run<'_>) -> Result<usize> {
     let first = Factor::of(&gram(block, run)?);
     multiply_right(block, &first.inverse, BlockStructure::TriangularUpper, run)?;
@@ -50,15 +50,14 @@ pub fn orthonormalise_in(block: &mut Dense, run: &Run<'_>) -> Result<usize> {
     Ok(second.rank)
 }
 
-/// The triangular factor of a Gram matrix ZᵀZ = RᵀR. Dropped columns have no pivot: their
-/// row of R and their row and column of R⁻¹ are zero.
+/// The triangular factor of a Gram matrix ZᵀZ = RᵀR. Dropped columns have no pivot: their row of R
+/// and their row and column of R⁻¹ are zero.
 pub struct Factor {
     pub inverse: Mat<f64>,
     /// Columns kept.
     pub rank: usize,
     /// Whether Z·R⁻¹ needs no second pass.
     pub well_conditioned: bool,
-    /// R itself.
     pub r: Mat<f64>,
 }
 
@@ -73,7 +72,7 @@ impl Factor {
         };
         let scale: Vec<f64> = norms.iter().map(scale).collect();
 
-        // By rows of R, so that the inner loops run along memory and need no reordered sums.
+        // By rows of R, so that the inner loops read adjacent memory and reorder no sums.
         let mut r = vec![0.0; k * k];
         r.par_chunks_mut(k.max(1)).enumerate().for_each(|(i, row)| {
             for (j, value) in row.iter_mut().enumerate().skip(i) {
@@ -187,7 +186,7 @@ pub fn gram(block: &Dense, run: &Run<'_>) -> Result<Mat<f64>> {
     gram_of(block.values(), block.n_cols(), run)
 }
 
-/// The same of rows of `k` numbers.
+/// [`gram`] of a slice with rows of `k` numbers.
 pub fn gram_of(values: &[f32], k: usize, run: &Run<'_>) -> Result<Mat<f64>> {
     if k == 0 {
         return Ok(Mat::zeros(0, 0));
@@ -263,8 +262,8 @@ pub fn multiply_right(
     )
 }
 
-/// block ← block·m, summed in f32: half the time of `multiply_right`, for an m that is near
-/// to orthonormal.
+/// block ← block·m, summed in f32: half the time of `multiply_right`, accurate enough for a nearly
+/// orthonormal m.
 pub fn rotate(block: &mut Dense, m: &Mat<f64>, run: &Run<'_>) -> Result<()> {
     let k = block.n_cols();
     assert_eq!((m.nrows(), m.ncols()), (k, k), "a square matrix with one row per column");

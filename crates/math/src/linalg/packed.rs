@@ -1,8 +1,8 @@
-//! A panel whose zeros are not stored: per row a mask of the columns that are filled, and the
-//! values of all rows one after the other.
+//! A panel without its zeros: per row a mask of the non-zero columns, and the values of all rows in
+//! order.
 //!
-//! A panel is packed and unpacked as a whole, in order, by several threads; where each block of
-//! rows begins is all that must be remembered for that.
+//! A panel is packed and unpacked as a whole by several threads, which need only the start of each
+//! block of rows among the values.
 
 use std::path::Path;
 
@@ -10,35 +10,35 @@ use rayon::prelude::*;
 
 use super::Buffer;
 use crate::Result;
-use crate::dense::{Lane, PANEL};
+use crate::dense::{PANEL, PanelRow};
 
-/// Rows packed by one thread at a time.
+/// Rows per block.
 pub const BLOCK: usize = 1024;
 
 /// A packed panel.
 #[derive(Debug)]
 pub struct Packed {
-    /// The bits of a u32 per row.
+    /// One u32 per row, stored as the bits of an f32.
     masks: Buffer,
-    /// Where the values of each block of rows begin; one more entry than blocks.
+    /// Where the values of each block of rows start; one more entry than blocks.
     starts: Vec<u64>,
     values: Buffer,
 }
 
-/// Bytes of a panel of `n_rows` with `filled` values once it is packed.
+/// Bytes of a packed panel of `n_rows` rows with `filled` non-zero values.
 pub fn packed_bytes(n_rows: usize, filled: u64) -> u64 {
     4 * n_rows as u64 + 8 * n_rows.div_ceil(BLOCK) as u64 + 4 * filled
 }
 
 impl Packed {
-    /// Packs what is not zero in `panel`.
+    /// Packs `panel`.
     #[cfg(test)]
     pub fn of(panel: &[f32]) -> Result<Self> {
         let (masks, starts) = masks_of(panel)?;
         Packed::with_masks(panel, masks, starts)
     }
 
-    /// Packs what is not zero in `panel`, if that saves at least a quarter of the room.
+    /// Packs `panel` if that saves at least a quarter of the memory.
     pub fn if_smaller(panel: &[f32]) -> Result<Option<Self>> {
         let (masks, starts) = masks_of(panel)?;
         if packed_bytes(masks.len(), starts[starts.len() - 1]) > 3 * panel.len() as u64 {
@@ -62,7 +62,7 @@ impl Packed {
         Ok(Packed { masks, starts, values })
     }
 
-    /// Writes the panel out again, zeros and all.
+    /// Writes all values, zeros included, to `panel`.
     ///
     /// # Panics
     /// If `panel` has another size.
@@ -72,8 +72,8 @@ impl Packed {
         rows.par_chunks_mut(BLOCK).enumerate().for_each(|(b, rows)| self.unpack_block(b, rows));
     }
 
-    /// Writes out the rows of block `block` of 1,024 rows alone.
-    pub fn unpack_block(&self, block: usize, rows: &mut [Lane]) {
+    /// Writes the rows of block `block`, of 1,024 rows, to `rows`.
+    pub fn unpack_block(&self, block: usize, rows: &mut [PanelRow]) {
         let mut values = self.block(block).iter();
         for (row, &mask) in rows.iter_mut().zip(&bits(&self.masks)[block * BLOCK..]) {
             row.fill(0.0);
@@ -81,18 +81,18 @@ impl Packed {
         }
     }
 
-    /// Lets `f(values, about)` change the stored values of every row; those that become zero are
-    /// dropped.
+    /// Calls `f(values, about)` with the stored values of every row, which it may change; those that
+    /// become zero are dropped.
     ///
     /// # Panics
-    /// If there is not one note per row.
+    /// If `about` has not one entry per row.
     pub fn update<T: Send>(
         &mut self,
         about: &mut [T],
         f: impl Fn(&mut [f32], &mut T) + Sync,
     ) -> Result<()> {
         let Packed { masks, starts, values } = self;
-        assert_eq!(about.len(), masks.len(), "one note per row");
+        assert_eq!(about.len(), masks.len(), "one entry of `about` per row");
         blocks_mut(starts, values)
             .zip(bits(masks).par_chunks(BLOCK))
             .zip(about.par_chunks_mut(BLOCK))
@@ -139,8 +139,8 @@ impl Packed {
         Ok(())
     }
 
-    /// Row `i`, zeros and all.
-    pub fn row(&self, i: usize) -> Lane {
+    /// Row `i`, zeros included.
+    pub fn row(&self, i: usize) -> PanelRow {
         let block = i / BLOCK;
         let masks = bits(&self.masks);
         let before: u32 = masks[block * BLOCK..i].iter().map(|mask| mask.count_ones()).sum();
@@ -150,7 +150,7 @@ impl Packed {
         row
     }
 
-    /// A copy in memory, or in scratch files in `folder` where one is given.
+    /// A copy in memory, or in scratch files in `folder` if one is given.
     pub fn copy(&self, folder: Option<&Path>) -> Result<Self> {
         Ok(Packed {
             masks: self.masks.copy(folder)?,
@@ -159,17 +159,17 @@ impl Packed {
         })
     }
 
-    /// How many values are stored.
+    /// The number of stored values.
     pub fn filled(&self) -> u64 {
         self.values.len() as u64
     }
 
-    /// The bytes it takes.
+    /// Bytes of memory.
     pub fn bytes(&self) -> u64 {
         packed_bytes(self.masks.len(), self.filled())
     }
 
-    /// How many values each row of a block of 1,024 rows holds.
+    /// The number of stored values of each row of a block.
     pub fn filled_in_block(&self, block: usize) -> impl Iterator<Item = u32> + '_ {
         bits(&self.masks)[block * BLOCK..].iter().take(BLOCK).map(|mask| mask.count_ones())
     }
@@ -200,7 +200,7 @@ fn bits(masks: &[f32]) -> &[u32] {
     bytemuck::cast_slice(masks)
 }
 
-fn mask(row: &Lane) -> u32 {
+fn mask(row: &PanelRow) -> u32 {
     row.iter().enumerate().fold(0, |mask, (k, &value)| mask | (u32::from(value != 0.0) << k))
 }
 

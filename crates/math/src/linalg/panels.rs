@@ -1,10 +1,10 @@
-//! A tall matrix, such as a map from features into the latent space, kept as panels of
-//! [`PANEL`] columns with one factor per row beside them.
+//! A tall matrix, such as a map from features into the latent space, stored as panels of
+//! [`PANEL`] columns and one factor per row.
 //!
-//! A trainer makes such a matrix panel by panel and knows the norm of a row only when it has
-//! seen the last one: the factor scales the row without touching it again. Panels are dense,
-//! or packed once that is clearly smaller, or not stored at all: the random start is drawn
-//! again from (seed, row, column) whenever it is read.
+//! A trainer computes such a matrix panel by panel and knows the norm of a row only after the last
+//! panel: the factor scales the row without touching it again. Panels are dense, or packed where
+//! that is clearly smaller, or not stored at all: the random start is recomputed from
+//! (seed, row, column) whenever it is read.
 
 use std::path::Path;
 
@@ -14,13 +14,13 @@ use super::normals::NormalField;
 use super::packed::{BLOCK, Packed};
 use super::{Buffer, Dense};
 use crate::Result;
-use crate::dense::{Lane, PANEL};
-use crate::sparse::{Csr, Tasked, times_panel};
+use crate::dense::{PANEL, PanelRow};
+use crate::sparse::{Csr, TaskedCsr, times_panel};
 
-/// Rows handled by one thread at a time.
+/// Rows per task.
 const ROWS_PER_TASK: usize = 1024;
 
-/// A tall matrix of panels, its rows scaled by factors.
+/// A tall matrix of panels whose rows are scaled by factors.
 #[derive(Debug)]
 pub struct Panels {
     n_rows: usize,
@@ -32,16 +32,16 @@ pub struct Panels {
 /// One panel.
 #[derive(Debug)]
 pub enum Panel {
-    /// Every number is stored.
+    /// All values are stored.
     Dense(Buffer),
-    /// Zeros are not stored.
+    /// Only non-zero values are stored.
     Packed(Packed),
-    /// Standard normals that are drawn when they are needed.
+    /// Standard normals, computed when they are read.
     Random(NormalField),
 }
 
 impl Panel {
-    /// A panel of `values`, packed if that saves at least a quarter; then they are given back.
+    /// A panel of `values`, packed if that saves at least a quarter; then the buffer is returned.
     pub fn of(values: Buffer) -> Result<(Self, Option<Buffer>)> {
         Ok(match Packed::if_smaller(&values)? {
             Some(packed) => (Panel::Packed(packed), Some(values)),
@@ -56,18 +56,18 @@ pub fn n_panels(dim: usize) -> usize {
 }
 
 impl Panels {
-    /// A matrix without panels, to be given one after the other.
+    /// A matrix without panels, which [`Panels::push`] adds in order.
     pub fn new(n_rows: usize, n_cols: usize) -> Self {
         Panels { n_rows, n_cols, panels: Vec::new(), scale: None }
     }
 
-    /// Normals whose rows are scaled to the norm `theta`; none of it is stored but the norms.
+    /// Normals whose rows are scaled to the norm `theta`. Only the factors are stored.
     pub fn random(n_rows: usize, n_cols: usize, seed: u64, theta: f32) -> Self {
         let field = NormalField::new(seed);
         let norm = |i: usize| {
             let mut squares = 0.0;
             for p in 0..n_panels(n_cols) {
-                squares += squared(&field.lane(i, p, n_cols));
+                squares += squared_norm(&field.row(i, p, n_cols));
             }
             (f64::from(theta) / f64::sqrt(squares)) as f32
         };
@@ -76,7 +76,7 @@ impl Panels {
         Panels { n_rows, n_cols, panels, scale: Some(scale) }
     }
 
-    /// The same numbers as `matrix`.
+    /// A copy of `matrix` in dense panels.
     pub fn from_dense(matrix: &Dense) -> Result<Self> {
         let mut made = Panels::new(matrix.n_rows(), matrix.n_cols());
         for p in 0..n_panels(matrix.n_cols()) {
@@ -87,7 +87,7 @@ impl Panels {
         Ok(made)
     }
 
-    /// The same numbers as `matrix`. Panels are packed as they are made, where that is smaller.
+    /// A copy of `matrix`. Panels are packed where that is clearly smaller.
     pub fn from_csr(matrix: &Csr) -> Result<Self> {
         let mut made = Panels::new(matrix.n_rows(), matrix.n_cols());
         let mut spare = None;
@@ -123,17 +123,17 @@ impl Panels {
         self.n_cols
     }
 
-    /// The factors of the rows; nothing where all are one.
+    /// The factors of the rows; `None` if all are one.
     pub fn scale(&self) -> Option<&[f32]> {
         self.scale.as_deref()
     }
 
-    /// Gives every row its factor.
+    /// Sets the factor of every row.
     pub fn set_scale(&mut self, scale: Vec<f32>) {
         self.scale = Some(scale);
     }
 
-    /// The panels alone, one after the other.
+    /// The panels in order, without the factors.
     pub fn into_panels(self) -> impl Iterator<Item = Panel> {
         self.panels.into_iter()
     }
@@ -143,35 +143,34 @@ impl Panels {
         self.panels.push(panel);
     }
 
-    /// The panels, to be changed.
+    /// The panels, to write.
     pub fn panels_mut(&mut self) -> &mut [Panel] {
         &mut self.panels
     }
 
-    /// The numbers of panel `p`, before they are scaled; `room` is used where they are not at
-    /// hand.
-    pub fn panel<'a>(&'a self, p: usize, room: &'a mut Buffer) -> &'a [f32] {
+    /// The unscaled values of panel `p`. `scratch` holds them if the panel is not dense.
+    pub fn panel<'a>(&'a self, p: usize, scratch: &'a mut Buffer) -> &'a [f32] {
         match &self.panels[p] {
             Panel::Dense(values) => values,
             Panel::Packed(packed) => {
-                packed.unpack(room);
-                room
+                packed.unpack(scratch);
+                scratch
             }
             Panel::Random(field) => {
-                let (rows, _) = room.as_chunks_mut::<PANEL>();
+                let (rows, _) = scratch.as_chunks_mut::<PANEL>();
                 rows.par_iter_mut()
                     .enumerate()
                     .with_min_len(ROWS_PER_TASK)
-                    .for_each(|(i, row)| *row = field.lane(i, p, self.n_cols));
-                room
+                    .for_each(|(i, row)| *row = field.row(i, p, self.n_cols));
+                scratch
             }
         }
     }
 
-    /// RidgeWorkspace for a panel of this matrix that is not at hand; none if all are.
-    pub fn room(&self) -> Result<Buffer> {
-        let at_hand = self.panels.iter().all(|panel| matches!(panel, Panel::Dense(_)));
-        Buffer::zeros(if at_hand { 0 } else { self.n_rows * PANEL })
+    /// The scratch for [`Panels::panel`]; empty if all panels are dense.
+    pub fn scratch_panel(&self) -> Result<Buffer> {
+        let dense = self.panels.iter().all(|panel| matches!(panel, Panel::Dense(_)));
+        Buffer::zeros(if dense { 0 } else { self.n_rows * PANEL })
     }
 
     /// Writes row `i`, scaled, to `out`.
@@ -182,20 +181,20 @@ impl Panels {
         assert_eq!(out.len(), self.n_cols, "one place per column");
         let scale = self.scale.as_ref().map_or(1.0, |scale| scale[i]);
         for (p, out) in (0..self.panels.len()).zip(out.chunks_mut(PANEL)) {
-            out.iter_mut().zip(self.lane(p, i)).for_each(|(out, value)| *out = value * scale);
+            out.iter_mut().zip(self.panel_row(p, i)).for_each(|(out, value)| *out = value * scale);
         }
     }
 
-    /// Row `i` of panel `p`, before it is scaled.
-    fn lane(&self, p: usize, i: usize) -> Lane {
+    /// Row `i` of panel `p`, unscaled.
+    fn panel_row(&self, p: usize, i: usize) -> PanelRow {
         match &self.panels[p] {
             Panel::Dense(values) => values.as_chunks::<PANEL>().0[i],
             Panel::Packed(packed) => packed.row(i),
-            Panel::Random(field) => field.lane(i, p, self.n_cols),
+            Panel::Random(field) => field.row(i, p, self.n_cols),
         }
     }
 
-    /// What `f` makes of every row, scaled, in their order.
+    /// `f` of every scaled row, in order.
     pub fn map_rows<T: Send>(&self, f: impl Fn(&[f32]) -> T + Sync) -> Vec<T> {
         (0..self.n_rows.div_ceil(BLOCK))
             .into_par_iter()
@@ -212,8 +211,8 @@ impl Panels {
             .collect()
     }
 
-    /// Puts row `k` of the `rows` of a block together.
-    fn scaled_row(&self, rows: &[Vec<Lane>], block: usize, k: usize, out: &mut [f32]) {
+    /// Writes row `k` of a block, scaled, to `out`; `rows` are those of all panels.
+    fn scaled_row(&self, rows: &[Vec<PanelRow>], block: usize, k: usize, out: &mut [f32]) {
         let scale = self.scale.as_ref().map_or(1.0, |scale| scale[block * BLOCK + k]);
         for (panel, out) in rows.iter().zip(out.chunks_mut(PANEL)) {
             out.iter_mut().zip(panel[k]).for_each(|(out, value)| *out = value * scale);
@@ -225,8 +224,8 @@ impl Panels {
         self.to_dense_in(None)
     }
 
-    /// The matrix by rows, scaled, in memory or in a scratch file in `folder` where one is given.
-    /// Panels and rows are gone through in order, so either may lie in a file.
+    /// The matrix by rows, scaled, in memory or in a scratch file in `folder` if one is given.
+    /// Panels and rows are read and written in order, so either may lie in a file.
     pub fn to_dense_in(&self, folder: Option<&Path>) -> Result<Dense> {
         let mut matrix = Dense::placed(self.n_rows, self.n_cols, folder)?;
         let n_cols = self.n_cols.max(1);
@@ -278,8 +277,8 @@ impl Panels {
         Csr::new(self.n_cols, starts, indices, values)
     }
 
-    /// The rows of a block of all panels, before they are scaled.
-    fn rows_of_block(&self, block: usize) -> Vec<Vec<Lane>> {
+    /// The unscaled rows of a block, for every panel.
+    fn rows_of_block(&self, block: usize) -> Vec<Vec<PanelRow>> {
         let span = block * BLOCK..((block + 1) * BLOCK).min(self.n_rows);
         let rows = |(p, panel): (usize, &Panel)| match panel {
             Panel::Dense(values) => values.as_chunks::<PANEL>().0[span.clone()].to_vec(),
@@ -288,12 +287,12 @@ impl Panels {
                 packed.unpack_block(block, &mut rows);
                 rows
             }
-            Panel::Random(field) => span.clone().map(|i| field.lane(i, p, self.n_cols)).collect(),
+            Panel::Random(field) => span.clone().map(|i| field.row(i, p, self.n_cols)).collect(),
         };
         self.panels.iter().enumerate().map(rows).collect()
     }
 
-    /// How many numbers each row of a block holds.
+    /// The number of non-zero values of each row of a block.
     fn filled_in_block(&self, block: usize) -> Vec<u32> {
         let mut counts = vec![0; BLOCK.min(self.n_rows - block * BLOCK)];
         for (p, panel) in self.panels.iter().enumerate() {
@@ -301,15 +300,9 @@ impl Panels {
                 Panel::Packed(packed) => {
                     counts.iter_mut().zip(packed.filled_in_block(block)).for_each(|(n, k)| *n += k);
                 }
-                Panel::Dense(values) => {
-                    let rows = &values.as_chunks::<PANEL>().0[block * BLOCK..];
-                    for (count, row) in counts.iter_mut().zip(rows) {
-                        *count += row.iter().filter(|&&value| value != 0.0).count() as u32;
-                    }
-                }
-                Panel::Random(field) => {
+                Panel::Dense(_) | Panel::Random(_) => {
                     for (k, count) in counts.iter_mut().enumerate() {
-                        let row = field.lane(block * BLOCK + k, p, self.n_cols);
+                        let row = self.panel_row(p, block * BLOCK + k);
                         *count += row.iter().filter(|&&value| value != 0.0).count() as u32;
                     }
                 }
@@ -318,25 +311,25 @@ impl Panels {
         counts
     }
 
-    /// The embeddings of sparse rows: `rows` times this matrix.
+    /// `rows` times this matrix: the embeddings of sparse rows.
     pub fn embeddings(&self, rows: &Csr) -> Result<Dense> {
         let mut embeddings = Dense::zeros(rows.n_rows(), self.n_cols);
-        let rows = Tasked::new(match &self.scale {
+        let rows = TaskedCsr::new(match &self.scale {
             Some(scale) => rows.map(|_, column, value| value * scale[column as usize])?,
             None => rows.clone(),
         });
         let mut out = Buffer::zeros(embeddings.n_rows() * PANEL)?;
-        let mut room = self.room()?;
+        let mut scratch = self.scratch_panel()?;
         for p in 0..self.panels.len() {
-            let panel = self.panel(p, &mut room);
+            let panel = self.panel(p, &mut scratch);
             times_panel(&rows, rows.matrix().values(), panel, &mut out);
             embeddings.copy_from_panel(self.columns(p), &out);
         }
         Ok(embeddings)
     }
 
-    /// The embeddings of the rows `which` of `rows`, the same to the bit as [`Panels::embeddings`] makes
-    /// them. Only what these rows meet is read, and no room for a whole panel is needed.
+    /// The embeddings of the rows `which` of `rows`, the same bits as [`Panels::embeddings`]. Only the
+    /// rows of this matrix that they need are read, and no scratch for a whole panel is taken.
     pub fn embeddings_of(&self, rows: &Csr, which: &[u32]) -> Result<Dense> {
         let chosen = || which.iter().map(|&i| rows.row(i as usize));
         let mut met: Vec<u32> = chosen().flat_map(|row| row.indices).copied().collect();
@@ -351,32 +344,28 @@ impl Panels {
             }
             starts.push(indices.len() as u64);
         }
-        let rows = Tasked::new(Csr::new(met.len(), starts, indices, values)?);
+        let rows = TaskedCsr::new(Csr::new(met.len(), starts, indices, values)?);
         let mut embeddings = Dense::zeros(which.len(), self.n_cols);
         let (mut panel, mut out) = (vec![[0.0; PANEL]; met.len()], vec![0.0; which.len() * PANEL]);
         for p in 0..self.panels.len() {
-            panel.iter_mut().zip(&met).for_each(|(row, &i)| *row = self.lane(p, i as usize));
+            panel.iter_mut().zip(&met).for_each(|(row, &i)| *row = self.panel_row(p, i as usize));
             times_panel(&rows, rows.matrix().values(), panel.as_flattened(), &mut out);
             embeddings.copy_from_panel(self.columns(p), &out);
         }
         Ok(embeddings)
     }
 
-    /// How many numbers are not zero.
+    /// The number of non-zero values.
     pub fn filled(&self) -> u64 {
-        let dense = |values: &[f32]| values.par_iter().filter(|&&v| v != 0.0).count() as u64;
-        self.panels
-            .iter()
-            .enumerate()
-            .map(|(p, panel)| match panel {
-                Panel::Dense(values) => dense(values),
-                Panel::Packed(packed) => packed.filled(),
-                Panel::Random(_) => (self.n_rows * self.columns(p).len()) as u64,
-            })
-            .sum::<u64>()
+        let filled = |(p, panel): (usize, &Panel)| match panel {
+            Panel::Dense(values) => values.par_iter().filter(|&&v| v != 0.0).count() as u64,
+            Panel::Packed(packed) => packed.filled(),
+            Panel::Random(_) => (self.n_rows * self.columns(p).len()) as u64,
+        };
+        self.panels.iter().enumerate().map(filled).sum()
     }
 
-    /// The bytes of memory it takes.
+    /// Bytes of memory.
     pub fn bytes(&self) -> u64 {
         let factors = self.scale.as_ref().map_or(0, |scale| 4 * scale.len() as u64);
         let panels = self.panels.iter().map(|panel| match panel {
@@ -392,7 +381,7 @@ impl Panels {
         p * PANEL..((p + 1) * PANEL).min(self.n_cols)
     }
 
-    /// A copy in memory, or in scratch files in `folder` where one is given.
+    /// A copy in memory, or in scratch files in `folder` if one is given.
     pub fn copy(&self, folder: Option<&Path>) -> Result<Self> {
         let mut panels = Vec::with_capacity(self.panels.len());
         for panel in &self.panels {
@@ -409,7 +398,7 @@ impl Panels {
 
 /// Σ v², in f64.
 #[inline(always)]
-pub fn squared(row: &Lane) -> f64 {
+pub fn squared_norm(row: &PanelRow) -> f64 {
     let mut sums = [0.0f64; 8];
     for eight in row.as_chunks::<8>().0 {
         for (sum, &value) in sums.iter_mut().zip(eight) {
@@ -484,7 +473,7 @@ mod tests {
         full.rows_mut().for_each(|row| row[34..64].fill(1.0));
         let full = Panels::from_dense(&full).unwrap();
         let panels = Panels::from_csr(&full.to_csr().unwrap()).unwrap();
-        let (mut room, mut none) = (panels.room().unwrap(), full.room().unwrap());
+        let (mut room, mut none) = (panels.scratch_panel().unwrap(), full.scratch_panel().unwrap());
         for p in 0..3 {
             assert_eq!(panels.panel(p, &mut room), full.panel(p, &mut none));
         }

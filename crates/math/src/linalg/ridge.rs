@@ -1,61 +1,64 @@
 //! A = XᵀX + λI as an operator that is never formed, and its solves by conjugate gradients.
 //!
 //! A·B = Xᵀ(X·B) + λB costs two sparse products. A solve takes a panel of right-hand sides at
-//! a time: every column has its own step lengths, and they share the passes over X. Each step
-//! is preconditioned with the diagonal of A: how often words occur is most of what makes A uneven.
-//! Steps stop when ‖b − A·z‖ ≤ tolerance·‖b‖ in every column; the residual is then computed
-//! once more from its definition, and the steps go on from there where rounding has let the
-//! two drift apart.
+//! a time: every column has its own step lengths, and all share the passes over X. The
+//! preconditioner is the diagonal of A, since A is ill-conditioned mostly because frequencies of
+//! words differ. Steps stop when ‖b − A·z‖ ≤ tolerance·‖b‖ in every column; the residual is then
+//! recomputed from its definition, and the steps continue if rounding has let the two drift apart.
 
 use faer::Mat;
 use rayon::prelude::*;
 
+use super::columns::{added, ranges};
 use super::orthonormal::gram;
 use super::{Buffer, Dense};
-use crate::dense::{Lane, PANEL};
-use crate::sparse::{Csr, Tasked, times_panel};
+use crate::dense::{PANEL, PanelRow};
+use crate::sparse::{Csr, TaskedCsr, times_panel};
 use crate::{Error, Result, Run};
 
-/// Rows whose dot products are summed by one thread.
+/// Rows whose dot products are summed by one task.
 const ROWS_PER_SUM: usize = 2048;
-/// How often a solve starts again from its true residual.
+/// How often a solve restarts from the recomputed residual.
 const RESTARTS: usize = 4;
 
 /// A = XᵀX + λI, for products and solves.
 pub struct RidgeSolver {
-    x: Tasked,
-    x_t: Tasked,
+    x: TaskedCsr,
+    x_t: TaskedCsr,
     lambda: f32,
     /// One over the diagonal of A; zero for a column of zeros without λ.
     inverse_diagonal: Vec<f32>,
 }
 
-/// How exactly to solve.
+/// When conjugate gradients stop.
 #[derive(Debug, Clone, Copy)]
-pub struct Steps {
-    /// ‖b − A·z‖/‖b‖ at which a column is done.
+pub struct CgParams {
+    /// ‖b − A·z‖/‖b‖ at which a column has converged.
     pub tolerance: f64,
-    /// Steps after which to stop even so.
-    pub most: usize,
+    /// The most steps.
+    pub max_steps: usize,
 }
 
-/// What a solve did.
+/// The cost and accuracy of a solve.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Solved {
+pub struct SolveStats {
     /// The most steps that a panel of columns took.
     pub steps: usize,
     /// The largest ‖b − A·z‖/‖b‖ of a column.
     pub residual: f64,
 }
 
-impl Solved {
-    /// The worse of both.
-    pub fn and(self, other: Solved) -> Solved {
-        Solved { steps: self.steps.max(other.steps), residual: self.residual.max(other.residual) }
+impl SolveStats {
+    /// The larger of both figures.
+    pub fn worst(self, other: SolveStats) -> SolveStats {
+        SolveStats {
+            steps: self.steps.max(other.steps),
+            residual: self.residual.max(other.residual),
+        }
     }
 }
 
-/// What the solve of a panel needs, made once for many of them.
+/// The buffers of a panel's solve, reusable for many panels.
 pub struct RidgeWorkspace {
     b: Buffer,
     z: Buffer,
@@ -72,8 +75,8 @@ impl RidgeWorkspace {
     }
 
     /// The solutions, one row per column of X.
-    pub fn solution(&self) -> &[Lane] {
-        lanes(&self.z)
+    pub fn solution(&self) -> &[PanelRow] {
+        panel_rows(&self.z)
     }
 }
 
@@ -89,7 +92,7 @@ impl RidgeSolver {
                 if entry > 0.0 { (1.0 / entry) as f32 } else { 0.0 }
             })
             .collect();
-        let (x, x_t) = (Tasked::new(x), Tasked::new(x_t));
+        let (x, x_t) = (TaskedCsr::new(x), TaskedCsr::new(x_t));
         RidgeSolver { x, x_t, lambda: lambda as f32, inverse_diagonal }
     }
 
@@ -106,7 +109,7 @@ impl RidgeSolver {
         let mut embeddings = Dense::zeros(self.n_rows(), b.n_cols());
         let mut panel = Buffer::zeros(self.n_cols() * PANEL)?;
         let mut product = Buffer::zeros(self.n_rows() * PANEL)?;
-        for columns in panels(b.n_cols()) {
+        for columns in ranges(b.n_cols(), PANEL) {
             b.copy_to_panel(columns.clone(), &mut panel);
             times(&self.x, &panel, &mut product);
             embeddings.copy_from_panel(columns, &product);
@@ -130,7 +133,7 @@ impl RidgeSolver {
         let mut product = Buffer::zeros(self.n_rows() * PANEL)?;
         let lambda = f64::from(self.lambda);
         let mut squares = Vec::with_capacity(b.n_cols());
-        for columns in panels(b.n_cols()) {
+        for columns in ranges(b.n_cols(), PANEL) {
             b.copy_to_panel(columns.clone(), &mut panel);
             times(&self.x, &panel, &mut product);
             let (embeddings, own) = (square_sums(&product, |_| 1.0), square_sums(&panel, |_| 1.0));
@@ -139,7 +142,7 @@ impl RidgeSolver {
         Ok(squares)
     }
 
-    /// RidgeWorkspace for [`RidgeSolver::solve_panel`].
+    /// Buffers for [`RidgeSolver::solve_panel`].
     pub fn workspace(&self) -> Result<RidgeWorkspace> {
         let block = || Buffer::zeros(self.n_cols() * PANEL);
         Ok(RidgeWorkspace {
@@ -152,26 +155,32 @@ impl RidgeSolver {
         })
     }
 
-    /// Solves A·Z = B from what `z` holds as a first guess.
+    /// Solves A·Z = B; `z` holds the first guess on entry.
     ///
     /// # Panics
     /// If the shapes do not fit.
-    pub fn solve(&self, b: &Dense, z: &mut Dense, how: Steps, run: &Run<'_>) -> Result<Solved> {
+    pub fn solve(
+        &self,
+        b: &Dense,
+        z: &mut Dense,
+        params: CgParams,
+        run: &Run<'_>,
+    ) -> Result<SolveStats> {
         assert_eq!(b.n_rows(), self.n_cols(), "one row of B per column of X");
         assert_eq!((b.n_rows(), b.n_cols()), (z.n_rows(), z.n_cols()), "one solution each");
         let mut workspace = self.workspace()?;
-        let mut worst = Solved::default();
-        for columns in panels(b.n_cols()) {
-            // Columns that a panel has left are zeros, and solved as they are.
+        let mut worst = SolveStats::default();
+        for columns in ranges(b.n_cols(), PANEL) {
+            // Unused columns of a panel are zeros and need no steps.
             b.copy_to_panel(columns.clone(), &mut workspace.b);
             z.copy_to_panel(columns.clone(), &mut workspace.z);
-            worst = worst.and(Block::new(self, &mut workspace)?.solve(how, run)?);
+            worst = worst.worst(PanelSolve::new(self, &mut workspace)?.solve(params, run)?);
             z.copy_from_panel(columns, &workspace.z);
         }
         Ok(worst)
     }
 
-    /// Solves A·Z = Xᵀ·R for a panel R; [`RidgeWorkspace::solution`] then has Z.
+    /// Solves A·Z = Xᵀ·R for a panel R; [`RidgeWorkspace::solution`] then holds Z.
     ///
     /// # Panics
     /// If the panel has not one row per row of X.
@@ -179,24 +188,24 @@ impl RidgeSolver {
         &self,
         r: &[f32],
         workspace: &mut RidgeWorkspace,
-        how: Steps,
+        params: CgParams,
         run: &Run<'_>,
-    ) -> Result<Solved> {
+    ) -> Result<SolveStats> {
         times(&self.x_t, r, &mut workspace.b);
         workspace.z.fill(0.0);
-        Block::new(self, workspace)?.solve(how, run)
+        PanelSolve::new(self, workspace)?.solve(params, run)
     }
 
-    /// out = XᵀX·b; `embeddings` becomes X·b. The λ is left to the pass over `out` that comes next.
+    /// out = XᵀX·b; `embeddings` becomes X·b. The next pass over `out` adds λ·b.
     fn apply(&self, b: &[f32], embeddings: &mut [f32], out: &mut [f32]) {
         times(&self.x, b, embeddings);
         times(&self.x_t, embeddings, out);
     }
 }
 
-/// A panel of columns on its way to the solution. A step is two sparse products and three passes
-/// over rows of the panel, each cut into fixed blocks of rows.
-struct Block<'a> {
+/// The solve of one panel. A step is two sparse products and three passes over rows of the panel,
+/// each cut into fixed blocks of rows.
+struct PanelSolve<'a> {
     ridge: &'a RidgeSolver,
     workspace: &'a mut RidgeWorkspace,
     /// ‖b‖² of every column.
@@ -206,16 +215,16 @@ struct Block<'a> {
 /// One number per column.
 type Sums = [f64; PANEL];
 
-impl<'a> Block<'a> {
+impl<'a> PanelSolve<'a> {
     fn new(ridge: &'a RidgeSolver, workspace: &'a mut RidgeWorkspace) -> Result<Self> {
         let size = square_sums(&workspace.b, |_| 1.0);
         if !size.iter().all(|size| size.is_finite()) {
             return Err(not_finite());
         }
-        Ok(Block { ridge, workspace, size })
+        Ok(PanelSolve { ridge, workspace, size })
     }
 
-    fn solve(mut self, how: Steps, run: &Run<'_>) -> Result<Solved> {
+    fn solve(mut self, params: CgParams, run: &Run<'_>) -> Result<SolveStats> {
         let mut steps = 0;
         for restart in 0.. {
             run.check()?;
@@ -224,12 +233,15 @@ impl<'a> Block<'a> {
             if !residual.is_finite() {
                 return Err(not_finite());
             }
-            // Rounding may keep the true residual a little above what the steps believed.
+            // Rounding may keep the true residual a little above the recurrence's.
             let slack = if restart > 0 { 1.5 } else { 1.0 };
-            if residual <= slack * how.tolerance || steps >= how.most || restart > RESTARTS {
-                return Ok(Solved { steps, residual });
+            if residual <= slack * params.tolerance
+                || steps >= params.max_steps
+                || restart > RESTARTS
+            {
+                return Ok(SolveStats { steps, residual });
             }
-            steps += self.descend(squares, how.tolerance, how.most - steps, run)?;
+            steps += self.descend(squares, params.tolerance, params.max_steps - steps, run)?;
         }
         unreachable!("the last restart returns")
     }
@@ -239,11 +251,11 @@ impl<'a> Block<'a> {
         let RidgeWorkspace { b, z, residual, product, embeddings, .. } = &mut *self.workspace;
         self.ridge.apply(z, embeddings, product);
         let lambda = self.ridge.lambda;
-        let shares: Vec<Sums> = lanes_mut(residual)
+        let shares: Vec<Sums> = panel_rows_mut(residual)
             .par_chunks_mut(ROWS_PER_SUM)
-            .zip(lanes(b).par_chunks(ROWS_PER_SUM))
-            .zip(lanes(z).par_chunks(ROWS_PER_SUM))
-            .zip(lanes(product).par_chunks(ROWS_PER_SUM))
+            .zip(panel_rows(b).par_chunks(ROWS_PER_SUM))
+            .zip(panel_rows(z).par_chunks(ROWS_PER_SUM))
+            .zip(panel_rows(product).par_chunks(ROWS_PER_SUM))
             .map(|(((r, b), z), product)| {
                 let mut sums = [0.0; PANEL];
                 for (((r, b), z), product) in r.iter_mut().zip(b).zip(z).zip(product) {
@@ -258,21 +270,21 @@ impl<'a> Block<'a> {
         added(&shares)
     }
 
-    /// Steps from the residual at hand; returns how many.
+    /// Takes steps from the current residual; returns their number.
     fn descend(
         &mut self,
         mut squares: Sums,
         tolerance: f64,
-        most: usize,
+        max_steps: usize,
         run: &Run<'_>,
     ) -> Result<usize> {
         // Half the tolerance, so that the true residual is within it.
         let goal = self.size.map(|size| size * (0.5 * tolerance).powi(2));
         self.workspace.direction.fill(0.0);
-        self.turn(&[0.0; PANEL]);
+        self.update_direction(&[0.0; PANEL]);
         let inverse = &self.ridge.inverse_diagonal;
         let mut slopes = square_sums(&self.workspace.residual, |i| f64::from(inverse[i]));
-        for step in 0..most {
+        for step in 0..max_steps {
             let open: [bool; PANEL] = std::array::from_fn(|k| squares[k] > goal[k]);
             if !open.contains(&true) {
                 return Ok(step);
@@ -281,7 +293,7 @@ impl<'a> Block<'a> {
             let RidgeWorkspace { direction, product, embeddings, .. } = &mut *self.workspace;
             self.ridge.apply(direction, embeddings, product);
             let curvature = self.curvature();
-            let length: Lane = std::array::from_fn(|k| {
+            let length: PanelRow = std::array::from_fn(|k| {
                 let moves = open[k] && curvature[k] > 0.0;
                 if moves { (slopes[k] / curvature[k]) as f32 } else { 0.0 }
             });
@@ -289,27 +301,27 @@ impl<'a> Block<'a> {
                 return Err(not_finite());
             }
             if length.iter().all(|&length| length == 0.0) {
-                // Nothing moves any more: what is left is rounding.
+                // No column moves any more: the rest is rounding.
                 return Ok(step + 1);
             }
             let fresh;
             (squares, fresh) = self.advance(&length);
-            let turn: Lane = std::array::from_fn(|k| {
+            let beta: PanelRow = std::array::from_fn(|k| {
                 if slopes[k] > 0.0 { (fresh[k] / slopes[k]) as f32 } else { 0.0 }
             });
             slopes = fresh;
-            self.turn(&turn);
+            self.update_direction(&beta);
         }
-        Ok(most)
+        Ok(max_steps)
     }
 
     /// Completes the product to A·p and returns pᵀ·A·p of every column.
     fn curvature(&mut self) -> Sums {
         let lambda = self.ridge.lambda;
         let RidgeWorkspace { direction, product, .. } = &mut *self.workspace;
-        let shares: Vec<Sums> = lanes_mut(product)
+        let shares: Vec<Sums> = panel_rows_mut(product)
             .par_chunks_mut(ROWS_PER_SUM)
-            .zip(lanes(direction).par_chunks(ROWS_PER_SUM))
+            .zip(panel_rows(direction).par_chunks(ROWS_PER_SUM))
             .map(|(product, direction)| {
                 let mut sums = [0.0; PANEL];
                 for (ap, p) in product.iter_mut().zip(direction) {
@@ -325,13 +337,13 @@ impl<'a> Block<'a> {
     }
 
     /// z += length·p and r −= length·A·p; returns the squares of r, plain and preconditioned.
-    fn advance(&mut self, length: &Lane) -> (Sums, Sums) {
+    fn advance(&mut self, length: &PanelRow) -> (Sums, Sums) {
         let RidgeWorkspace { z, residual, direction, product, .. } = &mut *self.workspace;
-        let (plain, scaled): (Vec<Sums>, Vec<Sums>) = lanes_mut(z)
+        let (plain, scaled): (Vec<Sums>, Vec<Sums>) = panel_rows_mut(z)
             .par_chunks_mut(ROWS_PER_SUM)
-            .zip(lanes_mut(residual).par_chunks_mut(ROWS_PER_SUM))
-            .zip(lanes(direction).par_chunks(ROWS_PER_SUM))
-            .zip(lanes(product).par_chunks(ROWS_PER_SUM))
+            .zip(panel_rows_mut(residual).par_chunks_mut(ROWS_PER_SUM))
+            .zip(panel_rows(direction).par_chunks(ROWS_PER_SUM))
+            .zip(panel_rows(product).par_chunks(ROWS_PER_SUM))
             .zip(self.ridge.inverse_diagonal.par_chunks(ROWS_PER_SUM))
             .map(|((((z, r), p), ap), inverse)| {
                 let (mut plain, mut scaled) = ([0.0; PANEL], [0.0; PANEL]);
@@ -352,17 +364,17 @@ impl<'a> Block<'a> {
         (added(&plain), added(&scaled))
     }
 
-    /// p ← D⁻¹·r + turn·p.
-    fn turn(&mut self, turn: &Lane) {
+    /// p ← D⁻¹·r + β·p.
+    fn update_direction(&mut self, beta: &PanelRow) {
         let RidgeWorkspace { residual, direction, .. } = &mut *self.workspace;
-        lanes_mut(direction)
+        panel_rows_mut(direction)
             .par_chunks_mut(ROWS_PER_SUM)
-            .zip(lanes(residual).par_chunks(ROWS_PER_SUM))
+            .zip(panel_rows(residual).par_chunks(ROWS_PER_SUM))
             .zip(self.ridge.inverse_diagonal.par_chunks(ROWS_PER_SUM))
             .for_each(|((p, r), inverse)| {
                 for ((p, r), &inverse) in p.iter_mut().zip(r).zip(inverse) {
                     for k in 0..PANEL {
-                        p[k] = inverse * r[k] + turn[k] * p[k];
+                        p[k] = inverse * r[k] + beta[k] * p[k];
                     }
                 }
             });
@@ -378,27 +390,22 @@ fn largest(squares: &Sums, size: &Sums) -> f64 {
         .fold(0.0, |worst, share| if worst.is_nan() || worst >= share { worst } else { share })
 }
 
-/// The columns of each panel.
-fn panels(n_cols: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
-    (0..n_cols).step_by(PANEL).map(move |first| first..(first + PANEL).min(n_cols))
-}
-
-fn lanes(panel: &[f32]) -> &[Lane] {
+fn panel_rows(panel: &[f32]) -> &[PanelRow] {
     panel.as_chunks::<PANEL>().0
 }
 
-fn lanes_mut(panel: &mut [f32]) -> &mut [Lane] {
+fn panel_rows_mut(panel: &mut [f32]) -> &mut [PanelRow] {
     panel.as_chunks_mut::<PANEL>().0
 }
 
 /// out = matrix·panel.
-fn times(matrix: &Tasked, panel: &[f32], out: &mut [f32]) {
+fn times(matrix: &TaskedCsr, panel: &[f32], out: &mut [f32]) {
     times_panel(matrix, matrix.matrix().values(), panel, out);
 }
 
 /// Σ_i weight(i)·value² for every column.
 fn square_sums(panel: &[f32], weight: impl Fn(usize) -> f64 + Sync) -> Sums {
-    let shares: Vec<Sums> = lanes(panel)
+    let shares: Vec<Sums> = panel_rows(panel)
         .par_chunks(ROWS_PER_SUM)
         .enumerate()
         .map(|(chunk, rows)| {
@@ -415,22 +422,8 @@ fn square_sums(panel: &[f32], weight: impl Fn(usize) -> f64 + Sync) -> Sums {
     added(&shares)
 }
 
-/// The sums of all blocks, added in their order.
-fn added(shares: &[Sums]) -> Sums {
-    shares.iter().fold([0.0; PANEL], |mut total, share| {
-        total.iter_mut().zip(share).for_each(|(total, share)| *total += share);
-        total
-    })
-}
-
 fn not_finite() -> Error {
-    Error::NotFinite {
-        what: "a step of conjugate gradients",
-        step: 1,
-        advice: "look for extreme values in the features and the click weights; \
-                 rows of norm one and log clicks keep them small"
-            .to_owned(),
-    }
+    super::not_finite("a step of conjugate gradients", 1)
 }
 
 #[cfg(test)]
@@ -440,7 +433,7 @@ mod tests {
     use super::*;
     use crate::oracle::{Naive, random_csr, same_at_any_thread_count};
 
-    const EXACT: Steps = Steps { tolerance: 1e-6, most: 500 };
+    const EXACT: CgParams = CgParams { tolerance: 1e-6, max_steps: 500 };
 
     fn explicit(x: &Csr, lambda: f64) -> Naive {
         let x = Naive::of(x);
@@ -460,7 +453,7 @@ mod tests {
             // From any first guess.
             let mut z = Dense::gaussian(d, k, seed + 2);
             let ridge = RidgeSolver::new(x.clone(), lambda);
-            let solved = ridge.solve(&b, &mut z, Steps { tolerance: 5e-5, most: 500 }, &Run::silent()).unwrap();
+            let solved = ridge.solve(&b, &mut z, CgParams { tolerance: 5e-5, max_steps: 500 }, &Run::silent()).unwrap();
             prop_assert!(solved.residual <= 7.5e-5, "{solved:?}");
             a.times(&Naive::of_dense(&z)).assert_close(&b, 1e-3);
         }
@@ -498,7 +491,7 @@ mod tests {
         let x = random_csr(300, 100, 5, 1);
         let ridge = RidgeSolver::new(x.clone(), 1e-3);
         let b = Dense::gaussian(100, 3, 1);
-        let few = Steps { tolerance: 1e-6, most: 2 };
+        let few = CgParams { tolerance: 1e-6, max_steps: 2 };
         let solved = ridge.solve(&b, &mut Dense::zeros(100, 3), few, &Run::silent()).unwrap();
         assert!(solved.residual > 1e-3 && solved.steps == 2, "{solved:?}");
     }
@@ -510,10 +503,12 @@ mod tests {
         let mut z = Dense::zeros(100, 4);
         let zero = Dense::zeros(100, 4);
         let solved = ridge.solve(&zero, &mut z, EXACT, &Run::silent()).unwrap();
-        assert_eq!((solved, &z), (Solved::default(), &zero));
+        assert_eq!((solved, &z), (SolveStats::default(), &zero));
         let b = Dense::gaussian(100, 4, 1);
-        ridge.solve(&b, &mut z, Steps { tolerance: 1e-5, most: 500 }, &Run::silent()).unwrap();
-        let loose = Steps { tolerance: 1e-4, most: 500 };
+        ridge
+            .solve(&b, &mut z, CgParams { tolerance: 1e-5, max_steps: 500 }, &Run::silent())
+            .unwrap();
+        let loose = CgParams { tolerance: 1e-4, max_steps: 500 };
         assert_eq!(ridge.solve(&b, &mut z, loose, &Run::silent()).unwrap().steps, 0);
     }
 
@@ -524,7 +519,9 @@ mod tests {
         let ridge = RidgeSolver::new(x.clone(), 1.0);
         same_at_any_thread_count(|| {
             let mut z = Dense::zeros(5000, 70);
-            ridge.solve(&b, &mut z, Steps { tolerance: 1e-3, most: 50 }, &Run::silent()).unwrap();
+            ridge
+                .solve(&b, &mut z, CgParams { tolerance: 1e-3, max_steps: 50 }, &Run::silent())
+                .unwrap();
             z
         });
     }
@@ -556,7 +553,7 @@ mod tests {
     fn room_is_used_again_without_a_trace_of_the_panel_before() {
         let x = random_csr(60, 25, 3, 1);
         let solver = RidgeSolver::new(x, 0.5);
-        let how = Steps { tolerance: 1e-4, most: 100 };
+        let how = CgParams { tolerance: 1e-4, max_steps: 100 };
         let panel = |seed| Dense::gaussian(60, PANEL, seed).into_values();
         let solve = |workspace: &mut RidgeWorkspace, seed| {
             let solved = solver.solve_panel(&panel(seed), workspace, how, &Run::silent()).unwrap();

@@ -1,26 +1,26 @@
-//! Small dense f64 problems, by faer.
+//! Factorisations of small dense f64 matrices with faer.
 //!
-//! faer's factorisations give other bits at other thread counts, so they run on the calling
-//! thread, on matrices of latent size only.
+//! faer's factorisations depend on the number of threads, so they run on the calling thread, on
+//! matrices of latent size only.
 
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{self, ComputeEigenvectors};
 use faer::linalg::svd::{self, ComputeSvdVectors};
-use faer::{Mat, Par};
+use faer::{Mat, MatMut, Par};
 
 use super::Dense;
 use super::orthonormal::gram;
 use crate::Run;
 
-/// A = U·diag(s)·Vᵀ of a square matrix, s falling.
+/// A = U·diag(σ)·Vᵀ of a square matrix, σ descending.
 pub struct SmallSvd {
     pub u: Mat<f64>,
     pub sigma: Vec<f64>,
     pub v: Mat<f64>,
 }
 
-/// The SVD of a square matrix of finite numbers; nothing if it does not converge.
+/// The SVD of a square matrix of finite numbers; `None` if it does not converge.
 pub fn svd(matrix: &Mat<f64>) -> Option<SmallSvd> {
     let n = matrix.nrows();
     let (mut u, mut v, mut s) = (Mat::zeros(n, n), Mat::zeros(n, n), Diag::zeros(n));
@@ -41,53 +41,40 @@ pub fn svd(matrix: &Mat<f64>) -> Option<SmallSvd> {
     Some(SmallSvd { u, sigma, v })
 }
 
-/// A = P·diag(λ)·Pᵀ of a symmetric matrix, λ falling.
+/// A = P·diag(λ)·Pᵀ of a symmetric matrix, λ descending.
 pub struct Eigen {
     pub values: Vec<f64>,
-    /// One column an eigenvector.
+    /// One eigenvector per column.
     pub vectors: Mat<f64>,
 }
 
-/// The eigen-decomposition of a symmetric matrix of finite numbers; nothing if it does not
+/// The eigen-decomposition of a symmetric matrix of finite numbers; `None` if it does not
 /// converge. Only the lower triangle is read.
 pub fn symmetric_eigen(matrix: &Mat<f64>) -> Option<Eigen> {
     let n = matrix.nrows();
-    let (mut s, mut p) = (Diag::zeros(n), Mat::zeros(n, n));
-    let mut scratch = MemBuffer::new(evd::self_adjoint_evd_scratch::<f64>(
-        n,
-        ComputeEigenvectors::Yes,
-        Par::Seq,
-        Default::default(),
-    ));
-    evd::self_adjoint_evd(
-        matrix.as_ref(),
-        s.as_mut(),
-        Some(p.as_mut()),
-        Par::Seq,
-        MemStack::new(&mut scratch),
-        Default::default(),
-    )
-    .ok()?;
-    // faer gives them rising.
-    let values = s.column_vector().iter().rev().copied().collect();
+    let mut p = Mat::zeros(n, n);
+    let mut values = ascending_eigenvalues(matrix, Some(p.as_mut()))?;
+    values.reverse();
     Some(Eigen { values, vectors: Mat::from_fn(n, n, |i, j| p[(i, n - 1 - j)]) })
 }
 
-/// The eigenvalues of a symmetric matrix, rising; nothing if they do not converge. Only the
-/// lower triangle is read.
-pub fn symmetric_eigenvalues(matrix: &Mat<f64>) -> Option<Vec<f64>> {
+/// The eigenvalues of a symmetric matrix and, if `vectors` is given, the eigenvectors; `None` if
+/// they do not converge.
+fn ascending_eigenvalues(matrix: &Mat<f64>, vectors: Option<MatMut<'_, f64>>) -> Option<Vec<f64>> {
     let n = matrix.nrows();
     let mut s = Diag::zeros(n);
+    let compute =
+        if vectors.is_some() { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No };
     let mut scratch = MemBuffer::new(evd::self_adjoint_evd_scratch::<f64>(
         n,
-        ComputeEigenvectors::No,
+        compute,
         Par::Seq,
         Default::default(),
     ));
     evd::self_adjoint_evd(
         matrix.as_ref(),
         s.as_mut(),
-        None,
+        vectors,
         Par::Seq,
         MemStack::new(&mut scratch),
         Default::default(),
@@ -96,9 +83,9 @@ pub fn symmetric_eigenvalues(matrix: &Mat<f64>) -> Option<Vec<f64>> {
     Some(s.column_vector().iter().copied().collect())
 }
 
-/// How many directions the rows really use: exp of the entropy of p_k = λ_k(LᵀL)/tr(LᵀL). It
-/// lies between one (all rows parallel) and the number of columns; zero for a matrix of
-/// zeros, NaN for one with values that are not finite.
+/// The effective rank of the rows (Roy and Vetterli 2007): exp of the entropy of
+/// p_k = λ_k(LᵀL)/tr(LᵀL). It lies between one (all rows parallel) and the number of columns; zero
+/// for a matrix of zeros, NaN if a value is not finite.
 pub fn effective_rank(sample_rows: &Dense) -> f64 {
     let (n_rows, n_cols) = (sample_rows.n_rows(), sample_rows.n_cols());
     // LᵀL and LLᵀ have the same non-zero eigenvalues: take the smaller.
@@ -115,7 +102,7 @@ pub fn effective_rank(sample_rows: &Dense) -> f64 {
     if !trace.is_finite() {
         return f64::NAN;
     }
-    let Some(eigenvalues) = symmetric_eigenvalues(&gram) else { return f64::NAN };
+    let Some(eigenvalues) = ascending_eigenvalues(&gram, None) else { return f64::NAN };
     let entropy: f64 = eigenvalues
         .iter()
         .map(|value| value / trace)

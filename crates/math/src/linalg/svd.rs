@@ -2,51 +2,53 @@
 //!
 //! From an orthonormal V with CᵀC·V ≈ V·Λ, again and again:
 //! ```text
-//!   Z = T(CᵀC)·V     T a Chebyshev polynomial that damps what is not wanted (chebyshev.rs)
+//!   Z = T(CᵀC)·V     T a Chebyshev polynomial that damps unwanted directions (chebyshev.rs)
 //!   ZᵀZ = RᵀR        Cholesky of the f64 Gram matrix (orthonormal.rs)
 //!   W = C·Z          R⁻ᵀ(WᵀW)R⁻¹ = P·Λ·Pᵀ            (Rayleigh–Ritz)
 //!   V = Z·R⁻¹·P      σ = √λ
 //! ```
-//! At the end U = C·V·Σ⁻¹. Then Cv = σu holds by construction, and CᵀC·V, with which the next
-//! filter begins, shows what Cᵀu = σv still lacks: residuals cost nothing.
+//! At the end U = C·V·Σ⁻¹. Then Cv = σu holds by construction, and CᵀC·V, the first product of the
+//! next filter, gives the residual of Cᵀu = σv: residuals cost nothing.
 //!
-//! A tall dense product of k columns costs k/c times a sparse one, c the non-zeros a row of
-//! the factors, a hundredfold at k = 1000. So orthonormalise seldom, filter much: a filter of
-//! degree 6 gains what thirty powers of CᵀC would where the spectrum is flat (λ = 1.1·b).
+//! A tall dense product of k columns costs k/c times a sparse one, c the non-zeros per row of
+//! the factors: a hundredfold at k = 1000. So orthonormalise seldom and filter much: where the
+//! spectrum is flat (λ = 1.1·b), a filter of degree 6 gains as much as thirty powers of CᵀC.
 
 use faer::Mat;
 use faer::linalg::matmul::triangular::BlockStructure;
 use rayon::prelude::*;
 
-use super::chebyshev::{self, WIDTH, squared};
-use super::columns::{column_norms, column_sums, copy_columns, reshape, scale_columns, signs};
+use super::chebyshev::{self, WIDTH, apply_gram};
+use super::columns::{
+    column_norms, column_sums, copy_columns, ranges, reshape, scale_columns, signs,
+};
 use super::orthonormal::{Factor, gram, multiply_right, n_groups, orthonormalise_in, rotate};
 use super::{Dense, Operator, small};
 use crate::{Error, Result, Run};
 
 /// Singular values below this share of the largest are rounding errors of f32 products.
 pub(super) const NUMERICAL_ZERO: f64 = 1e-5;
-/// The same for what is left where a centring has taken nearly everything off.
+/// The same as a share of the centring's norm, for a C that the centring makes nearly zero.
 pub const CENTRING_ERROR: f64 = 1e-6;
-/// Residual, as a share of the triplet's own singular value, that is refined in any case. One
-/// dominant direction, as uncentred clicks have it, makes every other residual small beside
-/// σ₁ while its vectors are still those of the random start.
+/// Residual, as a share of the triplet's own singular value, that is refined in any case. Beside
+/// one dominant direction, as uncentred clicks have it, every other residual is small against σ₁
+/// while its vectors are still those of the random start.
 const OWN_SHARE: f64 = 0.05;
 /// Below this share of the largest singular value, C·v/σ is not orthonormal to f32 by itself.
 const STEEP: f64 = 1e-2;
-/// A filter aims this far below the residual that is wanted.
+/// A filter aims this far below the wanted residual.
 const SAFETY: f64 = 1.5;
 
-/// What to compute, and how exactly.
+/// The number of triplets and their accuracy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SvdParams {
     /// The number of triplets wanted.
     pub dim: usize,
     /// Columns iterated beside the wanted ones.
     pub oversample: usize,
-    /// Residual, as a share of the largest singular value, at which a triplet will do.
+    /// Residual, as a share of the largest singular value, at which a triplet has converged.
     pub tolerance: f64,
-    /// Iterations after which to stop even if the residuals are larger.
+    /// The most iterations.
     pub max_iterations: usize,
     /// Seed of the random start.
     pub seed: u64,
@@ -56,14 +58,14 @@ impl SvdParams {
     /// The `dim` leading triplets with the defaults: a fifth as many spare columns as wanted
     /// ones (at least ten), tolerance 10⁻³, at most 50 iterations, seed 0.
     ///
-    /// Spare columns cost memory and dense products, which grow with the square of the width;
-    /// what fewer of them lose, a filter of one degree more gains.
+    /// Spare columns cost memory and dense products, which grow with the square of the width; a
+    /// filter of one degree more makes up for fewer of them.
     pub fn of(dim: usize) -> Self {
         let oversample = (dim / 5).max(10);
         SvdParams { dim, oversample, tolerance: 1e-3, max_iterations: 50, seed: 0 }
     }
 
-    /// The number of columns that are iterated.
+    /// The number of iterated columns.
     fn width(&self, d_x: usize, d_y: usize) -> usize {
         self.dim.saturating_add(self.oversample).min(d_x).min(d_y)
     }
@@ -82,7 +84,7 @@ impl SvdParams {
     }
 }
 
-/// The leading singular triplets C ≈ U·diag(σ)·Vᵀ, σ falling. The sign of a pair u, v is the
+/// The leading singular triplets C ≈ U·diag(σ)·Vᵀ, σ descending. The sign of a pair u, v is the
 /// one that makes u's entry of largest size positive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Svd {
@@ -96,9 +98,9 @@ pub struct Svd {
     pub residuals: Vec<f64>,
     /// Iterations done.
     pub iterations: usize,
-    /// Whether all residuals are within the tolerance and small beside their own σ.
+    /// Whether all residuals are within the tolerance and small against their own σ.
     pub converged: bool,
-    /// Whether C has fewer than the wanted number of triplets; the others are not there.
+    /// Whether C has fewer triplets than wanted; the others are missing.
     pub rank_deficient: bool,
 }
 
@@ -134,8 +136,8 @@ pub fn randomised_svd_from(
         if rank == 0 {
             return Err(nothing_there());
         }
-        // Where the spectrum falls steeply a random start cannot tell small values from
-        // rounding: look for more beside what was found, for as long as there is more.
+        // Where the spectrum falls steeply, a random start cannot tell small values from
+        // rounding: add random directions as long as they find more.
         let refilled = rank < width && rank > before;
         if refilled {
             refill(c, &mut v, rank, params.seed.wrapping_add(iteration as u64), run)?;
@@ -166,7 +168,7 @@ pub fn randomised_svd_from(
     unreachable!("the last iteration returns")
 }
 
-/// A basis from the start, after one power of CᵀC, with its factor; a block of scratch in between.
+/// The basis after one power of CᵀC, a block of scratch, and the basis's factor.
 fn first_basis(
     c: &Operator,
     params: &SvdParams,
@@ -182,8 +184,8 @@ fn first_basis(
     c.apply(&v, &mut other);
     run.check()?;
     c.apply_transpose(&other, &mut v);
-    // One power of CᵀC leaves little of what is small beside a dominant direction: where that
-    // shows, orthonormalise in between.
+    // Beside a dominant direction, one power of CᵀC leaves little of the others: if the factor
+    // shows that, orthonormalise in between.
     let mut factor = finite_factor(&v, 1, run)?;
     if !factor.well_conditioned {
         orthonormalise_in(&mut other, run)?;
@@ -193,7 +195,7 @@ fn first_basis(
     Ok((v, other, factor))
 }
 
-/// How much each triplet must still grow beside what is not wanted; 1 where it will do.
+/// By which factor each triplet must still grow against unwanted directions; 1 if it has converged.
 fn gains(residuals: &[f64], sigma: &[f64], tolerance: f64) -> Vec<f64> {
     let gain = |(&residual, &s): (&f64, &f64)| {
         let own = (OWN_SHARE * s / sigma[0]).max(NUMERICAL_ZERO);
@@ -222,8 +224,7 @@ fn pairs(c: &Operator, v: Dense, other: Dense, sigma: &[f64], steep: bool) -> (D
     (u, v)
 }
 
-/// The most bytes that [`randomised_svd`] holds at once, its result included and the operator
-/// with its own scratch not.
+/// The most bytes that [`randomised_svd`] holds at once, with its result and without the operator.
 pub fn svd_bytes(d_x: usize, d_y: usize, params: &SvdParams) -> u64 {
     let width = params.width(d_x, d_y) as u64;
     let (x, y) = (d_x as u64, d_y as u64);
@@ -231,11 +232,11 @@ pub fn svd_bytes(d_x: usize, d_y: usize, params: &SvdParams) -> u64 {
     let blocks = 4 * width * (y + x.max(y));
     let batches = 4 * batch * (x + 3 * y);
     let small = 8 * width * width;
-    // The allocator keeps the partial sums of a Gram matrix for the next one.
+    // The allocator reuses the partial sums of a Gram matrix for the next one.
     blocks + batches + small * (n_groups(width as usize) as u64 + 2).max(10)
 }
 
-/// Puts the columns of `start` in place of the first random ones, all of one length.
+/// Replaces the first random columns by those of `start`, scaled to one length.
 fn put_first(start: &Dense, v: &mut Dense) {
     assert_eq!(start.n_rows(), v.n_rows(), "one row of the start per document feature");
     let n = start.n_cols().min(v.n_cols());
@@ -246,7 +247,7 @@ fn put_first(start: &Dense, v: &mut Dense) {
         .collect();
     v.rows_mut().enumerate().for_each(|(i, row)| {
         for ((value, &begun), &scale) in row.iter_mut().zip(start.row(i)).zip(&scales) {
-            // A column of zeros leaves its place to the random one.
+            // A column of zeros keeps the random one.
             if scale > 0.0 {
                 *value = begun * scale;
             }
@@ -254,7 +255,7 @@ fn put_first(start: &Dense, v: &mut Dense) {
     });
 }
 
-/// The error of a C without anything in it.
+/// The error for C = 0.
 pub fn nothing_there() -> Error {
     Error::Empty {
         what: "C = XᵀRY is zero: there is nothing to factorise".to_owned(),
@@ -265,7 +266,7 @@ pub fn nothing_there() -> Error {
 }
 
 /// Turns a basis with its factor into approximate right singular vectors; returns the squares
-/// of their singular values, falling. `other` is scratch.
+/// of their singular values, descending. `other` is scratch.
 fn rayleigh_ritz(
     c: &Operator,
     z: &mut Dense,
@@ -304,13 +305,7 @@ fn finite_factor(block: &Dense, iteration: usize, run: &Run<'_>) -> Result<Facto
 }
 
 fn not_finite(iteration: usize) -> Error {
-    Error::NotFinite {
-        what: "the product of C and its singular vectors",
-        step: iteration,
-        advice: "look for extreme values in the features and the click weights; \
-                 rows of norm one and log clicks keep them small"
-            .to_owned(),
-    }
+    super::not_finite("the product of C and its singular vectors", iteration)
 }
 
 /// ‖Cᵀu − σv‖/σ₁ with u = Cv/σ for the first columns. `other` becomes CᵀC·V.
@@ -323,12 +318,12 @@ fn residuals(
 ) -> Result<Vec<f64>> {
     reshape(other, v.n_rows(), v.n_cols());
     let [mut left, mut right, mut product] = [(); 3].map(|()| Dense::zeros(0, 0));
-    for range in ranges(v.n_cols()) {
+    for range in ranges(v.n_cols(), WIDTH) {
         run.check()?;
         copy_columns(v, range.clone(), &mut right);
         reshape(&mut left, c.d_x(), range.len());
         reshape(&mut product, c.d_y(), range.len());
-        squared(c, &right, &mut left, &mut product);
+        apply_gram(c, &right, &mut left, &mut product);
         let product = &product;
         other.block_mut(range).for_each_row(1024, |i, row| row.copy_from_slice(product.row(i)));
     }
@@ -345,7 +340,7 @@ fn residuals(
 }
 
 /// max(‖Cv − σu‖, ‖Cᵀu − σv‖)/σ₁ of the first columns, where `other` becomes the u: C·V made
-/// orthonormal, since beside large singular values the error of Cv/σ has weight.
+/// orthonormal, since the error of Cv/σ matters beside large singular values.
 fn residuals_of_both(
     c: &Operator,
     v: &Dense,
@@ -359,7 +354,7 @@ fn residuals_of_both(
     let [mut left, mut right] = [(); 2].map(|()| Dense::zeros(0, 0));
     let [mut to_left, mut to_right] = [(); 2].map(|()| Dense::zeros(0, 0));
     let mut residuals = Vec::with_capacity(sigma.len());
-    for range in ranges(sigma.len()) {
+    for range in ranges(sigma.len(), WIDTH) {
         run.check()?;
         copy_columns(other, range.clone(), &mut left);
         copy_columns(v, range.clone(), &mut right);
@@ -384,13 +379,8 @@ fn residuals_of_both(
     Ok(residuals)
 }
 
-/// Batches of equal width, one after the other.
-fn ranges(n_columns: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
-    (0..n_columns).step_by(WIDTH).map(move |start| start..(start + WIDTH).min(n_columns))
-}
-
-/// Puts random directions, orthogonal to the first `rank` columns, in place of the others. They
-/// lie in the range of Cᵀ, so that a feature without any entry keeps a row of zeros.
+/// Replaces all columns but the first `rank` by random directions orthogonal to them. These lie in
+/// the range of Cᵀ, so that a feature without any entry keeps a row of zeros.
 fn refill(c: &Operator, v: &mut Dense, rank: usize, seed: u64, run: &Run<'_>) -> Result<()> {
     let mut fresh = Dense::zeros(c.d_y(), v.n_cols() - rank);
     c.apply_transpose(&Dense::gaussian(c.d_x(), fresh.n_cols(), seed), &mut fresh);
@@ -401,7 +391,7 @@ fn refill(c: &Operator, v: &mut Dense, rank: usize, seed: u64, run: &Run<'_>) ->
     Ok(())
 }
 
-/// The first `n` columns, in the memory of all of them.
+/// Cuts a block to its first `n` columns, in place.
 fn keep_columns(block: Dense, n: usize) -> Dense {
     let (n_rows, width) = (block.n_rows(), block.n_cols());
     let mut values = block.into_values();

@@ -1,13 +1,13 @@
-//! The soft threshold S_t(x) = sign(x)·max(|x| − t, 0), the step that makes rows sparse.
+//! The soft threshold S_t(x) = sign(x)·max(|x| − t, 0), the proximal step of the ℓ1 penalty.
 
-/// S_t(x). A NaN stays one, so that it is seen later instead of turning into a zero.
+/// S_t(x). A NaN stays NaN, so that it is noticed later instead of becoming zero.
 #[inline]
 pub fn soft_threshold(x: f32, t: f32) -> f32 {
     if x.abs() <= t { 0.0 } else { x - t.copysign(x) }
 }
 
-/// Applies [`soft_threshold`] to a whole row and returns the sum of squares of what is left,
-/// which the caller needs to scale the row.
+/// Applies [`soft_threshold`] to a row and returns the sum of squares of the result, which the
+/// caller needs to scale the row.
 pub fn soft_threshold_row(row: &mut [f32], t: f32) -> f64 {
     for x in row.iter_mut() {
         *x = soft_threshold(*x, t);

@@ -1,7 +1,7 @@
 //! Loops compiled a second time for wider instructions, chosen at run time.
 
-/// Does `work`, compiled for AVX2 where the machine has it. Nothing is fused, so the bits are the
-/// same; what `work` calls must be inlined to profit.
+/// Runs `work`, compiled for AVX2 where the machine has it. Nothing is fused, so the bits are the
+/// same. Only functions inlined into `work` profit.
 #[inline(always)]
 pub fn widest<T>(work: impl FnOnce() -> T) -> T {
     #[cfg(target_arch = "x86_64")]

@@ -1,5 +1,5 @@
-//! Compressed sparse rows whose rules are proved once, when a matrix is made or loaded, so
-//! that no kernel has to ask again.
+//! Compressed sparse rows. Their invariants are checked once, when a matrix is made or loaded, so
+//! that kernels can rely on them.
 
 use std::ops::Range;
 
@@ -7,8 +7,8 @@ use rayon::prelude::*;
 
 use crate::{Error, Result};
 
-/// A sparse matrix by rows. Within a row columns are sorted, unique and in range, and every
-/// value is finite. Row starts are u64, so more than 2³² non-zeros are fine.
+/// A sparse matrix by rows. Within a row, columns are sorted, unique and in range, and every
+/// value is finite. Row starts are u64, so there may be more than 2³² non-zeros.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Csr {
     n_cols: usize,
@@ -17,7 +17,7 @@ pub struct Csr {
     values: Vec<f32>,
 }
 
-/// One row of a [`Csr`], or any sparse vector kept the same way.
+/// One row of a [`Csr`], or any sparse vector in the same form.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Row<'a> {
     /// Columns, sorted and unique.
@@ -33,7 +33,7 @@ impl<'a> Row<'a> {
         self.indices.iter().copied().zip(self.values.iter().copied())
     }
 
-    /// How many entries are stored.
+    /// The number of stored entries.
     #[inline]
     pub fn len(self) -> usize {
         self.indices.len()
@@ -58,7 +58,7 @@ impl<'a> Row<'a> {
         self.indices.binary_search(&column).map_or(0.0, |at| self.values[at])
     }
 
-    /// Whether something is stored in `column`, be it zero.
+    /// Whether `column` has a stored entry, which may be zero.
     pub fn contains(self, column: u32) -> bool {
         self.indices.binary_search(&column).is_ok()
     }
@@ -69,8 +69,33 @@ impl<'a> Row<'a> {
     }
 }
 
+/// Consecutive rows of a matrix that is made in parallel; [`Csr::from_blocks`] joins them.
+#[derive(Debug, Default)]
+pub struct RowBlock {
+    lengths: Vec<u32>,
+    indices: Vec<u32>,
+    values: Vec<f32>,
+}
+
+impl RowBlock {
+    /// Adds a row of (column, value) pairs in order of column.
+    pub fn push(&mut self, row: impl Iterator<Item = (u32, f32)>) {
+        let before = self.indices.len();
+        for (column, value) in row {
+            self.indices.push(column);
+            self.values.push(value);
+        }
+        self.lengths.push((self.indices.len() - before) as u32);
+    }
+
+    /// All values, row after row.
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+}
+
 impl Csr {
-    /// Makes a matrix out of its three arrays, or says which rule they break.
+    /// A matrix from its three arrays; an error if they break an invariant.
     pub fn new(
         n_cols: usize,
         starts: Vec<u64>,
@@ -94,42 +119,34 @@ impl Csr {
         Csr { n_cols, starts: vec![0; n_rows + 1], indices: Vec::new(), values: Vec::new() }
     }
 
-    /// A matrix from (row, column, value) in any order; values at the same place are summed
-    /// in the order given.
+    /// A matrix from (row, column, value) in any order; values of the same cell are summed in the
+    /// order given.
     pub fn from_triplets(
         n_rows: usize,
         n_cols: usize,
         mut triplets: Vec<(u32, u32, f32)>,
     ) -> Result<Self> {
-        // A stable sort, so that the sum at one place does not depend on the sorting.
+        // A stable sort, so that sums do not depend on the algorithm.
         triplets.par_sort_by_key(|&(row, column, _)| (row, column));
+        if let Some(&(row, ..)) = triplets.iter().find(|&&(row, ..)| row as usize >= n_rows) {
+            let problem = format!("row {row} of a matrix with {n_rows} rows");
+            return Err(Error::Structure { problem });
+        }
+        triplets.dedup_by(|next, kept| {
+            let same = (next.0, next.1) == (kept.0, kept.1);
+            if same {
+                kept.2 += next.2;
+            }
+            same
+        });
         let mut starts = vec![0u64; n_rows + 1];
-        let mut indices: Vec<u32> = Vec::with_capacity(triplets.len());
-        let mut values: Vec<f32> = Vec::with_capacity(triplets.len());
-        let mut last = None;
-        for (row, column, value) in triplets {
-            if row as usize >= n_rows {
-                return Err(Error::Structure {
-                    problem: format!("row {row} of a matrix with {n_rows} rows"),
-                });
-            }
-            match values.last_mut() {
-                Some(sum) if last == Some((row, column)) => *sum += value,
-                _ => {
-                    indices.push(column);
-                    values.push(value);
-                    starts[row as usize + 1] += 1;
-                    last = Some((row, column));
-                }
-            }
-        }
-        for row in 0..n_rows {
-            starts[row + 1] += starts[row];
-        }
+        triplets.iter().for_each(|&(row, ..)| starts[row as usize + 1] += 1);
+        (0..n_rows).for_each(|row| starts[row + 1] += starts[row]);
+        let (indices, values) = triplets.iter().map(|&(_, column, value)| (column, value)).unzip();
         Csr::new(n_cols, starts, indices, values)
     }
 
-    /// A matrix made row by row, in parallel over fixed blocks; `row` gives sorted columns and
+    /// A matrix made row by row, in parallel over fixed blocks; `row` returns sorted columns and
     /// their values.
     pub fn by_rows(
         n_cols: usize,
@@ -138,34 +155,40 @@ impl Csr {
     ) -> Result<Self> {
         const BLOCK: usize = 4096;
         let block = |block: usize| {
-            let (mut lengths, mut indices, mut values) = (Vec::new(), Vec::new(), Vec::new());
+            let mut rows = RowBlock::default();
             for i in block * BLOCK..((block + 1) * BLOCK).min(n_rows) {
-                let (row_indices, row_values) = row(i)?;
-                lengths.push(row_indices.len() as u64);
-                indices.extend(row_indices);
-                values.extend(row_values);
+                let (indices, values) = row(i)?;
+                rows.push(indices.into_iter().zip(values));
             }
-            Ok((lengths, indices, values))
+            Ok(rows)
         };
-        let blocks: Vec<(Vec<u64>, Vec<u32>, Vec<f32>)> =
-            (0..n_rows.div_ceil(BLOCK)).into_par_iter().map(block).collect::<Result<_>>()?;
-        let total = blocks.iter().map(|(_, indices, _)| indices.len()).sum();
-        let mut starts = Vec::with_capacity(n_rows + 1);
-        starts.push(0u64);
-        let (mut indices, mut values) = (Vec::with_capacity(total), Vec::with_capacity(total));
-        let mut end = 0;
-        for (lengths, block_indices, block_values) in blocks {
-            for length in lengths {
-                end += length;
-                starts.push(end);
-            }
-            indices.extend(block_indices);
-            values.extend(block_values);
+        let blocks =
+            (0..n_rows.div_ceil(BLOCK)).into_par_iter().map(block).collect::<Result<Vec<_>>>()?;
+        Csr::from_blocks(n_cols, n_rows, blocks, 0..n_rows)
+    }
+
+    /// A matrix of `n_rows` rows. The rows of `blocks`, in order, get the numbers `rows`,
+    /// ascending; the others are empty.
+    pub fn from_blocks(
+        n_cols: usize,
+        n_rows: usize,
+        blocks: Vec<RowBlock>,
+        rows: impl Iterator<Item = usize>,
+    ) -> Result<Self> {
+        let nnz = blocks.iter().map(|block| block.indices.len()).sum();
+        let (mut indices, mut values) = (Vec::with_capacity(nnz), Vec::with_capacity(nnz));
+        let mut starts = vec![0u64; n_rows + 1];
+        let lengths = blocks.iter().flat_map(|block| &block.lengths);
+        lengths.zip(rows).for_each(|(&length, row)| starts[row + 1] = length.into());
+        (0..n_rows).for_each(|row| starts[row + 1] += starts[row]);
+        for block in blocks {
+            indices.extend(block.indices);
+            values.extend(block.values);
         }
         Csr::new(n_cols, starts, indices, values)
     }
 
-    /// The entries above zero alone.
+    /// The entries above zero.
     pub fn positive(&self) -> Result<Self> {
         Csr::by_rows(self.n_cols, self.n_rows(), |i| {
             Ok(self.row(i).iter().filter(|&(_, value)| value > 0.0).unzip())
@@ -196,7 +219,7 @@ impl Csr {
         self.indices.len()
     }
 
-    /// Which columns some of `rows` have.
+    /// For every column, whether one of `rows` has an entry in it.
     pub fn columns_of(&self, rows: impl Iterator<Item = usize>) -> Vec<bool> {
         let mut has = vec![false; self.n_cols()];
         for row in rows {
@@ -235,16 +258,14 @@ impl Csr {
         &self.values
     }
 
-    /// The same places with other values: `f(row, column, value)`.
+    /// The same structure with the values `f(row, column, value)`.
     pub fn map(&self, f: impl Fn(usize, u32, f32) -> f32 + Sync) -> Result<Self> {
         let mut values = self.values.clone();
-        let mut rest = values.as_mut_slice();
         for i in 0..self.n_rows() {
-            let (row, tail) = rest.split_at_mut((self.starts[i + 1] - self.starts[i]) as usize);
-            for (value, &column) in row.iter_mut().zip(self.row(i).indices) {
+            let span = self.starts[i] as usize..self.starts[i + 1] as usize;
+            for (value, &column) in values[span].iter_mut().zip(self.row(i).indices) {
                 *value = f(i, column, *value);
             }
-            rest = tail;
         }
         Csr::new(self.n_cols, self.starts.clone(), self.indices.clone(), values)
     }

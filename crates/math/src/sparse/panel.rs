@@ -1,54 +1,53 @@
-//! A sparse matrix times a panel: a dense block of [`PANEL`] columns whose rows lie side by side.
+//! A sparse matrix times a panel: a dense block of [`PANEL`] columns, stored by rows.
 //!
-//! Each entry of the matrix gathers one row of the panel, two cache lines at a random place.
-//! What decides the speed is how many of these are on their way at once, so the rows of entries
-//! to come are asked for ahead of time, which is worth a factor of two, and wide vector
-//! instructions are used, which is worth a sixth: the fewer instructions a row takes, the more
-//! rows the processor looks ahead. A panel of the papers' one week (200,000 rows)
-//! takes 26 MB, about what the last cache holds; wider panels do not fit, narrower ones waste
-//! half of what each access brings.
+//! Each entry of the matrix gathers one row of the panel, two cache lines at a random address. The
+//! speed depends on the number of cache misses in flight. So the rows of later entries are
+//! prefetched, which doubles the speed, and wide vector instructions are used, which adds a sixth:
+//! the fewer instructions a row takes, the more rows fit into the processor's window. A panel of the
+//! papers' one week (200,000 rows) takes 26 MB, about the size of the last-level cache; wider panels
+//! do not fit, narrower ones waste half of each access.
 //!
 //! Rows are cut into tasks of equal work, not of equal length: the row of a frequent word may
-//! hold a million entries. Rows longer than [`LONG`] are summed in pieces, by several threads; the
-//! pieces depend on the length alone, and so does the sum, to the bit.
+//! have a million entries. Rows longer than [`LONG`] are summed in chunks by several threads. The
+//! chunks depend on the length alone, so the sums are the same bits at any number of threads.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
 use super::{Csr, SEGMENT};
-use crate::dense::{Lane, PANEL};
+use crate::dense::{PANEL, PanelRow};
 
-/// Rows with more entries than this are summed in pieces of this many.
+/// Rows with more entries than this are summed in chunks of this many.
 const LONG: usize = 1 << 14;
-/// Entries whose rows are asked for ahead of time.
+/// How many entries ahead rows are prefetched.
 const AHEAD: usize = 16;
-/// The work of a task, in entries (a row's own cost counts as two): some microseconds.
+/// The work of a task in entries, where a row itself counts as two: some microseconds.
 const TASK: usize = 1 << 13;
 
 /// A sparse matrix with its rows cut into tasks of equal work.
 #[derive(Debug, Clone)]
-pub struct Tasked {
+pub struct TaskedCsr {
     matrix: Csr,
     tasks: Vec<Range<usize>>,
-    /// The rows that are summed in pieces.
+    /// The rows that are summed in chunks.
     long: Vec<usize>,
-    /// The entries of all pieces, row after row.
-    pieces: Vec<Range<usize>>,
+    /// The entries of all chunks, row after row.
+    chunks: Vec<Range<usize>>,
 }
 
-impl Tasked {
+impl TaskedCsr {
     /// Cuts the rows of `matrix` into tasks.
     pub fn new(matrix: Csr) -> Self {
         let mut tasks = Vec::new();
-        let (mut long, mut pieces) = (Vec::new(), Vec::new());
+        let (mut long, mut chunks) = (Vec::new(), Vec::new());
         let (mut first, mut work) = (0, 0);
         for i in 0..matrix.n_rows() {
             let entries = matrix.row(i).len();
             if entries > LONG {
                 long.push(i);
                 let (start, end) = (matrix.starts()[i] as usize, matrix.starts()[i + 1] as usize);
-                pieces.extend((start..end).step_by(LONG).map(|at| at..(at + LONG).min(end)));
+                chunks.extend((start..end).step_by(LONG).map(|at| at..(at + LONG).min(end)));
             } else {
                 work += entries;
             }
@@ -61,7 +60,7 @@ impl Tasked {
         if first < matrix.n_rows() {
             tasks.push(first..matrix.n_rows());
         }
-        Tasked { matrix, tasks, long, pieces }
+        TaskedCsr { matrix, tasks, long, chunks }
     }
 
     /// The matrix.
@@ -70,7 +69,7 @@ impl Tasked {
     }
 
     /// Calls `finish(i, sums, out_i, about_i)` with the product of every row i and the panel `b`.
-    /// `values` stand in for the matrix's own. What `finish` does not write to `out_i` stays.
+    /// `values` replace the matrix's own. `finish` writes `out_i`, or leaves it as it is.
     ///
     /// # Panics
     /// If a shape does not fit.
@@ -80,7 +79,7 @@ impl Tasked {
         b: &[f32],
         out: &mut [f32],
         about: &mut [T],
-        finish: impl Fn(usize, &mut Lane, &mut Lane, &mut T) + Sync,
+        finish: impl Fn(usize, &mut PanelRow, &mut PanelRow, &mut T) + Sync,
     ) {
         self.times_by(Build::best(), values, b, out, about, finish);
     }
@@ -92,31 +91,31 @@ impl Tasked {
         b: &[f32],
         out: &mut [f32],
         about: &mut [T],
-        finish: impl Fn(usize, &mut Lane, &mut Lane, &mut T) + Sync,
+        finish: impl Fn(usize, &mut PanelRow, &mut PanelRow, &mut T) + Sync,
     ) {
         let a = &self.matrix;
         assert_eq!(values.len(), a.nnz(), "one value per entry");
         assert_eq!(b.len(), a.n_cols() * PANEL, "one row of the panel per column of the matrix");
         assert_eq!(out.len(), a.n_rows() * PANEL, "one row of the product per row of the matrix");
-        assert_eq!(about.len(), a.n_rows(), "one note per row of the matrix");
+        assert_eq!(about.len(), a.n_rows(), "one entry of `about` per row of the matrix");
         let (b, _) = b.as_chunks::<PANEL>();
         let long = self.long_rows(build, values, b);
-        let work = Work { build, a, values, b, long_rows: &self.long, long: &long };
+        let inputs = TaskInputs { build, a, values, b, long_rows: &self.long, long: &long };
         self.in_tasks(out, about)
-            .for_each(|(rows, out, about)| work.run(rows, out, about, &finish));
+            .for_each(|(rows, out, about)| inputs.run(rows, out, about, &finish));
     }
 
-    /// The products of the long rows: all pieces in parallel, each row's added in order.
-    fn long_rows(&self, build: Build, values: &[f32], b: &[Lane]) -> Vec<Lane> {
+    /// The products of the long rows: chunks in parallel, added in order for each row.
+    fn long_rows(&self, build: Build, values: &[f32], b: &[PanelRow]) -> Vec<PanelRow> {
         let a = &self.matrix;
         let sum = |span: &Range<usize>| build.sum(a.indices(), values, span.clone(), b);
-        let sums: Vec<Lane> = self.pieces.par_iter().map(sum).collect();
+        let sums: Vec<PanelRow> = self.chunks.par_iter().map(sum).collect();
         let mut sums = sums.into_iter();
         self.long
             .iter()
             .map(|&i| {
-                let n_pieces = a.row(i).len().div_ceil(LONG);
-                sums.by_ref().take(n_pieces).fold([0.0; PANEL], added)
+                let n_chunks = a.row(i).len().div_ceil(LONG);
+                sums.by_ref().take(n_chunks).fold([0.0; PANEL], added)
             })
             .collect()
     }
@@ -126,7 +125,7 @@ impl Tasked {
         &'a self,
         panel: &'a mut [f32],
         about: &'a mut [T],
-    ) -> impl ParallelIterator<Item = (Range<usize>, &'a mut [Lane], &'a mut [T])> {
+    ) -> impl ParallelIterator<Item = (Range<usize>, &'a mut [PanelRow], &'a mut [T])> {
         let (mut rows_left, _) = panel.as_chunks_mut::<PANEL>();
         let mut about_left = about;
         let mut parts = Vec::with_capacity(self.tasks.len());
@@ -140,19 +139,18 @@ impl Tasked {
     }
 }
 
-/// For which instructions the loops are compiled. The wider ones compute the same bits, in fewer
-/// instructions, so that more rows are on their way at once.
+/// The instruction set that the loops are compiled for. Wider instructions give the same bits.
 #[derive(Debug, Clone, Copy)]
 enum Build {
-    /// For every machine.
+    /// Any processor.
     Portable,
-    /// For AVX2. Made by [`Build::avx2`] alone, where the machine has it.
+    /// AVX2. Only [`Build::avx2`] makes it, if the processor has it.
     #[cfg(target_arch = "x86_64")]
     Avx2,
 }
 
 impl Build {
-    /// The loops for AVX2, where the machine has it.
+    /// AVX2, if the processor has it.
     fn avx2() -> Option<Self> {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
@@ -166,53 +164,53 @@ impl Build {
     }
 
     /// [`sum`], compiled for these instructions.
-    fn sum(self, indices: &[u32], values: &[f32], span: Range<usize>, b: &[Lane]) -> Lane {
+    fn sum(self, indices: &[u32], values: &[f32], span: Range<usize>, b: &[PanelRow]) -> PanelRow {
         match self {
             Build::Portable => sum(indices, values, span, b),
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the machine has what the function is compiled for.
+            // SAFETY: the processor has AVX2.
             Build::Avx2 => unsafe { sum_avx2(indices, values, span, b) },
         }
     }
 }
 
-/// What all tasks of a product read.
+/// The inputs that all tasks of a product share.
 #[derive(Clone, Copy)]
-struct Work<'a> {
+struct TaskInputs<'a> {
     build: Build,
     a: &'a Csr,
     values: &'a [f32],
-    b: &'a [Lane],
+    b: &'a [PanelRow],
     long_rows: &'a [usize],
-    long: &'a [Lane],
+    long: &'a [PanelRow],
 }
 
-impl Work<'_> {
-    /// Does the task `rows`.
+impl TaskInputs<'_> {
+    /// Computes the rows of one task.
     fn run<T>(
         self,
         rows: Range<usize>,
-        out: &mut [Lane],
+        out: &mut [PanelRow],
         about: &mut [T],
-        finish: &impl Fn(usize, &mut Lane, &mut Lane, &mut T),
+        finish: &impl Fn(usize, &mut PanelRow, &mut PanelRow, &mut T),
     ) {
         match self.build {
             Build::Portable => self.run_here(rows, out, about, finish),
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the machine has what the function is compiled for.
+            // SAFETY: the processor has AVX2.
             Build::Avx2 => unsafe { self.run_avx2(rows, out, about, finish) },
         }
     }
 
-    /// [`Work::run_here`], compiled for AVX2. Nothing is fused: that would change the bits.
+    /// [`TaskInputs::run_here`], compiled for AVX2. Nothing is fused: that would change the bits.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
     fn run_avx2<T>(
         self,
         rows: Range<usize>,
-        out: &mut [Lane],
+        out: &mut [PanelRow],
         about: &mut [T],
-        finish: &impl Fn(usize, &mut Lane, &mut Lane, &mut T),
+        finish: &impl Fn(usize, &mut PanelRow, &mut PanelRow, &mut T),
     ) {
         self.run_here(rows, out, about, finish);
     }
@@ -221,11 +219,11 @@ impl Work<'_> {
     fn run_here<T>(
         self,
         rows: Range<usize>,
-        out: &mut [Lane],
+        out: &mut [PanelRow],
         about: &mut [T],
-        finish: &impl Fn(usize, &mut Lane, &mut Lane, &mut T),
+        finish: &impl Fn(usize, &mut PanelRow, &mut PanelRow, &mut T),
     ) {
-        let Work { a, values, b, long_rows, long, .. } = self;
+        let TaskInputs { a, values, b, long_rows, long, .. } = self;
         let mut next_long = long_rows.partition_point(|&i| i < rows.start);
         for ((i, out), about) in rows.zip(out).zip(about) {
             let span = a.starts()[i] as usize..a.starts()[i + 1] as usize;
@@ -243,13 +241,13 @@ impl Work<'_> {
 /// [`sum`], compiled for AVX2. Nothing is fused: that would change the bits.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn sum_avx2(indices: &[u32], values: &[f32], span: Range<usize>, b: &[Lane]) -> Lane {
+fn sum_avx2(indices: &[u32], values: &[f32], span: Range<usize>, b: &[PanelRow]) -> PanelRow {
     sum(indices, values, span, b)
 }
 
 /// Σ value·(row of b) over the entries `span`.
 #[inline(always)]
-fn sum(indices: &[u32], values: &[f32], span: Range<usize>, b: &[Lane]) -> Lane {
+fn sum(indices: &[u32], values: &[f32], span: Range<usize>, b: &[PanelRow]) -> PanelRow {
     if span.len() <= SEGMENT {
         return sum_segment(indices, values, span, b);
     }
@@ -262,7 +260,7 @@ fn sum(indices: &[u32], values: &[f32], span: Range<usize>, b: &[Lane]) -> Lane 
 }
 
 #[inline(always)]
-fn sum_segment(indices: &[u32], values: &[f32], span: Range<usize>, b: &[Lane]) -> Lane {
+fn sum_segment(indices: &[u32], values: &[f32], span: Range<usize>, b: &[PanelRow]) -> PanelRow {
     let mut sums = [0.0f32; PANEL];
     for at in span {
         if let Some(&coming) = indices.get(at + AHEAD) {
@@ -277,14 +275,14 @@ fn sum_segment(indices: &[u32], values: &[f32], span: Range<usize>, b: &[Lane]) 
 }
 
 #[inline(always)]
-fn added(mut a: Lane, b: Lane) -> Lane {
+fn added(mut a: PanelRow, b: PanelRow) -> PanelRow {
     a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
     a
 }
 
-/// Asks for row `i` of the panel without waiting for it.
+/// Prefetches row `i` of the panel.
 #[inline(always)]
-fn prefetch(b: &[Lane], i: usize) {
+fn prefetch(b: &[PanelRow], i: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -299,8 +297,8 @@ fn prefetch(b: &[Lane], i: usize) {
     let _ = (b, i);
 }
 
-/// Writes the rows of a sparse matrix times a panel, summed as [`Tasked::times`] does, into `out`.
-pub fn times_panel(a: &Tasked, values: &[f32], b: &[f32], out: &mut [f32]) {
+/// out = a·b with `values` in place of those of `a`, summed as [`TaskedCsr::times`] does.
+pub fn times_panel(a: &TaskedCsr, values: &[f32], b: &[f32], out: &mut [f32]) {
     let mut nothing = vec![(); a.matrix.n_rows()];
     a.times(values, b, out, &mut nothing, |_, sums, out, ()| *out = *sums);
 }
@@ -315,7 +313,7 @@ mod tests {
 
     fn product(a: &Csr, b: &Dense) -> Dense {
         let mut out = vec![f32::NAN; a.n_rows() * PANEL];
-        times_panel(&Tasked::new(a.clone()), a.values(), b.values(), &mut out);
+        times_panel(&TaskedCsr::new(a.clone()), a.values(), b.values(), &mut out);
         Dense::from_values(a.n_rows(), PANEL, out)
     }
 
@@ -366,11 +364,11 @@ mod tests {
         assert!(a.rows().zip(lengths).all(|(row, length)| row.len() == length));
         let b = Dense::gaussian(n_cols, PANEL, 2);
         for a in [a, random_csr(3000, n_cols, 12, 3)] {
-            let tasked = Tasked::new(a.clone());
+            let tasked = TaskedCsr::new(a.clone());
             let bits = |build: Build| -> Vec<u32> {
                 let mut out = vec![f32::NAN; a.n_rows() * PANEL];
                 let mut nothing = vec![(); a.n_rows()];
-                let keep = |_, sums: &mut Lane, out: &mut Lane, (): &mut ()| *out = *sums;
+                let keep = |_, sums: &mut PanelRow, out: &mut PanelRow, (): &mut ()| *out = *sums;
                 tasked.times_by(build, a.values(), b.values(), &mut out, &mut nothing, keep);
                 out.into_iter().map(f32::to_bits).collect()
             };
@@ -386,7 +384,7 @@ mod tests {
             Csr::empty(0, 3),
             Csr::empty(40_000, 3),
         ] {
-            let tasked = Tasked::new(a.clone());
+            let tasked = TaskedCsr::new(a.clone());
             let mut next = 0;
             for rows in &tasked.tasks {
                 assert_eq!(rows.start, next);

@@ -2,19 +2,18 @@
 //! C = Xᵀ R Y of the papers' Algorithm 1 with the count of its non-zeros.
 //!
 //! A row of a sparse × dense product is summed in f32 in registers: rows are short, the
-//! result is stored in f32, and twice the width would halve the speed. So that the error does
-//! not grow with the length of the few long rows (a frequent word), the sum of every
-//! [`SEGMENT`] entries is finished before it is added to the row.
+//! result is stored in f32, and f64 would halve the speed. So that the error does not grow with the
+//! length of the few long rows (frequent words), every [`SEGMENT`] entries are summed before they
+//! are added to the row.
 //!
-//! The explicit products go by rows (Gustavson): a marker per column says whether the row at
-//! hand has met it, so nothing is sorted but the columns found, and nothing of the size of C
-//! is needed to count it.
+//! The explicit products go by rows (Gustavson 1978): a stamp per column says whether the current
+//! row has it, so only the columns found are sorted, and counting C takes no memory of its size.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use super::{Csr, Row, SEGMENT};
+use super::{Csr, Row, RowBlock, SEGMENT};
 use crate::dense::{BlockMut, BlockRef};
 use crate::{Error, Result};
 
@@ -22,8 +21,7 @@ use crate::{Error, Result};
 const TILE: usize = 32;
 const ROWS_PER_TASK: usize = 128;
 
-/// out_i = Σ_j a_ij·b_j for every row i of `a`, where b_j is row j of the block. What `out`
-/// held before is overwritten. A value does not depend on how columns are cut into blocks.
+/// out = a·b. A value does not depend on how columns are cut into blocks.
 ///
 /// # Panics
 /// If the shapes do not fit.
@@ -34,7 +32,8 @@ pub fn csr_times_dense(a: &Csr, b: BlockRef<'_>, out: BlockMut<'_>) {
     out.for_each_row(ROWS_PER_TASK, |i, out| row_times_block(a.row(i), b, out));
 }
 
-fn row_times_block(row: Row<'_>, b: BlockRef<'_>, out: &mut [f32]) {
+/// out = row·b, on the thread that calls: one row of [`csr_times_dense`].
+pub fn row_times_block(row: Row<'_>, b: BlockRef<'_>, out: &mut [f32]) {
     out.fill(0.0);
     for (indices, values) in row.indices.chunks(SEGMENT).zip(row.values.chunks(SEGMENT)) {
         let segment = Row { indices, values };
@@ -54,7 +53,7 @@ fn row_times_block(row: Row<'_>, b: BlockRef<'_>, out: &mut [f32]) {
     }
 }
 
-/// Adds the segment's share of the columns `first..first + N`, kept in registers meanwhile.
+/// Adds the segment's share of the columns `first..first + N`, summed in registers.
 #[inline(always)]
 fn add_tile<const N: usize>(segment: Row<'_>, b: BlockRef<'_>, first: usize, out: &mut [f32]) {
     let mut sums = [0.0f32; N];
@@ -93,8 +92,8 @@ impl Csr {
     }
 }
 
-/// The exact number of stored entries that C = Xᵀ R Y would have, without forming it. Entries
-/// that cancel or are products of stored zeros count: it is the structure that is counted.
+/// The number of stored entries of C = Xᵀ R Y, without forming it. Entries that cancel to zero or
+/// come from stored zeros count: the structure is counted.
 ///
 /// # Panics
 /// If the shapes do not fit.
@@ -102,7 +101,7 @@ pub fn nnz_of_product3(x_t: &Csr, r: &Csr, y: &Csr) -> u64 {
     nnz_of_product3_up_to(x_t, r, y, u64::MAX).unwrap_or(u64::MAX)
 }
 
-/// The same, or nothing as soon as it is known to be more than `most`.
+/// [`nnz_of_product3`], or `None` as soon as it is known to exceed `most`.
 ///
 /// # Panics
 /// If the shapes do not fit.
@@ -133,22 +132,21 @@ pub fn nnz_of_product3_up_to(x_t: &Csr, r: &Csr, y: &Csr, most: u64) -> Option<u
         .filter(|&sum| sum <= most)
 }
 
-/// C = Xᵀ R Y as a matrix of its own: the papers' Algorithm 1. An entry is stored wherever
-/// the structure has one, even if its value cancels to zero; sums are in f64.
+/// C = Xᵀ R Y formed explicitly: the papers' Algorithm 1. An entry is stored wherever the structure
+/// has one, even if its value cancels to zero; sums are in f64.
 pub fn explicit_c(x: &Csr, r: &Csr, y: &Csr) -> Result<Csr> {
     check_shapes(x, r, y)?;
     let x_t = x.transpose();
-    join(y.n_cols(), x_t.n_rows(), rows_of_c(&x_t, r, y))
+    Csr::from_blocks(y.n_cols(), x_t.n_rows(), rows_of_c(&x_t, r, y), 0..x_t.n_rows())
 }
 
-/// The same from Xᵀ, for matrices that belong together; nothing if an entry is too large for its
-/// 32 bits.
+/// [`explicit_c`] from Xᵀ, for matrices of checked shapes; `None` if an entry overflows an f32.
 pub fn finite_c(x_t: &Csr, r: &Csr, y: &Csr) -> Result<Option<Csr>> {
-    let rows = rows_of_c(x_t, r, y);
-    if rows.iter().any(|block| block.values.iter().any(|value| !value.is_finite())) {
+    let blocks = rows_of_c(x_t, r, y);
+    if blocks.iter().flat_map(RowBlock::values).any(|value| !value.is_finite()) {
         return Ok(None);
     }
-    join(y.n_cols(), x_t.n_rows(), rows).map(Some)
+    Csr::from_blocks(y.n_cols(), x_t.n_rows(), blocks, 0..x_t.n_rows()).map(Some)
 }
 
 fn rows_of_c(x_t: &Csr, r: &Csr, y: &Csr) -> Vec<RowBlock> {
@@ -157,14 +155,14 @@ fn rows_of_c(x_t: &Csr, r: &Csr, y: &Csr) -> Vec<RowBlock> {
     (0..n_blocks)
         .into_par_iter()
         .map_init(
-            || (Sums::new(r.n_cols()), Sums::new(y.n_cols())),
+            || (Accumulator::new(r.n_cols()), Accumulator::new(y.n_cols())),
             |(docs, features), block| {
                 let mut rows = RowBlock::default();
                 let first = block * rows_per_block;
                 for u in first..(first + rows_per_block).min(x_t.n_rows()) {
                     docs.set_to_combination(x_t.row(u).iter().map(|(i, a)| (i, f64::from(a))), r);
                     features.set_to_combination(docs.entries(), y);
-                    rows.push(features);
+                    rows.push(features.entries().map(|(v, sum)| (v, sum as f32)));
                 }
                 rows
             },
@@ -172,7 +170,7 @@ fn rows_of_c(x_t: &Csr, r: &Csr, y: &Csr) -> Vec<RowBlock> {
         .collect()
 }
 
-/// Refuses matrices that do not belong together, and says which axis is which.
+/// Refuses X, R and Y whose shapes do not fit.
 pub fn check_shapes(x: &Csr, r: &Csr, y: &Csr) -> Result<()> {
     let problem = if x.n_rows() != r.n_rows() {
         format!(
@@ -201,8 +199,8 @@ fn mark_row(row: Row<'_>, r: &Csr, docs: &mut Marker) {
     }
 }
 
-/// A set of columns that is emptied in constant time: a column is in it if its stamp is
-/// the round's.
+/// A set of columns that is emptied in constant time: a column is in it if its stamp is that of the
+/// current round.
 struct Marker {
     stamps: Vec<u32>,
     round: u32,
@@ -231,18 +229,18 @@ impl Marker {
     }
 }
 
-/// A sparse row while it is being summed.
-struct Sums {
+/// A sparse row with a dense accumulator.
+struct Accumulator {
     columns: Marker,
     sums: Vec<f64>,
 }
 
-impl Sums {
+impl Accumulator {
     fn new(n_cols: usize) -> Self {
-        Sums { columns: Marker::new(n_cols), sums: vec![0.0; n_cols] }
+        Accumulator { columns: Marker::new(n_cols), sums: vec![0.0; n_cols] }
     }
 
-    /// Becomes Σ factor·(row of `matrix`), its columns sorted.
+    /// Sets the row to Σ factor·(row of `matrix`), its columns sorted.
     fn set_to_combination(&mut self, factors: impl Iterator<Item = (u32, f64)>, matrix: &Csr) {
         for &column in &self.columns.found {
             self.sums[column as usize] = 0.0;
@@ -260,42 +258,6 @@ impl Sums {
     fn entries(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
         self.columns.found.iter().map(|&column| (column, self.sums[column as usize]))
     }
-}
-
-/// Some finished rows of a product.
-#[derive(Default)]
-struct RowBlock {
-    lengths: Vec<u64>,
-    indices: Vec<u32>,
-    values: Vec<f32>,
-}
-
-impl RowBlock {
-    fn push(&mut self, row: &Sums) {
-        self.lengths.push(row.columns.found.len() as u64);
-        for (column, value) in row.entries() {
-            self.indices.push(column);
-            self.values.push(value as f32);
-        }
-    }
-}
-
-fn join(n_cols: usize, n_rows: usize, blocks: Vec<RowBlock>) -> Result<Csr> {
-    let nnz = blocks.iter().map(|block| block.indices.len()).sum();
-    let mut starts = Vec::with_capacity(n_rows + 1);
-    let mut indices = Vec::with_capacity(nnz);
-    let mut values = Vec::with_capacity(nnz);
-    let mut end = 0;
-    starts.push(0);
-    for block in blocks {
-        for length in block.lengths {
-            end += length;
-            starts.push(end);
-        }
-        indices.extend_from_slice(&block.indices);
-        values.extend_from_slice(&block.values);
-    }
-    Csr::new(n_cols, starts, indices, values)
 }
 
 #[cfg(test)]

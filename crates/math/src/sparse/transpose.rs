@@ -1,14 +1,14 @@
-//! The transpose of a sparse matrix, by sorting entries twice.
+//! The transpose of a sparse matrix, by a radix sort of its entries in two passes.
 //!
-//! Writing every entry straight to its place jumps about in memory. So entries go first to
-//! one of a few hundred buckets of neighbouring columns, which is few enough places to write
-//! to in turn, then to their places within the bucket, which is small enough for the cache.
-//! That takes twelve bytes an entry for the time being, more than the transpose itself, and
-//! about three fifths of the time.
+//! Writing every entry directly to its position would access memory at random. So entries go first
+//! to one of a few hundred buckets of neighbouring columns, few enough to write to alternately,
+//! then to their positions within the bucket, which fits into the cache. That takes twelve bytes
+//! per entry temporarily, more than the transpose itself, and about three fifths of the time of
+//! the direct way.
 //!
-//! Both steps are parallel over memory that is cut up beforehand: the rows by blocks, each
-//! with a part of every bucket of its own, then the buckets. An entry's place is fixed by the
-//! matrix alone, so neither the blocks nor the threads show in the result.
+//! Both passes are parallel over disjoint memory: blocks of rows, each with its own part of every
+//! bucket, then buckets. The matrix alone fixes the position of an entry, so the result depends
+//! neither on blocks nor on threads.
 
 use std::ops::Range;
 use std::slice::IterMut;
@@ -17,13 +17,13 @@ use rayon::prelude::*;
 
 use super::Csr;
 
-/// About as many places as the first-level cache and its address table can keep open.
+/// About the number of write positions that the first-level cache and the TLB can hold.
 const MAX_BUCKETS: usize = 512;
-/// Fewer entries than this are not worth a thread.
+/// The fewest entries worth a thread.
 const ENTRIES_PER_BLOCK: usize = 4096;
 
-/// Column, row and the bits of the value; an array, because the allocator gives arrays of
-/// zeros for nothing.
+/// Column, row and the bits of the value. An array, because the system provides zeroed memory for
+/// free.
 type Entry = [u32; 3];
 
 impl Csr {
@@ -52,7 +52,7 @@ impl Csr {
         blocks.par_iter().zip(parts).for_each(|(rows, mut parts)| {
             for i in rows.clone() {
                 for (column, value) in self.row(i).iter() {
-                    // There is room: the same entries were counted.
+                    // There is always a next one: the same entries were counted.
                     if let Some(entry) = parts[bucket_of(column)].next() {
                         *entry = [column, i as u32, value.to_bits()];
                     }
@@ -78,19 +78,19 @@ impl Csr {
             first_place += size;
         }
         buckets.into_par_iter().for_each(Bucket::sort);
-        // Proof: rows are visited in order, so every list of rows is sorted and unique.
+        // Rows are visited in order, so every list of rows is sorted and unique.
         Csr::new(self.n_rows(), starts, indices, values).expect("the transpose of a valid matrix")
     }
 }
 
-/// The entries of some neighbouring columns, and where they belong in the transpose.
+/// The entries of some neighbouring columns, and their part of the transpose.
 struct Bucket<'a> {
     first_column: usize,
-    /// Entries in the buckets before.
+    /// The number of entries in earlier buckets.
     first_place: usize,
-    /// In the order of their rows.
+    /// In order of row.
     entries: &'a [Entry],
-    /// For each column, where its entries end.
+    /// For each column, the end of its entries in the transpose.
     ends: &'a mut [u64],
     rows: &'a mut [u32],
     values: &'a mut [f32],
@@ -116,8 +116,7 @@ impl Bucket<'_> {
     }
 }
 
-/// Ranges of rows with about equally many entries, one per thread, fewer where there is little
-/// to do.
+/// Ranges of rows with about equally many entries: one per thread, fewer for small matrices.
 fn row_blocks(matrix: &Csr, n_threads: usize) -> Vec<Range<usize>> {
     let n_blocks = n_threads.min(matrix.nnz() / ENTRIES_PER_BLOCK).max(1);
     let ends = (1..=n_blocks).map(|block| {
@@ -130,8 +129,8 @@ fn row_blocks(matrix: &Csr, n_threads: usize) -> Vec<Range<usize>> {
     ends.scan(0, |first, end| Some(std::mem::replace(first, end)..end)).collect()
 }
 
-/// Cuts `entries` into buckets and each bucket into parts, one per block of rows; returns for
-/// each block its parts.
+/// Cuts `entries` into buckets and each bucket into parts, one per block of rows. Returns the parts
+/// of each block.
 fn parts_of_buckets<'a>(
     mut entries: &'a mut [Entry],
     counts: &[Vec<usize>],

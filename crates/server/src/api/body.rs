@@ -1,34 +1,44 @@
-//! The body of a call: of a type that we read, and no longer than such a call may have.
+//! The body of a call: its media type is checked, and its size limited.
 
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use super::route::Size;
-use crate::http::{AppState, gather, hear_out};
+use crate::http::{AppState, drain, read_body};
 use crate::problem::Problem;
 
-/// What a body is written in.
+/// How much a body may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BodySize {
+    /// A query.
+    Small,
+    /// A query with documents, or one document.
+    Medium,
+    /// One item, a list, or NDJSON, which may be longer.
+    Bulk,
+}
+
+/// The format of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Media {
     Json,
-    /// One JSON value per line.
+    /// NDJSON: one JSON value per line.
     Lines,
 }
 
-/// A whole body. It counts towards what all bodies may take until it is dropped.
+/// A whole body. It counts towards the memory of all bodies until it is dropped.
 pub(super) struct Received {
     pub bytes: Vec<u8>,
     pub media: Media,
-    _room: Option<OwnedSemaphorePermit>,
+    _memory: Option<OwnedSemaphorePermit>,
 }
 
-/// The type of a body by its headers.
-pub(super) fn media(headers: &HeaderMap, size: Size) -> Result<Media, Problem> {
-    let many = size == Size::Many;
+/// The format of a body by its headers.
+fn media(headers: &HeaderMap, size: BodySize) -> Result<Media, Problem> {
+    let bulk = size == BodySize::Bulk;
     let expected =
-        if many { "application/json or application/x-ndjson" } else { "application/json" };
+        if bulk { "application/json or application/x-ndjson" } else { "application/json" };
     let wrong = |came: String| Problem {
         status: 415,
         title: "Unsupported media type",
@@ -37,7 +47,7 @@ pub(super) fn media(headers: &HeaderMap, size: Size) -> Result<Media, Problem> {
     if let Some(encoding) = headers.get(header::CONTENT_ENCODING)
         && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
     {
-        return Err(wrong("as it is, without Content-Encoding".into()));
+        return Err(wrong("uncompressed, without Content-Encoding".into()));
     }
     let Some(given) = headers.get(header::CONTENT_TYPE) else {
         return Err(wrong("but the Content-Type header is missing".into()));
@@ -45,9 +55,9 @@ pub(super) fn media(headers: &HeaderMap, size: Size) -> Result<Media, Problem> {
     let Ok(given) = given.to_str() else {
         return Err(wrong("but the Content-Type header is not plain text".into()));
     };
-    let mut pieces = given.split(';').map(str::trim);
-    let name = pieces.next().unwrap_or_default().to_ascii_lowercase();
-    for parameter in pieces {
+    let mut parameters = given.split(';').map(str::trim);
+    let name = parameters.next().unwrap_or_default().to_ascii_lowercase();
+    for parameter in parameters {
         let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         let value = value.trim().trim_matches('"');
         let utf8 =
@@ -58,7 +68,7 @@ pub(super) fn media(headers: &HeaderMap, size: Size) -> Result<Media, Problem> {
     }
     match name.as_str() {
         "application/json" => Ok(Media::Json),
-        "application/x-ndjson" | "application/ndjson" | "application/jsonl" if many => {
+        "application/x-ndjson" | "application/ndjson" | "application/jsonl" if bulk => {
             Ok(Media::Lines)
         }
         _ => Err(wrong(format!("not {given:?}"))),
@@ -69,48 +79,35 @@ pub(super) fn media(headers: &HeaderMap, size: Size) -> Result<Media, Problem> {
 pub(super) async fn receive(
     state: &AppState,
     headers: &HeaderMap,
-    mut body: Body,
-    size: Size,
+    body: Body,
+    size: BodySize,
     deadline: Instant,
 ) -> Result<Received, Problem> {
-    let received = match media(headers, size) {
-        Ok(media) => take(state, headers, &mut body, media, size, deadline).await,
-        Err(problem) => Err(problem),
+    let media = match media(headers, size) {
+        Ok(media) => media,
+        Err(problem) => {
+            drain(headers, body).await;
+            return Err(problem);
+        }
     };
-    if let Err(problem) = &received
-        && problem.status != 408
-    {
-        hear_out(headers, body).await;
-    }
-    received
-}
-
-async fn take(
-    state: &AppState,
-    headers: &HeaderMap,
-    body: &mut Body,
-    media: Media,
-    size: Size,
-    deadline: Instant,
-) -> Result<Received, Problem> {
     let limits = state.limits();
     let most = match (size, media) {
-        (Size::Question, _) => limits.question_bytes,
-        (Size::Many, Media::Lines) => limits.bulk_bytes,
+        (BodySize::Small, _) => limits.question_bytes,
+        (BodySize::Bulk, Media::Lines) => limits.bulk_bytes,
         _ => limits.body_bytes,
     };
-    let gathered = gather(state, headers, body, most, deadline).await;
-    let (bytes, room) = gathered.map_err(|mut problem| {
+    let read = read_body(state, headers, body, most, deadline).await;
+    let (bytes, memory) = read.map_err(|mut problem| {
         if problem.status == 413 {
             problem.detail.push_str(match media {
-                _ if size != Size::Many => ": ask for less at a time",
+                _ if size != BodySize::Bulk => ": ask for less at a time",
                 Media::Lines => ": send it in several requests",
                 Media::Json => ": send it in several requests, or as application/x-ndjson",
             });
         }
         problem
     })?;
-    Ok(Received { bytes, media, _room: room })
+    Ok(Received { bytes, media, _memory: memory })
 }
 
 #[cfg(test)]
@@ -119,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    fn of(media_type: &str, size: Size) -> Result<Media, u16> {
+    fn of(media_type: &str, size: BodySize) -> Result<Media, u16> {
         let value = HeaderValue::from_str(media_type).unwrap();
         let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, value)]);
         media(&headers, size).map_err(|problem| problem.status)
@@ -127,9 +124,9 @@ mod tests {
 
     #[test]
     fn only_types_that_a_foreign_form_cannot_send() {
-        assert_eq!(of("application/json", Size::Question), Ok(Media::Json));
-        assert_eq!(of("Application/JSON; charset=UTF-8", Size::Question), Ok(Media::Json));
-        assert_eq!(of("application/x-ndjson", Size::Many), Ok(Media::Lines));
+        assert_eq!(of("application/json", BodySize::Small), Ok(Media::Json));
+        assert_eq!(of("Application/JSON; charset=UTF-8", BodySize::Small), Ok(Media::Json));
+        assert_eq!(of("application/x-ndjson", BodySize::Bulk), Ok(Media::Lines));
         for wrong in [
             "text/plain",
             "application/x-www-form-urlencoded",
@@ -139,8 +136,8 @@ mod tests {
             "application/x-ndjson",
             "",
         ] {
-            assert_eq!(of(wrong, Size::Question), Err(415), "{wrong}");
+            assert_eq!(of(wrong, BodySize::Small), Err(415), "{wrong}");
         }
-        assert_eq!(media(&HeaderMap::new(), Size::Many).unwrap_err().status, 415);
+        assert_eq!(media(&HeaderMap::new(), BodySize::Bulk).unwrap_err().status, 415);
     }
 }

@@ -1,7 +1,6 @@
 //! Documents: read, written, deleted.
 
 use axum::http::StatusCode;
-use axum::response::Response;
 use liken::data::Document;
 use liken_engine::{Engine, checks};
 use schemars::JsonSchema;
@@ -9,43 +8,49 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use super::call::Call;
-use super::items::{Items, items};
+use super::call::{Call, ResponseFuture};
+use super::items::{Items, fits, items};
 use super::types::Written;
-use crate::http::{Limits, WorkerPool, content, to_json};
+use crate::http::{WorkerPool, content, to_json};
 use crate::problem::Problem;
 
 /// A document: an id and fields. A field is text, or a bag of counts (an object of numbers), or
-/// anything else that is only kept.
+/// anything else, which is only stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Document")]
 pub struct DocumentBody {
-    /// Its id; `_id` is understood, too.
+    /// Its id; `_id` is accepted, too.
     #[serde(alias = "_id")]
     pub id: String,
-    /// `title`, `body`, `url` and whatever else there is.
+    /// `title`, `body`, `url` and any others.
     #[serde(flatten)]
     pub fields: Map<String, Value>,
 }
 
-/// The answer to `PUT /documents`: good documents are on disk.
+/// The answer to writes of documents: the valid ones are on disk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BulkWritten {
-    /// What was written.
+    /// Counts of the written documents.
     #[serde(flatten)]
     pub written: Written,
-    /// How many were refused, where the request is lenient.
+    /// The number of invalid documents; above 0 only where the request is lenient.
     #[serde(default)]
     pub refused: usize,
-    /// Some of those, with the reason.
+    /// Some of the invalid documents, with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<BadLine>,
+}
+
+impl From<Written> for BulkWritten {
+    fn from(written: Written) -> Self {
+        BulkWritten { written, refused: 0, examples: Vec::new() }
+    }
 }
 
 /// Why a document was refused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BadLine {
-    /// Its line, or its place in the list, counted from one.
+    /// Its line, or its position in the list, from 1.
     pub line: usize,
     /// What is wrong with it.
     pub detail: String,
@@ -55,101 +60,81 @@ pub struct BadLine {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteRequest {
-    /// The ids of the documents that are to go.
+    /// The ids of the documents to delete.
     pub ids: Vec<String>,
 }
 
-pub(super) async fn get(call: Call) -> Result<Response, Problem> {
-    call.ask(WorkerPool::Store, |call, engine| Ok(engine.document(call.name())?)).await
+pub(super) fn get(call: Call) -> ResponseFuture {
+    call.ask(WorkerPool::Store, |call, engine| Ok(engine.document(call.name())?))
 }
 
-pub(super) async fn put(call: Call) -> Result<Response, Problem> {
+pub(super) fn put(call: Call) -> ResponseFuture {
     write(call, |call, engine| {
-        let limits = call.limits();
-        let lenient = call.flag("lenient");
-        let Items { good, bad, shown } =
-            items(call, "document", lenient, |value, len| document(value, len, None, limits))?;
-        let examples = shown.into_iter().map(|(line, detail)| BadLine { line, detail }).collect();
-        let written = if good.is_empty() {
+        let read = |value| document(value, None);
+        let Items { valid, invalid, described } =
+            items(call, "document", call.flag("lenient"), read)?;
+        let written = if valid.is_empty() {
             Written { written: 0, replaced: 0, sequence: engine.status().written }
         } else {
-            engine.upsert(good)?
+            engine.upsert(valid)?
         };
-        Ok(BulkWritten { written, refused: bad, examples })
+        let examples = described.into_iter().map(|(line, detail)| BadLine { line, detail });
+        Ok(BulkWritten { written, refused: invalid, examples: examples.collect() })
     })
-    .await
 }
 
-pub(super) async fn put_one(call: Call) -> Result<Response, Problem> {
+pub(super) fn put_one(call: Call) -> ResponseFuture {
     write(call, |call, engine| {
-        let (value, len) = (call.json()?, call.bytes().0.len());
-        let document =
-            document(value, len, Some(call.name()), call.limits()).map_err(Problem::bad)?;
-        let written = engine.upsert(vec![document])?;
-        Ok(BulkWritten { written, refused: 0, examples: Vec::new() })
+        let value = call.json()?;
+        let document = fits("document", call.bytes().0.len(), call.limits())
+            .and_then(|()| document(value, Some(call.name())))
+            .map_err(Problem::bad)?;
+        Ok(engine.upsert(vec![document])?.into())
     })
-    .await
 }
 
-pub(super) async fn delete_one(call: Call) -> Result<Response, Problem> {
-    write(call, |call, engine| {
-        let written = engine.delete(&[call.name().to_owned()])?;
-        Ok(BulkWritten { written, refused: 0, examples: Vec::new() })
-    })
-    .await
+pub(super) fn delete_one(call: Call) -> ResponseFuture {
+    write(call, |call, engine| Ok(engine.delete(&[call.name().to_owned()])?.into()))
 }
 
-pub(super) async fn delete_many(call: Call) -> Result<Response, Problem> {
+pub(super) fn delete_many(call: Call) -> ResponseFuture {
     write(call, |call, engine| {
         let DeleteRequest { ids } = call.json()?;
         checks::ids("ids", &ids, call.limits().documents)?;
         if ids.is_empty() {
             return Err(Problem::bad("ids is empty: expected at least one"));
         }
-        let written = engine.delete(&ids)?;
-        Ok(BulkWritten { written, refused: 0, examples: Vec::new() })
+        Ok(engine.delete(&ids)?.into())
     })
-    .await
 }
 
-/// Writes, and with `?wait=true` waits until search sees it; 202 if that takes too long.
-async fn write(
+/// Writes, and with `?wait=true` waits until search sees the change; 202 if that takes too long.
+fn write(
     call: Call,
     work: impl FnOnce(&Call, &Engine) -> Result<BulkWritten, Problem> + Send + 'static,
-) -> Result<Response, Problem> {
-    let (state, deadline, wait) = (call.state.clone(), call.deadline, call.flag("wait"));
-    let write = move |engine: &Engine| work(&call, engine);
-    let written = state.run_until(WorkerPool::Store, deadline, write).await?;
-    let mut status = StatusCode::OK;
-    if wait {
-        let sequence = written.written.sequence;
-        let patience = deadline.saturating_duration_since(Instant::now());
-        let patience = patience.min(state.limits().request());
-        let seen = state.workers().run(WorkerPool::Wait, Instant::now() + patience, {
-            let engine = state.engine().clone();
-            move || Ok(engine.wait_for(sequence, patience))
-        });
-        // What is written stays written: no place to wait in is no failure.
-        if seen.await != Ok(true) {
-            status = StatusCode::ACCEPTED;
+) -> ResponseFuture {
+    Box::pin(async move {
+        let (state, deadline, wait) = (call.state.clone(), call.deadline, call.flag("wait"));
+        let write = move |engine: &Engine| work(&call, engine);
+        let written = state.run_until(WorkerPool::Store, deadline, write).await?;
+        let mut response = content("application/json", to_json(&written)?);
+        if wait {
+            let sequence = written.written.sequence;
+            let patience = deadline.saturating_duration_since(Instant::now());
+            let patience = patience.min(state.limits().request());
+            let wait = move |engine: &Engine| Ok(engine.wait_for(sequence, patience));
+            let seen = state.run_until(WorkerPool::Wait, Instant::now() + patience, wait);
+            // The documents are on disk: if the pool is full, that is no failure either.
+            if seen.await != Ok(true) {
+                *response.status_mut() = StatusCode::ACCEPTED;
+            }
         }
-    }
-    let mut response = content("application/json", to_json(&written)?);
-    *response.status_mut() = status;
-    Ok(response)
+        Ok(response)
+    })
 }
 
-/// A document, or what is wrong with it. `id` is the one that the address says.
-fn document(
-    value: Value,
-    len: usize,
-    id: Option<&str>,
-    limits: &Limits,
-) -> Result<Document, String> {
-    let most = limits.document_bytes;
-    if len > most {
-        return Err(format!("the document is {len} bytes long: expected at most {most}"));
-    }
+/// The document in `value`, or what is wrong with it. `id` is the id in the path.
+fn document(value: Value, id: Option<&str>) -> Result<Document, String> {
     let Value::Object(mut fields) = value else {
         return Err(format!("expected an object with an id, not {}", kind(&value)));
     };
@@ -167,9 +152,7 @@ fn document(
         (None, Some(id)) => id.to_owned(),
         (None, None) => return Err("the id is missing".into()),
     };
-    if let Some(id) = id
-        && given != id
-    {
+    if let Some(id) = id.filter(|id| *id != given) {
         return Err(format!("the id is {given:?} in the body and {id:?} in the address"));
     }
     checks::id("id", &given).map_err(|error| error.to_string())?;
@@ -193,17 +176,14 @@ mod tests {
 
     use super::*;
 
-    fn read(value: Value, id: Option<&str>) -> Result<Document, String> {
-        document(value, 0, id, &Limits::default())
-    }
-
     #[test]
     fn ids_are_found_and_fields_keep_their_order() {
-        let read_id = |value| read(value, None).map(|document| document.id);
+        let read_id = |value| document(value, None).map(|document| document.id);
         assert_eq!(read_id(json!({"id": "a/b?c"})), Ok("a/b?c".to_owned()));
         assert_eq!(read_id(json!({"_id": "../x"})), Ok("../x".to_owned()));
         assert_eq!(read_id(json!({"id": 17})), Ok("17".to_owned()));
-        let document = read(json!({"z": 1, "id": "a", "b": {"w": 2}, "a": null}), None).unwrap();
+        let document =
+            document(json!({"z": 1, "id": "a", "b": {"w": 2}, "a": null}), None).unwrap();
         let fields: Vec<&str> = document.fields.keys().map(String::as_str).collect();
         assert_eq!(fields, ["z", "b", "a"]);
     }
@@ -219,12 +199,10 @@ mod tests {
             (json!({"id": ""}), "id is empty"),
             (json!({"id": "x".repeat(2000)}), "2000 bytes long"),
         ] {
-            let reason = read(value, None).unwrap_err();
+            let reason = document(value, None).unwrap_err();
             assert!(reason.contains(expected), "{reason}");
         }
-        assert!(read(json!({"id": "a"}), Some("b")).unwrap_err().contains("in the address"));
-        assert_eq!(read(json!({"title": "x"}), Some("b")).unwrap().id, "b");
-        let small = Limits { document_bytes: 10, ..Limits::default() };
-        assert!(document(json!({"id": "a"}), 11, None, &small).unwrap_err().contains("at most 10"));
+        assert!(document(json!({"id": "a"}), Some("b")).unwrap_err().contains("in the address"));
+        assert_eq!(document(json!({"title": "x"}), Some("b")).unwrap().id, "b");
     }
 }

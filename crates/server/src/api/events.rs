@@ -1,54 +1,41 @@
-//! Clicks and impressions: kept, and given back for training.
+//! Events: clicks and impressions, stored and exported for training.
 
-use axum::response::Response;
 use liken_engine::checks;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::call::Call;
-use super::items::{items, typed};
+use super::call::{Call, ResponseFuture};
+use super::items::checked;
 use super::types::Event;
-use crate::http::{WorkerPool, content};
-use crate::problem::Problem;
+use crate::http::{WorkerPool, to_json};
 
 /// A line of `GET /events`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NumberedEvent {
-    /// Its number: `?after=` the last of them goes on from there.
+    /// The event's number; `after` = the last one continues the export.
     pub number: u64,
     /// The event.
     #[serde(flatten)]
     pub event: Event,
 }
 
-pub(super) async fn record(call: Call) -> Result<Response, Problem> {
+pub(super) fn record(call: Call) -> ResponseFuture {
     call.ask(WorkerPool::Store, |call, engine| {
-        let read = items(call, "event", false, |value, _| {
-            let event: Event = typed(value)?;
-            checks::event(&event, engine.limits()).map_err(|error| error.to_string())?;
-            Ok(event)
-        })?;
-        Ok(engine.record(read.good)?)
+        let events = checked(call, "event", |event: &Event| checks::event(event, engine.limits()))?;
+        Ok(engine.record(events)?)
     })
-    .await
 }
 
-pub(super) async fn export(call: Call) -> Result<Response, Problem> {
-    let most = call.limits().events;
-    let limit = call.whole("limit").unwrap_or(most as u64);
-    let after = call.whole("after").unwrap_or(0);
-    if !(1..=most as u64).contains(&limit) {
-        return Err(Problem::bad(format!("limit is {limit}: expected 1 to {most}")));
-    }
-    let write = move |engine: &liken_engine::Engine| {
+pub(super) fn export(call: Call) -> ResponseFuture {
+    call.ask_bytes(WorkerPool::Store, "application/x-ndjson", |call, engine| {
+        let most = call.limits().events;
+        let limit = call.whole("limit").map_or(most, |n| n.try_into().unwrap_or(usize::MAX));
+        checks::number("limit", limit, most)?;
         let mut lines = Vec::new();
-        for (number, event) in engine.events(after, limit as usize)? {
-            serde_json::to_writer(&mut lines, &NumberedEvent { number, event })
-                .map_err(|error| Problem::internal(error.to_string()))?;
+        for (number, event) in engine.events(call.whole("after").unwrap_or(0), limit)? {
+            lines.extend(to_json(&NumberedEvent { number, event })?);
             lines.push(b'\n');
         }
         Ok(lines)
-    };
-    let lines = call.state.run_until(WorkerPool::Store, call.deadline, write).await?;
-    Ok(content("application/x-ndjson", lines))
+    })
 }

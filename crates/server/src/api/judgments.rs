@@ -1,44 +1,39 @@
-//! Grades that people gave: kept, and given back as JSON or as TREC's qrels.
+//! Judgments: the grades that people give, stored, and exported as JSON or TREC qrels.
 
-use axum::response::Response;
-use liken_engine::checks;
+use liken_engine::{Engine, checks};
 
-use super::call::Call;
-use super::items::{items, typed};
+use super::call::{Call, ResponseFuture};
+use super::items::checked;
 use super::types::Judgment;
-use crate::http::{WorkerPool, content};
+use crate::http::WorkerPool;
 use crate::problem::Problem;
 
-pub(super) async fn judge(call: Call) -> Result<Response, Problem> {
+pub(super) fn judge(call: Call) -> ResponseFuture {
     call.ask(WorkerPool::Store, |call, engine| {
-        let read = items(call, "judgment", false, |value, _| {
-            let judgment: Judgment = typed(value)?;
-            checks::judgment(&judgment, engine.limits()).map_err(|error| error.to_string())?;
-            Ok(judgment)
-        })?;
-        Ok(engine.judge(read.good)?)
+        let limits = engine.limits();
+        let judgments =
+            checked(call, "judgment", |grade: &Judgment| checks::judgment(grade, limits))?;
+        Ok(engine.judge(judgments)?)
     })
-    .await
 }
 
-pub(super) async fn list(call: Call) -> Result<Response, Problem> {
-    call.ask(WorkerPool::Store, |call, engine| Ok(engine.judgments(call.text("query"))?)).await
+pub(super) fn list(call: Call) -> ResponseFuture {
+    call.ask(WorkerPool::Store, |call, engine| Ok(engine.judgments(call.text("query"))?))
 }
 
-pub(super) async fn qrels(call: Call) -> Result<Response, Problem> {
-    Ok(content("text/plain; charset=utf-8", exported(call).await?.0))
+pub(super) fn qrels(call: Call) -> ResponseFuture {
+    let media = "text/plain; charset=utf-8";
+    call.ask_bytes(WorkerPool::Store, media, |_, engine| Ok(exported(engine)?.0))
 }
 
-pub(super) async fn queries(call: Call) -> Result<Response, Problem> {
-    Ok(content("text/tab-separated-values; charset=utf-8", exported(call).await?.1))
+pub(super) fn queries(call: Call) -> ResponseFuture {
+    let media = "text/tab-separated-values; charset=utf-8";
+    call.ask_bytes(WorkerPool::Store, media, |_, engine| Ok(exported(engine)?.1))
 }
 
-/// The qrels, and the texts of the queries that they name.
-async fn exported(call: Call) -> Result<(Vec<u8>, Vec<u8>), Problem> {
-    let write = |engine: &liken_engine::Engine| {
-        let (mut qrels, mut queries) = (Vec::new(), Vec::new());
-        engine.store().export_qrels(&mut qrels, &mut queries)?;
-        Ok((qrels, queries))
-    };
-    call.state.run_until(WorkerPool::Store, call.deadline, write).await
+/// The qrels, and the texts of their queries.
+fn exported(engine: &Engine) -> Result<(Vec<u8>, Vec<u8>), Problem> {
+    let (mut qrels, mut queries) = (Vec::new(), Vec::new());
+    engine.store().export_qrels(&mut qrels, &mut queries)?;
+    Ok((qrels, queries))
 }

@@ -1,26 +1,27 @@
-//! The HTTP API: one table of routes, of which the router and the OpenAPI document are both made,
-//! and the handlers that the table names.
+//! The JSON API: one table of routes, of which the router and the OpenAPI document are made, and
+//! their handlers.
 
 mod body;
 mod call;
 mod documents;
+mod duplicate_fields;
 mod events;
 mod items;
+mod json_errors;
 mod judgments;
 mod models;
 mod openapi;
 mod parse;
 mod route;
+mod router;
 mod routes;
 mod search;
 mod status;
-mod twice;
 pub mod types;
-mod words;
 
-pub(crate) use call::router;
 pub use documents::{BadLine, BulkWritten, DeleteRequest, DocumentBody};
 pub use events::NumberedEvent;
 pub use items::OneOrMany;
-pub use openapi::document as openapi_document;
+pub(crate) use router::router;
+pub use routes::openapi_document;
 pub use status::Ready;

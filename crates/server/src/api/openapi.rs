@@ -1,23 +1,15 @@
-//! The OpenAPI document, made of the table of routes and of the types that handlers read.
-
-use std::sync::LazyLock;
+//! The OpenAPI document, made of the table of routes and the types that handlers read.
 
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::route::{Kind, Route, Size};
-use super::routes::routes;
+use super::body::BodySize;
+use super::route::{ParameterKind, Route};
 use crate::http::ProblemBody;
 
-/// The document as text.
-pub(super) fn text() -> &'static str {
-    static TEXT: LazyLock<String> = LazyLock::new(|| format!("{:#}\n", document()));
-    &TEXT
-}
-
-/// The OpenAPI document of the service.
-pub fn document() -> Value {
+/// The OpenAPI document of a service with these routes.
+pub(super) fn document(routes: &[Route]) -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
@@ -25,13 +17,10 @@ pub fn document() -> Value {
     let mut generator = settings.into_generator();
     let problem = generator.subschema_for::<ProblemBody>();
     let mut paths = Map::new();
-    for route in routes() {
+    for route in routes {
         let path = route.path.replace("{*", "{");
-        let methods = paths.entry(path).or_insert_with(|| Value::Object(Map::new()));
-        if let Value::Object(methods) = methods {
-            let method = route.method.as_str().to_lowercase();
-            methods.insert(method, operation(&route, &mut generator));
-        }
+        let method = route.method.as_str().to_lowercase();
+        paths.entry(path).or_insert(Value::Null)[method] = operation(route, &mut generator);
     }
     let schemas = generator.take_definitions(true);
     json!({
@@ -48,7 +37,7 @@ pub fn document() -> Value {
             "schemas": schemas,
             "responses": {
                 "Problem": {
-                    "description": "Refused, with the reason.",
+                    "description": "The request was refused; the body says why.",
                     "content": {"application/problem+json": {"schema": problem}},
                 },
             },
@@ -67,10 +56,9 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
     put("operationId", json!(operation_id(route)));
     put("summary", json!(route.summary));
     let needs = match route.scope {
-        Some(scope) => format!(
-            "Where the index has API keys, this needs one with the scope `{}`.",
-            scope.name()
-        ),
+        Some(scope) => {
+            format!("If the index has API keys, this needs one with the scope `{}`.", scope.name())
+        }
         None => "No API key is needed.".to_owned(),
     };
     put("description", json!(format!("{}\n\n{needs}", route.description).trim_start()));
@@ -84,9 +72,9 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
     );
     let in_query = route.parameters.iter().map(|parameter| {
         let schema = match parameter.kind {
-            Kind::Bool => json!({"type": "boolean", "default": false}),
-            Kind::Whole => json!({"type": "integer", "minimum": 0}),
-            Kind::Text => json!({"type": "string"}),
+            ParameterKind::Bool => json!({"type": "boolean", "default": false}),
+            ParameterKind::Whole => json!({"type": "integer", "minimum": 0}),
+            ParameterKind::Text => json!({"type": "string"}),
         };
         json!({
             "name": parameter.name, "in": "query", "required": false,
@@ -102,7 +90,7 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
         let mut content = Map::new();
         let media = json!({"schema": schema, "example": example(body.example)});
         content.insert("application/json".into(), media);
-        if body.size == Size::Many {
+        if body.size == BodySize::Bulk {
             let lines = json!({"schema": {"type": "string"}});
             content.insert("application/x-ndjson".into(), lines);
         }
@@ -119,7 +107,7 @@ fn responses(route: &Route, generator: &mut SchemaGenerator) -> Value {
             json!({"schema": (of.schema)(generator), "example": example(answer.example)})
         }
         Some(of) => {
-            // Of NDJSON a line is described.
+            // The schema of NDJSON describes a line.
             let line = (of.schema)(generator);
             json!({"schema": {"type": "string"}, "x-line-schema": line, "example": answer.example})
         }
@@ -127,7 +115,7 @@ fn responses(route: &Route, generator: &mut SchemaGenerator) -> Value {
     };
     let content = json!({answer.media: media});
     let mut responses = Map::new();
-    responses.insert("200".into(), json!({"description": "Done.", "content": content}));
+    responses.insert("200".into(), json!({"description": "Success.", "content": content}));
     for (status, meaning) in answer.also {
         let response = json!({"description": meaning, "content": content});
         responses.insert(status.to_string(), response);
@@ -147,7 +135,7 @@ fn operation_id(route: &Route) -> String {
     id
 }
 
-/// Examples are JSON; a test reads them all.
+/// An example of the table; a test checks that all are JSON.
 fn example(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
 }

@@ -3,7 +3,9 @@ use std::collections::BTreeSet;
 use liken_engine::checks;
 
 use super::*;
-use crate::http::Limits;
+use crate::api::openapi_document;
+use crate::api::routes::ROUTES;
+use crate::http::HttpLimits;
 use crate::http::tests::{Answer, Server};
 
 /// The path of a route with something in place of its names.
@@ -40,21 +42,21 @@ fn as_declared(route: &Route, answer: &Answer) {
 
 #[test]
 fn every_route_answers_and_takes_its_example() {
-    let server = Server::start(Limits::default());
-    for route in routes() {
-        let (method, path) = (route.method.as_str(), path_of(&route));
+    let server = Server::start(HttpLimits::default());
+    for route in ROUTES.iter() {
+        let (method, path) = (route.method.as_str(), path_of(route));
         let named = format!("{method} {path}");
         let json = "content-type: application/json\r\n";
         let Some(body) = &route.body else {
             let answer = server.ask(method, &path, "", b"");
             assert!(![405, 415].contains(&answer.status), "{named}: {answer:?}");
             assert!(!String::from_utf8_lossy(&answer.body).contains("nothing is at"), "{named}");
-            as_declared(&route, &answer);
+            as_declared(route, &answer);
             continue;
         };
         let answer = server.ask(method, &path, json, body.example.as_bytes());
         assert!(![405, 413, 415].contains(&answer.status), "{named}: {answer:?}");
-        as_declared(&route, &answer);
+        as_declared(route, &answer);
         if answer.status >= 400 {
             let detail = answer.detail();
             assert!(!detail.contains("cannot be read"), "{named}: {detail}");
@@ -64,15 +66,15 @@ fn every_route_answers_and_takes_its_example() {
         assert_eq!(server.ask(method, &path, "", b"{}").status, 415, "{named}");
         let lines = "content-type: application/x-ndjson\r\n";
         let status = server.ask(method, &path, lines, b"[]").status;
-        assert_eq!(status == 415, body.size != Size::Many, "{named}: {status}");
+        assert_eq!(status == 415, body.size != BodySize::Bulk, "{named}: {status}");
     }
 }
 
 #[test]
 fn the_document_and_the_router_know_the_same_paths() {
-    let server = Server::start(Limits::default());
+    let server = Server::start(HttpLimits::default());
     let document = server.get("/openapi.json").json();
-    assert_eq!(document, super::document());
+    assert_eq!(document, openapi_document());
     assert_eq!(document["openapi"], "3.1.0");
     let mut documented = BTreeSet::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
@@ -81,9 +83,9 @@ fn the_document_and_the_router_know_the_same_paths() {
         }
     }
     let routed: BTreeSet<(String, String)> =
-        routes().iter().map(|r| (r.path.replace("{*", "{"), r.method.to_string())).collect();
+        ROUTES.iter().map(|r| (r.path.replace("{*", "{"), r.method.to_string())).collect();
     assert_eq!(documented, routed);
-    assert_eq!(routed.len(), routes().len(), "no route twice");
+    assert_eq!(routed.len(), ROUTES.len(), "no route twice");
     // A method that no route of a path knows is refused there, with those that it knows.
     for path in document["paths"].as_object().unwrap().keys() {
         let known: BTreeSet<&str> =
@@ -106,7 +108,7 @@ fn the_document_and_the_router_know_the_same_paths() {
 
 #[test]
 fn all_examples_are_what_they_are_examples_of() {
-    for route in routes() {
+    for route in ROUTES.iter() {
         let named = format!("{} {}", route.method, route.path);
         if let Some(body) = &route.body {
             assert!((body.of.read)(body.example).is_ok(), "{named}: {}", body.example);
@@ -125,9 +127,9 @@ fn all_examples_are_what_they_are_examples_of() {
 #[test]
 fn examples_of_questions_are_within_the_limits() {
     fn example<T: serde::de::DeserializeOwned>(path: &str) -> T {
-        let post = |route: &Route| route.path == path && route.method == "POST";
-        let route = routes().into_iter().find(post).unwrap();
-        serde_json::from_str(route.body.unwrap().example).unwrap()
+        let post = |route: &&Route| route.path == path && route.method == "POST";
+        let route = ROUTES.iter().find(post).unwrap();
+        serde_json::from_str(route.body.as_ref().unwrap().example).unwrap()
     }
     let limits = liken_engine::Limits::default();
     assert_eq!(checks::search(&example("/search"), &limits), Ok(()));
@@ -141,7 +143,7 @@ fn examples_of_questions_are_within_the_limits() {
 
 #[test]
 fn every_reference_leads_somewhere_and_every_operation_has_its_own_name() {
-    let document = document();
+    let document = openapi_document();
     fn walk<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
         match value {
             Value::Object(fields) => {
@@ -173,7 +175,7 @@ fn every_reference_leads_somewhere_and_every_operation_has_its_own_name() {
 
 #[test]
 fn paths_are_taken_apart_as_the_router_does() {
-    let route = |path: &str| routes().into_iter().find(|route| route.path == path).unwrap();
+    let route = |path: &str| ROUTES.iter().find(|route| route.path == path).unwrap();
     let id = route("/documents/{*id}");
     assert_eq!(id.captured("/documents/a/b"), Some(vec!["a/b"]));
     assert_eq!(id.captured("/documents//a"), Some(vec!["/a"]));

@@ -1,16 +1,16 @@
-//! Reading JSON, and saying where it is wrong: the line, the column and the field.
+//! Reads JSON; errors name the line, the column and the field.
 
 use liken::excerpt;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_path_to_error::Path;
 
-use super::twice::Once;
-use super::words::plain;
+use super::duplicate_fields::UniqueFields;
+use super::json_errors::plain;
 use crate::problem::Problem;
 
-/// The object in `bytes` read as a `T`. A list of the fields' values would be read, too, if it
-/// were not refused here.
+/// The object in `bytes` as a `T`. Other values are refused here: serde would accept a list of the
+/// fields' values, too.
 pub(super) fn object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let mut read = bytes.iter().filter(|byte| !byte.is_ascii_whitespace());
     if matches!(read.next(), Some(b'[' | b'"' | b'0'..=b'9' | b'-')) {
@@ -19,22 +19,21 @@ pub(super) fn object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     json(bytes)
 }
 
-/// `bytes` read as a `T`.
+/// The value in `bytes` as a `T`.
 pub(super) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     read(bytes).map_err(|(reason, place)| {
         Problem::bad(format!("the body cannot be read: {reason} ({place})"))
     })
 }
 
-/// The same for a line of many; the problem is only the reason.
+/// The same for a line of NDJSON, whose number the caller knows; the error is only the reason.
 pub(super) fn json_line<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    // The line is counted by those who call.
     read(bytes).map_err(|(reason, place)| {
         format!("{reason} ({})", place.strip_prefix("line 1, ").unwrap_or(&place))
     })
 }
 
-/// What is wrong, and where.
+/// The error is what is wrong, and where.
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, (String, String)> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(("it is empty, expected JSON".into(), "line 1, column 1".into()));
@@ -48,12 +47,12 @@ fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, (String, String)> {
         return Err((format!("it is not UTF-8: found the byte 0x{byte:02x}"), place));
     }
     let read = whole(bytes)?;
-    whole::<Once>(bytes)?;
+    whole::<UniqueFields>(bytes)?;
     Ok(read)
 }
 
-/// A value that takes all of `bytes`. Only what cannot be read is read with its path: following it
-/// costs time.
+/// A value that takes all of `bytes`. The path to an error is found by a second reading, since
+/// tracking it costs time.
 fn whole<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, (String, String)> {
     if let Ok(read) = serde_json::from_slice(bytes) {
         return Ok(read);
@@ -69,7 +68,7 @@ fn whole<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, (String, String)> {
 fn wrong(field: &str, error: &serde_json::Error) -> (String, String) {
     let (line, column) = (error.line(), error.column());
     let mut reason = error.to_string();
-    // serde_json ends with the place, which we say in our own way.
+    // serde_json appends the place, which has a format of its own here.
     let place = format!(" at line {line} column {column}");
     if let Some(before) = reason.strip_suffix(&place) {
         reason.truncate(before.len());
@@ -88,15 +87,12 @@ fn wrong(field: &str, error: &serde_json::Error) -> (String, String) {
     (reason, place)
 }
 
-/// The way to a value, such as `fusion.weights.rmls` or `documents[2].id`; empty for the whole.
+/// The path to a value, such as `fusion.weights.rmls` or `documents[2].id`; empty for the whole.
 fn field(path: &Path) -> String {
-    match path.iter().next() {
-        Some(_) => excerpt(&path.to_string()),
-        None => String::new(),
-    }
+    path.iter().next().map_or_else(String::new, |_| excerpt(&path.to_string()))
 }
 
-/// A value read as a `T`, or what is wrong with it and in which field.
+/// `value` as a `T`; the error is what is wrong, and in which field.
 pub(super) fn value<T: DeserializeOwned>(value: Value) -> Result<T, String> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let reason = plain(&error.inner().to_string());
@@ -137,7 +133,7 @@ mod tests {
             (r#"{"querry": "a"}"#, "unknown field `querry`, expected one of `query`"),
             (r#"{"fusion": {"weights": {"rmls": NaN}}}"#, "field fusion.weights.rmls"),
             (r#"{"fusion": {"weights": {"rmls": 1e999}}}"#, "a number is too large"),
-            (r#"{"query": "a"} trailing"#, "something stands behind its end"),
+            (r#"{"query": "a"} trailing"#, "there is text after its end"),
             ("", "it is empty"),
             ("  \n ", "it is empty"),
             (r#"{"query": "a"#, "it breaks off"),

@@ -1,130 +1,171 @@
-//! What a route is: everything that the router and the OpenAPI document need to know of it.
-
-use std::pin::Pin;
+//! The declaration of a route: what the router and the OpenAPI document are made of.
 
 use axum::http::Method;
-use axum::response::Response;
 use liken_engine::types::Scope;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 
-use super::call::Call;
-use crate::problem::Problem;
+use super::body::BodySize;
+use super::call::{Call, ResponseFuture};
+use super::items::OneOrMany;
 
-/// What a handler returns.
-pub(super) type Answer = Pin<Box<dyn Future<Output = Result<Response, Problem>> + Send>>;
+pub(super) type Handler = fn(Call) -> ResponseFuture;
 
 /// One method on one path.
 pub(super) struct Route {
     pub method: Method,
-    /// As axum writes it: `{name}` is a piece of the path, `{*name}` all the rest of it.
+    /// In the syntax of axum: `{name}` is one segment of the path, `{*name}` all the rest.
     pub path: &'static str,
-    /// What a key must allow; none is needed if there is none.
+    /// The scope that a key must have; no key is needed without one.
     pub scope: Option<Scope>,
     pub summary: &'static str,
     pub description: &'static str,
-    /// Names after the question mark; others are refused.
+    /// Query parameters; others are refused.
     pub parameters: &'static [Parameter],
-    pub body: Option<BodyOf>,
-    pub answer: AnswerOf,
-    /// Whether it may take long: much is brought, or a model is loaded.
+    pub body: Option<BodySpec>,
+    pub answer: AnswerSpec,
+    /// Whether it has the longer time-out: for bulk requests, and for loading models.
     pub long: bool,
-    pub handler: fn(Call) -> Answer,
+    pub handler: Handler,
 }
 
-/// Something after the question mark.
+/// A query parameter.
 pub(super) struct Parameter {
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: ParameterKind,
     pub description: &'static str,
 }
 
-/// What a parameter holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ParameterKind {
     Bool,
     Whole,
     Text,
 }
 
-/// What a request's body holds.
-pub(super) struct BodyOf {
-    pub of: TypeOf,
+/// The body of a request.
+pub(super) struct BodySpec {
+    pub of: TypeSpec,
     pub example: &'static str,
-    pub size: Size,
+    pub size: BodySize,
 }
 
-/// How much a body may bring.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Size {
-    /// A question.
-    Question,
-    /// A question that brings documents, or one document.
-    Some,
-    /// One, a list, or NDJSON, which may be longer.
-    Many,
+impl BodySpec {
+    fn of<T: JsonSchema + DeserializeOwned>(size: BodySize, example: &'static str) -> Self {
+        BodySpec { of: TypeSpec::of::<T>(), example, size }
+    }
+
+    pub(super) fn small<T: JsonSchema + DeserializeOwned>(example: &'static str) -> Self {
+        BodySpec::of::<T>(BodySize::Small, example)
+    }
+
+    pub(super) fn medium<T: JsonSchema + DeserializeOwned>(example: &'static str) -> Self {
+        BodySpec::of::<T>(BodySize::Medium, example)
+    }
+
+    pub(super) fn bulk<T: JsonSchema + DeserializeOwned>(example: &'static str) -> Self {
+        BodySpec::of::<OneOrMany<T>>(BodySize::Bulk, example)
+    }
 }
 
-/// What an answer holds.
-pub(super) struct AnswerOf {
+/// The body of a successful response.
+pub(super) struct AnswerSpec {
     pub media: &'static str,
-    /// What a line holds in NDJSON; none for text.
-    pub of: Option<TypeOf>,
+    /// The JSON, or a line of NDJSON; none for text.
+    pub of: Option<TypeSpec>,
     pub example: &'static str,
-    /// Other statuses that bring the same, with what they mean.
+    /// Other statuses with the same body, and their meaning.
     pub also: &'static [(u16, &'static str)],
 }
 
-/// A type, as the document describes it and as an example is read.
+impl AnswerSpec {
+    pub(super) fn json<T: JsonSchema + DeserializeOwned>(example: &'static str) -> Self {
+        let of = Some(TypeSpec::of::<T>());
+        AnswerSpec { of, ..AnswerSpec::text("application/json", example) }
+    }
+
+    pub(super) fn text(media: &'static str, example: &'static str) -> Self {
+        AnswerSpec { media, of: None, example, also: &[] }
+    }
+}
+
+/// A type: its schema, and how tests read an example of it.
 #[derive(Clone, Copy)]
-pub(super) struct TypeOf {
+pub(super) struct TypeSpec {
     pub schema: fn(&mut SchemaGenerator) -> Schema,
-    /// The problem with an example.
     #[cfg_attr(not(test), expect(dead_code, reason = "examples are read in tests"))]
     pub read: fn(&str) -> Result<(), serde_json::Error>,
 }
 
-impl TypeOf {
-    pub(super) const fn new<T: JsonSchema + DeserializeOwned>() -> Self {
-        TypeOf { schema: schema_of::<T>, read: read::<T> }
+impl TypeSpec {
+    pub(super) fn of<T: JsonSchema + DeserializeOwned>() -> Self {
+        TypeSpec {
+            schema: |generator| generator.subschema_for::<T>(),
+            read: |example| serde_json::from_str::<T>(example).map(drop),
+        }
     }
 }
 
-fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    generator.subschema_for::<T>()
-}
-
-fn read<T: DeserializeOwned>(example: &str) -> Result<(), serde_json::Error> {
-    serde_json::from_str::<T>(example).map(drop)
-}
-
 impl Route {
-    /// The names in braces, in the path's order.
+    /// `GET path`, without parameters or a body.
+    pub(super) fn get(
+        path: &'static str,
+        scope: Option<Scope>,
+        handler: Handler,
+        answer: AnswerSpec,
+    ) -> Self {
+        Route {
+            method: Method::GET,
+            path,
+            scope,
+            summary: "",
+            description: "",
+            parameters: &[],
+            body: None,
+            answer,
+            long: false,
+            handler,
+        }
+    }
+
+    /// `POST path` with a body.
+    pub(super) fn post(
+        path: &'static str,
+        scope: Scope,
+        handler: Handler,
+        body: BodySpec,
+        answer: AnswerSpec,
+    ) -> Self {
+        let method = Method::POST;
+        Route { method, body: Some(body), ..Route::get(path, Some(scope), handler, answer) }
+    }
+
+    /// The names in braces, in the order of the path.
     pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.path.split('/').filter_map(|piece| {
-            let name = piece.strip_prefix('{')?.strip_suffix('}')?;
+        self.path.split('/').filter_map(|segment| {
+            let name = segment.strip_prefix('{')?.strip_suffix('}')?;
             Some(name.strip_prefix('*').unwrap_or(name))
         })
     }
 
-    /// What stands for the names in `path`, still encoded; none if it is no path of this route.
+    /// The values of the names in `path`, still encoded; none if the route does not match.
     pub(super) fn captured<'a>(&self, path: &'a str) -> Option<Vec<&'a str>> {
         let mut found = Vec::new();
         let mut rest = path.strip_prefix('/')?;
-        let mut pieces = self.path.strip_prefix('/')?.split('/').peekable();
-        while let Some(piece) = pieces.next() {
-            if piece.starts_with("{*") {
+        let mut segments = self.path.strip_prefix('/')?.split('/').peekable();
+        while let Some(segment) = segments.next() {
+            if segment.starts_with("{*") {
                 found.push(rest);
                 return (!rest.is_empty()).then_some(found);
             }
             let (here, after) = match rest.split_once('/') {
-                Some((here, after)) if pieces.peek().is_some() => (here, after),
-                None if pieces.peek().is_none() => (rest, ""),
+                Some((here, after)) if segments.peek().is_some() => (here, after),
+                None if segments.peek().is_none() => (rest, ""),
                 _ => return None,
             };
-            if piece.starts_with('{') && !here.is_empty() {
+            if segment.starts_with('{') && !here.is_empty() {
                 found.push(here);
-            } else if piece != here {
+            } else if segment != here {
                 return None;
             }
             rest = after;

@@ -1,48 +1,34 @@
-//! Searching, scoring and explaining.
+//! Search, re-ranking, explanations, embeddings and neighbours.
 
-use axum::response::Response;
-
-use super::call::Call;
-use super::types::{EmbedRequest, ExplainRequest, RerankRequest, SearchRequest, SimilarRequest};
+use super::call::{Call, ResponseFuture};
+use super::types::{ExplainRequest, RerankRequest, SearchRequest};
 use crate::http::WorkerPool;
-use crate::problem::Problem;
 
-pub(super) async fn search(call: Call) -> Result<Response, Problem> {
+pub(super) fn search(call: Call) -> ResponseFuture {
     call.search(|call, engine| {
         let request: SearchRequest = call.json()?;
         Ok((engine.search(&request)?, request.query))
     })
-    .await
 }
 
-pub(super) async fn rerank(call: Call) -> Result<Response, Problem> {
+pub(super) fn rerank(call: Call) -> ResponseFuture {
     call.search(|call, engine| {
         let request: RerankRequest = call.json()?;
         Ok((engine.rerank(&request)?, request.query))
     })
-    .await
 }
 
-pub(super) async fn explain(call: Call) -> Result<Response, Problem> {
+pub(super) fn explain(call: Call) -> ResponseFuture {
     call.search(|call, engine| {
         let request: ExplainRequest = call.json()?;
         Ok((engine.explain(&request)?, request.search.query))
     })
-    .await
 }
 
-pub(super) async fn embed(call: Call) -> Result<Response, Problem> {
-    call.ask(WorkerPool::Search, |call, engine| {
-        let request: EmbedRequest = call.json()?;
-        Ok(engine.embed(&request)?)
-    })
-    .await
+pub(super) fn embed(call: Call) -> ResponseFuture {
+    call.ask(WorkerPool::Search, |call, engine| Ok(engine.embed(&call.json()?)?))
 }
 
-pub(super) async fn similar(call: Call) -> Result<Response, Problem> {
-    call.ask(WorkerPool::Search, |call, engine| {
-        let request: SimilarRequest = call.json()?;
-        Ok(engine.similar(&request)?)
-    })
-    .await
+pub(super) fn similar(call: Call) -> ResponseFuture {
+    call.ask(WorkerPool::Search, |call, engine| Ok(engine.similar(&call.json()?)?))
 }

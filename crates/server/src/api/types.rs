@@ -1,5 +1,5 @@
-//! What requests and responses look like: what the engine is asked and answers, and what there is
-//! for HTTP alone. Unknown fields are refused, so that a misspelt option never passes silently.
+//! The types of requests and responses: those of the engine, and those of HTTP alone. Unknown
+//! fields are refused, so that a misspelt option never passes silently.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,6 @@ pub use liken_engine::types::*;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ActivateRequest {
-    /// The version.
+    /// The version to activate.
     pub version: String,
 }

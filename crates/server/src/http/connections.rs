@@ -14,18 +14,18 @@ const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
     {\"type\":\"urn:liken:problem:not-available-now\",\"title\":\"Not available now\",\
     \"status\":503,\"detail\":\"too many connections are open: try again later\",\"instance\":\"-\"}";
 
-/// Connections beyond the limit that are answered at a time; further ones are closed.
+/// The most connections that are rejected at a time; further ones wait in the backlog.
 pub(super) const MAX_REJECTING: usize = 16;
 
-/// The most connections, where `wanted` are wanted and the process may have `files` open: half of
-/// these are for the index, the database and the log, so that a search never lacks one.
+/// The most connections: `wanted`, but at most half of the `files` that the process may open. The
+/// other half is for the index, the database and the log, so that a search never lacks one.
 pub(super) fn most_connections(wanted: usize, files: Option<usize>) -> usize {
     let fit = files.map_or(usize::MAX, |files| (files / 2).saturating_sub(MAX_REJECTING).max(1));
     wanted.min(fit).min(Semaphore::MAX_PERMITS)
 }
 
-/// Answers 503, and reads on for a moment: a connection that is closed on unread bytes is reset, and
-/// the client would not see why.
+/// Answers 503, then reads for a moment: closing a connection with unread bytes resets it, and the
+/// client would not see the reason.
 pub(super) async fn reject(mut stream: TcpStream) {
     let answer = async {
         stream.write_all(BUSY).await?;

@@ -13,8 +13,8 @@ const MOST_PAIRS: usize = 1000;
 /// Everything but letters, digits and `-._~` (RFC 3986, unreserved).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// `text` with %xx decoded; `plus` says whether + is a blank, as in queries and forms. The crates
-/// for it let a wrong %xx or wrong UTF-8 pass; here both are errors of the client.
+/// `text` with %xx decoded; with `plus`, + is a blank, as in queries and forms. The usual crates
+/// accept an invalid %xx or invalid UTF-8; here both are errors of the client.
 pub(crate) fn decoded(text: &str, plus: bool) -> Result<String, Problem> {
     let is_byte = |rest: &str| {
         rest.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
@@ -42,12 +42,11 @@ pub(crate) fn pairs(text: &str) -> Result<Vec<(String, String)>, Problem> {
     if text.bytes().filter(|&byte| byte == b'&').count() >= MOST_PAIRS {
         return Err(Problem::bad(format!("expected at most {MOST_PAIRS} names and values")));
     }
-    let pieces = text.split('&').filter(|piece| !piece.is_empty());
-    let pair = |piece: &str| {
-        let (name, value) = piece.split_once('=').unwrap_or((piece, ""));
+    let pair = |pair: &str| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         Ok((decoded(name, true)?, decoded(value, true)?))
     };
-    pieces.map(pair).collect()
+    text.split('&').filter(|pair| !pair.is_empty()).map(pair).collect()
 }
 
 #[cfg(test)]

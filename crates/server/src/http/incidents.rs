@@ -1,10 +1,10 @@
-//! Incidents: what failed lately and is retried, such as changes that cannot be applied on a full
-//! disk. Readiness takes account of them.
+//! Incidents: recent failures that are retried, such as changes that cannot be applied on a full
+//! disk. Readiness considers them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Whatever failed is retried every second; an incident that was not reported for so long is over.
+/// Failures are retried every second; an incident that was not reported for so long is over.
 const RECENT: Duration = Duration::from_secs(5);
 
 /// The last incident; copies share it.
@@ -14,7 +14,7 @@ pub struct Incidents {
 }
 
 impl Incidents {
-    /// Takes down an incident.
+    /// Records an incident.
     pub fn report(&self, what: &str) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         *last = Some((Instant::now(), what.to_owned()));

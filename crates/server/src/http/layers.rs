@@ -1,5 +1,5 @@
-//! What stands around every handler: id, log, counts, time-outs, and headers that are the same on
-//! every answer.
+//! Middleware around every handler: request id, log, metrics, time-outs, and the headers that all
+//! responses have.
 
 use std::any::Any;
 use std::net::SocketAddr;
@@ -17,27 +17,24 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::encoding::encoded;
 use super::log::LoggedRequest;
 use super::origin::Callers;
-use super::receive::{gather, hear_out};
+use super::receive::read_body;
 use super::request_id::{HEADER, RequestId};
 use super::respond::{refuse, secure, write_out};
 use super::state::AppState;
-use super::worker_pools::WorkerPool;
+use super::worker_pools::{FAILED, WorkerPool, join_until};
 use crate::problem::Problem;
-use crate::runs::LARGEST;
+use crate::runs::LARGEST_FORM;
 
-/// What those hear whose request made the service fail.
-pub(super) const FAILED: &str = "the service failed on this request; the reason is in its log";
-
-/// Who is at the other end of the connection.
+/// The client's address, in the extensions of a request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Peer(pub SocketAddr);
 
-/// What was searched for, in the extensions of an answer: for the log, if that is asked for.
+/// The text of a search, in the extensions of its response: logged if the log is to have queries.
 #[derive(Debug, Clone)]
 pub struct SearchedFor(pub String);
 
-/// Logs and counts a request, also one whose client went away before the answer.
-struct Record {
+/// Logs and counts a request, even if the client goes away before the response.
+struct RequestRecord {
     state: AppState,
     id: RequestId,
     peer: Option<SocketAddr>,
@@ -48,7 +45,7 @@ struct Record {
     done: bool,
 }
 
-impl Record {
+impl RequestRecord {
     fn write(
         &mut self,
         status: u16,
@@ -67,7 +64,7 @@ impl Record {
     }
 }
 
-impl Drop for Record {
+impl Drop for RequestRecord {
     fn drop(&mut self) {
         if !self.done {
             self.write(499, None, Some("the client went away"), None);
@@ -75,15 +72,15 @@ impl Drop for Record {
     }
 }
 
-/// The outermost layer.
-pub(super) async fn around(
+/// The outermost layer: gives the request its id, writes out its problem, logs and counts it.
+pub(super) async fn outermost(
     State(state): State<AppState>,
     mut request: Request,
     next: Next,
 ) -> Response {
     let id = RequestId::of(request.headers());
     let route = request.extensions().get::<MatchedPath>();
-    let mut record = Record {
+    let mut record = RequestRecord {
         id: id.clone(),
         peer: request.extensions().get::<Peer>().map(|peer| peer.0),
         method: request.method().clone(),
@@ -95,9 +92,9 @@ pub(super) async fn around(
     };
     let page = wants_page(request.method(), request.headers());
     request.extensions_mut().insert(id.clone());
-    let going = state.metrics().request();
+    let in_flight = state.metrics().request();
     let mut response = next.run(request).await;
-    drop(going);
+    drop(in_flight);
     let problem = write_out(&mut response, &id.0, page);
     secure(&mut response);
     if let Ok(value) = HeaderValue::from_str(&id.0) {
@@ -113,97 +110,84 @@ pub(super) async fn around(
     response
 }
 
-/// Whether a person looks at it, rather than a program.
+/// Whether a browser asks for a page, rather than a program for data.
 fn wants_page(method: &Method, headers: &HeaderMap) -> bool {
     let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     [Method::GET, Method::HEAD].contains(method)
         && accepts.is_some_and(|accepts| accepts.contains("text/html"))
 }
 
-/// Turns foreign callers away.
+/// Refuses requests of foreign sites.
 pub(super) async fn callers(
     State(callers): State<Arc<Callers>>,
     request: Request,
     next: Next,
-) -> Response {
-    match callers.check(&request) {
-        Ok(()) => next.run(request).await,
-        Err(problem) => refuse(problem),
-    }
+) -> Result<Response, Problem> {
+    callers.check(&request)?;
+    Ok(next.run(request).await)
 }
 
-/// Around pages: those who may read may look, those who may write may change; who has no key is
-/// asked for one. Pages have the time of a request, and only so many are made at a time.
-pub(super) async fn page(State(state): State<AppState>, request: Request, next: Next) -> Response {
+/// The layer of pages: reading needs a key with the read scope, everything else one with the write
+/// scope; a browser without a key is sent to the login. Rendering has the time of a request and
+/// runs in the pool of pages.
+pub(super) async fn page(
+    State(state): State<AppState>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
     let reads = [Method::GET, Method::HEAD].contains(request.method());
     let scope = if reads { Scope::Read } else { Scope::Write };
     if let Err(problem) = state.permit(request.headers(), scope).await {
         if problem.status == 401 && wants_page(request.method(), request.headers()) {
             let to = request.uri().path_and_query().map_or("/", |path| path.as_str());
-            return Redirect::to(&format!("/login?next={}", encoded(to))).into_response();
+            return Ok(Redirect::to(&format!("/login?next={}", encoded(to))).into_response());
         }
-        return refuse(problem);
+        return Err(problem);
     }
-    let (request, room) = match received(&state, request).await {
-        Ok(received) => received,
-        Err(problem) => return refuse(problem),
-    };
-    let place = match state.workers().acquire(WorkerPool::Pages, state.deadline()).await {
-        Ok(place) => place,
-        Err(problem) => return refuse(problem),
-    };
-    // A page that takes too long runs to its end, and keeps its thread until then: else those
-    // who ask again and again would have ever more threads.
+    // The body comes first: a slow client must not occupy a thread.
+    let (request, memory) = received(&state, request).await?;
+    let thread = state.workers().acquire(WorkerPool::Pages, state.deadline()).await?;
+    // A page that takes too long runs to its end and keeps its thread until then: otherwise
+    // clients that retry would occupy ever more threads.
     let page = tokio::spawn(async move {
         let response = next.run(request).await;
-        drop((place, room));
+        drop((thread, memory));
         response
     });
-    match tokio::time::timeout(state.limits().request(), page).await {
-        Ok(Ok(response)) => response,
-        Ok(Err(_)) => refuse(Problem::internal(FAILED)),
-        Err(_) => refuse(Problem::unavailable(
-            "there was no answer within the time-out: ask for less, or try again later",
-        )),
-    }
+    join_until(page, state.deadline()).await
 }
 
-/// The request with its whole body, which counts towards what all bodies may take until the
-/// second of the two is dropped. Whoever sends slowly keeps nobody from a place.
+/// The request with its whole body. The body counts towards the memory of all bodies until the
+/// permit is dropped.
 async fn received(
     state: &AppState,
     request: Request,
 ) -> Result<(Request, Option<OwnedSemaphorePermit>), Problem> {
-    let (parts, mut body) = request.into_parts();
-    // A form writes most signs as three; each page has a smaller limit of its own.
-    let most = 3 * LARGEST + 4096;
+    let (parts, body) = request.into_parts();
     let deadline = Instant::now() + state.limits().long();
-    match gather(state, &parts.headers, &mut body, most, deadline.into()).await {
-        Ok((bytes, room)) => Ok((Request::from_parts(parts, Body::from(bytes)), room)),
-        Err(problem) => {
-            hear_out(&parts.headers, body).await;
-            Err(problem)
-        }
-    }
+    // Each page has a smaller limit of its own.
+    let (bytes, memory) =
+        read_body(state, &parts.headers, body, LARGEST_FORM, deadline.into()).await?;
+    Ok((Request::from_parts(parts, Body::from(bytes)), memory))
 }
 
-/// Where no route is.
-pub(super) async fn nowhere(uri: Uri) -> Response {
+/// Answers where no route matches.
+pub(super) async fn not_found(uri: Uri) -> Response {
     let path: String = uri.path().chars().take(200).collect();
-    refuse(Problem::missing(format!("nothing is at {path}; /openapi.json lists what is there")))
+    refuse(Problem::missing(format!("nothing is at {path}; /openapi.json lists all routes")))
 }
 
-/// Where a route is, but not for this method.
+/// Answers where a route matches, but not its method.
 pub(super) async fn wrong_method(method: Method, uri: Uri) -> Response {
     let path: String = uri.path().chars().take(200).collect();
     refuse(Problem {
         status: 405,
         title: "Method not allowed",
-        detail: format!("{path} does not answer to {method}; see the Allow header"),
+        detail: format!("{path} does not accept {method}; see the Allow header"),
     })
 }
 
-/// What is left of a handler that panicked. The message may hold anything: it is not sent.
+/// Answers where a handler panicked.
 pub(super) fn panicked(_message: Box<dyn Any + Send + 'static>) -> Response {
     refuse(Problem::internal(FAILED))
 }

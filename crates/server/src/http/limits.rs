@@ -1,21 +1,21 @@
-//! How much a client may send, and keep us waiting. How much it may ask of the engine is in
-//! [`liken_engine::Limits`].
+//! Limits on what a client may send and how long it may take; what it may ask of the engine is
+//! limited by [`liken_engine::Limits`].
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// What requests are held to. Each refusal names the limit that was met.
+/// The limits of requests, connections and worker pools.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Limits {
+pub struct HttpLimits {
     /// The longest body of a request, in bytes.
     pub body_bytes: usize,
-    /// The longest body of a request that only asks, and brings no documents.
+    /// The longest body of a query, in bytes.
     pub question_bytes: usize,
-    /// The longest body of a request that brings many documents, events or judgments.
+    /// The longest body with many documents, events or judgments, in bytes.
     pub bulk_bytes: usize,
-    /// What all bodies that are being received may take together, in bytes.
+    /// The memory of all request bodies together, in bytes.
     pub bodies_bytes: usize,
     /// The largest document, in bytes as JSON.
     pub document_bytes: usize,
@@ -23,35 +23,34 @@ pub struct Limits {
     pub documents: usize,
     /// The most events of one export.
     pub events: usize,
-    /// Seconds from a request's head to its answer.
+    /// Seconds from a request's head to its response.
     pub request_seconds: f64,
-    /// The same for requests that bring much or load a model; their bodies must still make
-    /// progress within `request_seconds`.
+    /// The same for bulk requests and for loading models; their bodies must still make progress
+    /// within `request_seconds`.
     pub long_seconds: f64,
-    /// Seconds that a client may take to send a request's head, and that a connection may lie
-    /// idle between requests.
+    /// Seconds in which a client must send a request's head; also the longest idle time of a
+    /// connection between requests.
     pub header_seconds: f64,
     /// Seconds that a write may be blocked because the client does not read.
     pub write_seconds: f64,
     /// The longest head of a request, in bytes.
     pub header_bytes: usize,
-    /// The most open connections, and no more than half of the files that the process may open;
-    /// further ones are rejected.
+    /// The most open connections, but at most half of the files that the process may open; further
+    /// ones are rejected.
     pub connections: usize,
-    /// Searches that run at a time; as many as there are cores if 0.
+    /// The most concurrent searches; the number of cores if 0.
     pub threads: usize,
-    /// Requests that may be queued for a thread; further ones are refused.
+    /// The most requests that wait for a thread; further ones are refused.
     pub waiting: usize,
-    /// Seconds that running requests have at the end.
+    /// Seconds that running requests have to finish at shutdown.
     pub grace_seconds: f64,
-    /// Seconds without progress after which changes that search does not see make the service
-    /// unready.
+    /// Seconds without progress after which pending changes make the service unready.
     pub stuck_seconds: f64,
 }
 
-impl Default for Limits {
+impl Default for HttpLimits {
     fn default() -> Self {
-        Limits {
+        HttpLimits {
             body_bytes: 8 << 20,
             question_bytes: 1 << 20,
             bulk_bytes: 64 << 20,
@@ -73,8 +72,8 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
-    /// What is wrong with them, if they cannot be kept.
+impl HttpLimits {
+    /// Checks that all limits can be enforced.
     pub fn check(&self) -> Result<(), String> {
         let seconds = [
             ("request_seconds", self.request_seconds),
@@ -83,14 +82,14 @@ impl Limits {
             ("write_seconds", self.write_seconds),
             ("stuck_seconds", self.stuck_seconds),
         ];
-        // An hour is more than any of them needs; far above, times overflow.
+        // An hour is more than any of them needs; much larger values overflow.
         for (name, value) in seconds {
             if !(value > 0.0 && value <= 3600.0) {
                 return Err(format!("{name} is {value}: expected more than 0, at most 3600"));
             }
         }
-        if !(0.0..=3600.0).contains(&self.grace_seconds) {
-            let value = self.grace_seconds;
+        let value = self.grace_seconds;
+        if !(0.0..=3600.0).contains(&value) {
             return Err(format!("grace_seconds is {value}: expected 0 to 3600"));
         }
         let counts = [
@@ -109,12 +108,12 @@ impl Limits {
         Ok(())
     }
 
-    /// From a request's head to its answer.
+    /// [`HttpLimits::request_seconds`] as a duration.
     pub fn request(&self) -> Duration {
         Duration::from_secs_f64(self.request_seconds)
     }
 
-    /// The same for requests that take long.
+    /// [`HttpLimits::long_seconds`] as a duration.
     pub fn long(&self) -> Duration {
         Duration::from_secs_f64(self.long_seconds)
     }
@@ -126,22 +125,22 @@ mod tests {
 
     #[test]
     fn limits_that_cannot_be_kept_are_named() {
-        assert_eq!(Limits::default().check(), Ok(()));
-        let wrong = |limits: Limits, name: &str| {
+        assert_eq!(HttpLimits::default().check(), Ok(()));
+        let wrong = |limits: HttpLimits, name: &str| {
             let reason = limits.check().unwrap_err();
             assert!(reason.starts_with(name), "{reason}");
         };
-        wrong(Limits { request_seconds: f64::NAN, ..Limits::default() }, "request_seconds");
-        wrong(Limits { long_seconds: 1e300, ..Limits::default() }, "long_seconds");
-        wrong(Limits { grace_seconds: -1.0, ..Limits::default() }, "grace_seconds");
-        wrong(Limits { connections: 0, ..Limits::default() }, "connections");
-        wrong(Limits { header_bytes: 10, ..Limits::default() }, "header_bytes");
+        wrong(HttpLimits { request_seconds: f64::NAN, ..HttpLimits::default() }, "request_seconds");
+        wrong(HttpLimits { long_seconds: 1e300, ..HttpLimits::default() }, "long_seconds");
+        wrong(HttpLimits { grace_seconds: -1.0, ..HttpLimits::default() }, "grace_seconds");
+        wrong(HttpLimits { connections: 0, ..HttpLimits::default() }, "connections");
+        wrong(HttpLimits { header_bytes: 10, ..HttpLimits::default() }, "header_bytes");
     }
 
     #[test]
     fn limits_may_be_given_in_part_and_must_be_spelt_right() {
-        let read: Limits = serde_json::from_str(r#"{"events": 50}"#).unwrap();
-        assert_eq!(read, Limits { events: 50, ..Limits::default() });
-        assert!(serde_json::from_str::<Limits>(r#"{"event": 50}"#).is_err());
+        let read: HttpLimits = serde_json::from_str(r#"{"events": 50}"#).unwrap();
+        assert_eq!(read, HttpLimits { events: 50, ..HttpLimits::default() });
+        assert!(serde_json::from_str::<HttpLimits>(r#"{"event": 50}"#).is_err());
     }
 }

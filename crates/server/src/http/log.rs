@@ -1,5 +1,5 @@
-//! The log: one line per request, as text or as JSON, written by a thread of its own so that a
-//! slow terminal never holds up an answer.
+//! The log: one line per request, as text or JSON, written by a thread of its own: a slow terminal
+//! never delays a response.
 
 use std::io::Write;
 use std::num::NonZeroU8;
@@ -9,26 +9,26 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Iso8601;
 use time::format_description::well_known::iso8601::{Config, EncodedConfig, TimePrecision};
 
-/// Lines that may wait to be written; further ones are lost, and counted.
+/// The most lines that wait to be written; further ones are dropped and counted.
 const WAITING: usize = 4096;
 
-/// What log lines look like.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// For people.
+    /// Plain text.
     #[default]
     Text,
     /// One JSON object per line.
     Json,
 }
 
-/// Writes lines until it is dropped; then those that wait are still written.
+/// The log; it writes waiting lines before it is dropped.
 pub struct Log {
     format: LogFormat,
     queries: bool,
@@ -37,24 +37,24 @@ pub struct Log {
     lost: Arc<AtomicU64>,
 }
 
-/// A request as it is logged.
+/// A line about a request.
 pub(super) struct LoggedRequest<'a> {
     pub id: &'a str,
     pub peer: Option<std::net::IpAddr>,
     pub method: &'a str,
-    /// The path alone: what stands after a question mark may be a query.
+    /// Without the parameters, which may hold a query.
     pub path: &'a str,
     pub status: u16,
     pub took: Duration,
     pub bytes: Option<u64>,
-    /// Why it was refused.
+    /// Why the request was refused.
     pub problem: Option<&'a str>,
-    /// What was searched for; written only if asked for.
+    /// The text of the search; written only if the log is to have queries.
     pub query: Option<&'a str>,
 }
 
 impl Log {
-    /// A log that writes to `sink`; with the text of queries only if `queries` says so.
+    /// A log that writes to `sink`, with the text of queries if `queries`.
     pub fn new(
         format: LogFormat,
         queries: bool,
@@ -74,18 +74,18 @@ impl Log {
         Ok(Log { format, queries, lines: Some(lines), writer: Some(writer), lost })
     }
 
-    /// A log that nobody reads.
+    /// A log that writes nothing.
     pub fn none() -> Self {
         let (format, lost) = (LogFormat::Text, Arc::default());
         Log { format, queries: false, lines: None, writer: None, lost }
     }
 
-    /// Lines that could not be written.
+    /// The number of lines that could not be written.
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Something worth knowing that is not a request.
+    /// Logs a message that is not about a request.
     pub fn note(&self, message: &str) {
         let time = timestamp(SystemTime::now());
         self.line(match self.format {
@@ -108,23 +108,15 @@ impl Log {
         let LoggedRequest { id, method, path, status, .. } = entry;
         match self.format {
             LogFormat::Json => {
-                let mut line = Map::new();
-                let mut put = |name: &str, value: Value| {
-                    if !value.is_null() {
-                        line.insert(name.to_owned(), value);
-                    }
-                };
-                put("time", json!(time));
-                put("id", json!(id));
-                put("peer", json!(peer));
-                put("method", json!(method));
-                put("path", json!(path));
-                put("status", json!(status));
-                put("ms", json!(millis));
-                put("bytes", json!(entry.bytes));
-                put("problem", json!(entry.problem));
-                put("query", json!(query));
-                format!("{}\n", Value::Object(line))
+                let mut line = json!({
+                    "time": time, "id": id, "peer": peer, "method": method, "path": path,
+                    "status": status, "ms": millis, "bytes": entry.bytes,
+                    "problem": entry.problem, "query": query,
+                });
+                if let Value::Object(fields) = &mut line {
+                    fields.retain(|_, value| !value.is_null());
+                }
+                format!("{line}\n")
             }
             LogFormat::Text => {
                 let peer = peer.as_deref().unwrap_or("-");
@@ -134,7 +126,7 @@ impl Log {
                     line.push_str(&format!(" {bytes} bytes"));
                 }
                 line.push_str(&format!(" id={id}"));
-                // Debug escapes line ends: nobody writes lines of their own into the log.
+                // Debug escapes line breaks: no client can forge a line of the log.
                 if let Some(problem) = entry.problem {
                     line.push_str(&format!(" problem={problem:?}"));
                 }

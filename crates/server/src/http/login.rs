@@ -1,4 +1,4 @@
-//! A key for people: a form that asks for it, and a cookie that keeps it until the browser is
+//! The login: a form that asks for an API key, and a cookie that keeps it until the browser is
 //! closed.
 
 use axum::Router;
@@ -11,6 +11,7 @@ use maud::html;
 
 use super::encoding::{encoded, pairs};
 use super::keys::COOKIE;
+use super::receive::read_body;
 use super::respond::{bare_page, content, refuse};
 use super::state::AppState;
 use crate::problem::Problem;
@@ -28,24 +29,20 @@ async fn form(uri: Uri) -> Response {
     page(None, &local(next))
 }
 
-async fn log_in(State(state): State<AppState>, request: Request) -> Response {
+async fn log_in(State(state): State<AppState>, request: Request) -> Result<Response, Problem> {
     let https = secure(request.headers());
-    let form = match read(request, &state).await {
-        Ok(form) => form,
-        Err(problem) => return refuse(problem),
-    };
+    let form = read(request, &state).await?;
     let next = local(value(form.clone(), "next"));
     let key = value(form, "key").map(|key| key.trim().to_owned()).filter(|key| !key.is_empty());
-    if let Err(problem) = state.keys().allowed(&state, key.clone(), Scope::Read).await {
-        if problem.status != 401 {
-            return refuse(problem);
+    match state.permit_key(key.clone(), Scope::Read).await {
+        Err(problem) if problem.status == 401 => {
+            let page = page(Some("This key is not known, or no longer valid."), &next);
+            return Ok((StatusCode::FORBIDDEN, page).into_response());
         }
-        let mut response = page(Some("This key is not known, or no longer valid."), &next);
-        *response.status_mut() = StatusCode::FORBIDDEN;
-        return response;
+        permitted => permitted?,
     }
     let key = encoded(&key.unwrap_or_default());
-    with_cookie(Redirect::to(&next).into_response(), &key, "", https)
+    Ok(with_cookie(Redirect::to(&next).into_response(), &key, "", https))
 }
 
 async fn log_out(headers: HeaderMap) -> Response {
@@ -62,15 +59,8 @@ async fn read(request: Request, state: &AppState) -> Result<Vec<(String, String)
             detail: "expected a form (application/x-www-form-urlencoded) with the field key".into(),
         });
     }
-    let bytes = axum::body::to_bytes(request.into_body(), LONGEST);
-    let bytes = match tokio::time::timeout_at(state.deadline(), bytes).await {
-        Ok(Ok(bytes)) => bytes,
-        Ok(Err(_)) => return Err(Problem::bad(format!("expected a form below {LONGEST} bytes"))),
-        Err(_) => {
-            let detail = "the form did not arrive within the time-out".into();
-            return Err(Problem { status: 408, title: "Request time-out", detail });
-        }
-    };
+    let (parts, body) = request.into_parts();
+    let (bytes, _) = read_body(state, &parts.headers, body, LONGEST, state.deadline()).await?;
     let text = std::str::from_utf8(&bytes).map_err(|_| Problem::bad("the form is not UTF-8"))?;
     pairs(text)
 }
@@ -79,7 +69,7 @@ fn value(pairs: Vec<(String, String)>, name: &str) -> Option<String> {
     pairs.into_iter().find(|(given, _)| given == name).map(|(_, value)| value)
 }
 
-/// A path of ours to go to; never another site.
+/// The path to go to after the login; `/` if `next` could lead to another site.
 fn local(next: Option<String>) -> String {
     let ours = |path: &String| {
         path.starts_with('/')
@@ -89,7 +79,7 @@ fn local(next: Option<String>) -> String {
     next.filter(ours).unwrap_or_else(|| "/".to_owned())
 }
 
-/// Whether the browser came by HTTPS, as a proxy in front of us says.
+/// Whether the browser uses HTTPS, as a proxy in front says.
 fn secure(headers: &HeaderMap) -> bool {
     headers.get("x-forwarded-proto").is_some_and(|value| value.as_bytes() == b"https")
 }

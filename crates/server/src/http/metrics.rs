@@ -12,8 +12,7 @@ use liken_engine::types::Status;
 const BOUNDS: [f64; 14] =
     [0.001, 0.0025, 0.005, 0.01, 0.015, 0.025, 0.04, 0.06, 0.12, 0.25, 0.5, 1.0, 2.5, 10.0];
 
-/// Methods by their own names; all others are counted together, so that a client cannot make up
-/// ever new ones.
+/// Methods with a label of their own; all others share one, so that clients cannot create series.
 const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"];
 
 /// Counters, gauges and a histogram of requests.
@@ -35,13 +34,20 @@ struct Answered {
 
 #[derive(Debug, Clone, Default)]
 struct Histogram {
-    /// One count per bound, and one above all.
+    /// One count per bound, then that of larger values.
     counts: [u64; BOUNDS.len() + 1],
     sum: f64,
 }
 
 /// Counts one in a gauge until it is dropped.
 pub(super) struct GaugeGuard<'a>(&'a AtomicUsize);
+
+impl<'a> GaugeGuard<'a> {
+    fn new(gauge: &'a AtomicUsize) -> Self {
+        gauge.fetch_add(1, Ordering::Relaxed);
+        GaugeGuard(gauge)
+    }
+}
 
 impl Drop for GaugeGuard<'_> {
     fn drop(&mut self) {
@@ -51,33 +57,27 @@ impl Drop for GaugeGuard<'_> {
 
 impl Metrics {
     pub(super) fn request(&self) -> GaugeGuard<'_> {
-        self.in_flight.fetch_add(1, Ordering::Relaxed);
-        GaugeGuard(&self.in_flight)
+        GaugeGuard::new(&self.in_flight)
     }
 
     pub(super) fn connection(&self) -> GaugeGuard<'_> {
-        self.connections.fetch_add(1, Ordering::Relaxed);
-        GaugeGuard(&self.connections)
+        GaugeGuard::new(&self.connections)
     }
 
     pub(super) fn connection_refused(&self) {
         self.refused_connections.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts an answer. `route` is a path as it is declared, never as a client wrote it.
+    /// Counts a response. `route` is the declared path, never what a client wrote.
     pub(super) fn answered(&self, route: &str, method: &str, status: u16, took: Duration) {
         let method = METHODS.into_iter().find(|known| *known == method).unwrap_or("other");
         let key = Answered { route: route.to_owned(), method, status };
         *lock(&self.answered).entry(key).or_default() += 1;
         let seconds = took.as_secs_f64();
         let mut times = lock(&self.times);
-        if !times.contains_key(route) {
-            times.insert(route.to_owned(), Histogram::default());
-        }
-        if let Some(histogram) = times.get_mut(route) {
-            histogram.counts[BOUNDS.partition_point(|bound| *bound < seconds)] += 1;
-            histogram.sum += seconds;
-        }
+        let histogram = times.entry(route.to_owned()).or_default();
+        histogram.counts[BOUNDS.partition_point(|bound| *bound < seconds)] += 1;
+        histogram.sum += seconds;
     }
 
     /// All metrics as text, with those of the index.
@@ -118,7 +118,7 @@ impl Metrics {
             ("liken_requests_in_flight", "gauge", "Requests being answered.", in_flight as u64),
             ("liken_requests_waiting", "gauge", "Requests that wait for a thread.", waiting as u64),
             ("liken_connections", "gauge", "Open connections.", connections as u64),
-            ("liken_connections_refused_total", "counter", "Connections turned away.", refused),
+            ("liken_connections_refused_total", "counter", "Connections rejected.", refused),
             ("liken_documents", "gauge", "Documents that can be found.", status.documents as u64),
             ("liken_changes_written", "gauge", "The last change on disk.", status.written),
             ("liken_changes_behind", "gauge", "Changes that search does not see yet.", behind),
@@ -149,17 +149,17 @@ fn line(out: &mut String, name: &str, value: impl std::fmt::Display) {
     let _ = writeln!(out, "{name} {value}");
 }
 
-/// A label's value.
+/// The escaped value of a label.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // Counts are sound at every moment, also after a panic elsewhere.
+    // A panic elsewhere leaves the counts valid.
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// What of this process is in memory, where the system says.
+/// The resident memory of this process, where the system tells it.
 fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

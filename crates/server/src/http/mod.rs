@@ -1,14 +1,14 @@
-//! The service over HTTP: who may ask, how much, and how long it may take; and the loop that
-//! accepts connections. It knows nothing of what can be asked: [`Routes`] are given to it.
+//! HTTP: accepts connections, checks callers, keys and limits, logs and counts. It knows no route
+//! of its own but the login: it is given [`Routes`].
 //!
 //! ```text
-//! connection   limits on number, heads, slow clients          serve.rs, connections.rs, write_timeout.rs
-//! around       request id, problems, headers, log, counts     layers.rs, respond.rs
-//! callers      Host and Origin                                origin.rs
-//! CORS         only where origins are listed
-//! keys         before a body is read                          keys.rs, login.rs
-//! body         size, time                                     receive.rs
-//! work         in worker pools, with one bounded queue        worker_pools.rs
+//! connection   limits on number, heads, slow clients            serve.rs, connections.rs, write_timeout.rs
+//! outermost    request id, problems, headers, log, metrics      layers.rs, respond.rs
+//! callers      Host and Origin                                  origin.rs
+//! CORS         only where origins are listed                    router.rs
+//! keys         before the body is read                          keys.rs, login.rs
+//! body         size, time                                       receive.rs
+//! work         in worker pools, with one bounded queue          worker_pools.rs
 //! ```
 
 mod connections;
@@ -36,13 +36,13 @@ pub(crate) mod tests;
 pub(crate) use encoding::{decoded, encoded, pairs};
 pub use incidents::Incidents;
 pub use layers::SearchedFor;
-pub use limits::Limits;
+pub use limits::HttpLimits;
 pub use log::{Log, LogFormat};
 pub use metrics::Metrics;
-pub(crate) use receive::{gather, hear_out};
+pub(crate) use receive::{drain, read_body};
 pub use request_id::RequestId;
-pub(crate) use respond::{POLICY, content, to_json};
 pub use respond::{ProblemBody, json, refuse};
+pub(crate) use respond::{content, html_page, to_json};
 pub use router::Routes;
 pub use serve::{ServeOptions, serve};
 pub use state::AppState;

@@ -1,13 +1,12 @@
-//! Whose pages may talk to us: the address that a browser believes it talks to, and the site
-//! whose script asks.
+//! Which sites' pages may send requests: checks of the `Host` and `Origin` headers.
 //!
 //! A service on the loopback address is open to every program of the machine, and so to every
-//! page in its browser; one that is open to all who reach it is so to every page in a browser of
-//! its network. Two checks keep foreign pages out: the name in `Host` must be ours (or else
-//! another site's name was made to point here), and a request that changes something must not
-//! come from another site's page. Where the address can be reached by others, its numbers are
-//! ours, too: no site can make numbers point elsewhere. Names are not checked where keys are
-//! asked for: a name that was made to point here brings no key along.
+//! page in its browser; one without keys on another address is open to every page in a browser of
+//! its network. Two checks keep foreign pages out: `Host` must name this service (otherwise
+//! another site has made its name resolve to this address), and a request that changes something
+//! must not come from a page of another site. Where others can reach the service, `Host` may be
+//! an IP address, too: no site can make one resolve elsewhere. Where keys are needed, `Host` is
+//! not checked: a request under a foreign name carries no key.
 
 use std::net::IpAddr;
 
@@ -15,26 +14,25 @@ use axum::http::{HeaderMap, HeaderValue, Method, Request, header};
 
 use crate::problem::Problem;
 
-/// Which names in `Host` are ours, besides those that are listed.
+/// Which values of `Host` are accepted besides the listed names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Hosts {
     /// All.
     #[default]
     Any,
-    /// This machine's own.
+    /// Names and addresses of this machine alone.
     Loopback,
-    /// These, and all addresses in numbers.
-    Numbers,
+    /// Those of [`Hosts::Loopback`], and all IP addresses.
+    IpAddresses,
 }
 
-/// Whom we answer.
+/// The callers that are accepted.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Callers {
-    /// Which names in `Host` are ours.
     pub hosts: Hosts,
-    /// Further names of ours, in lower case.
+    /// Further names of this service, in lower case.
     pub names: Vec<String>,
-    /// Sites whose scripts may call us.
+    /// Sites whose scripts may call the service.
     pub origins: Vec<String>,
 }
 
@@ -53,20 +51,18 @@ impl Callers {
             (None, None) => None,
         };
         if self.hosts != Hosts::Any {
-            let Some(host) = host else {
-                return Err(Problem::bad("the Host header is missing"));
-            };
-            if !self.ours(name_of(host)) {
+            let host = host.ok_or_else(|| Problem::bad("the Host header is missing"))?;
+            if !self.is_own(name_of(host)) {
+                let own = match self.hosts {
+                    Hosts::IpAddresses => "its IP address",
+                    _ => "localhost",
+                };
                 return Err(Problem {
                     status: 421,
                     title: "Misdirected request",
                     detail: format!(
-                        "this service answers to {}, not to {host:?}; whoever runs it can list \
-                         the name (`host_names`) if it is meant to",
-                        match self.hosts {
-                            Hosts::Numbers => "its address in numbers",
-                            _ => "localhost",
-                        }
+                        "this service answers to {own}, not to {host:?}; its operator can list \
+                         the name (`host_names`)"
                     ),
                 });
             }
@@ -78,24 +74,25 @@ impl Callers {
         Err(Problem {
             status: 403,
             title: "Forbidden",
-            detail: "a page of another site may not change anything here; whoever runs the \
-                     service can list its origin (`cors`) if it may"
+            detail: "a page of another site may not change anything here; the operator of the \
+                     service can list its origin (`cors`)"
                 .into(),
         })
     }
 
-    fn ours(&self, name: &str) -> bool {
+    fn is_own(&self, name: &str) -> bool {
         let name = name.trim_end_matches('.').to_ascii_lowercase();
         let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        let accepted = |ip: IpAddr| self.hosts == Hosts::IpAddresses || ip.is_loopback();
         name == "localhost"
             || name.ends_with(".localhost")
-            || address.is_ok_and(|address| self.hosts == Hosts::Numbers || address.is_loopback())
+            || address.is_ok_and(accepted)
             || self.names.contains(&name)
     }
 
     fn same_site(&self, headers: &HeaderMap, host: Option<&str>) -> bool {
-        // Scripts cannot write this header. Programs that are no browsers send neither this nor
-        // an origin; browsers send it where they trust the connection.
+        // Scripts cannot set this header. Programs other than browsers send neither this nor an
+        // origin; browsers send it where they trust the connection.
         let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
         let Some(origin) = headers.get(header::ORIGIN) else {
             return !matches!(site, Some(b"cross-site" | b"same-site"));
@@ -170,9 +167,9 @@ mod tests {
     }
 
     #[test]
-    fn numbers_point_nowhere_else() {
+    fn ip_addresses_are_accepted_where_others_reach_the_service() {
         let names = vec!["search.example.org".to_owned()];
-        let callers = Callers { hosts: Hosts::Numbers, names, ..Callers::default() };
+        let callers = Callers { hosts: Hosts::IpAddresses, names, ..Callers::default() };
         for good in ["10.0.0.1:7700", "[fe80::1]:7700", "localhost:7700", "search.example.org"] {
             assert_eq!(status(&callers, "GET", &[("host", good)]), 200, "{good}");
         }

@@ -1,18 +1,16 @@
-//! A name for every request: in its answer, in its problem and in the log.
-
-use std::fmt::Write;
+//! Request ids, which name a request in its response, in its problem and in the log.
 
 use axum::http::{HeaderMap, HeaderName};
 
-/// The header that carries it, both ways.
+/// The header of request ids, in requests and responses.
 pub(super) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
-/// A request's id.
+/// The id of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestId(pub String);
 
 impl RequestId {
-    /// The caller's own, if it is short and plain; a new one otherwise.
+    /// The client's own id, if it is short and plain; a new one otherwise.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         let given = headers.get(HEADER).and_then(|value| value.to_str().ok());
         let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
@@ -27,12 +25,9 @@ impl RequestId {
 
 fn random() -> String {
     let mut bytes = [0u8; 12];
-    // Without randomness ids repeat, and nothing else happens.
+    // Without randomness ids repeat, which does no harm.
     let _ = getrandom::fill(&mut bytes);
-    bytes.iter().fold(String::new(), |mut id, byte| {
-        let _ = write!(id, "{byte:02x}");
-        id
-    })
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

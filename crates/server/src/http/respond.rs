@@ -1,8 +1,7 @@
-//! Answers: JSON, text, and problems (RFC 9457).
+//! Responses: JSON, text, and problems (RFC 9457).
 //!
-//! Whoever refuses a request leaves a [`Problem`] in the response's extensions; the outermost
-//! layer, which knows the request's id, writes it out. So all refusals look alike, wherever they
-//! come from.
+//! A handler or layer that refuses a request puts a [`Problem`] into the extensions of the response;
+//! the outermost layer, which knows the request's id, writes it out. So all refusals look alike.
 
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -12,13 +11,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::problem::Problem;
 
-/// Scripts, styles and embeddings of our own only; no frames, no plug-ins, nothing from elsewhere. Text of
-/// documents can therefore not become script even if it should get past the escaping.
-pub(crate) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+/// The content security policy: scripts, styles and images of this service alone, no frames, no
+/// plug-ins. Text of documents cannot become script even if it gets past the escaping.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; \
     frame-ancestors 'none'";
 
-/// A problem as it is sent.
+/// The JSON of a problem.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[schemars(rename = "Problem")]
 pub struct ProblemBody {
@@ -47,7 +46,7 @@ impl ProblemBody {
     }
 }
 
-/// A response of `bytes` that are of type `media`.
+/// A response of `bytes` with the media type `media`.
 pub(crate) fn content(media: &'static str, bytes: Vec<u8>) -> Response {
     ([(header::CONTENT_TYPE, HeaderValue::from_static(media))], Body::from(bytes)).into_response()
 }
@@ -58,7 +57,7 @@ pub(crate) fn to_json(value: &impl Serialize) -> Result<Vec<u8>, Problem> {
         .map_err(|error| Problem::internal(format!("the answer cannot be written: {error}")))
 }
 
-/// A response that says `value`.
+/// A response with `value` as JSON.
 pub fn json(value: &impl Serialize) -> Response {
     match to_json(value) {
         Ok(bytes) => content("application/json", bytes),
@@ -66,34 +65,29 @@ pub fn json(value: &impl Serialize) -> Response {
     }
 }
 
-/// A response that refuses; see the head of this module.
+/// A response that refuses a request: its problem is in its extensions.
 pub fn refuse(problem: Problem) -> Response {
     let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = status.into_response();
-    let headers = response.headers_mut();
-    match problem.status {
-        401 => {
-            let value = HeaderValue::from_static("Bearer realm=\"liken\"");
-            headers.insert(header::WWW_AUTHENTICATE, value);
-        }
-        503 => {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-        }
-        _ => {}
+    let header = match problem.status {
+        401 => Some((header::WWW_AUTHENTICATE, "Bearer realm=\"liken\"")),
+        503 => Some((header::RETRY_AFTER, "1")),
+        _ => None,
+    };
+    if let Some((name, value)) = header {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response.extensions_mut().insert(problem);
     response
 }
 
-/// Pages may answer with problems as they are.
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         refuse(self)
     }
 }
 
-/// Writes out the problem of a response, if it has one: as a page for a browser, as JSON for all
-/// others.
+/// Writes out the problem of a response, if it has one: as a page for a browser, else as JSON.
 pub(super) fn write_out(response: &mut Response, request_id: &str, page: bool) -> Option<Problem> {
     let problem = response.extensions_mut().remove::<Problem>()?;
     let (media, bytes) = if page {
@@ -121,30 +115,35 @@ fn problem_page(problem: &Problem, request_id: &str) -> String {
     )
 }
 
-/// A page for those who may see nothing of the index.
+/// A page without navigation, for clients that may see nothing of the index.
 pub(super) fn bare_page(title: &str, body: Markup) -> String {
-    let page = html! {
+    html_page(title, html! {}, html! { main { h1 { (title) } (body) } }).into_string()
+}
+
+/// An HTML document; `head` is added to its head.
+pub(crate) fn html_page(title: &str, head: Markup, body: Markup) -> Markup {
+    html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { (title) " – liken" }
+                title { (title) " · liken" }
                 link rel="icon" href="data:,";
+                (head)
             }
-            body { main { h1 { (title) } (body) } }
+            body { (body) }
         }
-    };
-    page.into_string()
+    }
 }
 
-/// Headers that keep a browser from doing with an answer what it is not meant for.
+/// Adds the security headers that a response does not set itself.
 pub(super) fn secure(response: &mut Response) {
     let headers = response.headers_mut();
     let media = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
-    // From a page without any referrer, a browser sends forms with `Origin: null`, and we could
-    // not tell our own forms from those of others.
+    // From a page with no referrer, a browser sends forms with `Origin: null`, which cannot be told
+    // from foreign ones.
     let page = media.is_some_and(|media| media.starts_with(b"text/html"));
     let referrer = if page { "same-origin" } else { "no-referrer" };
     let mut put = |name: HeaderName, value: &'static str| {
@@ -153,6 +152,6 @@ pub(super) fn secure(response: &mut Response) {
     put(header::CONTENT_SECURITY_POLICY, POLICY);
     put(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     put(header::REFERRER_POLICY, referrer);
-    // Style sheets and scripts say for themselves how long they may be kept.
+    // Pages, style sheets and scripts set their own.
     put(header::CACHE_CONTROL, "no-store");
 }

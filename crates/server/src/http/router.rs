@@ -1,4 +1,4 @@
-//! All routes behind every layer.
+//! The router: all routes behind the layers.
 
 use std::sync::Arc;
 
@@ -16,29 +16,29 @@ use super::state::AppState;
 use super::{layers, login};
 use crate::problem::Problem;
 
-/// What is served besides the login; whoever knows the API and the pages brings them.
+/// The routes that are served besides the login.
 #[derive(Default)]
 pub struct Routes {
-    /// The API, whose routes ask for keys themselves.
+    /// The API, whose routes check keys themselves.
     pub api: Router<AppState>,
-    /// Pages for people; asked for a key like the API.
+    /// Pages, which need a key as the API does.
     pub pages: Router<AppState>,
-    /// What pages need before there is a key: style sheets, scripts, the icon.
+    /// Assets that pages need before the login: style sheets, scripts, the icon.
     pub open: Router<AppState>,
 }
 
-/// The routes and the login behind every layer.
+/// Puts the routes and the login behind the layers.
 pub(super) fn build(
     state: AppState,
     Routes { api, pages, open }: Routes,
     callers: Callers,
     cors: Option<CorsLayer>,
 ) -> Router {
-    // `route_layer` and not `layer`: what is nowhere is nowhere, with a key or without.
     let pages = if pages.has_routes() {
         pages
             // Pages read files that people upload.
             .layer(DefaultBodyLimit::max(state.limits().bulk_bytes))
+            // `route_layer` and not `layer`: an unknown path is 404, with or without a key.
             .route_layer(from_fn_with_state(state.clone(), layers::page))
     } else {
         pages
@@ -48,7 +48,7 @@ pub(super) fn build(
         .merge(login::router())
         .merge(open)
         .merge(pages)
-        .fallback(layers::nowhere)
+        .fallback(layers::not_found)
         .method_not_allowed_fallback(layers::wrong_method);
     if let Some(cors) = cors {
         routes = routes.layer(cors);
@@ -56,13 +56,13 @@ pub(super) fn build(
     routes
         .layer(from_fn_with_state(Arc::new(callers), layers::callers))
         .layer(CatchPanicLayer::custom(layers::panicked))
-        .layer(map_response(explained))
-        .layer(from_fn_with_state(state.clone(), layers::around))
+        .layer(map_response(with_problem))
+        .layer(from_fn_with_state(state.clone(), layers::outermost))
         .with_state(state)
 }
 
-/// Gives a reason to refusals that came without one, such as those of extractors.
-async fn explained(response: Response) -> Response {
+/// Turns refusals without a problem, such as those of extractors, into problems.
+async fn with_problem(response: Response) -> Response {
     let status = response.status();
     let bare = response.extensions().get::<Problem>().is_none();
     let written = response.headers().get(header::CONTENT_TYPE);
@@ -80,7 +80,7 @@ async fn explained(response: Response) -> Response {
     refused
 }
 
-/// Scripts of the listed sites may call us.
+/// The CORS layer that allows scripts of these origins; none if there are none.
 pub(super) fn cors(origins: &[String]) -> Result<Option<CorsLayer>, String> {
     if origins.is_empty() {
         return Ok(None);
@@ -91,7 +91,7 @@ pub(super) fn cors(origins: &[String]) -> Result<Option<CorsLayer>, String> {
         let value = HeaderValue::from_str(origin).ok().filter(|_| whole);
         value.ok_or_else(|| {
             format!(
-                "{origin:?} is no origin: expected scheme and host without a path, such as \
+                "{origin:?} is no origin: expected a scheme and a host without a path, such as \
                  https://shop.example"
             )
         })

@@ -1,4 +1,4 @@
-//! Accepting connections until told to stop.
+//! Accepts and serves connections until told to stop.
 
 use std::future::Future;
 use std::io;
@@ -23,36 +23,36 @@ use tower::ServiceExt;
 use super::connections::{MAX_REJECTING, most_connections, reject};
 use super::incidents::Incidents;
 use super::layers::Peer;
-use super::limits::Limits;
+use super::limits::HttpLimits;
 use super::log::Log;
 use super::origin::{Callers, Hosts};
 use super::router::{Routes, build, cors};
 use super::state::AppState;
 use super::write_timeout::WriteTimeout;
 
-/// How the service is offered.
+/// The options of the service.
 pub struct ServeOptions {
-    /// Where to listen; port 0 for any that is free.
+    /// The address to listen on; port 0 is any free one.
     pub addr: SocketAddr,
-    /// What requests are held to.
-    pub limits: Limits,
-    /// Sites whose scripts may call the API, such as `https://shop.example`; none if empty.
+    /// The limits of requests.
+    pub limits: HttpLimits,
+    /// Sites whose scripts may call the API, such as `https://shop.example`.
     pub cors_origins: Vec<String>,
-    /// Names besides localhost under which the service is called, as through a proxy. They are
-    /// asked for on the loopback address, and where it is open to others without keys; there its
-    /// address in numbers will do, too.
+    /// Names of the service besides localhost, such as that of a proxy. The `Host` header must hold
+    /// one of them if the service listens on the loopback address, or if it is open to others
+    /// without keys; the latter accepts IP addresses, too.
     pub host_names: Vec<String>,
-    /// Listen on an address that others can reach although the index has no API keys. Names in
-    /// `Host` are then held to `host_names`: no foreign site can point its own name here and let
-    /// its visitors' browsers ask.
+    /// Whether to listen on an address that others can reach although the index has no API keys.
+    /// `Host` is then restricted to `host_names`: no foreign site can point its own name here and
+    /// send requests from its visitors' browsers.
     pub allow_open: bool,
-    /// Where requests are logged.
+    /// The log of requests.
     pub log: Log,
-    /// The incidents that `/ready` takes account of.
+    /// The incidents that `/ready` considers.
     pub incidents: Incidents,
-    /// What is served; [`crate::run()`] adds the API and the pages.
+    /// Further routes; [`crate::run()`] adds the API and the pages.
     pub routes: Routes,
-    /// Told the address once connections are accepted.
+    /// Called with the address once connections are accepted.
     pub listening: Option<Box<dyn FnOnce(SocketAddr) + Send>>,
 }
 
@@ -60,7 +60,7 @@ impl Default for ServeOptions {
     fn default() -> Self {
         ServeOptions {
             addr: SocketAddr::from(([127, 0, 0, 1], 7700)),
-            limits: Limits::default(),
+            limits: HttpLimits::default(),
             cors_origins: Vec::new(),
             host_names: Vec::new(),
             allow_open: false,
@@ -72,8 +72,8 @@ impl Default for ServeOptions {
     }
 }
 
-/// Serves `engine` until `shutdown` is there; then requests that run are finished, as far as
-/// there is time for it.
+/// Serves `engine` until `shutdown` completes; running requests then have the grace period to
+/// finish.
 pub async fn serve(
     engine: Arc<Engine>,
     mut options: ServeOptions,
@@ -100,7 +100,7 @@ pub(super) async fn serve_state(
     }
     let hosts = match (loopback, options.allow_open) {
         (true, _) => Hosts::Loopback,
-        (false, true) => Hosts::Numbers,
+        (false, true) => Hosts::IpAddresses,
         (false, false) => Hosts::Any,
     };
     let names = host_names.iter().map(|name| name.to_ascii_lowercase()).collect();
@@ -114,10 +114,10 @@ pub(super) async fn serve_state(
     Ok(())
 }
 
-/// An index without keys is for this machine alone, unless its owner says otherwise.
+/// Refuses to serve an index without keys to other machines.
 async fn refuse_if_open(state: &AppState, addr: SocketAddr) -> io::Result<()> {
     let asked = state.clone();
-    let open = tokio::task::spawn_blocking(move || asked.keys().open()).await;
+    let open = tokio::task::spawn_blocking(move || asked.needs_no_key()).await;
     let open = open.map_err(io::Error::other)?.map_err(|p| io::Error::other(p.to_string()))?;
     if !open {
         return Ok(());
@@ -125,9 +125,8 @@ async fn refuse_if_open(state: &AppState, addr: SocketAddr) -> io::Result<()> {
     Err(io::Error::new(
         io::ErrorKind::PermissionDenied,
         format!(
-            "{} can be reached by others, and the index has no API keys\n  make a \
-             key, or listen on 127.0.0.1, or say `allow_open` if everybody may search and \
-             change it",
+            "{} can be reached by others, and the index has no API keys\n  make a key, or listen on \
+             127.0.0.1, or set `allow_open` if everybody may search and change it",
             addr.ip()
         ),
     ))
@@ -142,12 +141,13 @@ fn cannot_listen(addr: SocketAddr, error: &io::Error) -> io::Error {
             port.checked_add(1).unwrap_or(7700)
         ),
         io::ErrorKind::PermissionDenied if port < 1024 => {
-            "ports below 1024 are the administrator's: choose a larger one with `port`".into()
+            "ports below 1024 are reserved to administrators: choose a larger one with `port`"
+                .into()
         }
         io::ErrorKind::AddrNotAvailable => {
-            "this machine has no such address: 127.0.0.1 is for this machine alone, 0.0.0.0 for \
-             all"
-            .into()
+            "this machine has no such address: use 127.0.0.1 for this machine alone, 0.0.0.0 for \
+             all interfaces"
+                .into()
         }
         _ => error.to_string(),
     };
@@ -162,7 +162,7 @@ async fn accept(
 ) {
     let limits = state.limits();
     let free = Arc::new(Semaphore::new(most_connections(limits.connections, open_files())));
-    // Answering a client beyond the limit takes a connection, too; further clients wait in the backlog.
+    // Rejecting a client takes a connection, too; further clients wait in the backlog.
     let rejecting = Arc::new(Semaphore::new(MAX_REJECTING));
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
@@ -170,22 +170,22 @@ async fn accept(
     loop {
         let accepted = tokio::select! {
             () = &mut shutdown => break,
-            // Takes those away that have ended.
+            // Removes connections that have ended.
             Some(_) = connections.join_next() => continue,
             accepted = listener.accept() => accepted,
         };
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                // Mostly: too many open files. Some will be closed soon.
-                state.log().note(&format!("a connection could not be accepted: {error}"));
+                // Mostly too many open files, some of which will be closed soon.
+                state.log().note(&format!("cannot accept a connection: {error}"));
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
         };
         let permit = match free.clone().try_acquire_owned() {
             Ok(permit) => permit,
-            // It is rejected, unless too many are being rejected: then it waits for either.
+            // Rejected, unless too many are being rejected: then it waits for either.
             Err(_) => tokio::select! {
                 biased;
                 () = &mut shutdown => break,
@@ -214,7 +214,7 @@ async fn accept(
         while connections.join_next().await.is_some() {}
     };
     if tokio::time::timeout(grace, ended).await.is_err() {
-        let note = format!("{} connections did not end in time and are cut off", connections.len());
+        let note = format!("connections cut off at shutdown: {}", connections.len());
         state.log().note(&note);
         connections.shutdown().await;
     }
@@ -227,7 +227,7 @@ async fn connection(
     router: Router,
     watcher: Watcher,
 ) {
-    // Answers are written at once: waiting for more only costs time.
+    // Responses are written whole: waiting for more only costs time.
     let _ = stream.set_nodelay(true);
     let limits = state.limits();
     let _counted = state.metrics().connection();
@@ -242,7 +242,7 @@ async fn connection(
         .max_header_size(limits.header_bytes)
         .max_buf_size(limits.header_bytes.max(64 << 10))
         .serve_connection(TokioIo::new(stream), service);
-    // Errors are the client's: it went away, took too long, or does not speak HTTP.
+    // Errors are the client's: it disconnected, took too long, or does not speak HTTP.
     let _ = watcher.watch(serving).await;
 }
 

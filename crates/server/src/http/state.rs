@@ -11,8 +11,8 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::incidents::Incidents;
-use super::keys::{Allows, Keys};
-use super::limits::Limits;
+use super::keys::{Allows, check, key_of};
+use super::limits::HttpLimits;
 use super::log::Log;
 use super::metrics::Metrics;
 use super::worker_pools::{WorkerPool, WorkerPools};
@@ -27,18 +27,18 @@ pub struct AppState {
 
 struct Shared {
     engine: Arc<Engine>,
-    limits: Limits,
+    limits: HttpLimits,
     workers: WorkerPools,
     metrics: Metrics,
     log: Log,
-    keys: Keys,
+    allows: Arc<Allows>,
     /// KiB that bodies may still take.
     bodies: Arc<Semaphore>,
-    /// The change that search was seen to be at while others waited, and since when.
+    /// While search is behind: the last change it had applied, and since when.
     behind: Mutex<Option<(u64, std::time::Instant)>>,
 }
 
-/// Pages that only need the engine take it out of the state.
+/// Pages need nothing of the state but the engine.
 impl FromRef<AppState> for Arc<Engine> {
     fn from_ref(state: &AppState) -> Self {
         state.engine().clone()
@@ -46,8 +46,8 @@ impl FromRef<AppState> for Arc<Engine> {
 }
 
 impl AppState {
-    /// What serves `engine` within `limits`.
-    pub fn new(engine: Arc<Engine>, limits: Limits, log: Log) -> Self {
+    /// The state that serves `engine` within `limits`.
+    pub fn new(engine: Arc<Engine>, limits: HttpLimits, log: Log) -> Self {
         let keys = engine.clone();
         let allows = move |key: Option<&str>, scope: Scope| Ok(keys.allows(key, scope)?);
         AppState::with_keys(engine, limits, log, Box::new(allows))
@@ -55,25 +55,29 @@ impl AppState {
 
     pub(super) fn with_keys(
         engine: Arc<Engine>,
-        limits: Limits,
+        limits: HttpLimits,
         log: Log,
         allows: Box<Allows>,
     ) -> Self {
-        let workers = WorkerPools::new(&limits);
         let most = (limits.bodies_bytes >> 10).min(Semaphore::MAX_PERMITS);
-        let bodies = Arc::new(Semaphore::new(most));
-        let (metrics, keys) = (Metrics::default(), Keys::new(allows));
-        let behind = Mutex::new(None);
-        let shared = Shared { engine, limits, workers, metrics, log, keys, bodies, behind };
+        let shared = Shared {
+            engine,
+            workers: WorkerPools::new(&limits),
+            limits,
+            metrics: Metrics::default(),
+            log,
+            allows: allows.into(),
+            bodies: Arc::new(Semaphore::new(most)),
+            behind: Mutex::new(None),
+        };
         AppState { shared: Arc::new(shared), incidents: Incidents::default() }
     }
 
-    /// With the `incidents` that readiness takes account of.
     pub(super) fn with_incidents(self, incidents: Incidents) -> Self {
         AppState { incidents, ..self }
     }
 
-    /// What failed lately and is retried.
+    /// Recent failures that are retried.
     pub(crate) fn incidents(&self) -> &Incidents {
         &self.incidents
     }
@@ -83,22 +87,22 @@ impl AppState {
         &self.shared.engine
     }
 
-    /// What requests are held to.
-    pub fn limits(&self) -> &Limits {
+    /// The limits of requests.
+    pub fn limits(&self) -> &HttpLimits {
         &self.shared.limits
     }
 
-    /// Counters and times of requests.
+    /// The metrics of requests.
     pub fn metrics(&self) -> &Metrics {
         &self.shared.metrics
     }
 
-    /// Where requests are logged.
+    /// The log of requests.
     pub fn log(&self) -> &Log {
         &self.shared.log
     }
 
-    /// Where blocking work runs.
+    /// The worker pools, where blocking work runs.
     pub fn workers(&self) -> &WorkerPools {
         &self.shared.workers
     }
@@ -107,7 +111,7 @@ impl AppState {
         &self.shared.bodies
     }
 
-    /// Asks the engine on a thread of `pool`, and waits as long as a request may take.
+    /// Runs `work` on a thread of `pool`, and waits for it as long as a request may take.
     pub async fn run<T: Send + 'static>(
         &self,
         pool: WorkerPool,
@@ -127,12 +131,12 @@ impl AppState {
         self.workers().run(pool, deadline, move || work(&engine)).await
     }
 
-    /// When a request that begins now is to be answered.
+    /// The deadline of a request that starts now.
     pub fn deadline(&self) -> Instant {
         Instant::now() + self.limits().request()
     }
 
-    /// How long search has been seen to make no progress although changes wait for it.
+    /// How long search has made no progress although changes wait for it.
     pub(crate) fn stuck(&self, status: &Status) -> Option<Duration> {
         let mut behind = self.shared.behind.lock().unwrap_or_else(PoisonError::into_inner);
         if status.applied >= status.written {
@@ -148,18 +152,27 @@ impl AppState {
         }
     }
 
-    /// How long the next chunk of a body may take.
-    pub(crate) fn next_chunk(&self) -> Duration {
-        self.limits().request()
-    }
-
-    /// Whether the one who sends `headers` may do what needs `scope`; if not, the problem says
-    /// why.
+    /// The problem with the key in `headers`, unless it has `scope`.
     pub async fn permit(&self, headers: &HeaderMap, scope: Scope) -> Result<(), Problem> {
-        self.shared.keys.permit(self, headers, scope).await
+        self.permit_key(key_of(headers)?, scope).await
     }
 
-    pub(super) fn keys(&self) -> &Keys {
-        &self.shared.keys
+    /// The problem with `key`, unless it has `scope`.
+    pub(super) async fn permit_key(
+        &self,
+        key: Option<String>,
+        scope: Scope,
+    ) -> Result<(), Problem> {
+        if self.engine().is_open() {
+            return Ok(());
+        }
+        let allows = self.shared.allows.clone();
+        let work = move |_: &Engine| check(&*allows, key.as_deref(), scope);
+        self.run(WorkerPool::Light, work).await
+    }
+
+    /// Whether everybody may do everything, because the index has no keys.
+    pub(super) fn needs_no_key(&self) -> Result<bool, Problem> {
+        (self.shared.allows)(None, Scope::Admin)
     }
 }

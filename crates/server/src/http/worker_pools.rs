@@ -1,30 +1,34 @@
-//! Blocking work runs in worker pools: each has a fixed number of threads and serves in the order of
-//! arrival. One bounded queue for all of them; a request beyond it is refused.
+//! Blocking work runs in worker pools: each has a fixed number of threads and serves requests in the
+//! order of arrival. All pools share one bounded queue; a request beyond it is refused.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
-use super::layers::FAILED;
-use super::limits::Limits;
+use super::limits::HttpLimits;
 use crate::problem::Problem;
+
+/// The detail of the problem where a handler panicked. The panic's message may hold anything: it is
+/// not sent.
+pub(super) const FAILED: &str = "the service failed on this request; the reason is in its log";
 
 /// The pool by kind of work: searches do not queue behind writes, nor key lookups behind searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkerPool {
-    /// A lookup: keys, status.
+    /// Lookups: keys, status.
     Light,
-    /// What takes a core: searching, scoring, explaining, drawing a page.
+    /// Work that takes a core: searching, scoring, explaining.
     Search,
-    /// What goes to the disk: documents, events, judgments.
+    /// Reads and writes of the database: documents, events, judgments.
     Store,
-    /// Waiting until search sees a change.
+    /// Requests that wait until search sees a change.
     Wait,
     /// Loading models.
     Models,
-    /// Pages. Their long work runs in the job queue.
+    /// Rendering pages. Their long work runs in the job queue.
     Pages,
 }
 
@@ -35,7 +39,7 @@ pub struct WorkerPools {
     most_waiting: usize,
 }
 
-/// A request in the queue.
+/// Counts one request in the queue until it is dropped.
 struct Queued(Arc<AtomicUsize>);
 
 impl Drop for Queued {
@@ -45,20 +49,20 @@ impl Drop for Queued {
 }
 
 impl WorkerPools {
-    pub(super) fn new(limits: &Limits) -> Self {
+    pub(super) fn new(limits: &HttpLimits) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = if limits.threads == 0 { cores } else { limits.threads };
         let free = [16, threads, 4, 64, 1, 2 * threads].map(|n| Arc::new(Semaphore::new(n)));
         WorkerPools { free, waiting: Arc::default(), most_waiting: limits.waiting }
     }
 
-    /// Requests that wait for a thread.
+    /// The number of requests that wait for a thread.
     pub fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// A thread of `pool`, as soon as one is free and before half of the time to `deadline` is
-    /// over: work that begins late ends too late, and takes the time of others.
+    /// Waits for a free thread of `pool`, at most half of the time until `deadline`: work that
+    /// starts late would end too late, and take the time of others.
     pub(super) async fn acquire(
         &self,
         pool: WorkerPool,
@@ -72,7 +76,7 @@ impl WorkerPools {
         let _queued = Queued(self.waiting.clone());
         if before >= self.most_waiting {
             return Err(Problem::unavailable(format!(
-                "{before} requests wait for a thread, and no more may: try again later"
+                "{before} requests wait for a thread, the most that may: try again later"
             )));
         }
         let now = Instant::now();
@@ -86,8 +90,8 @@ impl WorkerPools {
         }
     }
 
-    /// Runs `work` on a thread of `pool` and waits for it until `deadline`. Work that has begun
-    /// runs to its end whether or not anybody still waits, and occupies its thread until then.
+    /// Runs `work` on a thread of `pool` and waits for it until `deadline`. Work that has started
+    /// runs to its end and occupies its thread until then, even if nobody waits for it any more.
     pub async fn run<T: Send + 'static>(
         &self,
         pool: WorkerPool,
@@ -100,13 +104,18 @@ impl WorkerPools {
             drop(permit);
             result
         });
-        match timeout_at(deadline, task).await {
-            Ok(Ok(result)) => result,
-            Ok(Err(_)) => Err(Problem::internal(FAILED)),
-            Err(_) => Err(Problem::unavailable(
-                "there was no answer within the time-out: ask for less, or try again later",
-            )),
-        }
+        join_until(task, deadline).await?
+    }
+}
+
+/// The result of `task`, if it ends before `deadline`.
+pub(super) async fn join_until<T>(task: JoinHandle<T>, deadline: Instant) -> Result<T, Problem> {
+    match timeout_at(deadline, task).await {
+        Ok(Ok(result)) => Ok(result),
+        Ok(Err(_)) => Err(Problem::internal(FAILED)),
+        Err(_) => Err(Problem::unavailable(
+            "there was no answer within the time-out: ask for less, or try again later",
+        )),
     }
 }
 
@@ -123,7 +132,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn as_many_at_a_time_as_allowed_and_the_rest_is_refused() {
-        let limits = Limits { threads: 2, waiting: 3, ..Limits::default() };
+        let limits = HttpLimits { threads: 2, waiting: 3, ..HttpLimits::default() };
         let work = Arc::new(WorkerPools::new(&limits));
         let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let (open, gate) = mpsc::channel::<()>();
@@ -165,7 +174,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_a_problem_and_frees_its_thread() {
-        let work = WorkerPools::new(&Limits { threads: 1, ..Limits::default() });
+        let work = WorkerPools::new(&HttpLimits { threads: 1, ..HttpLimits::default() });
         for _ in 0..3 {
             let failed = work.run::<()>(WorkerPool::Search, later(), || panic!("by intent")).await;
             assert_eq!(failed.unwrap_err().status, 500);
@@ -175,7 +184,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_that_takes_too_long_keeps_its_thread_until_it_ends() {
-        let work = WorkerPools::new(&Limits { threads: 1, ..Limits::default() });
+        let work = WorkerPools::new(&HttpLimits { threads: 1, ..HttpLimits::default() });
         let (open, gate) = mpsc::channel::<()>();
         let soon = Instant::now() + Duration::from_millis(20);
         let blocked = move || gate.recv().map_err(|_| Problem::internal("no gate"));

@@ -1,4 +1,4 @@
-//! A write time-out: a client that does not read its answer must not hold a connection for ever.
+//! A write time-out: a client that does not read its response must not occupy a connection for ever.
 
 use std::io;
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A stream whose writes fail if nothing goes out within `timeout`.
+/// A stream whose writes fail if they are blocked for `timeout`.
 pub(super) struct WriteTimeout<S> {
     stream: S,
     timeout: Duration,
@@ -22,7 +22,7 @@ impl<S> WriteTimeout<S> {
         WriteTimeout { stream, timeout, timer: Box::pin(sleep(timeout)), blocked: false }
     }
 
-    /// Lets a blocked write wait no longer than the time-out.
+    /// Starts the timer when a write blocks, and fails when it ends.
     fn watch<T>(
         &mut self,
         written: Poll<io::Result<T>>,

@@ -1,5 +1,5 @@
-//! The job queue: jobs of all kinds run a few at a time; a bounded number waits, and further ones are
-//! refused.
+//! The job queue: jobs of all kinds run a few at a time; a bounded number waits, and further ones
+//! are refused.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex};
 use super::locked;
 use crate::problem::Problem;
 
-/// Jobs that run at a time: one that takes minutes must not hold up a quick one, and searches need a
+/// Jobs that run at a time: one that takes minutes must not delay a quick one, and searches need a
 /// core.
 pub const AT_ONCE: usize = 2;
-/// Jobs that may wait: more than a page asks for, fewer than could fill the memory.
+/// The most jobs that wait: more than a page asks for, fewer than could fill the memory.
 pub const WAITING: usize = 64;
 
 /// A queue of jobs; copies share it.
@@ -23,7 +23,7 @@ struct Queued {
     threads: usize,
 }
 
-/// A job; it does not panic.
+/// A task must not panic.
 type Task = Box<dyn FnOnce() + Send>;
 
 impl JobQueue {
@@ -33,7 +33,7 @@ impl JobQueue {
         if queue.threads == AT_ONCE {
             if queue.waiting.len() >= WAITING {
                 return Err(Problem::unavailable(format!(
-                    "{WAITING} jobs are queued, and no more may: try again in a minute"
+                    "{WAITING} jobs are queued, the most that may: try again in a minute"
                 )));
             }
             queue.waiting.push_back(task);
@@ -47,7 +47,7 @@ impl JobQueue {
         Ok(())
     }
 
-    /// Runs `task` and whatever waits after it.
+    /// Runs `task`, then waiting ones until there are none.
     fn work(&self, task: Task) {
         let mut next = Some(task);
         while let Some(task) = next {

@@ -1,61 +1,56 @@
-//! Data: what the index was made of. How large and how sparse it is, how clicks are spread, what
-//! import kept and dropped, and what has come since.
+//! Data: statistics of the index's dataset, the report of its import, and what has changed since.
 
 mod examples;
-mod figures;
-mod shown;
+mod sections;
 
 use std::sync::Arc;
 
 use liken::data::Dataset;
-use liken_engine::{Engine, Served};
+use liken_engine::{Engine, ServedModel};
 use maud::{Markup, html};
+use serde::Serialize;
 
+use super::dataset_stats::DatasetStats;
 use super::layout::{self, Cell, Tab, TableColumn, empty, grouped};
 use super::page_jobs::{PATIENCE, PageJobs, waiting};
 use super::page_params::PageParams;
-use crate::jobs::Found;
+use crate::jobs::JobStatus;
 use crate::problem::Problem;
 use examples::examples;
-pub use figures::{Bins, Figures, doubling};
-pub use shown::{click_bins, shown, statistics};
+use sections::sections;
+pub use sections::{click_bins, statistics};
 
 /// `GET /data`.
-pub fn page(
-    engine: &Engine,
-    jobs: &PageJobs,
-    parameters: &[(String, String)],
-) -> Result<Markup, Problem> {
-    let asked = PageParams(parameters.to_vec());
+pub fn page(engine: &Engine, jobs: &PageJobs, asked: &PageParams) -> Result<Markup, Problem> {
     let status = engine.status();
-    let live = Live {
+    let live = LiveCounts {
         documents: status.documents,
         events: engine.store().count_events()? as usize,
         grades: engine.judgments(None).map_or(0, |judged| judged.len()),
         behind: status.written.saturating_sub(status.applied),
     };
-    let body = body(&engine.active(), engine.dataset(), &live, jobs, &asked)?;
+    let body = body(&engine.active(), engine.dataset(), &live, jobs, asked)?;
     Ok(layout::page("Data", Tab::Data, body))
 }
 
-/// What has come since the index was made.
+/// Counts of the index as it is now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Live {
-    /// Documents that can be found now.
+pub struct LiveCounts {
+    /// Documents that search finds.
     pub documents: usize,
-    /// Events recorded.
+    /// Recorded events.
     pub events: usize,
-    /// Grades that stand.
+    /// Current grades.
     pub grades: usize,
     /// Changes that search does not see yet.
     pub behind: u64,
 }
 
-/// What is below the navigation.
+/// The page below the navigation.
 pub fn body(
-    active: &[Arc<Served>],
+    active: &[Arc<ServedModel>],
     dataset: Option<&Dataset>,
-    now: &Live,
+    now: &LiveCounts,
     jobs: &PageJobs,
     asked: &PageParams,
 ) -> Result<Markup, Problem> {
@@ -74,10 +69,10 @@ pub fn body(
         (live(now, Some(dataset)))
         (sizes(dataset))
         (match counted(active, jobs, dataset)? {
-            Found::Ready(figures) => shown(&figures),
-            Found::Working(progress) => waiting(
-                "The dataset is counted.",
-                &[("figures".into(), progress)],
+            JobStatus::Ready(stats) => sections(&stats),
+            JobStatus::Running(progress) => waiting(
+                "Counting the dataset.",
+                &[("statistics".into(), progress)],
                 &asked.address("/data", &[]),
             ),
         })
@@ -86,39 +81,41 @@ pub fn body(
     })
 }
 
-/// The figures, from a model's counts where one has them, else counted anew.
+/// The statistics, from the counts of a model of the dataset if there is one.
 fn counted(
-    active: &[Arc<Served>],
+    active: &[Arc<ServedModel>],
     jobs: &PageJobs,
     dataset: &Dataset,
-) -> Result<Found<Figures>, Problem> {
+) -> Result<JobStatus<DatasetStats>, Problem> {
     let identity = dataset.folder.identity();
     let path = dataset.folder.path.clone();
-    // A model that made something else of the clicks cannot say how many there are.
-    let fits = |served: &&Arc<Served>| {
+    // A model with other evidence than clicks does not know how many there are.
+    let fits = |served: &&Arc<ServedModel>| {
         let about = &served.model.about;
         about.dataset.identity == identity && about.evidence.is_none()
     };
     let served = active.iter().find(fits).cloned();
-    jobs.figures.get(&identity, PATIENCE, move |reporter| {
-        let figures = reporter.run(|run| {
+    jobs.dataset_stats.get(&identity, PATIENCE, move |reporter| {
+        Ok(reporter.run(|run| {
             let dataset = Dataset::open(&path)?;
             match served {
-                Some(served) => Figures::of(&dataset, &served.model.counts, run),
-                None => Figures::read(&dataset, run),
+                Some(served) => DatasetStats::of(&dataset, &served.model.counts, run),
+                None => DatasetStats::count(&dataset, run),
             }
-        })?;
-        Ok(figures)
+        })?)
     })
 }
 
-/// What has come and gone since the index was made.
-fn live(live: &Live, dataset: Option<&Dataset>) -> Markup {
+/// Counts of the index as it is now, and how it differs from the dataset.
+fn live(live: &LiveCounts, dataset: Option<&Dataset>) -> Markup {
     let now = live.documents;
     let made = dataset.map(|dataset| dataset.about().counts.documents);
+    let tile = |n: usize, noun: &str, rest: &str| {
+        html! { strong { (grouped(n)) } " " (noun) (if n == 1 { "" } else { "s" }) " " (rest) }
+    };
     html! {
         ul.tiles {
-            li { strong { (grouped(now)) } (if now == 1 { " document now" } else { " documents now" })
+            li { (tile(now, "document", "now"))
                 @match made {
                     Some(made) if now > made => { " (" (grouped(now - made)) " more than the dataset)" }
                     Some(made) if now < made => { " (" (grouped(made - now)) " fewer than the dataset)" }
@@ -126,16 +123,14 @@ fn live(live: &Live, dataset: Option<&Dataset>) -> Markup {
                     None => {}
                 }
             }
-            li { strong { (grouped(live.events)) } (if live.events == 1 { " event recorded" } else { " events recorded" }) }
-            li { strong { (grouped(live.grades)) } (if live.grades == 1 { " grade given" } else { " grades given" }) }
-            @if live.behind > 0 {
-                li { strong { (grouped(live.behind as usize)) } " changes not searchable yet" }
-            }
+            li { (tile(live.events, "event", "recorded")) }
+            li { (tile(live.grades, "grade", "given")) }
+            @if live.behind > 0 { li { (tile(live.behind as usize, "change", "not searchable yet")) } }
         }
     }
 }
 
-/// How much there is, and how it was split.
+/// The size of the dataset and of its splits.
 fn sizes(dataset: &Dataset) -> Markup {
     let about = dataset.about();
     let counts = &about.counts;
@@ -145,33 +140,36 @@ fn sizes(dataset: &Dataset) -> Markup {
         ("test", Some(counts.test.0), counts.test.1),
     ];
     let rows = parts.into_iter().map(|(name, queries, pairs)| {
-        let whole = |n: usize| Cell { shown: html! { (grouped(n)) }, key: Some(n as f64) };
         let queries =
             queries.unwrap_or_else(|| dataset.clicks.rows().filter(|row| !row.is_empty()).count());
-        vec![Cell::text(name), whole(queries), whole(pairs)]
+        vec![Cell::text(name), Cell::count(queries), Cell::count(pairs)]
     });
-    let split = serde_json::to_value(about.split.by).ok();
-    let split = split.as_ref().and_then(|by| by.as_str()).unwrap_or_default();
-    let judged = serde_json::to_value(about.evidence).ok();
-    let judged = judged.as_ref().and_then(|by| by.as_str()).unwrap_or_default().replace('-', " ");
+    let split = serde_name(&about.split.by);
+    let judged = serde_name(&about.evidence).replace('-', " ");
     html! {
         p {
             strong { (grouped(counts.queries)) } " queries, "
             strong { (grouped(counts.documents)) } " documents, "
             strong { (grouped(counts.clicks.max(0.0).round() as usize)) } " training clicks. Split by " (split)
-            " (seed " (about.split.seed) "), judged by " (judged) "."
+            " (seed " (about.split.seed) "); relevance is given by " (judged) "."
             @if let Some(least) = about.min_clicks { " Training pairs with fewer than " (least) " clicks were dropped." }
         }
         (layout::table("Splits of the dataset", &[TableColumn::text("split"), TableColumn::number("queries"), TableColumn::number("pairs")], rows.collect()))
     }
 }
 
-/// Where it came from: sources, and what import kept and dropped.
+/// The name of a variant in files.
+fn serde_name(value: &impl Serialize) -> String {
+    let name = serde_json::to_value(value).ok();
+    name.as_ref().and_then(|name| name.as_str()).unwrap_or_default().to_owned()
+}
+
+/// The sources of the dataset, and the report of its import.
 fn origin(dataset: &Dataset) -> Markup {
     let about = dataset.about();
     html! {
         h2 { "Where it came from" }
-        @if about.sources.is_empty() { p { "It was made, not imported." } }
+        @if about.sources.is_empty() { p { "It was generated, not imported." } }
         @else {
             ul { @for source in &about.sources {
                 li { (source.name) " " span.quiet { "(" (source.role) ", " (grouped(source.bytes as usize)) " bytes, sha256 " (source.sha256.chars().take(12).collect::<String>()) "…)" } }

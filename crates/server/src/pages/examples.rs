@@ -1,22 +1,21 @@
-//! Queries worth trying: those of the dataset that were clicked most, and those with held-out
-//! judgments.
+//! Example queries: those of the dataset with the most clicks, and those with held-out judgments.
 
 use liken::data::Dataset;
 use liken_engine::Engine;
 
-/// How many queries of a long log are looked at; the rest is passed over in even steps.
-const LOOKED_AT: usize = 20_000;
+/// The most queries of a long log that are read, in even steps.
+const MOST_READ: usize = 20_000;
 
-/// Up to `n` queries of the index's dataset to try.
+/// Up to `n` of the most clicked queries of the index's dataset.
 pub fn queries(engine: &Engine, n: usize) -> Vec<String> {
     engine.dataset().map_or_else(Vec::new, |dataset| most_clicked(dataset, n))
 }
 
-/// The most clicked queries, test queries first where clicks are equal; texts that occur twice
-/// (up to case) once.
+/// The most clicked queries, among equals those with test judgments first; each text once, up to
+/// case.
 pub fn most_clicked(dataset: &Dataset, n: usize) -> Vec<String> {
     let len = dataset.queries.len();
-    let step = len.div_ceil(LOOKED_AT).max(1);
+    let step = len.div_ceil(MOST_READ).max(1);
     let mut found: Vec<(f64, bool, String)> = (0..len)
         .step_by(step)
         .filter_map(|i| {

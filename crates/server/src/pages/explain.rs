@@ -1,11 +1,11 @@
-//! Why a document has its score: from the fused score down to single words, every step adding
-//! up to the one above.
+//! Explanations of a score: from the fused score down to single words. The contributions of every
+//! level add up to the score above.
 
 use liken_engine::Engine;
 use maud::{Markup, html};
 
-use super::heat::{digits, heat_map};
-use super::layout::{Tab, Tone, bar, count, fixed, notice, page, signed};
+use super::heat_map::{digits, heat_map};
+use super::layout::{NoticeKind, Tab, bar, count, fixed, notice, page, signed};
 use super::search_params::{SearchParams, models_of};
 use super::titles::title_of;
 use crate::api::types::{
@@ -13,15 +13,13 @@ use crate::api::types::{
 };
 use crate::problem::Problem;
 
-/// How many pairs an explanation lists.
+/// The most pairs of words that an explanation lists.
 const MOST_PAIRS: usize = 40;
 
-/// `GET /explain`: a page of its own, or the fragment that the script puts below a hit.
+/// `GET /explain`: a page, or the fragment that the script puts below a hit.
 pub fn explain(engine: &Engine, ask: &SearchParams) -> Result<Markup, Problem> {
     if ask.id.is_empty() {
-        return Err(Problem::bad(
-            "which document? The address must have id= and the document's id",
-        ));
+        return Err(Problem::bad("the address has no `id=`: expected the id of a document"));
     }
     let known: Vec<String> = engine.active().iter().map(|s| s.about.model.name.clone()).collect();
     let column = ask.columns.first().map_or("", String::as_str);
@@ -36,9 +34,9 @@ pub fn explain(engine: &Engine, ask: &SearchParams) -> Result<Markup, Problem> {
     Ok(whole_page(ask, column, title.as_deref().unwrap_or(&ask.id), fragment))
 }
 
-/// The page around an explanation, for those who come without script.
+/// The page of an explanation, for browsers without script.
 pub fn whole_page(ask: &SearchParams, column: &str, title: &str, fragment: Markup) -> Markup {
-    // The address names the column of the hit only; the search has the usual ones again.
+    // The address has the column of the hit alone; the search goes back to the default ones.
     let back = SearchParams { columns: Vec::new(), ..ask.clone() }.at_offset(0);
     page(
         &format!("Why: {title}"),
@@ -53,11 +51,11 @@ pub fn whole_page(ask: &SearchParams, column: &str, title: &str, fragment: Marku
     )
 }
 
-/// The explanation itself.
+/// An explanation.
 pub fn explanation(answer: &ExplainResponse) -> Markup {
     html! {
         div.explanation {
-            @for note in &answer.notes { (notice(Tone::Plain, html! { (note) })) }
+            @for note in &answer.notes { (notice(NoticeKind::Info, html! { (note) })) }
             @if let Some(ranker) = &answer.ranker { (ranker_part(ranker)) }
             @if answer.models.len() > 1 { (fusion_line(answer)) }
             @if answer.shared_words.is_empty() {
@@ -67,18 +65,18 @@ pub fn explanation(answer: &ExplainResponse) -> Markup {
             }
             @for model in &answer.models { (model_part(model, answer.models.len() > 1)) }
             @if answer.models.is_empty() && answer.ranker.is_none() {
-                (notice(Tone::Plain, html! { "No model gave it a score." }))
+                (notice(NoticeKind::Info, html! { "No model gave it a score." }))
             }
         }
     }
 }
 
-/// Words, each in emphasis.
+/// Words, each emphasised.
 pub fn words(list: &[String]) -> Markup {
     html! { @for (i, word) in list.iter().enumerate() { @if i > 0 { ", " } em { (word) } } }
 }
 
-/// The arithmetic of fusion in one line, then each model's share in words.
+/// The sum of the fused score in one line, then a table of the models.
 fn fusion_line(answer: &ExplainResponse) -> Markup {
     let largest = answer.models.iter().fold(0.0, |most: f64, m| most.max(m.contribution.abs()));
     let total: f64 = answer.models.iter().map(|m| m.contribution).sum();
@@ -88,14 +86,9 @@ fn fusion_line(answer: &ExplainResponse) -> Markup {
         p.sum-line {
             @if answer.ranker.is_some() { "fused score " } @else { "score " }
             strong { (fixed(total, d)) } " = "
-            @for (i, model) in answer.models.iter().enumerate() {
-                @if i > 0 { @if model.contribution < 0.0 { " − " } @else { " + " } }
-                span.term { (fixed(if i > 0 { model.contribution.abs() } else { model.contribution }, d)) " " span.quiet { "(" (model.model.name) ")" } }
-            }
+            (terms(answer.models.iter().map(|m| (m.contribution, m.model.name.as_str())), d))
         }
-        div.wide tabindex="0" role="region" aria-label="Fusion of the models" { table.parts.fusion {
-            caption { "Fusion of the models" }
-            thead { tr { th scope="col" { "model" } th.n scope="col" { "score" } th scope="col" { "computed as" } th.n scope="col" { "contribution" } td {} } }
+        (parts_table("parts fusion", "Fusion of the models", &[("model", false), ("score", true), ("computed as", false), ("contribution", true)], html! {
             tbody { @for model in &answer.models { tr {
                 th scope="row" { (model.model.name) }
                 td.n { (fixed(model.score, digits(model.score.abs()))) }
@@ -103,11 +96,37 @@ fn fusion_line(answer: &ExplainResponse) -> Markup {
                 td.n { (signed(model.contribution, d)) }
                 td.bars { (bar(model.contribution, largest, both)) }
             } } }
+        }))
+    }
+}
+
+/// A table of contributions; `headings` say which columns hold numbers, and the last column has bars.
+fn parts_table(class: &str, caption: &str, headings: &[(&str, bool)], rows: Markup) -> Markup {
+    html! {
+        div.wide tabindex="0" role="region" aria-label=(caption) { table class=(class) {
+            caption { (caption) }
+            thead { tr {
+                @for (name, number) in headings {
+                    th class=[number.then_some("n")] scope="col" { (name) }
+                }
+                td {}
+            } }
+            (rows)
         } }
     }
 }
 
-/// A model's score, part by part.
+/// Named contributions as a sum.
+fn terms<'a>(contributions: impl Iterator<Item = (f64, &'a str)>, digits: usize) -> Markup {
+    html! {
+        @for (i, (value, name)) in contributions.enumerate() {
+            @if i > 0 { @if value < 0.0 { " − " } @else { " + " } }
+            span.term { (fixed(if i > 0 { value.abs() } else { value }, digits)) " " span.quiet { "(" (name) ")" } }
+        }
+    }
+}
+
+/// The score of a model, part by part.
 fn model_part(model: &ModelExplanation, one_of_many: bool) -> Markup {
     let d = digits(model.score.abs());
     html! {
@@ -124,20 +143,17 @@ fn model_part(model: &ModelExplanation, one_of_many: bool) -> Markup {
     }
 }
 
-/// A model of several matchers: the contribution of each.
+/// The sum of a linear mix in one line.
 fn mix_line(model: &ModelExplanation, d: usize) -> Markup {
     html! {
         p.sum-line {
             strong { (fixed(model.score, d)) } " = "
-            @for (i, part) in model.parts.iter().enumerate() {
-                @if i > 0 { @if part.contribution < 0.0 { " − " } @else { " + " } }
-                span.term { (fixed(if i > 0 { part.contribution.abs() } else { part.contribution }, d)) " " span.quiet { "(" (part.method) ")" } }
-            }
+            (terms(model.parts.iter().map(|part| (part.contribution, part.method.as_str())), d))
         }
     }
 }
 
-/// One matcher: words and bars where it only counts words, else the heat map.
+/// The score of a matcher: bars of words, or the heat map of pairs of words.
 fn matcher_part(part: &PartExplanation, one_of_many: bool) -> Markup {
     html! {
         @if one_of_many {
@@ -160,7 +176,7 @@ fn matcher_part(part: &PartExplanation, one_of_many: bool) -> Markup {
     }
 }
 
-/// Whether every contribution pairs a word with itself, so that a heat map would only show a diagonal.
+/// Whether a heat map would only show a diagonal, because every word is paired with itself.
 fn is_diagonal(part: &PartExplanation) -> bool {
     part.contributions.iter().all(|line| line.query == line.doc)
 }
@@ -173,9 +189,7 @@ fn word_bars(part: &PartExplanation) -> Markup {
     let d = digits(largest.max(total.abs()));
     let both = part.rest < 0.0 || part.contributions.iter().any(|line| line.value < 0.0);
     html! {
-        div.wide tabindex="0" role="region" aria-label="Contribution of each word" { table.parts {
-            caption { "Contribution of each word" }
-            thead { tr { th scope="col" { "word" } th.n scope="col" { "contribution" } td {} } }
+        (parts_table("parts", "Contribution of each word", &[("word", false), ("contribution", true)], html! {
             tbody {
                 @for line in &part.contributions { tr {
                     th scope="row" { (line.query) @if line.doc != line.query { span.quiet { " ~ " } (line.doc) } }
@@ -189,11 +203,11 @@ fn word_bars(part: &PartExplanation) -> Markup {
                 } }
             }
             tfoot { tr { th scope="row" { "sum" } td.n { (fixed(total, d)) } td {} } }
-        } }
+        }))
     }
 }
 
-/// How many features of a ranker are listed.
+/// The most features of a ranker that are listed.
 const MOST_FEATURES: usize = 15;
 
 /// The contribution of each feature to the ranker's score.
@@ -210,9 +224,7 @@ fn ranker_part(ranker: &RankerExplanation) -> Markup {
         section.model-part {
             h4 { "Ranker " (ranker.ranker) span.quiet { " · score " (fixed(ranker.score, d)) } }
             p.small.quiet { "The ranker re-ranks the candidates: its score is the sum of these contributions." }
-            div.wide tabindex="0" role="region" aria-label="Contribution of each feature" { table.parts {
-                caption { "Contribution of each feature" }
-                thead { tr { th scope="col" { "feature" } th.n scope="col" { "value" } th.n scope="col" { "contribution" } td {} } }
+            (parts_table("parts", "Contribution of each feature", &[("feature", false), ("value", true), ("contribution", true)], html! {
                 tbody {
                     tr { th scope="row" { "base (every document)" } td.n {} td.n { (signed(ranker.base, d)) } td.bars { (bar(ranker.base, largest, true)) } }
                     @for feature in shown { tr {
@@ -229,7 +241,7 @@ fn ranker_part(ranker: &RankerExplanation) -> Markup {
                     } }
                 }
                 tfoot { tr { th scope="row" { "sum" } td {} td.n { (fixed(total, d)) } td {} } }
-            } }
+            }))
         }
     }
 }

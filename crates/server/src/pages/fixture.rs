@@ -5,10 +5,10 @@ mod explained;
 
 use std::collections::BTreeMap;
 
-use super::judge::{JudgeView, Offered};
+use super::judge::{JudgeView, QueryToJudge};
 use super::pool::{JudgeParams, pooled};
-use super::search::{ColumnView, ModelInfo, SearchView};
 use super::search_params::SearchParams;
+use super::search_view::{ColumnView, ModelInfo, SearchView};
 use crate::api::types::*;
 use documents::document;
 use explained::lexical_of;
@@ -71,16 +71,15 @@ fn response(models: &[&str], hits: Vec<Hit>) -> SearchResponse {
 
 pub fn models() -> Vec<ModelInfo> {
     vec![
-        ModelInfo { name: "bm25".into(), method: "bm25".into(), lexical: true, from_clicks: false },
-        ModelInfo { name: "rmls".into(), method: "rmls".into(), lexical: false, from_clicks: true },
+        ModelInfo { name: "bm25".into(), lexical: true, from_clicks: false },
+        ModelInfo { name: "rmls".into(), lexical: false, from_clicks: true },
     ]
 }
 
 fn column(name: &str, answer: SearchResponse, more: &[&str]) -> ColumnView {
-    let models = name.split('+').map(str::to_owned).collect();
     let mut first: Vec<String> = answer.hits.iter().map(|hit| hit.id.clone()).collect();
     first.extend(more.iter().map(|&id| id.to_owned()));
-    ColumnView { name: name.into(), models, answer: Ok(answer), first }
+    ColumnView { name: name.into(), answer: Ok(answer), first }
 }
 
 /// A search of three columns.
@@ -179,12 +178,11 @@ pub fn judging() -> JudgeView {
     let offered = ["heart attack", "omega 3", "is coffee good for you"]
         .iter()
         .enumerate()
-        .map(|(i, q)| Offered { query: q.to_string(), judged: if i == 0 { 12 } else { 0 } })
+        .map(|(i, q)| QueryToJudge { query: q.to_string(), judged: if i == 0 { 12 } else { 0 } })
         .collect();
     JudgeView {
         pool: pooled(&query, found, &grades.iter().collect::<Vec<_>>(), "Ann"),
         ask: JudgeParams { query, judge: "Ann".into(), ..JudgeParams::default() },
-        models: 2,
         failed: Vec::new(),
         offered,
         total: 3,

@@ -1,4 +1,4 @@
-//! The columns of hits, and what differs between them.
+//! The columns of hits, and their differences.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -8,18 +8,18 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::explain::words;
-use super::heat::digits;
-use super::layout::{Tone, count, empty, fixed, grouped, notice};
-use super::moves::moves;
+use super::heat_map::digits;
+use super::layout::{NoticeKind, count, empty, fixed, grouped, notice};
+use super::rank_changes::rank_changes;
 use super::reason::Reason;
-use super::search::{ColumnView, SearchView, about_column};
+use super::search_view::{ColumnView, SearchView, about_column};
 use super::titles::title_of;
 use crate::api::types::{Fragment, Hit, SearchResponse};
 
-/// How much of a text without highlights is shown.
+/// Characters shown of a text without highlights.
 const SNIPPET: usize = 240;
 
-/// Where the columns differ, in a few lines: the first thing a reader should see.
+/// The differences between the columns, in a few lines.
 pub fn differences(view: &SearchView) -> Markup {
     let good = answered(view);
     let unknown = unknown_everywhere(&good);
@@ -61,7 +61,7 @@ fn answered(view: &SearchView) -> Vec<(&ColumnView, &SearchResponse)> {
     answers.filter_map(|(column, answer)| Some((column, answer.ok()?))).collect()
 }
 
-/// How many hits share no word with the query.
+/// The number of hits that share no word with the query.
 pub fn without_words(answer: &SearchResponse) -> usize {
     let explained = answer.hits.iter().filter_map(|hit| hit.explanation.as_ref());
     explained.filter(|explanation| explanation.shared_words.is_empty()).count()
@@ -71,7 +71,7 @@ fn ids(answer: &SearchResponse) -> HashSet<&str> {
     answer.hits.iter().map(|hit| hit.id.as_str()).collect()
 }
 
-/// Words that no column knows.
+/// The words that no column knows.
 fn unknown_everywhere(good: &[(&ColumnView, &SearchResponse)]) -> Vec<String> {
     let mut sets = good.iter().map(|(_, a)| a.unknown_words.iter().collect::<BTreeSet<_>>());
     let first = sets.next().unwrap_or_default();
@@ -79,7 +79,7 @@ fn unknown_everywhere(good: &[(&ColumnView, &SearchResponse)]) -> Vec<String> {
     all.into_iter().cloned().collect()
 }
 
-/// Words that this column does not know but another does: the others are said once, above.
+/// The words that this column does not know but another does; the others are shown once, above.
 fn unknown_here(view: &SearchView, answer: &SearchResponse) -> Vec<String> {
     let everywhere = unknown_everywhere(&answered(view));
     answer.unknown_words.iter().filter(|word| !everywhere.contains(word)).cloned().collect()
@@ -95,11 +95,11 @@ pub fn column(view: &SearchView, at: usize, column: &ColumnView) -> Markup {
                 @if let Ok(answer) = &column.answer { (figures(answer)) }
             }
             div.found { @match &column.answer {
-                Err(problem) => { (notice(Tone::Bad, html! { (problem.detail) })) }
+                Err(problem) => { (notice(NoticeKind::Error, html! { (problem.detail) })) }
                 Ok(answer) => {
                     @let unknown = unknown_here(view, answer);
                     @if !unknown.is_empty() { p.small.quiet { "Not known here: " (words(&unknown)) } }
-                    @for note in &answer.notes { (notice(Tone::Plain, html! { (note) })) }
+                    @for note in &answer.notes { (notice(NoticeKind::Info, html! { (note) })) }
                     @if answer.hits.is_empty() { (nothing(view, answer)) }
                     @else {
                         ol.hits start=(answer.offset + 1) {
@@ -112,7 +112,7 @@ pub fn column(view: &SearchView, at: usize, column: &ColumnView) -> Markup {
     }
 }
 
-/// Which models answered, out of how much, how fast.
+/// Candidates, time and models of an answer.
 fn figures(answer: &SearchResponse) -> Markup {
     html! {
         p.figures {
@@ -126,7 +126,7 @@ fn figures(answer: &SearchResponse) -> Markup {
     }
 }
 
-/// Why a column is empty, and what might help.
+/// Why a column has no hits, and what might help.
 fn nothing(view: &SearchView, answer: &SearchResponse) -> Markup {
     let title = if view.ask.offset > 0 { "No further documents" } else { "Nothing found" };
     empty(
@@ -134,16 +134,16 @@ fn nothing(view: &SearchView, answer: &SearchResponse) -> Markup {
         html! {
             @if view.ask.offset > 0 {
                 p { "There are " (grouped(answer.candidates)) " candidates in all. "
-                    a href=(view.ask.at_offset(0)) { "Back to the best ones" } }
+                    a href=(view.ask.at_offset(0)) { "Back to the first ones" } }
             } @else {
                 @if !answer.unknown_words.is_empty() {
                     p { "Unknown: " (words(&answer.unknown_words)) ". Another spelling or another word may help." }
                 }
                 @if !view.ask.filter.is_empty() {
-                    p { "Only documents that pass the filter were looked at; it may leave too few." }
+                    p { "Only documents that pass the filter are searched; it may leave too few." }
                 }
                 @if view.ask.query.contains('"') {
-                    p { "Words in double quotes must stand side by side; without them more is found." }
+                    p { "Words in double quotes must be adjacent; a search without quotes finds more." }
                 }
                 @if answer.unknown_words.is_empty() && view.ask.filter.is_empty() && answer.notes.is_empty() {
                     p { "No document has a word of the query." }
@@ -153,7 +153,7 @@ fn nothing(view: &SearchView, answer: &SearchResponse) -> Markup {
     )
 }
 
-/// A hit: its rank here and elsewhere, its text, and why.
+/// A hit: its ranks, its text, and the reason of its score.
 fn one_hit(view: &SearchView, at: usize, column: &ColumnView, hit: &Hit) -> Markup {
     let title = title_of(&hit.id, &hit.document);
     html! {
@@ -162,7 +162,7 @@ fn one_hit(view: &SearchView, at: usize, column: &ColumnView, hit: &Hit) -> Mark
                 span.rank aria-hidden="true" { (hit.rank) }
                 h3 { (titled(marked_title(&title, hit), hit)) }
             }
-            (moves(view, at, hit))
+            (rank_changes(view, at, hit))
             (snippet(&title, hit))
             @if let Some(explanation) = &hit.explanation {
                 p.reason { (Reason::of(explanation).sentence()) }
@@ -190,31 +190,31 @@ fn one_hit(view: &SearchView, at: usize, column: &ColumnView, hit: &Hit) -> Mark
     }
 }
 
-/// The title with the query's words marked, where the marks are of the whole title.
+/// The title, with the query's words marked if the highlights cover all of it.
 fn marked_title(title: &str, hit: &Hit) -> Markup {
     let fragments = hit.highlights.get("title").map_or(&[][..], Vec::as_slice);
     let whole: String = fragments.iter().map(|fragment| fragment.text.as_str()).collect();
     html! { @if whole.split_whitespace().eq(title.split_whitespace()) { (marked(fragments)) } @else { (title) } }
 }
 
-/// Fragments of text, with marks.
+/// Fragments of text, with highlights.
 fn marked(fragments: &[Fragment]) -> Markup {
     html! { @for fragment in fragments {
         @if fragment.marked { mark { (fragment.text) } } @else { (fragment.text) }
     } }
 }
 
-/// The title, as a link if the document has an address on the web.
+/// The title, as a link if the document has a URL.
 fn titled(title: Markup, hit: &Hit) -> Markup {
     let url = hit.document.get("url").and_then(Value::as_str);
-    // Anything but these could be a script.
+    // Other schemes could run script.
     match url.filter(|url| url.starts_with("https://") || url.starts_with("http://")) {
         Some(url) => html! { a href=(url) rel="noopener noreferrer nofollow" { (title) } },
         None => html! { (title) },
     }
 }
 
-/// Fragments with the query's words marked, or the beginning of the text.
+/// Fragments with the query's words marked, or the start of the longest text.
 pub fn snippet(title: &str, hit: &Hit) -> Markup {
     let in_text = hit.highlights.iter().filter(|(field, fragments)| {
         field.as_str() != "title" && fragments.iter().any(|fragment| fragment.marked)

@@ -1,5 +1,5 @@
-//! Judge: what all models find for a query, in an order that does not tell who found it, to be
-//! graded with the keyboard or a thumb.
+//! Judge: grades for the documents that all models find for a query, by keyboard, mouse or touch.
+//! Their order does not tell which model found what.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,37 +10,35 @@ use maud::{Markup, html};
 
 use super::examples;
 use super::hits::snippet;
-use super::layout::{Tab, Tone, count, empty, notice, page};
+use super::layout::{NoticeKind, Tab, count, empty, notice, page};
 use super::pool::{JudgeParams, Pooled, pooled};
 use super::titles::title_of;
 use crate::api::types::{Hit, Judgment, SearchRequest};
 use crate::problem::Problem;
 
-/// How many queries of the dataset are offered.
+/// The most queries of the dataset that are offered.
 const OFFERED: usize = 200;
 
-/// A query that might be judged.
+/// A query that the page offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offered {
+pub struct QueryToJudge {
     /// Its text.
     pub query: String,
-    /// How many of its documents have a grade.
+    /// The number of its documents with a grade.
     pub judged: usize,
 }
 
-/// All that the page shows.
+/// The content of the page.
 pub struct JudgeView {
-    /// What was asked.
+    /// The parameters.
     pub ask: JudgeParams,
-    /// The documents.
+    /// The documents to grade.
     pub pool: Vec<Pooled>,
-    /// How many models found them.
-    pub models: usize,
-    /// Models that had no answer, and why.
+    /// Models that failed, and why.
     pub failed: Vec<(String, String)>,
-    /// Queries to judge.
-    pub offered: Vec<Offered>,
-    /// Grades in all.
+    /// Queries to choose from.
+    pub offered: Vec<QueryToJudge>,
+    /// The number of all grades.
     pub total: usize,
 }
 
@@ -48,7 +46,7 @@ pub struct JudgeView {
 pub fn judge(engine: &Engine, ask: &JudgeParams) -> Result<Markup, Problem> {
     let all = engine.judgments(None)?;
     let offered = offered(engine, &all);
-    let (mut pool, mut failed, mut models) = (Vec::new(), Vec::new(), 0);
+    let (mut pool, mut failed) = (Vec::new(), Vec::new());
     if !ask.query.is_empty() {
         let mut found: Vec<Hit> = Vec::new();
         for served in engine.active() {
@@ -62,22 +60,19 @@ pub fn judge(engine: &Engine, ask: &JudgeParams) -> Result<Markup, Problem> {
                 ..SearchRequest::default()
             };
             match engine.search(&request) {
-                Ok(answer) => {
-                    models += 1;
-                    found.extend(answer.hits);
-                }
+                Ok(answer) => found.extend(answer.hits),
                 Err(error) => failed.push((name, error.to_string())),
             }
         }
         let own: Vec<&Judgment> = all.iter().filter(|j| j.query == ask.query).collect();
         pool = pooled(&ask.query, found, &own, &ask.judge);
     }
-    let view = JudgeView { ask: ask.clone(), pool, models, failed, offered, total: all.len() };
+    let view = JudgeView { ask: ask.clone(), pool, failed, offered, total: all.len() };
     Ok(render(&view))
 }
 
 /// Queries with held-out judgments, else the most clicked; those without a grade first.
-fn offered(engine: &Engine, all: &[Judgment]) -> Vec<Offered> {
+fn offered(engine: &Engine, all: &[Judgment]) -> Vec<QueryToJudge> {
     let mut queries = engine.dataset().map_or_else(Vec::new, |d| examples::judged(d, OFFERED));
     if queries.is_empty() {
         queries = examples::queries(engine, OFFERED);
@@ -89,13 +84,13 @@ fn offered(engine: &Engine, all: &[Judgment]) -> Vec<Offered> {
         judged.entry(&judgment.query).or_default().insert(&judgment.id);
     }
     let judged = |query: &str| judged.get(query).map_or(0, HashSet::len);
-    let mut offered: Vec<Offered> =
-        queries.into_iter().map(|query| Offered { judged: judged(&query), query }).collect();
+    let mut offered: Vec<QueryToJudge> =
+        queries.into_iter().map(|query| QueryToJudge { judged: judged(&query), query }).collect();
     offered.sort_by_key(|offered| offered.judged > 0);
     offered
 }
 
-/// What a grade means, where there are as many as usual.
+/// The meaning of a grade on the usual scales.
 pub fn meaning(grade: u8, max: u8) -> &'static str {
     match (grade, max) {
         (0, _) => "not relevant",
@@ -113,7 +108,7 @@ pub fn render(view: &JudgeView) -> Markup {
     let body = html! {
         h1 { "Judge" @if !ask.query.is_empty() { ": “" (ask.query) "”" } }
         (form(view))
-        @for (name, why) in &view.failed { (notice(Tone::Warn, html! { (name) " did not answer: " (why) })) }
+        @for (name, why) in &view.failed { (notice(NoticeKind::Warning, html! { (name) " did not answer: " (why) })) }
         @if ask.query.is_empty() {
             p.lead { "How good is each document for a query? Choose a query; you see what all models \
                 find for it, mixed, so that nothing tells which model found what." }
@@ -129,7 +124,7 @@ pub fn render(view: &JudgeView) -> Markup {
     page("Judge", Tab::Judge, body)
 }
 
-/// Which query, who judges, how deep.
+/// The form: query, judge, depth and best grade.
 fn form(view: &JudgeView) -> Markup {
     let ask = &view.ask;
     html! {
@@ -157,7 +152,7 @@ fn form(view: &JudgeView) -> Markup {
     }
 }
 
-/// Queries to go on with.
+/// Links to queries.
 fn offers(view: &JudgeView) -> Markup {
     html! {
         @if view.offered.is_empty() {
@@ -174,7 +169,7 @@ fn offers(view: &JudgeView) -> Markup {
     }
 }
 
-/// The first query after this one that nobody has judged.
+/// The next query that nobody has judged.
 pub fn next_query(view: &JudgeView) -> Option<&str> {
     let at = view.offered.iter().position(|offered| offered.query == view.ask.query);
     let (before, after) = view.offered.split_at(at.map_or(0, |at| at + 1));
@@ -183,7 +178,7 @@ pub fn next_query(view: &JudgeView) -> Option<&str> {
     open.next().map(|offered| offered.query.as_str())
 }
 
-/// The documents, each with its grades.
+/// The documents with their grades.
 fn cards(view: &JudgeView) -> Markup {
     let ask = &view.ask;
     let done = view.pool.iter().filter(|pooled| pooled.own.is_some()).count();
@@ -248,10 +243,10 @@ fn card(view: &JudgeView, at: usize, pooled: &Pooled) -> Markup {
     }
 }
 
-/// How much of a field a judge can read here.
+/// The characters of a field that are shown.
 const READABLE: usize = 5000;
 
-/// All texts of the document, for those whom the snippet does not tell enough.
+/// All texts of the document.
 fn whole_text(hit: &Hit) -> Markup {
     let texts: Vec<(&String, String)> =
         hit.document.iter().filter_map(|(name, value)| Some((name, text_of(value)?))).collect();
@@ -265,10 +260,10 @@ fn whole_text(hit: &Hit) -> Markup {
     }
 }
 
-/// What was judged so far, to take away.
+/// Links to the exports.
 fn exports(view: &JudgeView) -> Markup {
     html! {
-        h2 { "Take away" }
+        h2 { "Export" }
         p { (count(view.total, "grade")) " so far: "
             a href="/judgments.qrels" download="judgments.qrels" { "qrels" } " (TREC), "
             a href="/judgments.queries" download="judgments.queries.tsv" { "queries" } " (id and text)." }

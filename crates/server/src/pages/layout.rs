@@ -1,17 +1,17 @@
-//! The frame of all pages, and the fragments that they are built of.
+//! The frame of all pages, and elements that several pages share.
 
-use std::fmt::Write;
 use std::sync::LazyLock;
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
+use crate::http::html_page;
 use crate::problem::Problem;
 
-pub use super::tables::{Cell, Order, TableColumn, bar, shade, table};
-pub use super::wording::{address, count, fixed, grouped, signed, some};
+pub use super::format::{address, count, fixed, grouped, signed};
+pub use super::tables::{Cell, TableColumn, bar, shade, table};
 
-/// The style sheet of all pages: what all need, then what single pages need.
+/// The style sheet of all pages.
 pub const STYLE: &str =
     concat!(include_str!("style.css"), include_str!("search.css"), include_str!("views.css"));
 
@@ -19,15 +19,12 @@ pub const STYLE: &str =
 pub const SCRIPT: &str =
     concat!(include_str!("script.js"), include_str!("search.js"), include_str!("views.js"));
 
-/// Where a browser finds style sheet and script. The address carries a checksum of the content,
-/// so that it may be kept for ever and still changes with the next version.
+/// The addresses of style sheet and script. They contain a checksum of the content, so that
+/// browsers may cache them for ever.
 static ASSETS: LazyLock<(String, String)> = LazyLock::new(|| {
     let address = |name: &str, content: &str| {
         let digest = Sha256::digest(content.as_bytes());
-        let version = digest.iter().take(6).fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        });
+        let version: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
         format!("/assets/{name}?v={version}")
     };
     (address("style.css", STYLE), address("script.js", SCRIPT))
@@ -38,125 +35,110 @@ static ASSETS: LazyLock<(String, String)> = LazyLock::new(|| {
 pub enum Tab {
     /// Search with several models side by side.
     Search,
-    /// Runs and models, measured against judgments.
+    /// Models and runs, evaluated with judgments.
     Compare,
-    /// Grades given by people.
+    /// Judging documents.
     Judge,
-    /// What a model has learnt.
+    /// One model: parameters, training, latent dimensions.
     Model,
-    /// What the dataset is like.
+    /// Statistics of the dataset.
     Data,
     /// Topic models.
     Topics,
 }
 
 impl Tab {
-    /// All of them.
+    /// All pages.
     pub const ALL: [Tab; 6] =
         [Tab::Search, Tab::Compare, Tab::Judge, Tab::Model, Tab::Data, Tab::Topics];
 
-    /// Its name.
+    /// Its name in the navigation.
     pub fn name(self) -> &'static str {
-        match self {
-            Tab::Search => "Search",
-            Tab::Compare => "Compare",
-            Tab::Judge => "Judge",
-            Tab::Model => "Model",
-            Tab::Data => "Data",
-            Tab::Topics => "Topics",
-        }
+        self.name_and_path().0
     }
 
-    /// Where it is.
+    /// Its address.
     pub fn path(self) -> &'static str {
+        self.name_and_path().1
+    }
+
+    fn name_and_path(self) -> (&'static str, &'static str) {
         match self {
-            Tab::Search => "/",
-            Tab::Compare => "/compare",
-            Tab::Judge => "/judge",
-            Tab::Model => "/model",
-            Tab::Data => "/data",
-            Tab::Topics => "/topics",
+            Tab::Search => ("Search", "/"),
+            Tab::Compare => ("Compare", "/compare"),
+            Tab::Judge => ("Judge", "/judge"),
+            Tab::Model => ("Model", "/model"),
+            Tab::Data => ("Data", "/data"),
+            Tab::Topics => ("Topics", "/topics"),
         }
     }
 }
 
-/// A whole page. `body` comes below the navigation and should open with an `h1`.
+/// A whole page. `body` comes below the navigation and should start with an `h1`.
 pub fn page(title: &str, active: Tab, body: Markup) -> Markup {
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) " · liken" }
-                link rel="icon" href="data:,";
-                link rel="stylesheet" href=(ASSETS.0);
-                // Not deferred: the chosen colours must be there before the first paint.
-                script src=(ASSETS.1) {}
-            }
-            body {
-                a.skip href="#content" { "Skip to the content" }
-                header.top {
-                    a.brand href="/" { "liken" }
-                    nav aria-label="Pages" {
-                        ul {
-                            @for tab in Tab::ALL {
-                                li {
-                                    a href=(tab.path()) aria-current=[(tab == active).then_some("page")] {
-                                        (tab.name())
-                                    }
-                                }
+    let head = html! {
+        link rel="stylesheet" href=(ASSETS.0);
+        // Not deferred: the chosen colours must be set before the first paint.
+        script src=(ASSETS.1) {}
+    };
+    let body = html! {
+        a.skip href="#content" { "Skip to the content" }
+        header.top {
+            a.brand href="/" { "liken" }
+            nav aria-label="Pages" {
+                ul {
+                    @for tab in Tab::ALL {
+                        li {
+                            a href=(tab.path()) aria-current=[(tab == active).then_some("page")] {
+                                (tab.name())
                             }
-                            li { a href="/openapi.json" { "API" } }
                         }
                     }
-                    button.theme type="button" hidden data-theme-toggle {
-                        span aria-hidden="true" { "◐" }
-                        span.hush { "Colours: " span data-theme-name { "as the system has them" } }
-                    }
+                    li { a href="/openapi.json" { "API" } }
                 }
-                main #content tabindex="-1" { (body) }
-                // What the script has to say to those who do not see the screen.
-                div #said .hush role="status" aria-live="polite" {}
+            }
+            button.theme type="button" hidden data-theme-toggle {
+                span aria-hidden="true" { "◐" }
+                span.hush { "Colours: " span data-theme-name { "as the system has them" } }
             }
         }
-    }
+        main #content tabindex="-1" { (body) }
+        // Messages of the script to screen readers.
+        div #said .hush role="status" aria-live="polite" {}
+    };
+    html_page(title, head, body)
 }
 
-/// The page that says what went wrong.
+/// The page of a problem.
 pub fn problem_page(active: Tab, problem: &Problem) -> Markup {
     page(
         problem.title,
         active,
         html! {
             h1 { (problem.title) }
-            (notice(Tone::Bad, html! { (problem.detail) }))
+            (notice(NoticeKind::Error, html! { (problem.detail) }))
             p { a href=(active.path()) { "Start again on " (active.name()) } }
         },
     )
 }
 
-/// How a notice is meant.
+/// The kind of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
-    /// Good to know.
-    Plain,
-    /// Take care.
-    Warn,
-    /// It did not work.
-    Bad,
-    /// It worked.
-    Good,
+pub enum NoticeKind {
+    /// Information.
+    Info,
+    /// A warning.
+    Warning,
+    /// An error.
+    Error,
 }
 
-/// A line or two that stand out.
-pub fn notice(tone: Tone, content: Markup) -> Markup {
-    let (class, role, word) = match tone {
-        Tone::Plain => ("plain", "note", ""),
-        Tone::Warn => ("warn", "note", "Note: "),
-        Tone::Bad => ("bad", "alert", "Problem: "),
-        Tone::Good => ("good", "status", ""),
+/// A highlighted line or two.
+pub fn notice(kind: NoticeKind, content: Markup) -> Markup {
+    let (class, role, word) = match kind {
+        NoticeKind::Info => ("plain", "note", ""),
+        NoticeKind::Warning => ("warn", "note", "Note: "),
+        NoticeKind::Error => ("bad", "alert", "Problem: "),
     };
     html! {
         div class={ "notice " (class) } role=(role) {
@@ -166,12 +148,12 @@ pub fn notice(tone: Tone, content: Markup) -> Markup {
     }
 }
 
-/// What stands where there is nothing to show: why, and what to do.
+/// A placeholder where there is nothing to show: why, and what to do.
 pub fn empty(title: &str, what_to_do: Markup) -> Markup {
     html! { div.empty { p.title { (title) } div { (what_to_do) } } }
 }
 
-/// A plot or table with a caption below.
+/// A plot or a table with a caption below.
 pub fn figure(caption: &str, content: Markup) -> Markup {
     html! { figure { (content) figcaption { (caption) } } }
 }
@@ -185,6 +167,11 @@ pub fn plot(svg: &str) -> Markup {
         Some(format!("{before}width=\"{pixels}\"{after}"))
     });
     html! { div.wide { (PreEscaped(plain.unwrap_or_else(|| svg.to_owned()))) } }
+}
+
+/// Plots side by side, or below each other on a narrow screen.
+pub fn plots(svgs: &[String]) -> Markup {
+    html! { div.plots { @for svg in svgs { (plot(svg)) } } }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Model: what a model is, how its fit went, and what it has learnt.
+//! Model: facts about a model, the history of its fit, neighbours and latent dimensions.
 
 mod dimensions;
 mod facts;
@@ -7,36 +7,41 @@ mod near;
 
 use std::sync::Arc;
 
-use liken::matchers::{Bilinear, Model};
-use liken_engine::{Engine, Served};
+use liken::matchers::Model;
+use liken_engine::{Engine, ServedModel};
 use maud::{Markup, html};
 
-use super::layout::{self, Tab, Tone, bar, empty, figure, fixed, notice};
-use super::page_jobs::plots;
+use super::layout::{self, NoticeKind, Tab, bar, empty, figure, fixed, notice, plots};
+use super::model_choice;
 use super::page_params::PageParams;
+use super::paging::Paging;
 use crate::api::types::SimilarRequest;
 use crate::problem::Problem;
-pub use dimensions::{Dimension, Pull, dimensions};
+use dimensions::latent_space;
+pub use dimensions::{Dimension, WordWeight, dimensions};
 pub use facts::{facts, parameters, reports, statistics};
-pub use history::History;
-pub use near::{Look, drawn};
+pub use history::FitHistory;
+pub use near::FindSimilar;
 use near::{dictionary_part, near_part};
 
-/// Words of each side of a dimension.
+/// The words of each side of a dimension.
 const WORDS: usize = 10;
 
 /// `GET /model`.
-pub fn page(engine: &Engine, parameters: &[(String, String)]) -> Result<Markup, Problem> {
-    let asked = PageParams(parameters.to_vec());
+pub fn page(engine: &Engine, asked: &PageParams) -> Result<Markup, Problem> {
     let name = asked.one("name").unwrap_or_default();
     let title = format!("Model {name}");
-    let look = |request: &SimilarRequest| Ok(engine.similar(request)?);
-    let body = body(&engine.active(), &look, &asked)?;
+    let find = |request: &SimilarRequest| Ok(engine.similar(request)?);
+    let body = body(&engine.active(), &find, asked)?;
     Ok(layout::page(title.trim_end(), Tab::Model, body))
 }
 
-/// What is below the navigation.
-pub fn body(active: &[Arc<Served>], look: Look<'_>, asked: &PageParams) -> Result<Markup, Problem> {
+/// The page below the navigation.
+pub fn body(
+    active: &[Arc<ServedModel>],
+    find: FindSimilar<'_>,
+    asked: &PageParams,
+) -> Result<Markup, Problem> {
     let Some(first) = active.first() else {
         return Ok(html! {
             h1 { "Model" }
@@ -45,43 +50,16 @@ pub fn body(active: &[Arc<Served>], look: Look<'_>, asked: &PageParams) -> Resul
             }))
         });
     };
-    let served = match asked.one("name") {
-        None => first,
-        Some(name) => {
-            active.iter().find(|served| served.about.model.name == name).ok_or_else(|| {
-                let names: Vec<&str> =
-                    active.iter().map(|served| served.about.model.name.as_str()).collect();
-                let name: String = name.chars().take(100).collect();
-                Problem::missing(format!(
-                    "no active model is called {name:?}; there are: {}",
-                    names.join(", ")
-                ))
-            })?
-        }
-    };
+    let served = model_choice::named(active, asked)?.unwrap_or(first);
     let name = &served.about.model.name;
     Ok(html! {
         h1 { "Model " (name) }
-        (choose(active, name, asked, "/model"))
+        (model_choice::links(active, name, asked, "/model"))
         (about(served))
-        (near_part(look, served, asked))
+        (near_part(find, served, asked))
         (dictionary_part(&served.model, asked))
         (dimensions_part(&served.model, asked)?)
     })
-}
-
-/// Links to the active models.
-pub fn choose(active: &[Arc<Served>], chosen: &str, asked: &PageParams, path: &str) -> Markup {
-    html! {
-        @if active.len() > 1 {
-            nav aria-label="Models" { ul.chips { @for served in active {
-                @let name = &served.about.model.name;
-                @let part = asked.one("part").map(|_| "");
-                li { a.chip href=(asked.address(path, &[("name", name), ("page", ""), ("part", part.unwrap_or_default())]))
-                    aria-current=[(name == chosen).then_some("page")] { (name) } }
-            } } }
-        }
-    }
 }
 
 fn list(caption: &str, pairs: &[(String, String)]) -> Markup {
@@ -93,25 +71,25 @@ fn list(caption: &str, pairs: &[(String, String)]) -> Markup {
     }
 }
 
-/// What it is, its parts and their fits.
-fn about(served: &Served) -> Markup {
+/// Facts, and for each part its parameters and the history of its fit.
+fn about(served: &ServedModel) -> Markup {
     let model = &served.model;
     let reports = reports(&served.folder);
     let several = model.parts.len() > 1;
     let version = &served.about.model.version;
     html! {
-        (list("What it is", &facts(model, version, served.about.neighbours.as_deref())))
+        (list("Facts", &facts(model, version, served.about.neighbours.as_deref())))
         @if several {
-            p.small.quiet { "A mix of " (model.parts.len()) " parts; scores are made comparable for each query and added with these weights." }
+            p.small.quiet { "A mix of " (model.parts.len()) " parts; their scores are standardised per query and added with these weights." }
         }
         @for (at, part) in model.parts.iter().enumerate() {
             h2 { (part.params.name()) @if several { " × " (part.weight) } }
-            @let fit = reports.get(at).map(History::of).unwrap_or_default();
-            @for warning in &fit.warnings { (notice(Tone::Warn, html! { (warning) })) }
+            @let fit = reports.get(at).map(FitHistory::of).unwrap_or_default();
+            @for warning in &fit.warnings { (notice(NoticeKind::Warning, html! { (warning) })) }
             @for (svgs, caption) in &fit.plots { (figure(caption, plots(svgs))) }
             @if !fit.facts.is_empty() { ul { @for fact in &fit.facts { li { (fact) } } } }
             @if part.matcher.is_lexical() {
-                (list("What it counts with", &statistics(model)))
+                (list("Counts", &statistics(model)))
             }
             @let settings = parameters(part);
             @if !settings.is_empty() {
@@ -121,51 +99,36 @@ fn about(served: &Served) -> Markup {
     }
 }
 
-/// The first latent space of a model.
-fn space(model: &Model) -> Option<&Bilinear> {
-    model.parts.iter().find_map(|part| part.matcher.bilinear())
-}
-
 fn dimensions_part(model: &Model, asked: &PageParams) -> Result<Markup, Problem> {
-    let Some(space) = space(model) else { return Ok(html! {}) };
-    let pages = space.dim().div_ceil(dimensions::PER_PAGE).max(1);
-    let page = asked.number("page", 1)?.clamp(1, pages);
-    let from = (page - 1) * dimensions::PER_PAGE;
-    let range = from..from + dimensions::PER_PAGE;
-    let shown = dimensions(space.maps(), &model.counts, range, WORDS);
-    let link = |to: usize| asked.address("/model", &[("page", &to.to_string())]) + "#dimensions";
+    let Some(space) = latent_space(model) else { return Ok(html! {}) };
+    let paging = Paging::new(asked.number("page", 1)?, space.dim(), dimensions::PER_PAGE);
+    let shown = dimensions(space.maps(), &model.counts, paging.range(), WORDS);
+    let address = |page: &str| asked.address("/model", &[("page", page)]) + "#dimensions";
     Ok(html! {
         h2 #dimensions { "Latent dimensions by their strongest words" }
         p.small.quiet {
-            "Words that point the same way along a dimension are alike to it: a query with one side’s blue words meets documents with the other’s, and so for the orange ones. Words are shown as the model reads them."
+            "A dimension matches queries and documents whose words have weights of the same sign: blue words match blue ones, orange words orange ones. Words are shown as the analyser reads them."
         }
         div.dimensions { @for dimension in &shown { (card(dimension)) } }
-        @if pages > 1 {
-            nav.pager aria-label="Pages of dimensions" {
-                @if page > 1 { a.button rel="prev" href=(link(page - 1)) { "Before" } " " }
-                span { "Page " (page) " of " (pages) } " "
-                @if page < pages { a.button rel="next" href=(link(page + 1)) { "Next" } }
-            }
-        }
+        (paging.nav("Pages of dimensions", address))
     })
 }
 
 fn card(dimension: &Dimension) -> Markup {
-    // Where nothing points the other way, bars have the whole width.
-    let pulls = || dimension.queries.iter().chain(&dimension.documents);
-    let both = pulls().any(|(_, pull)| *pull < 0.0);
-    let side = |heading: &str, pulls: &[Pull]| {
-        let largest = pulls.first().map_or(1.0, |(_, pull)| f64::from(pull.abs()));
+    let mut words = dimension.queries.iter().chain(&dimension.documents);
+    let both = words.any(|(_, weight)| *weight < 0.0);
+    let side = |heading: &str, words: &[WordWeight]| {
+        let largest = words.first().map_or(1.0, |(_, weight)| f64::from(weight.abs()));
         html! {
             table.pulls {
                 caption { (heading) }
-                tbody { @for (word, pull) in pulls { tr {
+                tbody { @for (word, weight) in words { tr {
                     th scope="row" title=(word) { (word) }
-                    td.n { (fixed(f64::from(*pull), 2)) }
-                    td { (bar(f64::from(*pull), largest, both)) }
+                    td.n { (fixed(f64::from(*weight), 2)) }
+                    td { (bar(f64::from(*weight), largest, both)) }
                 } } }
             }
-            @if pulls.is_empty() { p.quiet.small { "no word" } }
+            @if words.is_empty() { p.quiet.small { "no word" } }
         }
     };
     html! {

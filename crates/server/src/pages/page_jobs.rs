@@ -10,54 +10,52 @@ use liken::eval::trec::TrecRun;
 use liken::matchers::TopicsSummary;
 use maud::{Markup, html};
 
-use super::compare::JudgedQueries;
-use super::data::Figures;
-use super::layout::plot;
+use super::dataset_stats::DatasetStats;
+use super::judged_queries::JudgedQueries;
 use crate::jobs::{JobQueue, Jobs, Progress};
 use crate::runs::Runs;
 
-/// How long a request waits for quick work.
+/// How long a request waits for the result of a job.
 pub const PATIENCE: Duration = Duration::from_millis(400);
 
-/// The jobs of all pages, with one queue; one for each engine.
+/// The jobs of all pages, in one queue.
 pub struct PageJobs {
-    /// The runs that were uploaded.
+    /// The uploaded runs.
     pub runs: Arc<Runs>,
     /// Judged queries of the dataset.
-    pub(super) questions: Jobs<JudgedQueries>,
+    pub(super) judged_queries: Jobs<JudgedQueries>,
     /// Rankings of judged queries.
     pub(super) rankings: Jobs<TrecRun>,
-    /// Tables of runs.
+    /// Comparisons of runs.
     pub(super) comparisons: Jobs<RunComparison>,
-    /// Figures of the dataset.
-    pub(super) figures: Jobs<Figures>,
-    /// Topics of models.
+    /// Statistics of the dataset.
+    pub(super) dataset_stats: Jobs<DatasetStats>,
+    /// Summaries of topic models.
     pub(super) topics: Jobs<TopicsSummary>,
 }
 
 impl PageJobs {
-    /// No jobs yet; uploaded runs are in `folder`.
+    /// No jobs yet; the index is in `folder`.
     pub fn new(folder: &Path) -> Self {
         let queue = JobQueue::default();
         PageJobs {
             runs: Arc::new(Runs::new(folder.join("runs"))),
-            questions: Jobs::new(queue.clone(), 6),
+            judged_queries: Jobs::new(queue.clone(), 6),
             rankings: Jobs::new(queue.clone(), 32),
             comparisons: Jobs::new(queue.clone(), 32),
-            figures: Jobs::new(queue.clone(), 2),
+            dataset_stats: Jobs::new(queue.clone(), 2),
             topics: Jobs::new(queue, 8),
         }
     }
 }
 
-/// Shown while jobs run: their progress, and a link to look again. The script looks
-/// again by itself.
-pub fn waiting(title: &str, works: &[(String, Progress)], again: &str) -> Markup {
+/// The progress of running jobs, with a link to reload the page. The script reloads it by itself.
+pub fn waiting(title: &str, jobs: &[(String, Progress)], again: &str) -> Markup {
     html! {
         section.waiting data-reload="1000" aria-busy="true" {
-            p { strong { (title) } " This is done once and kept; searches go on meanwhile." }
+            p { strong { (title) } " The result is cached; searches continue meanwhile." }
             ul {
-                @for (name, progress) in works {
+                @for (name, progress) in jobs {
                     li {
                         (name) ": " (progress.stage)
                         @match progress.total {
@@ -72,12 +70,7 @@ pub fn waiting(title: &str, works: &[(String, Progress)], again: &str) -> Markup
                     }
                 }
             }
-            p { a.button href=(again) { "Look again" } }
+            p { a.button href=(again) { "Reload" } }
         }
     }
-}
-
-/// Plots beside each other where there is room, below each other on a phone.
-pub fn plots(svgs: &[String]) -> Markup {
-    html! { div.plots { @for svg in svgs { (plot(svg)) } } }
 }

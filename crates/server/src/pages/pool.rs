@@ -1,21 +1,23 @@
-//! What is to be graded: the documents that all models find, mixed, and the grades so far.
+//! Pooling: the documents that all models find for a query, in an order that hides the models, with
+//! the grades so far.
 
 use std::collections::HashSet;
 
 use sha2::{Digest, Sha256};
 
-use super::layout::{Tab, address};
+use super::format::address;
+use super::layout::Tab;
 use crate::api::types::{Hit, Judgment};
 use crate::problem::Problem;
 
-/// What the address asks for.
+/// The parameters of the Judge page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgeParams {
     /// `q`: the query.
     pub query: String,
-    /// `judge`: who judges.
+    /// `judge`: the name of the person.
     pub judge: String,
-    /// `depth`: how many hits of each model.
+    /// `depth`: the number of hits of each model.
     pub depth: usize,
     /// `max`: the best grade.
     pub max: u8,
@@ -36,7 +38,8 @@ impl JudgeParams {
             let whole = |most: usize| {
                 let parsed = value.parse().ok().filter(|n| (1..=most).contains(n));
                 parsed.ok_or_else(|| {
-                    Problem::bad(format!("{name} must be from 1 to {most}, not “{value}”"))
+                    let expected = format!("expected a whole number from 1 to {most}");
+                    Problem::bad(format!("{name} is {value:?}: {expected}"))
                 })
             };
             match name.as_str() {
@@ -52,36 +55,30 @@ impl JudgeParams {
 
     /// The address of the page for a query.
     pub fn for_query(&self, query: &str) -> String {
-        let usual = JudgeParams::default();
-        let (depth, max) = (self.depth.to_string(), self.max.to_string());
-        let mut parameters = Vec::new();
-        if !query.is_empty() {
-            parameters.push(("q", query));
-        }
-        if !self.judge.is_empty() {
-            parameters.push(("judge", self.judge.as_str()));
-        }
-        if self.depth != usual.depth {
-            parameters.push(("depth", depth.as_str()));
-        }
-        if self.max != usual.max {
-            parameters.push(("max", max.as_str()));
-        }
-        address(Tab::Judge.path(), &parameters)
+        let default = JudgeParams::default();
+        let all = [
+            ("q", query.to_owned(), default.query),
+            ("judge", self.judge.clone(), default.judge),
+            ("depth", self.depth.to_string(), default.depth.to_string()),
+            ("max", self.max.to_string(), default.max.to_string()),
+        ];
+        let given = all.into_iter().filter(|(_, value, default)| value != default);
+        let given: Vec<_> = given.map(|(name, value, _)| (name, value)).collect();
+        address(Tab::Judge.path(), &given)
     }
 }
 
-/// A document to be graded.
+/// A document to grade.
 pub struct Pooled {
-    /// The document, as one of the models found it.
+    /// The document, as a hit of one of the models.
     pub hit: Hit,
-    /// The grade that this judge gave.
+    /// The grade of this judge.
     pub own: Option<u8>,
-    /// The grades of others.
+    /// The grades of other judges.
     pub others: Vec<(String, u8)>,
 }
 
-/// Every document once, in an order that depends on query and id alone.
+/// Every document once, in a pseudo-random order that depends on query and id alone.
 pub fn pooled(query: &str, found: Vec<Hit>, grades: &[&Judgment], judge: &str) -> Vec<Pooled> {
     let mut seen = HashSet::new();
     let mut hits: Vec<([u8; 32], Hit)> = found
@@ -96,33 +93,31 @@ pub fn pooled(query: &str, found: Vec<Hit>, grades: &[&Judgment], judge: &str) -
         })
         .collect();
     hits.sort_by_key(|(digest, _)| *digest);
-    let of = |hit: Hit| {
-        let graded = grades.iter().filter(|j| j.id == hit.id);
-        let graded = graded.filter_map(|j| Some((j.judge.clone().unwrap_or_default(), j.grade?)));
-        let (own, others): (Vec<_>, Vec<_>) = graded.partition(|(name, _)| name == judge);
+    let graded = |hit: Hit| {
+        let own = grades.iter().filter(|j| j.id == hit.id);
+        let named = own.filter_map(|j| Some((j.judge.clone().unwrap_or_default(), j.grade?)));
+        let (own, others): (Vec<_>, Vec<_>) = named.partition(|(name, _)| name == judge);
         Pooled { hit, own: own.last().map(|(_, grade)| *grade), others }
     };
-    hits.into_iter().map(|(_, hit)| of(hit)).collect()
+    hits.into_iter().map(|(_, hit)| graded(hit)).collect()
 }
 
-/// What a form without script sends: the grade (or `-` to take it back), a space, the id.
+/// The grade of a form without script: the grade (or `-` to delete it), a space, the id.
 pub fn read_grade(value: &str, ask: &JudgeParams) -> Result<Judgment, Problem> {
     let wrong = || {
         Problem::bad(format!(
-            "g must be a grade from 0 to {} (or - to take it back), a space and a document's id",
+            "g is {value:?}: expected a grade from 0 to {} (or - to delete it), a space and a \
+             document's id",
             ask.max
         ))
     };
     let (grade, id) = value.split_once(' ').filter(|(_, id)| !id.is_empty()).ok_or_else(wrong)?;
     let grade = match grade {
         "-" => None,
-        digits => {
-            let grade: u8 = digits.parse().map_err(|_| wrong())?;
-            Some(Some(grade).filter(|grade| *grade <= ask.max).ok_or_else(wrong)?)
-        }
+        digits => Some(digits.parse().ok().filter(|grade| *grade <= ask.max).ok_or_else(wrong)?),
     };
     if ask.query.is_empty() {
-        return Err(Problem::bad("q, the query that the grade is for, is missing"));
+        return Err(Problem::bad("q is missing: expected the query of the grade"));
     }
     let judge = Some(ask.judge.clone()).filter(|name| !name.is_empty());
     Ok(Judgment { query: ask.query.clone(), id: id.to_owned(), grade, judge })

@@ -1,16 +1,16 @@
-//! One sentence about a hit: what counts most, in plain words.
+//! One sentence about a hit: the strongest contributions to its score.
 
 use maud::{Markup, html};
 
 use super::explain::words;
 use crate::api::types::{Contribution, ExplainResponse};
 
-/// What a reason is made of; apart from its wording, so that it can be tested.
+/// The content of the sentence.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reason {
-    /// Words that query and document share, strongest first.
+    /// Words that query and document share, the strongest first.
     pub shared: Vec<String>,
-    /// Whether they share none.
+    /// Whether they share no word.
     pub none_shared: bool,
     /// The strongest pairs of two different words.
     pub pairs: Vec<(String, String)>,
@@ -20,16 +20,16 @@ pub struct Reason {
     pub most_from: Option<String>,
 }
 
-/// How many words a sentence names.
+/// The most words in a sentence.
 const WORDS: usize = 4;
 
-/// How many pairs of words it names.
+/// The most pairs of words in a sentence.
 const PAIRS: usize = 2;
 
 impl Reason {
     /// The reason of an explained hit.
     pub fn of(answer: &ExplainResponse) -> Self {
-        // Contributions to the whole: matchers are weighted in a model, models in the fusion.
+        // Contributions to the fused score: matchers have weights in a model, models in the fusion.
         let mut lines: Vec<(f64, &Contribution)> = Vec::new();
         for model in &answer.models {
             let by_model = scale(model.contribution, model.score);
@@ -59,7 +59,7 @@ impl Reason {
         }
         let none_shared = answer.shared_words.is_empty();
         if none_shared {
-            // A word paired with itself without being shared would contradict the sentence.
+            // A word that is paired with itself but not shared would contradict the sentence.
             shared.clear();
         }
         let strongest =
@@ -83,14 +83,15 @@ impl Reason {
     /// The sentence.
     pub fn sentence(&self) -> Markup {
         let with_pairs = !self.pairs.is_empty();
+        let verb = if self.pairs.len() == 1 { "counts" } else { "count" };
         html! {
             @if self.none_shared {
                 "No word of the query is in it"
-                @if with_pairs { "; " (pairs(&self.pairs)) " " (count_most(self.pairs.len())) }
+                @if with_pairs { "; " (pairs(&self.pairs)) " " (verb) " most" }
                 "."
             } @else {
                 "It has " (words(&self.shared))
-                @if with_pairs { "; " (pairs(&self.pairs)) " " (also_count(self.pairs.len())) }
+                @if with_pairs { "; " (pairs(&self.pairs)) " " (verb) " too" }
                 "."
             }
             @if let Some(name) = &self.most_from { " Most comes from " (name) "." }
@@ -99,8 +100,8 @@ impl Reason {
     }
 }
 
-/// What a unit of `score` became in `contribution`; positive where the two have the same sign. A shift,
-/// as standardising makes, is no one's merit, so only the sign and size of the ratio matter.
+/// The weight of a unit of `score` in `contribution`. Standardising also shifts scores, so the ratio
+/// may have either sign: only its size is used.
 fn scale(contribution: f64, score: f64) -> f64 {
     let ratio = (contribution / score).abs();
     if ratio.is_finite() && ratio > 0.0 { ratio } else { 1.0 }
@@ -113,14 +114,6 @@ fn pairs(list: &[(String, String)]) -> Markup {
             em { (query) } " ~ " em { (doc) }
         }
     }
-}
-
-fn count_most(n: usize) -> &'static str {
-    if n == 1 { "counts most" } else { "count most" }
-}
-
-fn also_count(n: usize) -> &'static str {
-    if n == 1 { "counts too" } else { "count too" }
 }
 
 #[cfg(test)]

@@ -1,98 +1,74 @@
-//! Where the pages are, and how their functions become responses.
+//! The routes of the pages.
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{FromRef, Query, State};
-use axum::http::{StatusCode, header};
+use axum::extract::{DefaultBodyLimit, Extension, Query, State};
+use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
-use axum::routing::get;
+use axum::routing::{MethodRouter, get, post};
 use liken_engine::Engine;
 use maud::Markup;
 
-use super::layout::{SCRIPT, STYLE, Tab, problem_page};
+use super::layout::{SCRIPT, STYLE, Tab};
 use super::page_jobs::PageJobs;
+use super::page_params::PageParams;
 use super::pool::{JudgeParams, read_grade};
+use super::respond::{answer, blocking, refused};
+use super::run_uploads::{delete, upload};
 use super::search_params::SearchParams;
-use super::views::views;
-use super::{explain, judge, search};
-use crate::http::{POLICY, pairs};
+use super::{compare, data, explain, judge, model, search, topics};
+use crate::http::AppState;
 use crate::problem::Problem;
+use crate::runs::LARGEST_FORM;
 
-/// The parameters of an address, in order; a name may occur more than once.
-pub type Parameters = Query<Vec<(String, String)>>;
-
-/// All pages; what some of them work out in the background is kept in `jobs`.
-pub fn router<S>(jobs: Arc<PageJobs>) -> Router<S>
-where
-    Arc<Engine>: FromRef<S>,
-    S: Clone + Send + Sync + 'static,
-{
+/// All pages, with the background jobs of some of them.
+pub fn router(jobs: Arc<PageJobs>) -> Router<AppState> {
+    let page = |tab: Tab, render: Render| page(tab, Arc::clone(&jobs), render);
     Router::new()
-        .route("/", get(search_page))
-        .route("/explain", get(explain_page))
-        .route("/judge", get(judge_page).post(judge_form))
-        .merge(views(jobs))
+        .route(
+            "/",
+            page(Tab::Search, |engine, _, asked| {
+                search::search(engine, &SearchParams::read(&asked.0)?)
+            }),
+        )
+        .route(
+            "/explain",
+            page(Tab::Search, |engine, _, asked| {
+                explain::explain(engine, &SearchParams::read(&asked.0)?)
+            }),
+        )
+        .route(
+            "/judge",
+            page(Tab::Judge, |engine, _, asked| {
+                judge::judge(engine, &JudgeParams::read(&asked.0)?)
+            })
+            .post(judge_form),
+        )
+        .route("/compare", page(Tab::Compare, compare::page))
+        .route("/model", page(Tab::Model, |engine, _, asked| model::page(engine, asked)))
+        .route("/data", page(Tab::Data, data::page))
+        .route("/topics", page(Tab::Topics, topics::page))
+        .route("/runs", post(upload).layer(DefaultBodyLimit::max(LARGEST_FORM)))
+        .route("/runs/delete", post(delete))
+        .layer(Extension(jobs))
 }
 
-/// What a browser needs for any page: style sheet and script.
-pub fn assets<S: Clone + Send + Sync + 'static>() -> Router<S> {
-    Router::new().route("/assets/style.css", get(style)).route("/assets/script.js", get(script))
-}
+type Render = fn(&Engine, &PageJobs, &PageParams) -> Result<Markup, Problem>;
 
-async fn search_page(State(engine): State<Arc<Engine>>, Query(given): Parameters) -> Response {
-    answer(engine, Tab::Search, move |engine| search::search(engine, &SearchParams::read(&given)?))
-        .await
-}
-
-async fn explain_page(State(engine): State<Arc<Engine>>, Query(given): Parameters) -> Response {
-    answer(engine, Tab::Search, move |engine| {
-        explain::explain(engine, &SearchParams::read(&given)?)
+/// `GET` of a page that `render` makes of the parameters in its address.
+fn page(tab: Tab, jobs: Arc<PageJobs>, render: Render) -> MethodRouter<AppState> {
+    get(move |State(engine): State<Arc<Engine>>, Query(given): Query<Vec<(String, String)>>| {
+        answer(tab, move || render(&engine, &jobs, &PageParams(given)))
     })
-    .await
 }
 
-async fn judge_page(State(engine): State<Arc<Engine>>, Query(given): Parameters) -> Response {
-    answer(engine, Tab::Judge, move |engine| judge::judge(engine, &JudgeParams::read(&given)?))
-        .await
-}
-
-/// A grade from a form, for browsers without script.
-async fn judge_form(State(engine): State<Arc<Engine>>, body: Bytes) -> Response {
-    match blocking(move || keep(&engine, &body)).await {
-        Ok(next) => Redirect::to(&next).into_response(),
-        Err(problem) => refused(Tab::Judge, &problem),
-    }
-}
-
-/// Keeps the grade of a form, and says where to go on.
-fn keep(engine: &Engine, body: &[u8]) -> Result<String, Problem> {
-    let given = fields(body)?;
-    let ask = JudgeParams::read(&given)?;
-    let home = ask.for_query(&ask.query);
-    let Some((_, grade)) = given.iter().find(|(name, _)| name == "g") else {
-        return Ok(home);
-    };
-    let judgment = read_grade(grade, &ask)?;
-    engine.judge(vec![judgment])?;
-    Ok(home)
-}
-
-/// The fields of a form: they are written as the parameters of an address are.
-pub(super) fn fields(body: &[u8]) -> Result<Vec<(String, String)>, Problem> {
-    let wrong = || Problem::bad("expected the fields of a form, as a browser sends them");
-    let text = std::str::from_utf8(body).map_err(|_| wrong())?;
-    // What is wrong with a run of megabytes is not said by showing it.
-    pairs(text).map_err(|_| wrong())
-}
-
-async fn style() -> Response {
-    asset("text/css; charset=utf-8", STYLE)
-}
-
-async fn script() -> Response {
-    asset("text/javascript; charset=utf-8", SCRIPT)
+/// The style sheet and the script of all pages.
+pub fn assets<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    let style = || async { asset("text/css; charset=utf-8", STYLE) };
+    let script = || async { asset("text/javascript; charset=utf-8", SCRIPT) };
+    Router::new().route("/assets/style.css", get(style)).route("/assets/script.js", get(script))
 }
 
 /// A file whose address changes with its content.
@@ -100,51 +76,30 @@ fn asset(kind: &'static str, content: &'static str) -> Response {
     let headers = [
         (header::CONTENT_TYPE, kind),
         (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ];
     (headers, content).into_response()
 }
 
-/// Makes a page on a thread that may block; a problem becomes a page that says so.
-pub async fn answer(
-    engine: Arc<Engine>,
-    tab: Tab,
-    make: impl FnOnce(&Engine) -> Result<Markup, Problem> + Send + 'static,
-) -> Response {
-    match blocking(move || make(&engine)).await {
-        Ok(markup) => html(StatusCode::OK, markup),
-        Err(problem) => refused(tab, &problem),
+/// A grade from a form, for browsers without script.
+async fn judge_form(State(engine): State<Arc<Engine>>, body: Bytes) -> Response {
+    let stored = blocking(move || {
+        let given = PageParams::of_form(&body)?.0;
+        let ask = JudgeParams::read(&given)?;
+        if let Some((_, grade)) = given.iter().find(|(name, _)| name == "g") {
+            engine.judge(vec![read_grade(grade, &ask)?])?;
+        }
+        Ok(ask.for_query(&ask.query))
+    });
+    match stored.await {
+        Ok(next) => Redirect::to(&next).into_response(),
+        Err(problem) => refused(Tab::Judge, &problem),
     }
-}
-
-/// Does `work` on a thread that may block.
-pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
-) -> Result<T, Problem> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|_| Err(Problem::internal("the page could not be made: try again")))
-}
-
-/// A problem as a page.
-pub fn refused(tab: Tab, problem: &Problem) -> Response {
-    let status = StatusCode::from_u16(problem.status);
-    html(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), problem_page(tab, problem))
-}
-
-/// Markup as a response.
-pub fn html(status: StatusCode, markup: Markup) -> Response {
-    let headers = [
-        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
-        (header::CONTENT_SECURITY_POLICY, POLICY),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::CACHE_CONTROL, "no-cache"),
-    ];
-    (status, headers, markup.into_string()).into_response()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pages::layout::problem_page;
 
     #[test]
     fn assets_are_found_where_the_pages_say_and_may_be_kept() {
@@ -167,30 +122,22 @@ mod tests {
     }
 
     #[test]
-    fn the_router_takes_any_state_that_has_the_engine() {
-        #[derive(Clone)]
-        struct Other(Arc<Engine>);
-        impl FromRef<Other> for Arc<Engine> {
-            fn from_ref(other: &Other) -> Self {
-                other.0.clone()
-            }
-        }
-        // Routes that clash would panic here.
-        let jobs = || Arc::new(PageJobs::new(std::path::Path::new("nowhere")));
-        assert!(router::<Other>(jobs()).merge(assets()).has_routes());
-        assert!(router::<Arc<Engine>>(jobs()).has_routes());
+    fn no_two_routes_clash() {
+        // The router panics if they do.
+        let jobs = Arc::new(PageJobs::new(std::path::Path::new("nowhere")));
+        assert!(router(jobs).merge(assets()).has_routes());
     }
 
     #[test]
     fn forms_are_read_as_browsers_write_them() {
         let body = b"q=heart+attack&judge=Ann&max=3&g=2+a%2Bb%20%3Cc%3E";
-        let given = fields(body).unwrap();
+        let given = PageParams::of_form(body).unwrap().0;
         let ask = JudgeParams::read(&given).unwrap();
         assert_eq!((ask.query.as_str(), ask.judge.as_str()), ("heart attack", "Ann"));
         let kept = read_grade(&given[3].1, &ask).unwrap();
         assert_eq!((kept.id.as_str(), kept.grade), ("a+b <c>", Some(2)));
         for bad in [b"\xff\xfe".as_slice(), b"a=%", b"a=%zz", b"a=%ff"] {
-            assert_eq!(fields(bad).unwrap_err().status, 400, "{bad:?}");
+            assert_eq!(PageParams::of_form(bad).unwrap_err().status, 400, "{bad:?}");
         }
     }
 

@@ -1,4 +1,4 @@
-// What makes the pages quicker; everything works without it. One closure, no global names.
+// Makes pages quicker; everything works without it. One closure, no global names.
 (function () {
   "use strict";
   const root = document.documentElement;
@@ -18,7 +18,7 @@
     if (place) place.textContent = text;
   };
 
-  // Colours: as the system has them, light or dark.
+  // Colours: those of the system, light or dark.
   const themes = { "": "as the system has them", light: "light", dark: "dark" };
   const theme = () => (remembered.get("theme") in themes && remembered.get("theme")) || "";
   const paint = (name) => {
@@ -43,7 +43,7 @@
     paint(chosen);
   };
 
-  // Tables: a heading orders the rows; numbers by their value, the rest by their text.
+  // Tables: a heading sorts the rows, numbers by value, anything else by text.
   const key = (cell) => {
     if (!cell) return "";
     const given = cell.dataset.key;
@@ -54,7 +54,7 @@
   };
   const compare = (a, b) => {
     if (typeof a === "number" && typeof b === "number") {
-      // What is not a number goes last in either order of the rest.
+      // Cells without a number come last in either order.
       return (Number.isNaN(a) ? -Infinity : a) - (Number.isNaN(b) ? -Infinity : b) || 0;
     }
     return String(a).localeCompare(String(b), undefined, { numeric: true });
@@ -79,7 +79,7 @@
           rows.sort((a, b) => sign * compare(a.key, b.key) || a.at - b.at);
           body.append(...rows.map((entry) => entry.row));
         }
-        say("Ordered by " + button.textContent.trim() + ", " + order);
+        say("Sorted by " + button.textContent.trim() + ", " + order);
       });
     });
   };

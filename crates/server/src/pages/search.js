@@ -1,9 +1,9 @@
-// What only Search and Judge need.
+// Search and Judge.
 (function () {
   "use strict";
   const all = (selector, from) => Array.from((from || document).querySelectorAll(selector));
 
-  // The same document in other columns is marked while a hit is pointed at or has the focus.
+  // While a hit is hovered or focused, the same document is highlighted in other columns.
   const mark = (doc) => {
     for (const hit of all(".hit[data-doc]")) {
       hit.classList.toggle("same", doc !== null && hit.dataset.doc === doc);
@@ -20,14 +20,14 @@
     }
   };
 
-  // An explanation comes when its hit is opened, once.
+  // An explanation is loaded once, when its hit is opened.
   const fetchExplanation = async (details) => {
     const place = details.querySelector(".fragment");
     if (!details.open || !place || details.dataset.state) return;
     details.dataset.state = "asked";
     const link = place.innerHTML;
     place.setAttribute("aria-busy", "true");
-    place.textContent = "One moment …";
+    place.textContent = "Loading …";
     try {
       const answer = await fetch(details.dataset.explain, { headers: { Accept: "text/html" } });
       if (answer.redirected) {
@@ -36,7 +36,7 @@
         return;
       }
       if (!answer.ok) throw new Error("the service answered " + answer.status);
-      // The server has escaped all text; parsing apart from the page runs nothing either way.
+      // The server has escaped all text; parsing in a detached document runs no script either way.
       const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
       place.replaceChildren(...parsed.body.childNodes);
     } catch (error) {
@@ -44,14 +44,14 @@
       place.innerHTML = link;
       const line = document.createElement("p");
       line.setAttribute("role", "alert");
-      line.textContent = "The explanation did not come: " + error.message + ".";
+      line.textContent = "The explanation cannot be loaded: " + error.message + ".";
       place.append(line);
     } finally {
       place.removeAttribute("aria-busy");
     }
   };
 
-  // Addresses stay short: what has its usual value is not sent.
+  // Addresses stay short: parameters with their default are not sent.
   const shortForms = () => {
     for (const form of all("form.search")) {
       form.addEventListener("submit", () => {
@@ -76,7 +76,7 @@
   });
 })();
 
-// Judge: grades by key, by click or by thumb, sent at once, undone with u.
+// Judge: grades by key, click or touch, sent at once, undone with u.
 (function () {
   "use strict";
   const all = (selector, from) => Array.from((from || document).querySelectorAll(selector));
@@ -132,7 +132,7 @@
       form.querySelector("[data-done]").textContent = String(done);
       form.querySelector("progress").value = done;
     };
-    // One after the other, so that the last grade given is the last one kept.
+    // One after the other, so that the last grade given is the last one stored.
     let queue = Promise.resolve();
     const send = (card, grade, before, failed) => {
       const body = JSON.stringify([{
@@ -163,7 +163,7 @@
       const entry = [index, before];
       undone.push(entry);
       paint(card, value);
-      // What was never kept need not be undone.
+      // A grade that was never stored need not be undone.
       send(card, value, before, () => {
         const place = undone.indexOf(entry);
         if (place >= 0) undone.splice(place, 1);

@@ -1,17 +1,18 @@
-//! The parameters of the search page: read once, checked once, written back into links.
+//! The parameters of the search page: read, checked, and written into links.
 
+use liken_engine::checks;
 use serde_json::Value;
 
-use super::layout::address;
+use super::format::address;
 use crate::api::types::{DiversifySpec, FusionMethod, FusionSpec, SearchRequest};
 use crate::problem::Problem;
 
-/// Most columns side by side.
+/// The most columns side by side.
 pub const MOST_COLUMNS: usize = 4;
 
-/// The last rank that a page begins behind.
-const FURTHEST: usize = 10_000;
-/// Most hits of a column on a page.
+/// The largest offset of a page.
+const MOST_OFFSET: usize = 10_000;
+/// The most hits of a column on a page.
 pub const MOST_HITS: usize = 100;
 
 /// The parameters of the search page and of explanations.
@@ -19,23 +20,23 @@ pub const MOST_HITS: usize = 100;
 pub struct SearchParams {
     /// `q`: the query.
     pub query: String,
-    /// `m`: the columns, each a model or several to be fused, as in `bm25+rmls`.
+    /// `m`: the columns, each a model or a fusion such as `bm25+rmls`.
     pub columns: Vec<String>,
-    /// `k`: hits of a column.
+    /// `k`: the number of hits of a column.
     pub k: usize,
-    /// `offset`: hits passed over.
+    /// `offset`: the number of better hits that are skipped.
     pub offset: usize,
     /// `filter`: a condition on fields, as JSON.
     pub filter: String,
-    /// `fusion`: how scores are fused.
+    /// `fusion`: the method of fusion.
     pub fusion: Option<FusionMethod>,
-    /// `diversify`: share of relevance against novelty.
+    /// `diversify`: the weight of relevance against novelty.
     pub diversify: Option<f64>,
-    /// `ranker`: its name, or none.
+    /// `ranker`: the name of a ranker, or `none`.
     pub ranker: String,
     /// `id`: a document, for explanations.
     pub id: String,
-    /// `fragment`: only the fragment of the page that the script asked for.
+    /// `fragment`: whether the script wants the explanation alone, without the page.
     pub fragment: bool,
 }
 
@@ -56,20 +57,20 @@ impl Default for SearchParams {
     }
 }
 
-/// The names of fusion in addresses, and what they are called.
+/// The methods of fusion: names in addresses, and descriptions.
 pub const FUSIONS: [(&str, &str, FusionMethod); 3] = [
     ("z_score", "standardised scores", FusionMethod::ZScore),
     ("min_max", "scores scaled to 0–1", FusionMethod::MinMax),
     ("rrf", "reciprocal ranks", FusionMethod::Rrf),
 ];
 
-/// The name of a fusion in addresses.
+/// The name of a method of fusion in addresses.
 pub fn fusion_name(method: FusionMethod) -> &'static str {
     FUSIONS.iter().find(|(_, _, m)| *m == method).map_or("z_score", |(name, _, _)| name)
 }
 
 impl SearchParams {
-    /// Reads the parameters of an address; those that it does not know are for others.
+    /// Reads the parameters of an address; unknown ones are ignored.
     pub fn read(parameters: &[(String, String)]) -> Result<Self, Problem> {
         let mut ask = SearchParams::default();
         for (name, value) in parameters {
@@ -79,17 +80,13 @@ impl SearchParams {
                 "m" if !value.is_empty() => ask.columns.push(value.to_owned()),
                 "k" if !value.is_empty() => {
                     ask.k = number(name, value)?;
-                    if !(1..=MOST_HITS).contains(&ask.k) {
-                        return Err(Problem::bad(format!(
-                            "k must be from 1 to {MOST_HITS} on this page, not {value}"
-                        )));
-                    }
+                    checks::number(name, ask.k, MOST_HITS)?;
                 }
                 "offset" if !value.is_empty() => {
                     ask.offset = number(name, value)?;
-                    if ask.offset > FURTHEST {
+                    if ask.offset > MOST_OFFSET {
                         return Err(Problem::bad(format!(
-                            "offset must be from 0 to {FURTHEST}, not {value}"
+                            "offset is {value}: expected a number from 0 to {MOST_OFFSET}"
                         )));
                     }
                 }
@@ -98,7 +95,7 @@ impl SearchParams {
                     let known = FUSIONS.iter().find(|(name, _, _)| *name == value);
                     let (_, _, method) = known.ok_or_else(|| {
                         let names = FUSIONS.map(|(name, _, _)| name).join(", ");
-                        Problem::bad(format!("fusion must be one of {names}, not “{value}”"))
+                        Problem::bad(format!("fusion is {value:?}: expected one of {names}"))
                     })?;
                     ask.fusion = Some(*method);
                 }
@@ -106,7 +103,7 @@ impl SearchParams {
                     let lambda: f64 = number(name, value)?;
                     if !(0.0..=1.0).contains(&lambda) {
                         return Err(Problem::bad(format!(
-                            "diversify must be from 0 to 1 (1 changes nothing), not {value}"
+                            "diversify is {value}: expected a number from 0 to 1 (no effect)"
                         )));
                     }
                     ask.diversify = Some(lambda);
@@ -119,21 +116,21 @@ impl SearchParams {
         }
         if ask.columns.len() > MOST_COLUMNS {
             return Err(Problem::bad(format!(
-                "at most {MOST_COLUMNS} columns fit side by side, {} were asked for: leave out \
-                 some of the m= in the address",
+                "the address has {} columns: expected at most {MOST_COLUMNS}; remove some of the \
+                 `m=`",
                 ask.columns.len()
             )));
         }
         Ok(ask)
     }
 
-    /// The search of a column.
+    /// The search request of a column.
     pub fn request(&self, models: &[String]) -> Result<SearchRequest, Problem> {
         let filter = match self.filter.as_str() {
             "" => None,
             text => Some(serde_json::from_str::<Value>(text).map_err(|error| {
                 Problem::bad(format!(
-                    "the filter must be JSON such as {{\"year\": {{\"gte\": 2000}}}}: {error}"
+                    "the filter is not JSON such as {{\"year\": {{\"gte\": 2000}}}}: {error}"
                 ))
             })?),
         };
@@ -150,7 +147,7 @@ impl SearchParams {
         })
     }
 
-    /// The address of the search page with these parameters, on the page from `offset` on.
+    /// The address of the search page from `offset` on.
     pub fn at_offset(&self, offset: usize) -> String {
         let offset = offset.to_string();
         let mut parameters = self.shared();
@@ -158,10 +155,10 @@ impl SearchParams {
         if offset != "0" {
             parameters.push(("offset", offset));
         }
-        link("/", &parameters)
+        address("/", &parameters)
     }
 
-    /// The same page for another query.
+    /// The address of the search page for another query.
     pub fn for_query(&self, query: &str) -> String {
         SearchParams { query: query.to_owned(), ..self.clone() }.at_offset(0)
     }
@@ -173,28 +170,26 @@ impl SearchParams {
         if fragment {
             parameters.push(("fragment", "1".to_owned()));
         }
-        link("/explain", &parameters)
+        address("/explain", &parameters)
     }
 
-    /// What all addresses carry; what has its usual value is left out.
+    /// The parameters of all addresses, without those that have their default.
     fn shared(&self) -> Vec<(&'static str, String)> {
-        let mut parameters = vec![("q", self.query.clone())];
-        if self.k != SearchParams::default().k {
-            parameters.push(("k", self.k.to_string()));
-        }
-        if !self.filter.is_empty() {
-            parameters.push(("filter", self.filter.clone()));
-        }
-        if let Some(method) = self.fusion {
-            parameters.push(("fusion", fusion_name(method).to_owned()));
-        }
-        if let Some(lambda) = self.diversify {
-            parameters.push(("diversify", lambda.to_string()));
-        }
-        if !self.ranker.is_empty() {
-            parameters.push(("ranker", self.ranker.clone()));
-        }
-        parameters
+        let default = SearchParams::default();
+        let optional = [
+            ("k", self.k.to_string(), default.k.to_string()),
+            ("filter", self.filter.clone(), default.filter),
+            ("fusion", self.fusion.map_or("", fusion_name).to_owned(), String::new()),
+            (
+                "diversify",
+                self.diversify.map_or_else(String::new, |l| l.to_string()),
+                String::new(),
+            ),
+            ("ranker", self.ranker.clone(), default.ranker),
+        ];
+        let given = optional.into_iter().filter(|(_, value, default)| value != default);
+        let query = ("q", self.query.clone());
+        std::iter::once(query).chain(given.map(|(name, value, _)| (name, value))).collect()
     }
 }
 
@@ -208,13 +203,8 @@ pub fn models_of(column: &str, known: &[String]) -> Vec<String> {
     names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-fn link(path: &str, parameters: &[(&str, String)]) -> String {
-    let borrowed: Vec<(&str, &str)> = parameters.iter().map(|(n, v)| (*n, v.as_str())).collect();
-    address(path, &borrowed)
-}
-
 fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, Problem> {
-    value.parse().map_err(|_| Problem::bad(format!("{name} must be a number, not “{value}”")))
+    value.parse().map_err(|_| Problem::bad(format!("{name} is {value:?}: expected a number")))
 }
 
 #[cfg(test)]

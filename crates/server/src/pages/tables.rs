@@ -1,35 +1,24 @@
-//! Tables that can be ordered, bars, and the shades of heat maps.
+//! Sortable tables, bars, and the colours of heat maps.
 
 use maud::{Markup, html};
 
-use super::wording::{fixed, some};
+use super::format::{fixed, grouped};
 
 /// A column of a [`table`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableColumn {
     /// Its heading.
     pub name: String,
-    /// What it means, as a tooltip of the heading.
-    pub about: String,
-    /// Whether it holds numbers: aligned to the right and ordered as numbers.
+    /// Its meaning, a tooltip of the heading.
+    pub about: Option<String>,
+    /// Whether it holds numbers, which are aligned to the right and sorted as numbers.
     pub number: bool,
-    /// Whether the rows come ordered by it.
-    pub sorted: Option<Order>,
-}
-
-/// How rows are ordered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// Smallest first.
-    Ascending,
-    /// Largest first.
-    Descending,
 }
 
 impl TableColumn {
     /// A column of text.
     pub fn text(name: impl Into<String>) -> Self {
-        TableColumn { name: name.into(), about: String::new(), number: false, sorted: None }
+        TableColumn { name: name.into(), about: None, number: false }
     }
 
     /// A column of numbers.
@@ -37,22 +26,17 @@ impl TableColumn {
         TableColumn { number: true, ..TableColumn::text(name) }
     }
 
-    /// With an explanation.
+    /// With a tooltip.
     pub fn about(self, about: impl Into<String>) -> Self {
-        TableColumn { about: about.into(), ..self }
-    }
-
-    /// The column by which the rows come ordered.
-    pub fn sorted(self, order: Order) -> Self {
-        TableColumn { sorted: Some(order), ..self }
+        TableColumn { about: Some(about.into()), ..self }
     }
 }
 
 /// A cell of a [`table`].
 pub struct Cell {
-    /// What it shows.
+    /// Its content.
     pub shown: Markup,
-    /// What it is ordered by, where that is not the text shown.
+    /// The number by which it is sorted; without one, its text.
     pub key: Option<f64>,
 }
 
@@ -67,14 +51,30 @@ impl Cell {
         Cell { shown, key: None }
     }
 
-    /// A number, shown with so many digits after the point.
+    /// A number, shown as `text`.
+    pub fn value(value: f64, text: &str) -> Self {
+        Cell { shown: html! { (text) }, key: Some(value) }
+    }
+
+    /// A number with `digits` digits after the point.
     pub fn number(value: f64, digits: usize) -> Self {
-        Cell { shown: html! { (fixed(value, digits)) }, key: Some(value) }
+        Cell::value(value, &fixed(value, digits))
+    }
+
+    /// A count.
+    pub fn count(n: usize) -> Self {
+        Cell::value(n as f64, &grouped(n))
+    }
+
+    /// A number, shown as `text`, with a bar that is full at `largest`.
+    pub fn bar(value: f64, text: &str, largest: f64) -> Self {
+        let shown = html! { span.drawn { span { (text) } (bar(value, largest, false)) } };
+        Cell { shown, key: Some(value) }
     }
 }
 
-/// A table that the script lets readers order by a click (or Enter) on a heading, and that
-/// scrolls inside its frame where the page is narrow. The first cell of each row is its heading.
+/// A table that the script sorts by a click (or Enter) on a heading, and that scrolls inside its
+/// frame where the page is narrow. The first cell of each row is its heading.
 pub fn table(caption: &str, columns: &[TableColumn], rows: Vec<Vec<Cell>>) -> Markup {
     let class = |c: usize| columns.get(c).filter(|column| column.number).map(|_| "n");
     html! {
@@ -82,11 +82,7 @@ pub fn table(caption: &str, columns: &[TableColumn], rows: Vec<Vec<Cell>>) -> Ma
             table.sortable {
                 caption { (caption) }
                 thead { tr { @for (c, column) in columns.iter().enumerate() {
-                    th scope="col" class=[class(c)] title=[some(&column.about)]
-                        aria-sort=[column.sorted.map(|order| match order {
-                            Order::Ascending => "ascending",
-                            Order::Descending => "descending",
-                        })] { (column.name) }
+                    th scope="col" class=[class(c)] title=[&column.about] { (column.name) }
                 } } }
                 tbody { @for row in rows { tr { @for (c, cell) in row.into_iter().enumerate() {
                     @let key = cell.key.map(|key| key.to_string());
@@ -112,12 +108,12 @@ pub fn shade(value: f64, largest: f64) -> String {
     format!("{}{step}", if value < 0.0 { 'n' } else { 'h' })
 }
 
-/// A bar from the left, or, if `both` sides occur, from the middle; full at `largest`.
+/// A bar that is full at `largest`: from the left or, with `both` signs, from the middle.
 pub fn bar(value: f64, largest: f64, both: bool) -> Markup {
     let share = value / largest;
     let share = if share.is_finite() { share.clamp(-1.0, 1.0) } else { 0.0 };
-    let (room, zero) = if both { (50.0, 50.0) } else { (100.0, 0.0) };
-    let width = (share.abs() * room).max(if share == 0.0 { 0.0 } else { 0.5 });
+    let (full, zero) = if both { (50.0, 50.0) } else { (100.0, 0.0) };
+    let width = (share.abs() * full).max(if share == 0.0 { 0.0 } else { 0.5 });
     let left = if share < 0.0 { (zero - width).max(0.0) } else { zero };
     html! {
         svg.bar viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" focusable="false" {
@@ -141,14 +137,13 @@ mod tests {
     }
 
     #[test]
-    fn tables_name_their_columns_rows_and_order() {
-        let columns =
-            [TableColumn::text("query"), TableColumn::number("nDCG@10").sorted(Order::Descending)];
+    fn tables_name_their_columns_and_rows() {
+        let columns = [TableColumn::text("query"), TableColumn::number("nDCG@10").about("gain")];
         let rows = vec![vec![Cell::text("<a>"), Cell::number(0.25, 2)]];
         let html = table("Per query", &columns, rows).into_string();
         for text in [
             "<caption>Per query</caption>",
-            "<th scope=\"col\" class=\"n\" aria-sort=\"descending\">nDCG@10</th>",
+            "<th scope=\"col\" class=\"n\" title=\"gain\">nDCG@10</th>",
             "<th scope=\"row\">&lt;a&gt;</th>",
             "<td class=\"n\" data-key=\"0.25\">0.25</td>",
         ] {

@@ -4,7 +4,7 @@ use super::explain::{explanation, whole_page};
 use super::fixture::{self, HOSTILE};
 use super::judge;
 use super::pool::pooled;
-use super::search::{render, usual_columns};
+use super::search::{default_columns, render};
 use crate::api::types::Hit;
 
 /// All elements as (name, attributes).
@@ -144,11 +144,11 @@ fn an_explanation_shows_sums_that_are_the_score() {
 }
 
 #[test]
-fn the_usual_columns_are_a_counting_and_a_learnt_model_and_both() {
+fn the_default_columns_are_a_counting_and_a_learnt_model_and_both() {
     let models = fixture::models();
-    assert_eq!(usual_columns(&models), ["bm25", "rmls", "bm25+rmls"]);
-    assert_eq!(usual_columns(&models[..1]), ["bm25"]);
-    assert!(usual_columns(&[]).is_empty());
+    assert_eq!(default_columns(&models), ["bm25", "rmls", "bm25+rmls"]);
+    assert_eq!(default_columns(&models[..1]), ["bm25"]);
+    assert!(default_columns(&[]).is_empty());
 }
 
 #[test]

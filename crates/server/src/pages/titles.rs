@@ -1,4 +1,4 @@
-//! What a document is called where there is one line for it.
+//! Titles of documents in one line.
 
 use liken_engine::titles;
 use liken_pages::shorten;
@@ -12,7 +12,7 @@ pub fn title(fields: &Map<String, Value>) -> Option<String> {
     titles::title(fields).map(|title| shorten(&title, LONGEST))
 }
 
-/// Its title, else its id.
+/// The title of a document, else its id.
 pub fn title_of(id: &str, fields: &Map<String, Value>) -> String {
     title(fields).unwrap_or_else(|| id.to_owned())
 }

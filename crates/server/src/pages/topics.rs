@@ -1,80 +1,76 @@
-//! Topics: what a topic model has found in the documents, as a map and by words.
+//! Topics: the topics of a topic model, as a map and by their words.
 
 pub mod plots;
 
 use std::sync::Arc;
 
 use liken::data::Dataset;
-use liken::matchers::{Model, TextTopics, TopicSummary, TopicsLook, TopicsSummary};
-use liken_engine::{Engine, Served};
+use liken::matchers::{Model, TextTopics, TopicSummary, TopicSummaryOptions, TopicsSummary};
+use liken_engine::{Engine, ServedModel};
 use maud::{Markup, PreEscaped, html};
 
-use super::layout::{self, Cell, Tab, TableColumn, Tone, bar, empty, figure, fixed, notice};
-use super::model::{choose, drawn};
-use super::page_jobs::{PATIENCE, PageJobs, plots as side_by_side, waiting};
+use super::layout::{
+    self, Cell, NoticeKind, Tab, TableColumn, bar, empty, figure, fixed, notice,
+    plots as side_by_side,
+};
+use super::model_choice;
+use super::page_jobs::{PATIENCE, PageJobs, waiting};
 use super::page_params::PageParams;
+use super::paging::Paging;
 use super::titles::title;
-use crate::jobs::Found;
+use crate::jobs::JobStatus;
 use crate::problem::Problem;
 
-/// Words shown of a topic.
+/// The words of a topic.
 const WORDS: usize = 10;
-/// Documents shown of a topic.
+/// The documents of a topic.
 const DOCUMENTS: usize = 5;
-/// Topics shown of a text.
+/// The topics of a text.
 const OF_TEXT: usize = 10;
-/// Topics whose words are on one page.
+/// The topics of a page.
 const PER_PAGE: usize = 60;
 
 /// `GET /topics`.
-pub fn page(
-    engine: &Engine,
-    jobs: &PageJobs,
-    parameters: &[(String, String)],
-) -> Result<Markup, Problem> {
-    let asked = PageParams(parameters.to_vec());
-    let body = body(&engine.active(), engine.dataset(), jobs, &asked)?;
+pub fn page(engine: &Engine, jobs: &PageJobs, asked: &PageParams) -> Result<Markup, Problem> {
+    let body = body(&engine.active(), engine.dataset(), jobs, asked)?;
     Ok(layout::page("Topics", Tab::Topics, body))
 }
 
-/// What is below the navigation.
+/// The page below the navigation.
 pub fn body(
-    active: &[Arc<Served>],
+    active: &[Arc<ServedModel>],
     dataset: Option<&Dataset>,
     jobs: &PageJobs,
     asked: &PageParams,
 ) -> Result<Markup, Problem> {
-    let with_topics: Vec<Arc<Served>> =
+    let with_topics: Vec<Arc<ServedModel>> =
         active.iter().filter(|served| has_topics(&served.model)).cloned().collect();
-    let chosen = match asked.one("name") {
+    let chosen = match model_choice::named(active, asked)? {
         None => with_topics.first(),
-        Some(name) => {
-            let there = active.iter().any(|served| served.about.model.name == name);
-            if !there {
-                let name: String = name.chars().take(100).collect();
-                return Err(Problem::missing(format!("no active model is called {name:?}")));
-            }
-            with_topics.iter().find(|served| served.about.model.name == name)
-        }
+        Some(named) => with_topics.iter().find(|served| Arc::ptr_eq(served, named)),
     };
     let Some(served) = chosen else {
         return Ok(none(asked.one("name"), &with_topics));
     };
     let name = &served.about.model.name;
     let key = format!("{name}@{}", served.about.model.version);
-    let theirs = Arc::clone(served);
+    let owned = Arc::clone(served);
     let found = jobs.topics.get(&key, PATIENCE, move |reporter| {
-        let look =
-            TopicsLook { words: WORDS, documents: DOCUMENTS, map: true, ..TopicsLook::default() };
-        Ok(reporter.run(|run| TopicsSummary::of(&theirs.model, None, &look, run))?)
+        let look = TopicSummaryOptions {
+            words: WORDS,
+            documents: DOCUMENTS,
+            map: true,
+            ..TopicSummaryOptions::default()
+        };
+        Ok(reporter.run(|run| TopicsSummary::of(&owned.model, None, &look, run))?)
     })?;
     Ok(html! {
         h1 { "Topics of " (name) }
-        (choose(&with_topics, name, asked, "/topics"))
+        (model_choice::links(&with_topics, name, asked, "/topics"))
         @match found {
-            Found::Ready(summary) => (shown(&served.model, dataset, &summary, asked)?),
-            Found::Working(progress) => (waiting(
-                "The topics are summed up.",
+            JobStatus::Ready(summary) => (sections(&served.model, dataset, &summary, asked)?),
+            JobStatus::Running(progress) => (waiting(
+                "Summarising the topics.",
                 &[(name.clone(), progress)],
                 &asked.address("/topics", &[]),
             )),
@@ -87,8 +83,8 @@ pub fn has_topics(model: &Model) -> bool {
     model.parts.iter().any(|part| part.matcher.topics().is_some())
 }
 
-/// What stands where no model has topics.
-fn none(name: Option<&str>, others: &[Arc<Served>]) -> Markup {
+/// The page where no model has topics.
+fn none(name: Option<&str>, others: &[Arc<ServedModel>]) -> Markup {
     let what = match name {
         Some(name) => format!("{name} has no topics"),
         None => "No active model has topics".to_owned(),
@@ -109,8 +105,8 @@ fn none(name: Option<&str>, others: &[Arc<Served>]) -> Markup {
     }
 }
 
-/// The map, the plots, the words; and the topics of a text that was typed.
-pub fn shown(
+/// The map, the plots, the words, and the topics of a text.
+pub fn sections(
     model: &Model,
     dataset: Option<&Dataset>,
     summary: &TopicsSummary,
@@ -127,13 +123,11 @@ pub fn shown(
         }
         _ => {}
     }
-    let pages = topics.len().div_ceil(PER_PAGE).max(1);
-    let page = asked.number("page", 1)?.clamp(1, pages);
-    let from = (page - 1) * PER_PAGE;
-    let here = &topics[from.min(topics.len())..(from + PER_PAGE).min(topics.len())];
+    let paging = Paging::new(asked.number("page", 1)?, topics.len(), PER_PAGE);
+    let here = &topics[paging.range()];
     let same = dataset.filter(|d| d.folder.identity() == model.about.dataset.identity);
     let left_out = summary.topics.iter().filter(|t| t.place.is_none() && t.n_words > 0).count();
-    let link = |to: usize| asked.address("/topics", &[("page", &to.to_string())]) + "#words";
+    let address = |page: &str| asked.address("/topics", &[("page", page)]) + "#words";
     Ok(html! {
         (figures(summary))
         (text_part(model, summary, asked))
@@ -143,13 +137,13 @@ pub fn shown(
             html! { (PreEscaped(plots::map(summary))) },
         ))
         @if left_out > 0 { p.small { (left_out) " smaller topics are not on the map." } }
-        h2 { "How large and how coherent they are" }
+        h2 { "Size and coherence" }
         (figure(
-            "Share: the part of the documents that is this topic. NPMI: how well its heaviest words belong together, from −1 (never in one document) over 0 (by chance) to 1 (always together).",
+            "Share: the topic’s part of all documents. NPMI: how well its heaviest words belong together, from −1 (never in one document) over 0 (by chance) to 1 (always together).",
             side_by_side(&plots::sizes(summary)),
         ))
         @if !summary.classes.is_empty() { (classes(summary)) }
-        h2 #words { "Every topic by its words" }
+        h2 #words { "Topics by their words" }
         ul.chips {
             @for (name, about) in [("number", "by number"), ("share", "largest first"), ("coherence", "most coherent first")] {
                 li { a.chip href=(asked.address("/topics", &[("sort", name), ("page", "")]) + "#words")
@@ -157,13 +151,7 @@ pub fn shown(
             }
         }
         div.dimensions { @for topic in here { (card(topic, summary, same)) } }
-        @if pages > 1 {
-            nav.pager aria-label="Pages of topics" {
-                @if page > 1 { a.button rel="prev" href=(link(page - 1)) { "Before" } " " }
-                span { "Page " (page) " of " (pages) } " "
-                @if page < pages { a.button rel="next" href=(link(page + 1)) { "Next" } }
-            }
-        }
+        (paging.nav("Pages of topics", address))
     })
 }
 
@@ -176,7 +164,7 @@ fn figures(summary: &TopicsSummary) -> Markup {
             (layout::count(summary.documents, "document")) ". Mean NPMI " (npmi) "; a topic has "
             (plots::percent(figures.avg_comp)) " of the vocabulary on average."
             @if figures.dead > 0 { " " (layout::count(figures.dead, "topic")) " without a word." }
-            @if summary.documents_without > 0 { " Of " (layout::count(summary.documents_without, "document")) " the topics know no word." }
+            @if summary.documents_without > 0 { " " (layout::count(summary.documents_without, "document")) " without a word of the topics." }
         }
         @if summary.signed {
             p.small.quiet { "Weights may be below zero; each topic is turned so that its largest weight is positive." }
@@ -203,15 +191,15 @@ fn text_part(model: &Model, summary: &TopicsSummary, asked: &PageParams) -> Mark
         }
         @match found {
             None => {}
-            Some(Err(error)) => (notice(Tone::Warn, html! { (Problem::from(error).detail) })),
+            Some(Err(error)) => (notice(NoticeKind::Warning, html! { (Problem::from(error).detail) })),
             Some(Ok(found)) => {
-                @if !found.unknown.is_empty() { (notice(Tone::Plain, html! { "The model does not know " (found.unknown.join(", ")) "." })) }
+                @if !found.unknown.is_empty() { (notice(NoticeKind::Info, html! { "The model does not know " (found.unknown.join(", ")) "." })) }
                 @if let Some(class) = &found.class { p { "It fits best into " strong { (class) } "." } }
-                @if found.topics.is_empty() { p { "The topics know no word of the text." } }
+                @if found.topics.is_empty() { p { "No topic has a word of the text." } }
                 @else {
                     @let rows = found.topics.iter().take(OF_TEXT).map(|topic| vec![
                         Cell::markup(html! { a href={ "#" (plots::id(topic.topic)) } { (topic.topic) } }),
-                        drawn(topic.share, &plots::percent(topic.share), 1.0),
+                        Cell::bar(topic.share, &plots::percent(topic.share), 1.0),
                         Cell::text(&topic.words.join(" ")),
                     ]);
                     @let columns = [TableColumn::number("topic"), TableColumn::text("share"), TableColumn::text("words")];
@@ -222,24 +210,24 @@ fn text_part(model: &Model, summary: &TopicsSummary, asked: &PageParams) -> Mark
     }
 }
 
-/// How much of every class is shared topics.
+/// The share of shared topics in every class.
 fn classes(summary: &TopicsSummary) -> Markup {
     let rows = summary.classes.iter().map(|class| {
         vec![
             Cell::text(&class.name),
             Cell::number(class.documents as f64, 0),
-            drawn(class.shared, &plots::percent(class.shared), 1.0),
+            Cell::bar(class.shared, &plots::percent(class.shared), 1.0),
         ]
     });
     let columns = [
         TableColumn::text("class"),
         TableColumn::number("documents"),
         TableColumn::text("shared topics")
-            .about("how much of its documents is topics that all classes share"),
+            .about("the share of its documents in topics that all classes share"),
     ];
     html! {
         h2 { "Shared topics and topics of classes" }
-        (layout::table("How much of each class is shared topics", &columns, rows.collect()))
+        (layout::table("Share of shared topics by class", &columns, rows.collect()))
     }
 }
 

@@ -1,7 +1,7 @@
-// What only Compare, Model, Data and Topics need.
+// Compare, Model, Data and Topics.
 (function () {
   "use strict";
-  // Work in the background: look again until it is done, unless somebody is typing.
+  // Background jobs: reload until they are done, unless somebody is typing.
   const look = () => {
     const place = document.querySelector("[data-reload]");
     if (!place) return;
@@ -11,7 +11,7 @@
       else location.reload();
     }, Number(place.dataset.reload) || 1000);
   };
-  // A run goes up as it is, so that it may be larger than a form.
+  // Runs are uploaded as they are, so that they may be larger than a form.
   const upload = (form) => {
     const said = form.querySelector("[data-upload-said]");
     const file = form.querySelector("input[type=file]");
@@ -33,7 +33,7 @@
         });
         const told = await answer.json().catch(() => ({}));
         if (!answer.ok) {
-          said.textContent = told.detail || "It did not work: " + answer.status;
+          said.textContent = told.detail || "The upload failed: " + answer.status;
           return;
         }
         location.assign(told.compare || "/compare");

@@ -1,5 +1,5 @@
-//! A run as a table: query, document and score, parted by commas or tabs, with a heading or
-//! without; or the six columns of TREC parted by tabs.
+//! A run as a table: query, document and score, separated by commas or tabs, with or without a
+//! header; or the six columns of TREC, separated by tabs.
 
 use std::collections::HashMap;
 
@@ -8,19 +8,19 @@ use liken::quoted;
 
 use crate::problem::Problem;
 
-/// What the columns may be called.
+/// The names of the columns in a header.
 const NAMES: [&[&str]; 3] = [
     &["query", "qid", "query_id", "query-id", "queryid", "topic"],
     &["doc", "docno", "docid", "doc_id", "document", "document_id", "corpus-id", "id"],
     &["score", "sim", "similarity"],
 ];
 
-/// Reads a table; lines that begin with `comment` are left out.
+/// Reads a table; lines that begin with `comment` are skipped.
 pub(super) fn read(name: &str, text: &str, comment: Option<u8>) -> Result<TrecRun, Problem> {
     let wrong = |line: usize, expected: &str| {
         let found = quoted(text.lines().nth(line - 1).unwrap_or_default());
         Problem::bad(format!(
-            "line {line}: expected {expected}, found {found}; nothing was kept of the run"
+            "line {line}: expected {expected}, found {found}; the run was not stored"
         ))
     };
     let is_row = |line: &&str| {
@@ -45,19 +45,19 @@ pub(super) fn read(name: &str, text: &str, comment: Option<u8>) -> Result<TrecRu
         }
         let [query, doc, score] = match columns {
             Some(columns) => columns,
-            // The first line says where the columns are, or is the first row.
+            // The first line is a header or the first row.
             None => {
-                let place = |names: &[&str]| {
+                let position = |names: &[&str]| {
                     let is_name = |cell: &str| names.contains(&cell.trim().to_lowercase().as_str());
                     cells.iter().position(is_name)
                 };
-                if let [Some(query), Some(doc), Some(score)] = NAMES.map(place) {
+                if let [Some(query), Some(doc), Some(score)] = NAMES.map(position) {
                     columns = Some([query, doc, score]);
                     continue;
                 }
                 let is_trec = cells.len() == 6 && delimiter == b'\t';
                 if !is_trec && cells.get(2).and_then(number).is_none() {
-                    return Err(wrong(line, "a heading `query,doc,score` or a row of these"));
+                    return Err(wrong(line, "a header `query,doc,score` or a row of these"));
                 }
                 *columns.insert(if is_trec { [0, 2, 4] } else { [0, 1, 2] })
             }
@@ -71,13 +71,13 @@ pub(super) fn read(name: &str, text: &str, comment: Option<u8>) -> Result<TrecRu
             .map_err(|expected| wrong(line, &expected))?;
     }
     if scored.is_empty() {
-        return Err(Problem::bad("the run has a heading, but no row below it"));
+        return Err(Problem::bad("the run has a header, but no row below it"));
     }
     let rows = scored.iter().map(|(query, doc, score)| (query.as_str(), doc.as_str(), *score));
     Ok(TrecRun::new(name, rows))
 }
 
-/// Takes a row, or says what was expected in its place.
+/// Adds a row; the error is what was expected in its place.
 fn push(
     scored: &mut Vec<(String, String, f64)>,
     seen: &mut HashMap<(String, String), usize>,
@@ -91,7 +91,7 @@ fn push(
         return Err("a query and a document that are not empty".into());
     }
     if let Some(before) = seen.insert((query.clone(), doc.clone()), line) {
-        return Err(format!("each document once for a query, but line {before} has it too"));
+        return Err(format!("each document once per query, but line {before} has it too"));
     }
     scored.push((query, doc, score));
     Ok(())

@@ -11,7 +11,7 @@ use liken::data::{Dataset, Document};
 use liken::features::Preparation;
 use liken::matchers::{Mixture, Params};
 use liken::synth::{Synthetic, SyntheticLog};
-use liken_engine::{Building, Engine, Settings};
+use liken_engine::{Engine, IndexBuilder, Settings};
 use liken_server::http::ServeOptions;
 use serde_json::{Value, json};
 
@@ -57,12 +57,12 @@ fn start() -> Service {
         (Some(name.to_owned()), path)
     });
     let output = folder.join("index");
-    let building = Building {
+    let building = IndexBuilder {
         dataset: data,
         models: models.into(),
         output: output.clone(),
         force: true,
-        ..Building::default()
+        ..IndexBuilder::default()
     };
     building.run(run).unwrap();
     let engine = Engine::open(&output, Settings::default()).unwrap();

@@ -7,6 +7,8 @@ mod access;
 mod declared;
 mod fusing;
 mod near;
+#[path = "../../../engine/src/testing.rs"]
+mod testing;
 mod topics;
 mod uploads;
 mod world;

@@ -9,19 +9,16 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use liken::Run;
-use liken::data::{Dataset, Import, Table};
-use liken::features::Preparation;
-use liken::matchers::{Mixture, Params};
 use liken::random::Random;
-use liken::training::train;
 use liken_engine::store::Store;
 use liken_engine::types::Scope;
-use liken_engine::{Building, Engine, Layout, Settings};
+use liken_engine::{Engine, IndexBuilder, Layout, Settings};
 use liken_server::http::ServeOptions;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::declared;
+use crate::testing::{building, train_on};
 
 pub const DOCUMENTS: usize = 60;
 const TOPICS: usize = 6;
@@ -59,7 +56,6 @@ fn word(kind: char, topic: usize, at: u64) -> String {
 }
 
 /// Dataset and the models `bm25`, `pls` and `other` in `folder`.
-#[allow(clippy::disallowed_methods)]
 fn make(folder: &Path) {
     let mut random = Random::new(7, 0);
     let mut documents = String::new();
@@ -72,7 +68,7 @@ fn make(folder: &Path) {
         let fields = json!({ "id": format!("d{no:02}"), "title": title.join(" "), "topic": topic });
         documents += &format!("{fields}\n");
     }
-    let mut clicks = String::from("query\tdoc\tclicks\n");
+    let mut clicks = String::new();
     for no in 0..240 {
         let topic = no % TOPICS;
         let first = word('q', topic, random.below(WORDS));
@@ -80,26 +76,8 @@ fn make(folder: &Path) {
         let doc = random.below((DOCUMENTS / TOPICS) as u64) as usize * TOPICS + topic;
         clicks += &format!("{first} {second}\td{doc:02}\t{}\n", 5 + random.below(20));
     }
-    let (c, d) = (folder.join("clicks.tsv"), folder.join("documents.jsonl"));
-    std::fs::write(&c, clicks).unwrap();
-    std::fs::write(&d, documents).unwrap();
-    let import = Import {
-        clicks: Some(Table::new(&c)),
-        documents: Some(Table::new(&d)),
-        ..Import::default()
-    };
-    let (data, run) = (folder.join("data"), Run::silent());
-    import.run(&data, false, &run).unwrap();
-    let dataset = Dataset::open(&data).unwrap();
-    for (name, method, dim) in [("bm25", "bm25", ""), ("pls", "pls", "8"), ("other", "pls", "5")] {
-        let mut params = Params::named(method).unwrap();
-        if !dim.is_empty() {
-            params.set("dim", dim).unwrap();
-        }
-        let mixture = Mixture::parse(method).unwrap();
-        let trained = train(&dataset, &Preparation::default(), &mixture, &[params], &run).unwrap();
-        trained.save(&folder.join(name), false, Duration::ZERO).unwrap();
-    }
+    let models = [("bm25", "bm25", None), ("pls", "pls", Some(8)), ("other", "pls", Some(5))];
+    train_on(folder, &clicks, &documents, &models);
 }
 
 impl Service {
@@ -113,14 +91,8 @@ impl Service {
         let folder = tempfile::tempdir().unwrap();
         make(folder.path());
         let output = folder.path().join("index");
-        let models = ["bm25", "pls"].map(|m| (Some(m.to_owned()), folder.path().join(m)));
-        let building = Building {
-            dataset: folder.path().join("data"),
-            models: models.to_vec(),
-            output: output.clone(),
-            exact_below,
-            ..Building::default()
-        };
+        let building =
+            IndexBuilder { exact_below, ..building(folder.path(), &["bm25", "pls"], &output) };
         building.run(&Run::silent()).unwrap();
         let engine = Engine::open(&output, Settings::default()).unwrap();
         let (told, hears) = mpsc::channel();

@@ -2,7 +2,7 @@
 
 use liken_engine::Changed;
 use liken_server::api::types::Judgment;
-use liken_server::pages::compare::{self, Material};
+use liken_server::pages::compare::{self, CompareSources};
 use liken_server::pages::page_jobs::PageJobs;
 use liken_server::problem::Problem;
 
@@ -67,7 +67,7 @@ fn documents_that_are_not_ranked_are_told() {
     let folder = tempfile::tempdir().unwrap();
     let jobs = PageJobs::new(folder.path());
     let mut material = material(&no_judgments);
-    let look = |material: &Material<'_>, on: &str| {
+    let look = |material: &CompareSources<'_>, on: &str| {
         let pairs = [("runs", "bm25"), ("on", on)];
         done(|| compare::body(material, &jobs, &asked(&pairs)))
     };

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use liken::Run;
-use liken_engine::Served;
+use liken_engine::ServedModel;
 use liken_server::api::types::{Neighbour, SimilarRequest, SimilarResponse};
+use liken_server::pages::dataset_stats::DatasetStats;
 use liken_server::pages::page_jobs::PageJobs;
 use liken_server::pages::{data, model, topics};
 use liken_server::problem::Problem;
@@ -98,7 +99,8 @@ fn the_data_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let jobs = PageJobs::new(folder.path());
     let counts = &world.dataset.about().counts;
-    let live = data::Live { documents: counts.documents + 2, events: 7, grades: 3, behind: 1 };
+    let live =
+        data::LiveCounts { documents: counts.documents + 2, events: 7, grades: 3, behind: 1 };
     let html = done(|| data::body(&world.models, Some(&world.dataset), &live, &jobs, &asked(&[])));
     is_clean(&html);
     for text in [
@@ -116,8 +118,8 @@ fn the_data_are_counted() {
     }
     // Counted from a model's counts or anew from the text, the figures are the same.
     let run = Run::silent();
-    let fresh = data::Figures::read(&world.dataset, &run).unwrap();
-    let known = data::Figures::of(&world.dataset, &served("bm25").model.counts, &run).unwrap();
+    let fresh = DatasetStats::count(&world.dataset, &run).unwrap();
+    let known = DatasetStats::of(&world.dataset, &served("bm25").model.counts, &run).unwrap();
     assert_eq!(format!("{fresh:?}"), format!("{known:?}"));
     let queries: usize = fresh.query_lengths.iter().map(|(_, n)| n).sum();
     assert_eq!(queries, counts.queries);
@@ -151,7 +153,7 @@ fn topics_are_shown_where_a_model_has_them() {
     let folder = tempfile::tempdir().unwrap();
     let jobs = PageJobs::new(folder.path());
     let text = world.dataset.queries.get(0).unwrap().text;
-    let look = |models: &[Arc<Served>], pairs: &[(&str, &str)]| {
+    let look = |models: &[Arc<ServedModel>], pairs: &[(&str, &str)]| {
         topics::body(models, Some(&world.dataset), &jobs, &asked(pairs))
     };
     let html = done(|| look(&world.models, &[("name", "lsi"), ("text", &text), ("sort", "share")]));

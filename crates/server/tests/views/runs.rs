@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use liken::eval::{Candidates, HeldOut};
-use liken_server::pages::compare::{self, JudgedQueries, Material, rank};
+use liken_server::pages::compare::{self, CompareSources, JudgedQueries, rank};
 use liken_server::pages::page_jobs::PageJobs;
 
 use crate::world::{asked, done, is_clean, material, no_judgments, served, world};
@@ -27,7 +27,7 @@ fn models_and_runs_are_compared_query_by_query() {
     }
     let name = "<script>alert(1)</script>";
     let material = material(&no_judgments);
-    let (run, link) = compare::keep(&material, &jobs, name, &csv).unwrap();
+    let (run, link) = compare::store(&material, &jobs, name, &csv).unwrap();
     assert_eq!(run.name, name);
     assert!(link.starts_with("/compare?add=run%3A%3Cscript"), "{link}");
 
@@ -65,7 +65,7 @@ fn models_and_runs_are_compared_query_by_query() {
     let html = done(|| compare::body(&material, &jobs, &asked(&none)));
     assert!(html.contains("No query fits.") && !html.contains("<img"), "{html}");
 
-    compare::delete(&jobs, name).unwrap();
+    jobs.runs.delete(name).unwrap();
     let gone = compare::body(&material, &jobs, &asked(&[("runs", key.as_str())]));
     assert_eq!(gone.map(|_| ()).unwrap_err().status, 404);
 }
@@ -95,20 +95,23 @@ fn what_cannot_be_compared_says_why() {
     let id = world().dataset.queries.get(judged).unwrap().id;
     let doc = &served("bm25").model.counts.doc_ids[0];
     let run = |id: &str, doc: &str| format!("query,doc,score\n\"{id}\",\"{doc}\",1\n");
-    compare::keep(&material, &jobs, "strange", &run(&id, doc)).unwrap();
+    compare::store(&material, &jobs, "strange", &run(&id, doc)).unwrap();
     let pairs = [("runs", "bm25,run:strange"), ("missing", "zero")];
     let html = done(|| compare::body(&material, &jobs, &asked(&pairs)));
     assert!(html.contains("strange: no results for"), "{html}");
     // Runs without a query in common cannot stand in one table.
     let mut others = (judged + 1..n_queries).filter(|&i| !world().dataset.test.row(i).is_empty());
     let other = world().dataset.queries.get(others.next_back().unwrap()).unwrap().id;
-    compare::keep(&material, &jobs, "stranger", &run(&other, doc)).unwrap();
+    compare::store(&material, &jobs, "stranger", &run(&other, doc)).unwrap();
     let apart = problem(&[("runs", "run:strange,run:stranger")]);
     assert!(apart.status == 400 && apart.detail.contains("ids"), "{apart}");
-    let bare =
-        Material { models: Vec::new(), dataset: None, ..crate::world::material(&no_judgments) };
+    let bare = CompareSources {
+        models: Vec::new(),
+        dataset: None,
+        ..crate::world::material(&no_judgments)
+    };
     let html = compare::body(&bare, &jobs, &asked(&[])).unwrap().into_string();
-    assert!(html.contains("no dataset inside") && html.contains("Bring a run"), "{html}");
+    assert!(html.contains("no dataset inside") && html.contains("Upload a run"), "{html}");
 }
 
 #[test]
@@ -124,20 +127,23 @@ fn a_run_that_cannot_be_measured_is_refused_with_a_reason() {
         [("of-others", doc.as_str(), "judged queries"), (&query.id, "of-others", "documents")]
     {
         let text = format!("query,doc,score\n\"{query}\",\"{doc}\",1\n");
-        let problem = compare::keep(&material, &jobs, "strange", &text).unwrap_err();
+        let problem = compare::store(&material, &jobs, "strange", &text).unwrap_err();
         assert!(problem.status == 400 && problem.detail.contains(said), "{problem}");
         assert!(problem.detail.contains("of-others"), "{problem}");
         assert!(jobs.runs.list().is_empty());
     }
     for name in [&query.id, &query.text] {
         let text = format!("query,doc,score\n\"{name}\",\"{doc}\",1\n");
-        compare::keep(&material, &jobs, "fits", &text).unwrap();
+        compare::store(&material, &jobs, "fits", &text).unwrap();
     }
     // Where nothing is judged yet, nothing can be said against queries.
-    let bare =
-        Material { models: Vec::new(), dataset: None, ..crate::world::material(&no_judgments) };
+    let bare = CompareSources {
+        models: Vec::new(),
+        dataset: None,
+        ..crate::world::material(&no_judgments)
+    };
     let text = format!("query,doc,score\nof-others,\"{doc}\",1\n");
-    compare::keep(&bare, &jobs, "early", &text).unwrap();
+    compare::store(&bare, &jobs, "early", &text).unwrap();
 }
 
 #[test]
@@ -155,7 +161,7 @@ fn judged_documents_alone_beside_a_run_are_doubted() {
     for query in &questions.unwrap().queries {
         csv.push_str(&format!("\"{}\",\"{}\",1\n", query.id, query.judged[0]));
     }
-    compare::keep(&material, &jobs, "other", &csv).unwrap();
+    compare::store(&material, &jobs, "other", &csv).unwrap();
     let doubt = "it may look worse by that alone";
     let judged = [("runs", "bm25,run:other"), ("candidates", "judged")];
     let html = done(|| compare::body(&material, &jobs, &asked(&judged)));

@@ -11,9 +11,9 @@ use liken::features::Preparation;
 use liken::matchers::{Mixture, Params};
 use liken::synth::{Synthetic, SyntheticLog};
 use liken::training::train;
-use liken_engine::{Changed, Served};
+use liken_engine::{Changed, ServedModel};
 use liken_server::api::types::{Judgment, ModelAbout, ModelRef};
-use liken_server::pages::compare::Material;
+use liken_server::pages::compare::CompareSources;
 use liken_server::pages::page_params::PageParams;
 use liken_server::problem::Problem;
 use maud::Markup;
@@ -22,7 +22,7 @@ use maud::Markup;
 pub struct World {
     _folder: tempfile::TempDir,
     pub dataset: Dataset,
-    pub models: Vec<Arc<Served>>,
+    pub models: Vec<Arc<ServedModel>>,
 }
 
 /// A demo log and models, made once for all tests.
@@ -46,7 +46,7 @@ pub fn world() -> &'static World {
     })
 }
 
-fn serve(dataset: &Dataset, folder: &Path, name: &str, spec: &str) -> Arc<Served> {
+fn serve(dataset: &Dataset, folder: &Path, name: &str, spec: &str) -> Arc<ServedModel> {
     let mixture = Mixture::parse(spec).unwrap();
     let params: Vec<Params> = mixture
         .parts
@@ -71,10 +71,10 @@ fn serve(dataset: &Dataset, folder: &Path, name: &str, spec: &str) -> Arc<Served
         loaded: 0.0,
         neighbours: Some("exact".into()),
     };
-    Arc::new(Served::alone(about, path, trained.model))
+    Arc::new(ServedModel::alone(about, path, trained.model))
 }
 
-pub fn served(name: &str) -> Arc<Served> {
+pub fn served(name: &str) -> Arc<ServedModel> {
     world().models.iter().find(|served| served.about.model.name == name).unwrap().clone()
 }
 
@@ -90,13 +90,15 @@ pub fn no_names() -> Result<HashMap<String, String>, Problem> {
     Ok(HashMap::new())
 }
 
-pub fn material(judged: &'static dyn Fn() -> Result<Vec<Judgment>, Problem>) -> Material<'static> {
+pub fn material(
+    judged: &'static dyn Fn() -> Result<Vec<Judgment>, Problem>,
+) -> CompareSources<'static> {
     let world = world();
     let dataset = Some(&world.dataset);
-    Material {
+    CompareSources {
         models: world.models.clone(),
         dataset,
-        judged,
+        judgments: judged,
         named: &no_names,
         has_any: &has_any,
         changed: Changed::default(),

@@ -1,4 +1,5 @@
-//! What a dataset says of the raw log it was made from, and the rules by which it was read.
+//! The manifest's entry on the raw log that a dataset was made from, and the rules by which the log
+//! was read.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,22 +11,22 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EventRules {
-    /// Queries of fewer different users are left out: what only one person asked may name them.
+    /// Queries of fewer different users are dropped: what only one person asked may identify them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_users: Option<u32>,
-    /// Of one user's clicks on one document for one query at most so many count.
+    /// At most this many clicks of one user on one document for one query count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_per_user: Option<u32>,
-    /// Users with more events than this are taken for robots and left out.
+    /// Users with more events than this are taken for robots and dropped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_user_events: Option<u64>,
-    /// After so many days a click counts half.
+    /// The days after which a click counts half.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub half_life: Option<f64>,
 }
 
 impl EventRules {
-    /// How many users a query needs.
+    /// The number of users that a query needs; 0 for no limit.
     pub(in crate::data) fn least_users(&self) -> u32 {
         self.min_users.unwrap_or(0)
     }
@@ -63,25 +64,26 @@ impl EventRules {
 
 fn lacking(rule: &str, column: &str) -> Error {
     Error::Empty {
-        what: format!("{rule} needs a column called {column} in the events, and there is none"),
-        advice: format!("say which column it is (`columns = events:{column}=NAME`), or do without"),
+        what: format!("{rule} needs a column {column}, and the events have none"),
+        advice: format!(
+            "say which column it is (`columns = events:{column}=NAME`), or leave the rule out"
+        ),
     }
 }
 
-/// What a dataset says of the raw log it was made from.
+/// The manifest's entry on the raw log that a dataset was made from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventsAbout {
-    /// What it tells beside query and document.
+    /// The columns that it has.
     #[serde(flatten)]
     pub offers: Offers,
     /// The first and the last span with clicks: hours since 1970, or seconds since midnight
     /// where the log has no dates.
     pub spans: Option<(i64, i64)>,
-    /// From which span on clicks belong to validation, and from which on to test, where the
-    /// split is by time.
+    /// Where the split is by time: the first span of validation and the first of test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cuts: Option<(i64, i64)>,
-    /// The moments at which validation and test were said to begin.
+    /// The moments given for the start of validation and of test.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub from: (Option<String>, Option<String>),
     /// Lists of impressions that training may use.
@@ -95,33 +97,33 @@ fn is_nothing(from: &(Option<String>, Option<String>)) -> bool {
 }
 
 impl EventsAbout {
-    /// Which evidence the log offers, and what that allows.
+    /// The kinds of evidence in the log, and what they allow.
     pub fn evidence(&self) -> String {
         let matching = "matching models with sampled negatives (pls, rmls and mixes)";
-        let shown = "documents shown and not clicked can serve as negatives, and clicks can be set against what was shown (`evidence = rates`)";
+        let shown = "documents shown and not clicked can serve as negatives, and clicks can be weighted by click-through rate (`evidence = rates`)";
         match (self.offers.impressions, self.offers.ranks) {
             (false, false) => format!(
-                "evidence: clicks. That is enough for {matching}; to use more, log what was shown, too"
+                "evidence: clicks. That is enough for {matching}; to use more, log impressions, too"
             ),
             (false, true) => format!(
-                "evidence: clicks with their positions. That is enough for {matching}; the bias of positions cannot be told from clicks alone: log what was shown, too"
+                "evidence: clicks with their positions. That is enough for {matching}; position bias cannot be estimated from clicks alone: log impressions, too"
             ),
             (true, false) => format!(
-                "evidence: clicks and impressions. Beside {matching}, {shown}; to correct for the bias of positions, log the ranks, too"
+                "evidence: clicks and impressions. Besides {matching}, {shown}; to correct for position bias, log the ranks, too"
             ),
             (true, true) => format!(
-                "evidence: clicks, impressions and positions. Beside {matching}, {shown}, and the bias of positions can be estimated and corrected (`evidence = propensity`)"
+                "evidence: clicks, impressions and positions. Besides {matching}, {shown}, and position bias can be estimated and corrected (`evidence = propensity`)"
             ),
         }
     }
 
-    /// The time that the log covers, for people.
+    /// The time that the log covers, in words.
     pub fn period(&self) -> Option<String> {
         let (first, last) = self.spans.filter(|_| self.offers.times)?;
         Some(format!("from {} to {}", self.moment(first), self.moment(last)))
     }
 
-    /// A span, for people.
+    /// The date and time of a span.
     pub fn moment(&self, span: i64) -> String {
         if self.offers.dated {
             // Without its seconds, which are always 0.

@@ -1,28 +1,29 @@
-//! What a dataset keeps of its raw log, so that another day can be appended: one
-//! [`QueryLog`] a line, packed, in the order of the queries.
+//! The aggregated raw log that a dataset stores, so that another day can be appended: one
+//! [`QueryLog`] per line, sorted by query, compressed.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::query_log::QueryLog;
+use super::query_log::{QueryLog, Span};
 use crate::{Error, Result};
 
 /// Its name in the dataset folder.
 pub(in crate::data) const FILE: &str = "log.jsonl.zst";
 
-pub(super) struct KeptWriter {
+pub(super) struct AggregatedLogWriter {
     path: PathBuf,
     encoder: zstd::Encoder<'static, BufWriter<File>>,
     line: Vec<u8>,
 }
 
-impl KeptWriter {
+impl AggregatedLogWriter {
     pub(super) fn create(path: &Path) -> Result<Self> {
         let file = File::create(path).map_err(Error::io("create", path))?;
         let encoder = zstd::Encoder::new(BufWriter::with_capacity(1 << 17, file), 3)
             .map_err(Error::io("write", path))?;
-        Ok(KeptWriter { path: path.to_owned(), encoder, line: Vec::new() })
+        Ok(AggregatedLogWriter { path: path.to_owned(), encoder, line: Vec::new() })
     }
 
     pub(super) fn push(&mut self, log: &QueryLog) -> Result<()> {
@@ -39,28 +40,25 @@ impl KeptWriter {
     }
 }
 
-/// Reads the log of a dataset, query by query.
-pub(in crate::data) struct KeptLog {
+/// Reads the aggregated log of a dataset, query by query.
+pub(in crate::data) struct AggregatedLogReader {
     path: PathBuf,
     decoder: BufReader<zstd::Decoder<'static, BufReader<File>>>,
     line: Vec<u8>,
 }
 
-impl KeptLog {
+impl AggregatedLogReader {
     pub(in crate::data) fn open(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(Error::io("read", path))?;
         let decoder = zstd::Decoder::new(file).map_err(Error::io("read", path))?;
         let decoder = BufReader::with_capacity(1 << 17, decoder);
-        Ok(KeptLog { path: path.to_owned(), decoder, line: Vec::new() })
+        Ok(AggregatedLogReader { path: path.to_owned(), decoder, line: Vec::new() })
     }
 
     pub(in crate::data) fn next(&mut self) -> Result<Option<QueryLog>> {
         self.line.clear();
-        let n = self
-            .decoder
-            .read_until(b'\n', &mut self.line)
-            .map_err(|error| Error::damaged(&self.path, error.to_string()))?;
-        if n == 0 {
+        let read = self.decoder.read_until(b'\n', &mut self.line);
+        if read.map_err(|error| Error::damaged(&self.path, error.to_string()))? == 0 {
             return Ok(None);
         }
         let log: QueryLog = serde_json::from_slice(&self.line)
@@ -74,66 +72,63 @@ impl KeptLog {
     }
 }
 
-/// A log kept before and the logs that come now, each in the order of the queries, as one.
-pub(super) struct Appending {
-    kept: Option<KeptLog>,
+/// Merges the log of a dataset with new logs, both sorted by query, and counts clicks by span.
+pub(super) struct LogMerger {
+    previous: Option<AggregatedLogReader>,
+    /// The next log of `previous`.
     head: Option<QueryLog>,
-    writer: KeptWriter,
+    writer: AggregatedLogWriter,
+    clicks: BTreeMap<Span, u64>,
 }
 
-impl Appending {
-    pub(super) fn new(kept: Option<KeptLog>, writer: KeptWriter) -> Result<Self> {
-        let mut appending = Appending { kept, head: None, writer };
-        appending.advance()?;
-        Ok(appending)
+impl LogMerger {
+    pub(super) fn new(
+        previous: Option<AggregatedLogReader>,
+        writer: AggregatedLogWriter,
+    ) -> Result<Self> {
+        let mut merger = LogMerger { previous, head: None, writer, clicks: BTreeMap::new() };
+        merger.advance()?;
+        Ok(merger)
     }
 
-    /// Takes the next log that comes now; `see` gets each log as it is written.
-    pub(super) fn push(&mut self, log: QueryLog, see: &mut impl FnMut(&QueryLog)) -> Result<()> {
-        while self.head.as_ref().is_some_and(|head| head.query < log.query) {
-            if let Some(head) = self.head.take() {
-                self.write(head, see)?;
-            }
+    /// Adds the next of the new logs.
+    pub(super) fn push(&mut self, log: QueryLog) -> Result<()> {
+        while let Some(head) = self.head.take_if(|head| head.query < log.query) {
+            self.write(head)?;
             self.advance()?;
         }
-        let log = match self.head.take() {
-            Some(head) if head.query == log.query => {
-                self.advance()?;
-                // Pieces stay pieces: together they would be too large.
-                let several = self.head.as_ref().is_some_and(|next| next.query == log.query);
-                if several || head.is_large() || log.is_large() {
-                    self.write(head, see)?;
-                    log
-                } else {
-                    head.merge(log)
-                }
-            }
-            other => {
-                self.head = other;
-                log
-            }
+        let Some(head) = self.head.take_if(|head| head.query == log.query) else {
+            return self.write(log);
         };
-        self.write(log, see)
+        self.advance()?;
+        // Chunks stay chunks: merged they would be too large.
+        let several = self.head.as_ref().is_some_and(|next| next.query == log.query);
+        if several || head.is_large() || log.is_large() {
+            self.write(head)?;
+            return self.write(log);
+        }
+        self.write(head.merge(log))
     }
 
-    pub(super) fn finish(mut self, see: &mut impl FnMut(&QueryLog)) -> Result<()> {
+    /// Writes the rest; returns the clicks by span.
+    pub(super) fn finish(mut self) -> Result<BTreeMap<Span, u64>> {
         while let Some(head) = self.head.take() {
-            self.write(head, see)?;
+            self.write(head)?;
             self.advance()?;
         }
-        self.writer.finish()
+        self.writer.finish()?;
+        Ok(self.clicks)
     }
 
     fn advance(&mut self) -> Result<()> {
-        self.head = match &mut self.kept {
-            None => None,
-            Some(kept) => kept.next()?,
-        };
+        self.head = self.previous.as_mut().map(AggregatedLogReader::next).transpose()?.flatten();
         Ok(())
     }
 
-    fn write(&mut self, log: QueryLog, see: &mut impl FnMut(&QueryLog)) -> Result<()> {
-        see(&log);
+    fn write(&mut self, log: QueryLog) -> Result<()> {
+        for &(_, span, n) in &log.clicks {
+            *self.clicks.entry(span).or_default() += n;
+        }
         self.writer.push(&log)
     }
 }

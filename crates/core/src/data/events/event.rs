@@ -1,21 +1,21 @@
-//! One line of a raw log, and its form as a record that sorts by query, user, page and time.
+//! One line of a raw log, and its encoding as bytes that sort by query, user, page and time.
 
-/// Somebody saw or clicked a document.
+/// A user saw or clicked a document for a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::data) struct Event<'a> {
     /// The query's identity, or its id where there is a table of queries.
     pub query: &'a str,
-    /// Empty where the log does not say.
+    /// Empty if unknown.
     pub user: &'a str,
-    /// What keeps the events of one page of results together; empty where nothing does.
+    /// The id that the events of one result page share; empty if unknown.
     pub page: &'a str,
     /// Seconds; 0 where the log has no times.
     pub seconds: i64,
-    /// From 1; 0 where the log does not say.
+    /// From 1; 0 if unknown.
     pub rank: u32,
     /// Clicked, not only shown.
     pub clicked: bool,
-    /// Whether `page` is one page of results, not a session.
+    /// Whether `page` is one result page, not a session.
     pub of_page: bool,
     /// The document's id.
     pub doc: &'a str,
@@ -23,7 +23,7 @@ pub(in crate::data) struct Event<'a> {
     pub spelling: &'a str,
 }
 
-/// The first of these parts the strings of a record, so none of them may hold it.
+/// Separates the strings of a record, so none of them may contain it.
 pub(in crate::data) const SEPARATOR: char = '\0';
 
 const FIXED: usize = 13;
@@ -85,14 +85,14 @@ pub(in crate::data) fn parse_clicked(text: &str) -> Option<bool> {
     }
 }
 
-/// A rank: a whole number from 1 on. Some logs write the order of the click behind it (`8 3`).
+/// A rank: a whole number from 1. Some logs append the order of the click (`8 3`).
 pub(in crate::data) fn parse_rank(text: &str) -> Option<u32> {
     let first = text.split_whitespace().next()?;
     without_zeros(first).parse().ok().filter(|&rank| rank > 0)
 }
 
-/// A whole number without a fraction of zeros: programs that know no missing whole numbers
-/// make 12 into 12.0. Any other text as it is.
+/// A whole number without a fraction of zeros: programs without missing integers write 12 as 12.0.
+/// Any other text unchanged.
 fn without_zeros(text: &str) -> &str {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     match text.split_once('.') {

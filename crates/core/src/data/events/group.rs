@@ -1,5 +1,5 @@
-//! From sorted events to one [`QueryLog`] a query: users counted, robots and repetitions left
-//! out, the events of a page put together.
+//! From sorted events to one [`QueryLog`] per query: counts users, drops robots and repetitions,
+//! and groups the events of an impression.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,16 +7,17 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::EventRules;
 use super::event::Event;
 use super::offers::Offers;
-use super::query_log::{Builder, QueryLog, Shown, place_on_page};
+use super::query_log::{Builder, QueryLog, Shown, rank_order};
 use crate::file::{Sorted, Sorter};
 use crate::{Error, Result, Run};
 
-/// Events of one user and query further apart than this are different pages, in seconds.
-const PAGE_GAP: i64 = 30 * 60;
+/// Events of one user and query further apart than this belong to different impressions, in
+/// seconds.
+const MAX_GAP: i64 = 30 * 60;
 
-/// Events that were left out, and why.
+/// Events dropped while grouping, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::data) struct LeftOut {
+pub(in crate::data) struct DroppedEvents {
     pub repeated: u64,
     pub of_robots: u64,
     pub robots: u64,
@@ -25,61 +26,72 @@ pub(in crate::data) struct LeftOut {
     pub beyond_cap: u64,
 }
 
-/// Calls `sink` with the log of each query, in ascending order; that of a very frequent query
-/// may come in several pieces.
-pub(super) fn group(
+/// Calls `sink` with each of the sorted events but repetitions, and returns how many these were.
+pub(super) fn for_each_event(
     mut events: Sorted,
+    offers: Offers,
+    stage: &str,
+    run: &Run<'_>,
+    mut sink: impl FnMut(&Event<'_>) -> Result<()>,
+) -> Result<u64> {
+    let (mut previous, mut seen, mut repeated) = (Vec::new(), 0u64, 0);
+    while let Some(record) = events.next_record()? {
+        seen += 1;
+        if seen.is_multiple_of(1 << 16) {
+            run.step(stage, seen, None)?;
+        }
+        let event = Event::decode(record).ok_or_else(|| Error::Structure {
+            problem: "a sorted event cannot be decoded".into(),
+        })?;
+        // Nobody does the same thing twice in one second: such a line was logged twice.
+        if offers.times && !event.user.is_empty() && record == previous {
+            repeated += 1;
+            continue;
+        }
+        previous.clear();
+        previous.extend_from_slice(record);
+        sink(&event)?;
+    }
+    Ok(repeated)
+}
+
+/// Calls `sink` with the log of each query, in ascending order; that of a very frequent query
+/// may come in several chunks.
+pub(super) fn group(
+    events: Sorted,
     offers: Offers,
     rules: &EventRules,
     robots: &HashSet<u64>,
     run: &Run<'_>,
     mut sink: impl FnMut(QueryLog) -> Result<()>,
-) -> Result<LeftOut> {
-    let mut left_out = LeftOut { robots: robots.len() as u64, ..LeftOut::default() };
-    let mut previous = Vec::new();
+) -> Result<DroppedEvents> {
+    let mut dropped = DroppedEvents { robots: robots.len() as u64, ..DroppedEvents::default() };
     let mut grouping: Option<Grouping> = None;
-    let mut seen = 0u64;
-    while let Some(record) = events.next_record()? {
-        seen += 1;
-        if seen.is_multiple_of(1 << 16) {
-            run.step("aggregating", seen, None)?;
-        }
-        let event = Event::decode(record).ok_or_else(|| Error::Structure {
-            problem: "a sorted event cannot be read back".into(),
-        })?;
-        // Nobody does the same thing twice in one second; a log written twice says so.
-        if offers.times && !event.user.is_empty() && record == previous {
-            left_out.repeated += 1;
-            continue;
-        }
-        previous.clear();
-        previous.extend_from_slice(record);
+    let repeated = for_each_event(events, offers, "aggregating", run, |event| {
         if !robots.is_empty() && robots.contains(&user_key(event.user)) {
-            left_out.of_robots += 1;
-            continue;
+            dropped.of_robots += 1;
+            return Ok(());
         }
-        if grouping.as_ref().is_none_or(|grouping| grouping.builder.query() != event.query) {
-            if let Some(done) = grouping.take() {
-                done.finish(rules, &mut left_out, &mut sink)?;
-            }
-            grouping = Some(Grouping::new(event.query, offers));
+        if grouping.as_ref().is_none_or(|grouping| grouping.builder.query() != event.query)
+            && let Some(done) = grouping.take()
+        {
+            done.finish(rules, &mut dropped, &mut sink)?;
         }
-        if let Some(grouping) = &mut grouping {
-            grouping.add(&event, rules, &mut left_out, &mut sink)?;
-        }
-    }
+        let grouping = grouping.get_or_insert_with(|| Grouping::new(event.query, offers));
+        grouping.add(event, rules, &mut dropped, &mut sink)
+    })?;
     if let Some(done) = grouping {
-        done.finish(rules, &mut left_out, &mut sink)?;
+        done.finish(rules, &mut dropped, &mut sink)?;
     }
-    Ok(left_out)
+    Ok(DroppedEvents { repeated, ..dropped })
 }
 
-/// One query's events, while they come: by user, page and time.
+/// The events of one query, which come by user, page and time.
 struct Grouping {
     offers: Offers,
     builder: Builder,
-    /// Pieces that wait for enough users.
-    pieces: Vec<QueryLog>,
+    /// Finished chunks, held back until the query has enough users.
+    chunks: Vec<QueryLog>,
     users: u64,
     events: u64,
     user: Option<String>,
@@ -95,7 +107,7 @@ impl Grouping {
         Grouping {
             offers,
             builder: Builder::new(query),
-            pieces: Vec::new(),
+            chunks: Vec::new(),
             users: 0,
             events: 0,
             user: None,
@@ -110,21 +122,21 @@ impl Grouping {
         &mut self,
         event: &Event<'_>,
         rules: &EventRules,
-        left_out: &mut LeftOut,
+        dropped: &mut DroppedEvents,
         sink: &mut impl FnMut(QueryLog) -> Result<()>,
     ) -> Result<()> {
         self.events += 1;
         let other_user = self.user.as_deref() != Some(event.user);
-        if other_user || self.is_other_page(event) {
-            self.close();
-            // Between two users nothing is open; nobody in particular has nothing to keep.
+        if other_user || is_other_page(&self.page, self.last, event, self.offers) {
+            self.end_impression();
+            // Not within a user, whose `clicked` refers to documents of the builder.
             if other_user || event.user.is_empty() {
-                self.relieve(rules, sink)?;
+                self.flush_if_large(rules, sink)?;
             }
         }
         if other_user {
             self.user = Some(event.user.to_owned());
-            // Nobody in particular may be somebody who was counted already.
+            // An unknown user may have been counted already.
             self.users += u64::from(!event.user.is_empty());
             self.clicked.clear();
         }
@@ -133,11 +145,11 @@ impl Grouping {
         if event.clicked {
             let clicks = self.clicked.entry(place).or_default();
             *clicks = clicks.saturating_add(1);
-            // The events of nobody in particular seem to be of one user.
+            // Events of unknown users look like those of one user.
             let capped =
                 !event.user.is_empty() && rules.max_per_user.is_some_and(|most| *clicks > most);
             if capped {
-                left_out.beyond_cap += 1;
+                dropped.beyond_cap += 1;
             } else {
                 self.builder.click(place, self.offers.span(event.seconds), 1);
             }
@@ -153,13 +165,9 @@ impl Grouping {
         Ok(())
     }
 
-    fn is_other_page(&self, event: &Event<'_>) -> bool {
-        is_other_page(&self.page, self.last, event, self.offers)
-    }
-
-    /// Ends the page at hand: by rank, each document once. A page belongs to the time of its
-    /// last event, so that no click of later is in a page of earlier.
-    fn close(&mut self) {
+    /// Adds the current impression to the log: by rank, each document once. It has the time of its
+    /// last event, so that no impression holds a click that came after it.
+    fn end_impression(&mut self) {
         if self.shown.is_empty() {
             return;
         }
@@ -170,13 +178,13 @@ impl Grouping {
             let (doc, best, _) = same[0];
             list.push((doc, best, same.iter().any(|&(_, _, clicked)| clicked)));
         }
-        list.sort_unstable_by_key(place_on_page);
+        list.sort_unstable_by_key(rank_order);
         self.builder.list(self.offers.span(self.last), list, 1);
         self.shown.clear();
     }
 
-    /// Hands over what is large, if the query may be shown at all.
-    fn relieve(
+    /// Ends a chunk if the builder is large; passes chunks on once the query has enough users.
+    fn flush_if_large(
         &mut self,
         rules: &EventRules,
         sink: &mut impl FnMut(QueryLog) -> Result<()>,
@@ -185,10 +193,10 @@ impl Grouping {
             return Ok(());
         }
         let next = Builder::new(self.builder.query());
-        self.pieces.push(std::mem::replace(&mut self.builder, next).finish());
+        self.chunks.push(std::mem::replace(&mut self.builder, next).finish());
         self.clicked.clear();
         if self.users >= u64::from(rules.least_users()) {
-            self.pieces.drain(..).try_for_each(sink)?;
+            self.chunks.drain(..).try_for_each(sink)?;
         }
         Ok(())
     }
@@ -196,22 +204,22 @@ impl Grouping {
     fn finish(
         mut self,
         rules: &EventRules,
-        left_out: &mut LeftOut,
+        dropped: &mut DroppedEvents,
         sink: &mut impl FnMut(QueryLog) -> Result<()>,
     ) -> Result<()> {
-        self.close();
+        self.end_impression();
         if self.users < u64::from(rules.least_users()) {
-            left_out.rare_queries += 1;
-            left_out.of_rare_queries += self.events;
+            dropped.rare_queries += 1;
+            dropped.of_rare_queries += self.events;
             return Ok(());
         }
-        self.pieces.push(self.builder.finish());
-        self.pieces.into_iter().try_for_each(sink)
+        self.chunks.push(self.builder.finish());
+        self.chunks.into_iter().try_for_each(sink)
     }
 }
 
-/// Whether `event` is on another page than the one `page`, whose last event so far was at `last`;
-/// both of one user and query.
+/// Whether `event` belongs to another impression than the current one, whose page is `page` and
+/// whose last event was at `last`; both are of one user and query.
 pub(super) fn is_other_page(page: &str, last: i64, event: &Event<'_>, offers: Offers) -> bool {
     if page != event.page {
         return true;
@@ -221,22 +229,22 @@ pub(super) fn is_other_page(page: &str, last: i64, event: &Event<'_>, offers: Of
     }
     let known = !event.user.is_empty() || !event.page.is_empty();
     match (known, offers.times) {
-        (true, true) => event.seconds - last > PAGE_GAP,
+        (true, true) => event.seconds - last > MAX_GAP,
         (true, false) => false,
-        // Nothing says who saw it: what was shown in one second was one page.
+        // Without user and page, what was shown in one second was one impression.
         (false, true) => event.seconds != last,
         (false, false) => true,
     }
 }
 
-/// Stands for a user while robots are counted.
+/// Identifies a user while robots are counted.
 pub(super) fn user_key(user: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     user.hash(&mut hasher);
     hasher.finish()
 }
 
-/// The users with more than `most` events, from one key an event.
+/// The users with more than `most` events; `users` holds one key per event.
 pub(super) fn robots(users: Sorter, most: u64, run: &Run<'_>) -> Result<HashSet<u64>> {
     let mut robots = HashSet::new();
     let mut users = users.finish(run)?;

@@ -1,12 +1,12 @@
-//! Raw logs: one line an event, somebody who saw or clicked a document for a query.
+//! Raw logs: one line per event, a user who saw or clicked a document for a query.
 //!
 //! ```text
-//! events ── sort by query, user, page, time (files where memory ends) ──▶ one query at a time
-//!        ── count users, drop robots and repetitions, put pages together ──▶ QueryLog
-//!        ── merge with the log that the dataset kept from before ──▶ log.jsonl.zst
-//!        ── read it again: weights by age, parts by time ──▶ pairs, lists of impressions
+//! events ── sort by query, user, page, time (external sort if memory is short) ──▶ one query at a time
+//!        ── count users, drop robots and repetitions, group impressions ──▶ QueryLog
+//!        ── merge with the aggregated log of the dataset appended to ──▶ log.jsonl.zst
+//!        ── second pass: weights by age, parts by time ──▶ pairs, impressions
 //! ```
-//! Whatever the limit on memory and the order of the lines, the bytes are the same.
+//! The result is the same, byte for byte, for any memory limit and any order of the lines.
 
 mod about;
 mod aggregated_log;
@@ -24,21 +24,21 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use about::{EventRules, EventsAbout};
-pub(super) use aggregated_log::{FILE, KeptLog};
+pub(super) use aggregated_log::{AggregatedLogReader, FILE};
 pub(super) use event::{Event, SEPARATOR, parse_clicked, parse_rank};
-pub(super) use group::LeftOut;
+pub(super) use group::DroppedEvents;
 pub use offers::Offers;
-pub(super) use query_log::{QueryLog, Shown, Span};
+pub(super) use query_log::{Shown, Span};
 pub(super) use timeline::{Cuts, Timeline};
 
 use crate::file::Sorter;
 use crate::{Result, Run};
-use aggregated_log::{Appending, KeptWriter};
+use aggregated_log::{AggregatedLogWriter, LogMerger};
 
 /// The events of a source, while they are read.
 pub(super) struct EventLog {
     events: Sorter,
-    /// One key an event, where users with too many are to be found.
+    /// One key per event, to find users with too many events.
     users: Option<Sorter>,
     pub offers: Offers,
     /// Whether an event had no time.
@@ -47,24 +47,21 @@ pub(super) struct EventLog {
 }
 
 /// A log, aggregated and written to [`FILE`].
-pub(super) struct Aggregated {
+pub(super) struct AggregatedLog {
     path: PathBuf,
     pub offers: Offers,
-    pub left_out: LeftOut,
+    pub dropped: DroppedEvents,
     /// Clicks by span.
     pub clicks: BTreeMap<Span, u64>,
-    /// Files that the sort needed.
+    /// Temporary files that the sort needed.
     pub files: usize,
 }
 
 impl EventLog {
-    /// An empty log that keeps at most `memory` bytes, and the rest in files below `scratch`.
+    /// An empty log that holds at most `memory` bytes, and the rest in files below `scratch`.
     pub(super) fn new(scratch: &Path, memory: u64, rules: &EventRules) -> Result<Self> {
         // Keys are short: a sixteenth holds as many of them as the rest holds events.
-        let users = match rules.max_user_events {
-            None => None,
-            Some(_) => Some(Sorter::new(scratch, memory / 16)?),
-        };
+        let users = rules.max_user_events.map(|_| Sorter::new(scratch, memory / 16)).transpose()?;
         let events = Sorter::new(scratch, memory - memory / 16)?;
         let offers = Offers::default();
         Ok(EventLog { events, users, offers, untimed: false, record: Vec::new() })
@@ -81,14 +78,14 @@ impl EventLog {
         }
     }
 
-    /// Sorts and aggregates what was read, together with what was `kept` before, into `path`.
+    /// Sorts and aggregates the events into `path`, merged with the log of `previous`.
     pub(super) fn aggregate(
         self,
         rules: &EventRules,
-        kept: Option<(KeptLog, Offers)>,
+        previous: Option<(AggregatedLogReader, Offers)>,
         path: &Path,
         run: &Run<'_>,
-    ) -> Result<Aggregated> {
+    ) -> Result<AggregatedLog> {
         run.step("sorting", 0, None)?;
         let robots = match (self.users, rules.max_user_events) {
             (Some(users), Some(most)) => group::robots(users, most, run)?,
@@ -96,27 +93,19 @@ impl EventLog {
         };
         let events = self.events.finish(run)?;
         let files = events.files();
-        let (kept, before) =
-            kept.map_or((None, Offers::default()), |(kept, offers)| (Some(kept), offers));
-        let mut appending = Appending::new(kept, KeptWriter::create(path)?)?;
-        let mut clicks: BTreeMap<Span, u64> = BTreeMap::new();
-        let mut see = |log: &QueryLog| {
-            for &(_, span, n) in &log.clicks {
-                *clicks.entry(span).or_default() += n;
-            }
-        };
-        let left_out = group::group(events, self.offers, rules, &robots, run, |log| {
-            appending.push(log, &mut see)
-        })?;
-        appending.finish(&mut see)?;
-        let offers = self.offers.or(before);
-        Ok(Aggregated { path: path.to_owned(), offers, left_out, clicks, files })
+        let (previous, before) = previous.unzip();
+        let mut merger = LogMerger::new(previous, AggregatedLogWriter::create(path)?)?;
+        let dropped =
+            group::group(events, self.offers, rules, &robots, run, |log| merger.push(log))?;
+        let clicks = merger.finish()?;
+        let offers = self.offers.or(before.unwrap_or_default());
+        Ok(AggregatedLog { path: path.to_owned(), offers, dropped, clicks, files })
     }
 }
 
-impl Aggregated {
+impl AggregatedLog {
     /// The aggregated log, query by query.
-    pub(super) fn queries(&self) -> Result<KeptLog> {
-        KeptLog::open(&self.path)
+    pub(super) fn queries(&self) -> Result<AggregatedLogReader> {
+        AggregatedLogReader::open(&self.path)
     }
 }

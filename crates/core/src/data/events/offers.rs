@@ -1,13 +1,13 @@
-//! What a raw log tells beside query and document.
+//! Which columns a raw log has besides query and document.
 
 use serde::{Deserialize, Serialize};
 
 use super::query_log::Span;
 
-/// What a raw log tells beside query and document, known once all of it is read.
+/// Which columns a raw log has besides query and document; known once all of it is read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offers {
-    /// Whether documents that were shown and not clicked are there, too.
+    /// Whether it has documents that were shown and not clicked.
     pub impressions: bool,
     /// Whether ranks are known.
     pub ranks: bool,
@@ -25,7 +25,7 @@ impl Offers {
         if self.dated { seconds.div_euclid(3600) } else { seconds }
     }
 
-    /// What either offers.
+    /// The columns of either.
     pub(in crate::data) fn or(self, other: Offers) -> Offers {
         Offers {
             impressions: self.impressions | other.impressions,

@@ -1,35 +1,36 @@
-//! Everything that a log says of one query, aggregated: what is kept of a raw log.
+//! The aggregated log of one query: all that a dataset stores of its raw log.
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-/// A span of time, the finest that is kept: an hour, or a second where the log has no dates.
+/// A span of time, the resolution of the aggregated log: the hour since 1970, or the second of the
+/// day where the log has no dates.
 pub(in crate::data) type Span = i64;
 
-/// What a log says of one query. Documents are sorted, and so are clicks and lists, which
-/// name documents by their place.
+/// The aggregated log of one query. Documents are sorted, and so are clicks and lists, which refer
+/// to documents by position.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(in crate::data) struct QueryLog {
     /// The query's identity, or its id.
     pub query: String,
-    /// How it was typed, and how often; the most frequent first.
+    /// Spellings with their counts, the most frequent first.
     pub spellings: Vec<(String, u64)>,
     /// The documents clicked or shown.
     pub docs: Vec<String>,
-    /// Clicks: document, span, how many.
+    /// Clicks: document, span, count.
     pub clicks: Vec<(u32, Span, u64)>,
-    /// Pages of results: span, how many times, and what was on them.
+    /// Impressions: span, count, and the documents shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lists: Vec<(Span, u64, Vec<Shown>)>,
 }
 
-/// A document on a page: its place in the list of documents, its rank (0 if unknown), and
+/// A document of an impression: its position in [`QueryLog::docs`], its rank (0 if unknown), and
 /// whether it was clicked.
 pub(in crate::data) type Shown = (u32, u32, bool);
 
-/// The order on a page: by rank; where that is unknown, last, by document.
-pub(super) fn place_on_page(&(doc, rank, _): &Shown) -> (bool, u32, u32) {
+/// Sort key within an impression: by rank; unknown ranks last, by document.
+pub(super) fn rank_order(&(doc, rank, _): &Shown) -> (bool, u32, u32) {
     (rank == 0, rank, doc)
 }
 
@@ -42,17 +43,17 @@ impl QueryLog {
         builder.finish()
     }
 
-    /// How much memory the lists take, about.
+    /// Whether it is too large to be merged with another chunk.
     pub(super) fn is_large(&self) -> bool {
         self.lists.iter().map(|(_, _, list)| list.len()).sum::<usize>() > LARGE
     }
 }
 
-/// Entries of lists from which on a query's log is written in several pieces, so that the most
-/// frequent query does not fill the memory. It depends on nothing, so neither do the bytes.
+/// List entries beyond which a query's log is written in several chunks, so that the most frequent
+/// query does not fill the memory. A constant, so that the bytes do not depend on the memory.
 const LARGE: usize = 1 << 18;
 
-/// Puts a [`QueryLog`] together.
+/// Builds a [`QueryLog`] from events and from other logs, in any order.
 pub(super) struct Builder {
     query: String,
     spellings: HashMap<String, u64>,
@@ -82,6 +83,7 @@ impl Builder {
         self.entries > LARGE
     }
 
+    /// The number of `doc`.
     pub(super) fn place(&mut self, doc: &str) -> u32 {
         if let Some(&place) = self.places.get(doc) {
             return place;
@@ -127,7 +129,7 @@ impl Builder {
         }
     }
 
-    /// The log, sorted, so that it does not matter in which order things came.
+    /// The log, sorted: independent of the order of additions.
     pub(super) fn finish(self) -> QueryLog {
         let mut docs: Vec<(String, u32)> = self.places.into_iter().collect();
         docs.sort_unstable();
@@ -142,7 +144,7 @@ impl Builder {
         let mut lists: Vec<(Span, u64, Vec<Shown>)> = Vec::with_capacity(self.lists.len());
         for ((span, mut list), n) in self.lists {
             list.iter_mut().for_each(|(doc, _, _)| *doc = places[*doc as usize]);
-            list.sort_unstable_by_key(place_on_page);
+            list.sort_unstable_by_key(rank_order);
             lists.push((span, n, list));
         }
         lists.sort_unstable_by(|a, b| (a.0, &a.2).cmp(&(b.0, &b.2)));

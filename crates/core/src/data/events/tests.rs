@@ -180,11 +180,11 @@ fn rules_that_the_log_cannot_serve_are_refused() {
     let refused = |import: Import| import.run(&out, false, &Run::silent()).unwrap_err().to_string();
     let with = |rules: EventRules| Import { rules, ..import(&path) };
     let needs = refused(with(EventRules { min_users: Some(5), ..EventRules::default() }));
-    assert!(needs.contains("min_users needs a column called user"), "{needs}");
+    assert!(needs.contains("min_users needs a column user"), "{needs}");
     let needs = refused(with(EventRules { half_life: Some(9.0), ..EventRules::default() }));
-    assert!(needs.contains("half_life needs a column called time"), "{needs}");
+    assert!(needs.contains("half_life needs a column time"), "{needs}");
     let needs = refused(Import { split: Some(SplitBy::Time), ..import(&path) });
-    assert!(needs.contains("no column called time"), "{needs}");
+    assert!(needs.contains("needs a column time"), "{needs}");
     let wrong = refused(with(EventRules { half_life: Some(-1.0), ..EventRules::default() }));
     assert!(wrong.contains("a number of days above 0"), "{wrong}");
     let tiny = refused(Import { max_memory: Some(10), ..import(&path) });
@@ -325,7 +325,7 @@ fn documents_given_with_another_day_must_be_all_of_them() {
         ..Import::default()
     };
     let error = append(&out).run(&out, true, &Run::silent()).unwrap_err().to_string();
-    assert!(error.contains("the table of documents does not hold \"x\""), "{error}");
+    assert!(error.contains("the table of documents has no \"x\""), "{error}");
     assert_eq!(Dataset::open(&out).unwrap().documents.len(), 2);
     text(&documents, "id\ttitle\nx\tX\ny\tY\nz\tZ\n");
     append(&out).run(&out, true, &Run::silent()).unwrap();

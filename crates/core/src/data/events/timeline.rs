@@ -1,4 +1,4 @@
-//! What the age of a click means: which part it belongs to, and how much it counts.
+//! Which part a click belongs to by its time, and how much it counts by its age.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::{Error, Result};
 /// Parts by time, and weights by age.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::data) struct Timeline {
-    /// From these spans on clicks belong to validation and to test.
+    /// The first span of validation and the first of test.
     pub cuts: Option<(Span, Span)>,
     /// The last span of training.
     now: Span,
@@ -26,7 +26,7 @@ pub(in crate::data) struct Cuts<'a> {
 }
 
 impl Timeline {
-    /// Everything is training, and a click is a click.
+    /// Without `cuts` every click is training; without `half_life` each counts 1.
     pub(in crate::data) fn new(
         clicks: &BTreeMap<Span, u64>,
         offers: Offers,
@@ -37,8 +37,7 @@ impl Timeline {
             None => None,
             Some(_) if !offers.times => {
                 return Err(Error::Empty {
-                    what: "the split is to be by time, but the events have no column called time"
-                        .into(),
+                    what: "a split by time needs a column time, and the events have none".into(),
                     advice:
                         "say which column it is (`columns = events:time=NAME`), or split by queries"
                             .into(),
@@ -52,7 +51,7 @@ impl Timeline {
         Ok(Timeline { cuts, now, half_life: half_life.map(|days| days * spans_a_day) })
     }
 
-    /// The part that clicks in `span` belong to.
+    /// The part of clicks in `span`.
     pub(in crate::data) fn part(&self, span: Span) -> Part {
         match self.cuts {
             Some((_, test)) if span >= test => Part::Test,
@@ -77,7 +76,7 @@ impl Cuts<'_> {
     fn find(&self, clicks: &BTreeMap<Span, u64>, offers: Offers) -> Result<(Span, Span)> {
         let total: u64 = clicks.values().sum();
         let end = clicks.keys().next_back().map_or(0, |last| last + 1);
-        // The span from which on, up to `end`, about `share` of all clicks lie.
+        // The span at which the last `share` of all clicks before `end` begins.
         let before = |end: Span, share: f64| {
             let wanted = share * total as f64;
             let (mut sum, mut start) = (0, end);

@@ -1,6 +1,6 @@
-//! An aggregated raw log becomes pairs of query and document, and lines of the report.
+//! Adds an aggregated raw log to an import: as pairs of query and document, and to the report.
 
-use super::super::events::{Aggregated, EventRules, LeftOut, Timeline};
+use super::super::events::{AggregatedLog, DroppedEvents, EventRules, Timeline};
 use super::super::pairs::Pairs;
 use super::super::part::PARTS;
 use super::Log;
@@ -8,10 +8,10 @@ use crate::rows::{Dropped, excerpt};
 use crate::{Error, Result, Run};
 
 impl Log {
-    /// Adds the pairs of an aggregated raw log: clicks by age and by part.
+    /// Adds the pairs of an aggregated raw log: clicks weighted by age, by part.
     pub(in crate::data) fn add_events(
         &mut self,
-        events: &Aggregated,
+        events: &AggregatedLog,
         timeline: &Timeline,
         most: u64,
         run: &Run<'_>,
@@ -22,7 +22,7 @@ impl Log {
         while let Some(log) = logs.next()? {
             done += 1;
             if done.is_multiple_of(1 << 12) {
-                run.step("adding up", done, None)?;
+                run.step("adding up clicks", done, None)?;
                 self.check_memory(most)?;
             }
             let full = |what: &str| Error::Empty {
@@ -55,7 +55,7 @@ impl Log {
                     weights[part as usize] += n as f64 * timeline.weight(span);
                     self.queries.clicks[query as usize] += n as f64;
                 }
-                // Below what can be stored.
+                // Too small for an f32.
                 self.faded += u64::from(weights.iter().all(|&weight| (weight as f32) == 0.0));
                 for (part, weight) in PARTS.into_iter().zip(weights) {
                     if (weight as f32) > 0.0 {
@@ -71,21 +71,24 @@ impl Log {
         self.check_memory(most)
     }
 
-    /// Says in the report what became of events after they were read.
-    pub(in crate::data) fn leave_out(&mut self, left_out: LeftOut, rules: &EventRules) {
+    /// Reports events that were dropped after reading.
+    pub(in crate::data) fn report_dropped(&mut self, dropped: DroppedEvents, rules: &EventRules) {
         let Some(report) = self.tables.iter_mut().rev().find(|table| table.role == "events") else {
             return;
         };
-        let LeftOut { repeated, of_robots, robots, of_rare_queries, rare_queries, beyond_cap } =
-            left_out;
+        let DroppedEvents {
+            repeated,
+            of_robots,
+            robots,
+            of_rare_queries,
+            rare_queries,
+            beyond_cap,
+        } = dropped;
         let most = rules.max_user_events.unwrap_or_default();
         let cap = rules.max_per_user.unwrap_or_default();
         for (count, why) in [
             (repeated, "the same event of the same user in the same second again".to_owned()),
-            (
-                of_robots,
-                format!("of {robots} users with more than {most} events, taken for robots"),
-            ),
+            (of_robots, format!("of {robots} users with more than {most} events (robots)")),
             (
                 of_rare_queries,
                 format!("of {rare_queries} queries with fewer than {} users", rules.least_users()),
@@ -107,7 +110,7 @@ impl Log {
         }
         Err(Error::Empty {
             what: format!(
-                "the ids and pairs of the log, aggregated, take {} MiB so far, more than the limit of {} MiB",
+                "the ids and pairs of the aggregated log need more than {} MiB, the limit is {} MiB",
                 taken.div_ceil(1 << 20),
                 most >> 20
             ),
@@ -116,13 +119,13 @@ impl Log {
     }
 }
 
-/// The kept log names something that the table given now does not hold.
+/// The error about a query or document of the previous log that is not in the given table.
 fn unlisted(table: &str, id: &str) -> Error {
     Error::Empty {
         what: format!(
-            "the table of {table} does not hold {:?}, which the log of the dataset names",
+            "the table of {table} has no {:?}, which is in the log of the dataset",
             excerpt(id)
         ),
-        advice: format!("give a table of all {table}, those of earlier days included"),
+        advice: format!("give a table of all {table}, also those of earlier days"),
     }
 }

@@ -1,13 +1,18 @@
-//! The rows of a table with a report of what became of them.
+//! The rows of a table, with a report of how many were used and dropped.
 
 use std::path::PathBuf;
 
 use super::super::report::TableReport;
-use super::RowUse;
 use crate::rows::{BadRow, Checked, Role, Table, TableReader, file_name};
 use crate::{Result, Run};
 
-/// The rows of a table, bad ones refused or, if lenient, counted and skipped.
+/// Whether a good row was used, or why not.
+pub(super) enum RowUse {
+    Yes,
+    No(&'static str),
+}
+
+/// The rows of a table; a bad one is an error or, if lenient, counted and skipped.
 pub(super) struct CheckedRows<'r> {
     pub reader: TableReader<'r>,
     pub report: TableReport,
@@ -36,9 +41,9 @@ impl<'r> CheckedRows<'r> {
         Ok(false)
     }
 
-    /// Notes what became of the current row.
-    pub(super) fn settle(&mut self, kept: Checked<RowUse>) -> Result<()> {
-        match kept {
+    /// Reports how the current row was used.
+    pub(super) fn record(&mut self, used: Checked<RowUse>) -> Result<()> {
+        match used {
             Ok(RowUse::Yes) => self.report.kept += 1,
             Ok(RowUse::No(why)) => self.report.drop_row(why),
             Err(bad) => self.refuse(bad)?,

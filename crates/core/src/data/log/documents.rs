@@ -1,4 +1,4 @@
-//! Documents of a source: streamed to the disk as they come, each id with one content.
+//! Documents of an import: streamed to the disk, each id with one content.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -6,23 +6,13 @@ use serde_json::{Map, Value};
 
 use super::super::dataset::{DatasetWriter, Document};
 use super::super::field_values::{bad_count, has_text};
-use super::{Log, too_many};
+use super::{Log, ReadDocument, too_many};
 use crate::file::LineTable;
 use crate::rows::{BadRow, Checked, TableReader, excerpt};
 use crate::{Result, Run};
 
-/// What a document holds, and where it was read.
-#[derive(Clone, Copy)]
-pub(in crate::data) struct ReadDocument {
-    /// A hash of the content.
-    pub content: u64,
-    /// The table; `None` for the dataset that is appended to.
-    pub table: Option<u32>,
-    pub line: u64,
-}
-
 impl Log {
-    /// A new document, or `None` if the same came before.
+    /// The document in the current row; `None` if it was read before.
     pub(super) fn document(&mut self, row: &mut TableReader<'_>) -> Checked<Option<Document>> {
         let (id, fields) = row.document()?;
         if let Some((field, word, count)) = bad_count(&fields) {
@@ -61,8 +51,8 @@ impl Log {
         Ok(Some(Document { id, fields }))
     }
 
-    /// Takes the documents of an earlier dataset, with its table of them.
-    pub(in crate::data) fn take_documents(
+    /// Copies the documents of the dataset that is appended to.
+    pub(in crate::data) fn copy_documents(
         &mut self,
         documents: &LineTable<Document>,
         writer: &mut DatasetWriter,
@@ -86,8 +76,8 @@ impl Log {
     }
 }
 
-/// A hash that does not depend on the order of the fields. Two contents with the same id and
-/// the same hash by accident are one in 2⁶⁴.
+/// A hash that does not depend on the order of the fields. Two different contents of one id collide
+/// with probability 2⁻⁶⁴.
 fn content(fields: &Map<String, Value>) -> u64 {
     let mut sorted: Vec<(&String, &Value)> = fields.iter().collect();
     sorted.sort_by_key(|(name, _)| *name);

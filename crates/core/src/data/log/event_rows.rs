@@ -1,19 +1,20 @@
-//! A row of a raw log becomes an event.
+//! Parses the rows of a raw log as events.
 
 use std::borrow::Cow;
 
 use super::super::events::{Event, EventLog, SEPARATOR, parse_clicked, parse_rank};
 use super::super::identity::identity;
-use super::{Log, RowUse, unknown_query};
-use crate::Result;
-use crate::rows::{BadRow, Checked, ColumnRole, TableReader, excerpt, time};
+use super::checked_rows::RowUse;
+use super::{Log, unknown_query};
+use crate::rows::{BadRow, Checked, ColumnRole, TableReader, time};
+use crate::{Result, quoted};
 
-/// Longer texts are taken for a broken line, not for a query or an id.
-const LONGEST: usize = 1 << 16;
+/// Longer texts are a broken line, not a query or an id.
+const MAX_BYTES: usize = 1 << 16;
 
 impl Log {
-    /// Notes the event in the current row of `row`.
-    pub(in crate::data) fn event(
+    /// Adds the event in the current row of `row` to `events`.
+    pub(super) fn event(
         &mut self,
         row: &TableReader<'_>,
         events: &mut EventLog,
@@ -25,12 +26,11 @@ impl Log {
         };
         let offers = &mut events.offers;
         offers.times |= fields.moment.is_some();
-        events.untimed |= fields.moment.is_none();
-        let offers = &mut events.offers;
         offers.dated |= fields.moment.is_some_and(|moment| moment.dated);
         offers.users |= !fields.user.is_empty();
         offers.ranks |= fields.rank > 0;
         offers.impressions |= !fields.clicked;
+        events.untimed |= fields.moment.is_none();
         events.push(&Event {
             query: &fields.query,
             user: &fields.user,
@@ -45,55 +45,44 @@ impl Log {
         Ok(Ok(RowUse::Yes))
     }
 
-    /// The fields of an event, or why a sound row is none.
+    /// The fields of the event; the inner error says why a valid row is not an event.
     fn fields<'a>(
         &self,
         row: &'a TableReader<'_>,
         events: &EventLog,
     ) -> Checked<std::result::Result<Fields<'a>, &'static str>> {
         let raw = row.text(ColumnRole::Query)?;
-        let spelling = if row.table_in_brackets() { unbracketed(raw) } else { raw };
+        let spelling = if row.has_brackets() { unbracketed(raw) } else { raw };
         let Some(doc) = row.optional(ColumnRole::Doc)? else {
             return Ok(Err("no document: a query without a click"));
         };
-        let moment = match row.optional(ColumnRole::Time)? {
-            None => None,
-            Some(text) => {
-                let moment = time::parse(&text).ok_or_else(|| {
-                    row.bad("bad time", time::EXPECTED, format!("{:?}", excerpt(&text)))
-                })?;
-                Some(moment)
-            }
-        };
         let times = events.offers.times;
-        let mixed = moment.is_some_and(|m| times && m.dated != events.offers.dated);
-        if mixed {
-            let found = row.optional(ColumnRole::Time)?.unwrap_or_default();
-            let expected = if events.offers.dated {
-                "a time with its date, as before"
-            } else {
-                "a time of day without date, as before"
-            };
-            return Err(row.bad("bad time", expected, format!("{:?}", excerpt(&found))));
-        }
-        match moment {
+        let moment = match row.optional(ColumnRole::Time)? {
             None if times || row.has(ColumnRole::Time) => {
                 return Err(row.bad("missing field", "a time, as in other rows", "nothing"));
             }
-            Some(_) if events.untimed => {
-                return Err(row.bad("bad time", "no time, as in rows before", "one"));
+            None => None,
+            Some(text) => {
+                let moment = time::parse(&text)
+                    .ok_or_else(|| row.bad("bad time", time::EXPECTED, quoted(&text)))?;
+                if times && moment.dated != events.offers.dated {
+                    let expected = match events.offers.dated {
+                        true => "a time with its date, as before",
+                        false => "a time of day without date, as before",
+                    };
+                    return Err(row.bad("bad time", expected, quoted(&text)));
+                }
+                if events.untimed {
+                    return Err(row.bad("bad time", "no time, as in rows before", "one"));
+                }
+                Some(moment)
             }
-            _ => {}
-        }
+        };
         let rank = match row.optional(ColumnRole::Rank)? {
             None => 0,
             Some(text) => parse_rank(&text).ok_or_else(|| BadRow {
                 advice: "ranks count from 1; leave the field empty where there is none",
-                ..row.bad(
-                    "bad rank",
-                    "a whole number from 1 on as rank",
-                    format!("{:?}", excerpt(&text)),
-                )
+                ..row.bad("bad rank", "a whole number from 1 as rank", quoted(&text))
             })?,
         };
         let clicked = match row.optional(ColumnRole::Clicked)? {
@@ -102,23 +91,22 @@ impl Log {
             }
             None => true,
             Some(text) => parse_clicked(&text).ok_or_else(|| {
-                row.bad(
-                    "bad field",
-                    "1, true or click, or 0, false or shown, as clicked",
-                    format!("{:?}", excerpt(&text)),
-                )
+                let expected = "1, true or click, or 0, false or shown, as clicked";
+                row.bad("bad field", expected, quoted(&text))
             })?,
         };
         let session = row.optional(ColumnRole::Session)?.unwrap_or_default();
         let page = row.optional(ColumnRole::Page)?;
         let of_page = page.is_some();
         let page = page.unwrap_or_else(|| session.clone());
-        // Where there are no users, sessions stand for them; a user who is not known in a log
-        // that knows others stays unknown, because several sessions may be of one person.
-        let nobody = if row.has(ColumnRole::User) { Cow::default() } else { session };
-        let user = row.optional(ColumnRole::User)?.unwrap_or(nobody);
-        let query = if self.queries.listed { spelling.clone() } else { own(identity(&spelling)) };
-        let spelling = if self.queries.listed { Cow::Borrowed("") } else { spelling };
+        // Without a column user, a session counts as a user. With one, a missing user stays unknown,
+        // because several sessions may be of one person.
+        let unknown = if row.has(ColumnRole::User) { Cow::default() } else { session };
+        let user = row.optional(ColumnRole::User)?.unwrap_or(unknown);
+        let (query, spelling) = match self.queries.listed {
+            true => (spelling, Cow::Borrowed("")),
+            false => (Cow::Owned(identity(&spelling).into_owned()), spelling),
+        };
         let fields = Fields { query, spelling, doc, user, page, of_page, moment, rank, clicked };
         fields.check(row)?;
         self.known(row, &fields)?;
@@ -143,7 +131,7 @@ struct Fields<'a> {
     doc: Cow<'a, str>,
     user: Cow<'a, str>,
     page: Cow<'a, str>,
-    /// Whether the page is one, not a session.
+    /// Whether the page is a result page, not a session.
     of_page: bool,
     moment: Option<time::Moment>,
     rank: u32,
@@ -161,14 +149,11 @@ impl Fields<'_> {
         ];
         for (name, text) in texts {
             if text.contains(SEPARATOR) {
-                return Err(row.bad(
-                    "bad field",
-                    format!("text as {name}"),
-                    "a NUL character in it",
-                ));
+                let expected = format!("text as {name}");
+                return Err(row.bad("bad field", expected, "a NUL character in it"));
             }
-            if text.len() > LONGEST {
-                let expected = format!("at most {LONGEST} bytes as {name}");
+            if text.len() > MAX_BYTES {
+                let expected = format!("at most {MAX_BYTES} bytes as {name}");
                 return Err(row.bad("bad field", expected, format!("{}", text.len())));
             }
         }
@@ -181,20 +166,11 @@ impl Fields<'_> {
 
 /// `[text]` without its brackets.
 fn unbracketed(text: Cow<'_, str>) -> Cow<'_, str> {
-    let inner = |text: &str| {
-        let inside = text.trim().strip_prefix('[')?.strip_suffix(']')?;
-        Some(inside.len())
-    };
-    match (inner(&text), text) {
-        (None, text) => text,
-        (Some(len), Cow::Borrowed(text)) => {
-            let text = text.trim();
-            Cow::Borrowed(&text[1..=len])
-        }
-        (Some(len), Cow::Owned(text)) => Cow::Owned(text.trim()[1..=len].to_owned()),
+    fn inside(text: &str) -> &str {
+        text.trim().strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text)
     }
-}
-
-fn own(text: Cow<'_, str>) -> Cow<'static, str> {
-    Cow::Owned(text.into_owned())
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(inside(text)),
+        Cow::Owned(text) => Cow::Owned(inside(&text).to_owned()),
+    }
 }

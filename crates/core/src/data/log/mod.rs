@@ -1,5 +1,5 @@
-//! What the tables of a source say, put together: ids interned, clicks aggregated, documents
-//! streamed to the disk as they come.
+//! Collects the rows of all tables of an import: interns ids, aggregates clicks, streams documents to
+//! the disk.
 
 mod aggregated_events;
 mod checked_rows;
@@ -20,17 +20,16 @@ use super::source_table::SourceTable;
 use super::split::Judgment;
 use super::text_documents::TextDocuments;
 use crate::rows::{BadRow, Checked, ColumnRole, Role, Source, TableReader, excerpt, file_name};
-use crate::{Error, Result, Run};
-use checked_rows::CheckedRows;
-use documents::ReadDocument;
+use crate::{Error, Result, Run, quoted};
+use checked_rows::{CheckedRows, RowUse};
 
-/// Everything read so far.
+/// The rows of all tables read so far.
 pub(super) struct Log {
     pub queries: Queries,
     pub documents: Interner,
     /// Whether there is a table of documents.
     pub documents_listed: bool,
-    /// Documents that say nothing in any field that is read by default.
+    /// Documents without text in the fields that are read by default.
     pub without_text: u64,
     /// By given part.
     pub clicks: [Pairs; 3],
@@ -42,20 +41,20 @@ pub(super) struct Log {
     pub has_counts: bool,
     /// Whether the clicks are signed weights.
     pub has_weights: bool,
-    /// Whether the source says what is training and what is not.
+    /// Whether the source assigns rows to parts.
     pub has_parts: bool,
     pub tables: Vec<TableReport>,
     pub sources: Vec<Source>,
     pub notes: Vec<String>,
     /// Documents that were made from their texts, where the tables hold those.
-    pub made: Option<TextDocuments>,
-    /// Judged queries that are unknown, but could be positions of known ones.
+    pub text_documents: Option<TextDocuments>,
+    /// Unknown judged queries whose ids could be positions of known ones.
     like_positions: u64,
-    /// By document: what it holds, and where it was read.
+    /// By document.
     pub contents: Vec<ReadDocument>,
-    /// Where there is a raw log.
+    /// The raw log while it is read, if there is one.
     pub events: Option<EventLog>,
-    /// Pairs of the raw log whose clicks are too old to count.
+    /// Pairs of the raw log dropped because all their clicks are too old.
     pub faded: u64,
     lenient: bool,
 }
@@ -63,26 +62,30 @@ pub(super) struct Log {
 /// A line of one of the tables.
 type Place = (usize, u64);
 
+/// The content of a document, and where it was read.
+#[derive(Clone, Copy)]
+pub(super) struct ReadDocument {
+    /// A hash of the content.
+    pub content: u64,
+    /// The table; `None` for the dataset that is appended to.
+    pub table: Option<u32>,
+    pub line: u64,
+}
+
 /// The pairs of each given part.
 type PartedPairs = Vec<(Part, Vec<Edge>)>;
-
-/// Whether a good row was used.
-pub(super) enum RowUse {
-    Yes,
-    No(&'static str),
-}
 
 impl Log {
     pub(super) fn new(lenient: bool, doc_text: Option<&str>) -> Self {
         Log {
-            made: doc_text.map(TextDocuments::new),
+            text_documents: doc_text.map(TextDocuments::new),
             like_positions: 0,
             queries: Queries::default(),
             documents: Interner::default(),
             documents_listed: false,
             without_text: 0,
-            clicks: PARTS.map(|_| Pairs::new(Merge::Sum)),
-            links: PARTS.map(|_| Pairs::new(Merge::Max)),
+            clicks: Pairs::by_part(Merge::Sum),
+            links: Pairs::by_part(Merge::Max),
             judgments: HashMap::new(),
             has_counts: false,
             has_weights: false,
@@ -100,13 +103,13 @@ impl Log {
     /// Reads one table; documents go to `writer`.
     pub(super) fn read(
         &mut self,
-        reading: &SourceTable,
+        source: &SourceTable,
         writer: &mut DatasetWriter,
         run: &Run<'_>,
     ) -> Result<()> {
-        let mut rows = CheckedRows::open(&reading.table, reading.role, self.lenient, *run)?;
-        self.has_parts |= reading.part.is_some() || rows.reader.has(ColumnRole::Split);
-        match reading.role {
+        let mut rows = CheckedRows::open(&source.table, source.role, self.lenient, *run)?;
+        self.has_parts |= source.part.is_some() || rows.reader.has(ColumnRole::Split);
+        match source.role {
             Role::Queries => self.queries.listed = true,
             Role::Documents => self.documents_listed = true,
             Role::Clicks
@@ -125,43 +128,43 @@ impl Log {
         }
         let mut events = self.events.take();
         while rows.advance()? {
-            let kept = match reading.role {
+            let used = match source.role {
                 Role::Events => match &mut events {
                     Some(events) => self.event(&rows.reader, events)?,
-                    // Never so: whoever reads events has made a place for them.
-                    None => Ok(RowUse::No("no log of events is being read")),
+                    // Impossible: a caller that reads events sets `events` first.
+                    None => Ok(RowUse::No("there is no log of events")),
                 },
                 Role::Queries => self.query(&rows.reader),
                 Role::Clicks => self.click(&rows.reader),
-                Role::Links => self.link(&rows.reader, reading.part),
-                Role::Judgments => self.judgment(&rows.reader, reading),
+                Role::Links => self.link(&rows.reader, source.part),
+                Role::Judgments => self.judgment(&rows.reader, source),
                 Role::Documents => match self.document(&mut rows.reader) {
                     Ok(Some(document)) => writer.document(&document).map(|()| Ok(RowUse::Yes))?,
                     Ok(None) => Ok(RowUse::No("the same document again")),
                     Err(bad) => Err(bad),
                 },
             };
-            rows.settle(kept)?;
+            rows.record(used)?;
         }
         self.events = events;
         if !rows.reader.nameless().is_empty() {
             let columns: Vec<String> =
                 rows.reader.nameless().iter().map(ToString::to_string).collect();
             self.notes.push(format!(
-                "{}: columns {} have no name and were not kept",
+                "{}: columns {} have no name and were dropped",
                 rows.report.name,
                 columns.join(", ")
             ));
         }
         if std::mem::take(&mut self.like_positions) > 0 {
             self.notes.push(format!(
-                "{}: some unknown queries fit the positions of known ones; if that is meant, say `columns = queries:id=position`",
+                "{}: some unknown queries fit the positions of known ones; if they are positions, set `columns = queries:id=position`",
                 rows.report.name
             ));
         }
         let said = rows.reader.notes().map(|note| format!("{}: {note}", rows.report.name));
         self.notes.extend(said);
-        self.sources.extend_from_slice(rows.reader.beside());
+        self.sources.extend_from_slice(rows.reader.other_files());
         let (bytes, sha256) = rows.reader.checksum();
         let (name, role) = (rows.report.name.clone(), rows.report.role.clone());
         self.sources.push(Source { name, role, bytes, sha256 });
@@ -169,16 +172,16 @@ impl Log {
         Ok(())
     }
 
-    /// The pairs of each given part; all in one where the split is not to be as given. Also
-    /// how many pairs came to nothing. An error if the weights of a pair add up to more than
-    /// can be stored.
+    /// The pairs of each given part, all in training unless the split is as given or by time; and
+    /// how many pairs cancelled out. An error if the weights of a pair add up to more than an
+    /// `f32` holds.
     pub(super) fn take_pairs(&mut self, by: SplitBy) -> Result<(PartedPairs, usize)> {
-        // Everything is counted now; what the table of queries says goes before it.
+        // The table of queries overrides the counts.
         for (clicks, given) in self.queries.clicks.iter_mut().zip(&self.queries.given_clicks) {
             *clicks = given.unwrap_or(*clicks);
         }
-        let clicks = std::mem::replace(&mut self.clicks, PARTS.map(|_| Pairs::new(Merge::Sum)));
-        let links = std::mem::replace(&mut self.links, PARTS.map(|_| Pairs::new(Merge::Max)));
+        let clicks = std::mem::replace(&mut self.clicks, Pairs::by_part(Merge::Sum));
+        let links = std::mem::replace(&mut self.links, Pairs::by_part(Merge::Max));
         if !matches!(by, SplitBy::Given | SplitBy::Time) {
             let (edges, cancelled) = combine(clicks.into(), links.into());
             self.check_sums(&edges)?;
@@ -195,10 +198,10 @@ impl Log {
         Ok((parts, cancelled))
     }
 
-    /// Drops every pair: what was read as judgments is nothing else.
-    pub(super) fn forget_pairs(&mut self) {
-        self.clicks = PARTS.map(|_| Pairs::new(Merge::Sum));
-        self.links = PARTS.map(|_| Pairs::new(Merge::Max));
+    /// Drops every pair: the judgments are not links, too.
+    pub(super) fn clear_pairs(&mut self) {
+        self.clicks = Pairs::by_part(Merge::Sum);
+        self.links = Pairs::by_part(Merge::Max);
         self.queries.clicks.fill(0.0);
     }
 
@@ -257,8 +260,8 @@ impl Log {
                 advice: "give each query an id of its own",
                 ..row.bad(
                     "query id with another text",
-                    format!("{:?} for the query {id:?}, as before", excerpt(first)),
-                    format!("{:?}", excerpt(&text)),
+                    format!("{} for the query {id:?}, as before", quoted(first)),
+                    quoted(&text),
                 )
             });
         }
@@ -291,7 +294,7 @@ impl Log {
             return Ok(RowUse::No(if weight.is_some() { "weight 0" } else { "no clicks" }));
         }
         let (query, doc) = self.pair(row, &raw)?;
-        // A weight says how good a pair is, not how often the query was spelt so.
+        // A weight rates the pair; it does not count spellings.
         self.queries.spelt(query, &raw, clicks.unwrap_or(1.0));
         self.queries.clicks[query as usize] += value.max(0.0);
         let part = part.or(self.queries.part(query)).unwrap_or(Part::Train);
@@ -314,10 +317,10 @@ impl Log {
         Ok(RowUse::Yes)
     }
 
-    fn judgment(&mut self, row: &TableReader<'_>, reading: &SourceTable) -> Checked<RowUse> {
+    fn judgment(&mut self, row: &TableReader<'_>, source: &SourceTable) -> Checked<RowUse> {
         let raw = row.text(ColumnRole::Query)?;
         let grade = row.grade()?;
-        let part = reading.part.or(self.part(row)?);
+        let part = source.part.or(self.part(row)?);
         let (query, doc) = self.pair(row, &raw)?;
         self.queries.spelt(query, &raw, 0.0);
         let place = (self.tables.len(), row.line());
@@ -341,7 +344,7 @@ impl Log {
                 });
             }
         }
-        if reading.also_links && grade > 0.0 {
+        if source.also_links && grade > 0.0 {
             self.queries.clicks[query as usize] += grade;
             let part = part.or(self.queries.part(query)).unwrap_or(Part::Train);
             self.links[part as usize].push(query, doc, grade);
@@ -359,17 +362,13 @@ impl Log {
         let Some(text) = row.optional(ColumnRole::Split)? else { return Ok(None) };
         self.has_parts = true;
         let unknown = || {
-            row.bad(
-                "unknown split",
-                "train, validation (or dev) or test as split",
-                format!("{:?}", excerpt(&text)),
-            )
+            row.bad("unknown split", "train, validation (or dev) or test as split", quoted(&text))
         };
         Part::parse(&text).map(Some).ok_or_else(unknown)
     }
 
-    /// The numbers of the query `raw` and of the row's document. What can be unknown is looked
-    /// up first, so that a bad row leaves no trace.
+    /// The numbers of the query `raw` and of the row's document. The one that can be unknown is
+    /// looked up first, so that a bad row adds no id.
     fn pair(&mut self, row: &TableReader<'_>, raw: &str) -> Checked<(u32, u32)> {
         if self.queries.listed {
             let query = self.query_of(row, raw)?;
@@ -381,18 +380,18 @@ impl Log {
 
     fn doc(&mut self, row: &TableReader<'_>) -> Checked<u32> {
         let id = row.text(ColumnRole::Doc)?;
-        if let Some(made) = &mut self.made {
-            let found = made.find(&id, &mut self.documents).map_err(|other| BadRow {
+        if let Some(texts) = &mut self.text_documents {
+            let found = texts.find(&id, &mut self.documents).map_err(|other| BadRow {
                 advice: "change one of them a little, or give documents with ids",
                 ..row.bad(
                     "two texts with one id",
                     "a text whose checksum no other has",
-                    format!("that of {:?} for {:?}", excerpt(&other), excerpt(&id)),
+                    format!("that of {} for {}", quoted(&other), quoted(&id)),
                 )
             });
             return found?.ok_or_else(|| too_many(row, "documents"));
         }
-        // A judgment cannot bring in a document: without text or clicks nothing finds it.
+        // A judgment adds no document: without text or clicks no model could find it.
         if self.documents_listed || row.role() == Role::Judgments {
             return self.documents.get(&id).ok_or_else(|| self.unknown_document(row, &id));
         }
@@ -415,35 +414,35 @@ impl Log {
         })
     }
 
-    /// A row that names a document that is not there.
+    /// A row with an unknown document.
     pub(super) fn unknown_document(&self, row: &TableReader<'_>, id: &str) -> BadRow {
         BadRow {
             advice: if self.documents_listed {
                 "add it to the documents"
             } else {
-                "nobody clicked it: give the documents with `documents`, or say that this is their text (`doc_text = title`)"
+                "nobody clicked it: give the documents with `documents`, or, if this is their text, `doc_text = title`"
             },
             ..row.bad(
                 "unknown document",
                 "a known document",
-                format!("the unknown document {:?}", excerpt(id)),
+                format!("the unknown document {}", quoted(id)),
             )
         }
     }
 }
 
-/// A row that names a query that is not there.
+/// A row with an unknown query.
 pub(super) fn unknown_query(row: &TableReader<'_>, id: &str, like_position: bool) -> BadRow {
     BadRow {
         advice: if like_position {
-            "if the numbers are positions of the queries, say `columns = queries:id=position`; else add it to the queries"
+            "if the numbers are positions of the queries, set `columns = queries:id=position`; else add it to the queries"
         } else {
             "add it to the queries"
         },
         ..row.bad(
             "unknown query",
             "the id of a known query",
-            format!("the unknown query {:?}", excerpt(id)),
+            format!("the unknown query {}", quoted(id)),
         )
     }
 }

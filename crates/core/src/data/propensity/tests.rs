@@ -43,8 +43,9 @@ fn simulated(look: &[f64], n_pages: usize, seed: u64) -> Vec<List> {
 fn log_likelihood(table: &Table, theta: &[f64]) -> f64 {
     let ranks = table.by_rank.iter().zip(theta).filter(|(clicks, _)| **clicks > 0.0);
     let by_rank: f64 = ranks.map(|(clicks, theta)| clicks * theta.ln()).sum();
-    let by_pair =
-        (0..table.pairs()).map(|p| table.clicks[p] * table.looked_at(p, theta).ln()).sum::<f64>();
+    let by_pair = (0..table.pairs())
+        .map(|p| table.clicks[p] * table.examinations(p, theta).ln())
+        .sum::<f64>();
     by_rank - by_pair
 }
 

@@ -1,21 +1,21 @@
-//! Retrieval tasks out of documents and the links between them, or out of a log of pages and
-//! adverts, as ordinary datasets (Bai et al., Supervised Semantic Indexing, 2009).
+//! Retrieval tasks made of documents and the links between them, or of a log of pages and adverts,
+//! as ordinary datasets (Bai et al., Supervised Semantic Indexing, 2009).
 //!
 //! ```text
 //! links      query = the text of a document, relevant = the documents that it links to
-//! keywords   the same, but of the text only k words, drawn at random
+//! keywords   the same, but the query is k random words of the text
 //! content    query = a page, relevant = the adverts clicked on it at rank 1
 //! ```
-//! A document is no answer to itself: such links are left out, and it is not ranked for its own
-//! query. Links are dealt out one by one (two that lead there and back together), so that a
-//! document may have some in training and some in test; or documents are, and links between
-//! documents of different parts are left out, so that training knows no document of the test.
+//! A document is no answer to itself: such links are dropped, and it is not ranked for its own
+//! query. The split is by links (mutual links go together), so that a document may have some in
+//! training and some in test; or by documents, and links between documents of different parts are
+//! dropped, so that training sees no document of the test.
 //!
-//! A link that is left out is still a true one, and so is one of another part. The documents of
-//! such links are neither right nor wrong answers: they are not ranked.
+//! A dropped link is still relevant, and so is one of another part. Its document is neither a right
+//! nor a wrong answer, so it is not ranked for the query.
 //!
-//! Everything is drawn by a seeded hash of ids, so that nothing depends on the order of lines,
-//! and a smaller share of training links is a part of a larger one, with the same test.
+//! Random choices follow a seeded hash of ids, so that nothing depends on the order of lines, and a
+//! smaller share of training links is a subset of a larger one, with the same test.
 
 mod split_links;
 mod words;
@@ -45,13 +45,13 @@ use crate::{Error, Result, Run, memory};
 use split_links::SplitLinks;
 use words::Words;
 
-/// Words of a query, unless said otherwise.
+/// Words of a query unless `words` is set.
 const WORDS: usize = 10;
 
 impl TaskParams {
-    /// Makes the task of what `import` reads: documents and links; for `content` events and,
-    /// if there are any, documents and queries. On any error, and when `run` is stopped, nothing
-    /// stays behind at `target`.
+    /// Makes the task from the tables of `import`: documents and links; for `content` events and,
+    /// optionally, documents and queries. On any error, and when `run` is stopped, nothing is left
+    /// at `target`.
     pub fn run(
         &self,
         import: &Import,
@@ -88,8 +88,8 @@ impl TaskParams {
         }
         if log.has_parts {
             return Err(Error::Empty {
-                what: "the source says what is training and what is not, and a task deals out the links itself".into(),
-                advice: "leave out the column split, or import the tables with it".into(),
+                what: "the source has a column split, and a task makes its own split".into(),
+                advice: "remove the column, or import the tables as a dataset".into(),
             });
         }
         if self.kind == TaskKind::Content {
@@ -105,7 +105,7 @@ impl TaskParams {
             edges.retain(|edge| edge.query != edge.doc);
             dropped.push(("links of a document to itself".into(), (before - edges.len()) as u64));
             let documents = writer.documents_so_far()?;
-            self.ask_documents(&mut log, &mut edges, &documents, &mut dropped, run)?;
+            self.make_queries(&mut log, &mut edges, &documents, &mut dropped, run)?;
         }
         let split = Split {
             by: match self.split {
@@ -115,14 +115,15 @@ impl TaskParams {
             seed: self.seed,
             shares: (self.validation, self.test),
         };
-        let SplitLinks { mut divided, crossing, kept_back } = self.deal(edges, &log, &split)?;
+        let SplitLinks { mut divided, crossing, beyond_share } =
+            self.split_links(edges, &log, &split)?;
         dropped.push(("links between documents of different parts".into(), crossing));
-        dropped.push(("training links beyond the share to be kept".into(), kept_back));
+        dropped.push(("training links beyond `share`".into(), beyond_share));
         for (why, count) in &dropped {
             divided.drop(why, *count as usize);
         }
         if self.asks_documents() {
-            leave_unasked(&mut log.queries, &mut divided);
+            drop_unused_queries(&mut log.queries, &mut divided);
         }
         let warnings = checks::warnings(&divided, &log, None, split.by);
         run.step("writing", 0, None)?;
@@ -131,7 +132,7 @@ impl TaskParams {
             .write(writer, run)
     }
 
-    /// Refuses what a task has no use for, and misses what it needs.
+    /// An error if `import` has settings that a task does not use, or lacks tables that it needs.
     pub(crate) fn check_source(&self, import: &Import) -> Result<()> {
         let content = self.kind == TaskKind::Content;
         let tables: [(&str, &Option<Table>, bool); 6] = [
@@ -158,7 +159,7 @@ impl TaskParams {
             if given.is_none() {
                 return Err(Error::Empty {
                     what: format!("the task {name} needs {table}"),
-                    advice: format!("give them: --{table} FILE"),
+                    advice: format!("give them: `{table} = FILE`"),
                 });
             }
         }
@@ -184,8 +185,8 @@ impl TaskParams {
         }
     }
 
-    /// Gives every document that links to another its text as a query.
-    fn ask_documents(
+    /// Makes a query of every document that links to another, of its text.
+    fn make_queries(
         &self,
         log: &mut Log,
         edges: &mut Vec<Edge>,
@@ -231,23 +232,21 @@ impl TaskParams {
             others.retain(|name| !self.fields.contains(name));
             let others: Vec<String> = others.into_iter().collect();
             return Err(Error::Empty {
-                what: format!(
-                    "no document that links to another has a word to ask with in {asked}"
-                ),
+                what: format!("no document that links to another has a word in {asked}"),
                 advice: match others.is_empty() {
                     true => "check the documents: they have no other fields".into(),
                     false => format!(
-                        "say where their text is (`fields`): they also have {}",
+                        "set the fields with their text (`fields`): they also have {}",
                         others.join(", ")
                     ),
                 },
             });
         }
         *edges = kept;
-        dropped.push(("links of documents without a word to ask with".into(), silent));
+        dropped.push(("links of documents without a word".into(), silent));
         if let Some(words) = words.filter(|_| short > 0) {
             log.notes.push(format!(
-                "{short} queries have fewer than {} words, because their documents have no more",
+                "{short} queries have fewer than {} words, because their documents are that short",
                 words.k
             ));
         }
@@ -273,8 +272,8 @@ fn push(queries: &mut Queries, id: &str, text: &str, clicks: f64) {
     queries.given_clicks.push(None);
 }
 
-/// Leaves out the documents that nobody is trained or measured with, and numbers the others anew.
-fn leave_unasked(queries: &mut Queries, divided: &mut Divided) {
+/// Drops queries without a pair in any part, and renumbers the others.
+fn drop_unused_queries(queries: &mut Queries, divided: &mut Divided) {
     let mut asked = vec![false; queries.names.len()];
     let held_out = divided.validation.iter().chain(&divided.test).map(|pair| pair.0);
     for query in divided.train.iter().map(|edge| edge.query).chain(held_out) {
@@ -297,7 +296,7 @@ fn leave_unasked(queries: &mut Queries, divided: &mut Divided) {
     *queries = left;
 }
 
-/// Turns the events that were read into clicks at rank 1; what was left out, and how much.
+/// Turns the events into clicks at rank 1; returns what was dropped, with counts.
 fn take_first_clicks(log: &mut Log, run: &Run<'_>) -> Result<Vec<(String, u64)>> {
     let Some(events) = log.events.take() else { return Ok(Vec::new()) };
     log.has_counts = true;
@@ -306,7 +305,7 @@ fn take_first_clicks(log: &mut Log, run: &Run<'_>) -> Result<Vec<(String, u64)>>
         advice: "split the log".into(),
     };
     let found = events.first_clicks(run, |event, counts| {
-        // What was shown and never clicked is an answer that may be given, too.
+        // A document that was shown but never clicked is a candidate, too.
         let doc = match log.documents_listed {
             true => log.documents.get(event.doc),
             false => log.documents.add(event.doc),
@@ -321,7 +320,7 @@ fn take_first_clicks(log: &mut Log, run: &Run<'_>) -> Result<Vec<(String, u64)>>
         Ok(())
     })?;
     log.notes.push(format!(
-        "{} pages of results, {} of them with a click; {} clicks, {} of them at rank 1",
+        "{} result pages, {} of them with a click; {} clicks, {} of them at rank 1",
         found.pages,
         found.pages - found.without_click,
         found.first + found.below + found.unranked,
@@ -329,12 +328,12 @@ fn take_first_clicks(log: &mut Log, run: &Run<'_>) -> Result<Vec<(String, u64)>>
     ));
     if found.first == 0 {
         return Err(Error::Empty {
-            what: "none of the clicks is at rank 1, and no others count".into(),
+            what: "no click is at rank 1, and the task uses no others".into(),
             advice: "ranks count from 1; check the column (`columns = events:rank=NAME`)".into(),
         });
     }
     Ok(vec![
-        ("pages of results without a click".into(), found.without_click),
+        ("result pages without a click".into(), found.without_click),
         ("clicks below rank 1".into(), found.below),
         ("clicks without a rank".into(), found.unranked),
         ("the same event of the same user in the same second again".into(), found.repeated),

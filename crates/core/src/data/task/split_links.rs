@@ -1,9 +1,8 @@
-//! Who is in training, validation and test of a task.
+//! The split of a task into training, validation and test.
 //!
-//! Where two documents link to each other, both links are dealt together: one of them in training
-//! would give away the other in test. So a part may have one link more than its share says.
+//! Where two documents link to each other, both links go to the same part: one of them in training
+//! would give away the other in test. So a part may have one link more than its share.
 
-use super::super::dataset::Evidence;
 use super::super::log::Log;
 use super::super::pairs::Edge;
 use super::super::part::Part;
@@ -11,21 +10,26 @@ use super::super::split::{Divided, Split, mix};
 use super::super::task_params::{TaskParams, TaskSplit};
 use crate::{Error, Result};
 
-/// Links that were dealt out.
+/// The links of a task by part.
 pub(super) struct SplitLinks {
     pub divided: Divided,
-    /// Links left out because their ends lie in different parts.
+    /// Links dropped because their ends lie in different parts.
     pub crossing: u64,
-    /// Training links left out because a smaller share was asked for.
-    pub kept_back: u64,
+    /// Training links dropped because of `share`.
+    pub beyond_share: u64,
 }
 
 impl TaskParams {
-    /// Deals out `edges`, which are sorted.
-    pub(super) fn deal(&self, edges: Vec<Edge>, log: &Log, split: &Split) -> Result<SplitLinks> {
+    /// Splits `edges`, which are sorted.
+    pub(super) fn split_links(
+        &self,
+        edges: Vec<Edge>,
+        log: &Log,
+        split: &Split,
+    ) -> Result<SplitLinks> {
         if edges.is_empty() {
             return Err(Error::Empty {
-                what: "no link is left to be dealt out".into(),
+                what: "there are no links to split".into(),
                 advice: "check that links and documents belong together".into(),
             });
         }
@@ -56,21 +60,21 @@ impl TaskParams {
                 keyed.extend(edges.iter().map(|edge| (key(edge), *edge, Part::Train)));
                 keyed.sort_unstable_by_key(order);
                 let (validation, test) = split.sizes(keyed.len());
-                let mut dealt = 0;
+                let mut done = 0;
                 for links in keyed.chunk_by_mut(together) {
-                    let part = match dealt {
+                    let part = match done {
                         rank if rank < validation => Part::Validation,
                         rank if rank < validation + test => Part::Test,
                         _ => Part::Train,
                     };
                     links.iter_mut().for_each(|link| link.2 = part);
-                    dealt += links.len();
+                    done += links.len();
                 }
             }
             TaskSplit::Documents => {
                 let asking = edges.iter().filter(|_| asked).map(|edge| edge.query);
                 let ends = edges.iter().map(|edge| edge.doc).chain(asking);
-                let parts = split.deal(b"document", ends, &log.documents);
+                let parts = split.parts(b"document", ends, &log.documents);
                 for edge in &edges {
                     let part = parts[edge.doc as usize];
                     if asked && parts[edge.query as usize] != part {
@@ -104,30 +108,24 @@ impl TaskParams {
         };
         let mut divided = Divided {
             train: Vec::with_capacity(kept),
-            validation: Vec::new(),
-            test: Vec::new(),
             set_aside,
             held_out_documents,
-            held_out_queries: Vec::new(),
-            held_out_pairs: Vec::new(),
-            evidence: Evidence::HeldOutClicks,
-            dropped: Vec::new(),
-            notes: Vec::new(),
+            ..Divided::default()
         };
         // In the order of the hash, so that a smaller share is a part of a larger one.
         for links in keyed.chunk_by(together) {
-            let room = divided.train.len() < kept;
+            let within_share = divided.train.len() < kept;
             for (_, edge, part) in links {
                 let graded = (edge.query, edge.doc, if edge.weight > 0.0 { 1.0 } else { 0.0 });
                 match part {
-                    Part::Train if room => divided.train.push(*edge),
+                    Part::Train if within_share => divided.train.push(*edge),
                     Part::Train => divided.set_aside.push((edge.query, edge.doc)),
                     Part::Validation => divided.validation.push(graded),
                     Part::Test => divided.test.push(graded),
                 }
             }
         }
-        let kept_back = (in_training - divided.train.len()) as u64;
+        let beyond_share = (in_training - divided.train.len()) as u64;
         divided.train.sort_unstable_by_key(|edge| (edge.query, edge.doc));
         for pairs in [&mut divided.validation, &mut divided.test] {
             pairs.sort_unstable_by_key(|&(query, doc, _)| (query, doc));
@@ -140,13 +138,13 @@ impl TaskParams {
         if let Some((name, ..)) = parts.into_iter().find(|&(_, n, asked)| asked && n == 0) {
             return Err(Error::Empty {
                 what: format!(
-                    "{name} is empty: {n_links} links are too few to be dealt out, {crossing} more lie between parts"
+                    "{name} is empty: {n_links} links are too few to split, {crossing} more lie between parts"
                 ),
                 advice:
-                    "change the shares (`validation`, `test`), or deal out links (`split = links`)"
+                    "change the shares (`validation`, `test`), or split by links (`split = links`)"
                         .into(),
             });
         }
-        Ok(SplitLinks { divided, crossing, kept_back })
+        Ok(SplitLinks { divided, crossing, beyond_share })
     }
 }

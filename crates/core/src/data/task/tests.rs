@@ -244,7 +244,7 @@ fn a_smaller_share_is_a_part_of_a_larger_one_with_the_same_test() {
             let asked = ((share * n_links as f64).round() as usize).max(1);
             assert!((asked..=asked + 1).contains(&train.len()));
             assert!(train.is_subset(&larger));
-            assert_eq!(dropped(&report, "beyond the share") as usize, whole.len() - train.len());
+            assert_eq!(dropped(&report, "beyond `share`") as usize, whole.len() - train.len());
             larger = train;
         }
         let much = TaskParams { share: Some(0.9), ..task };
@@ -387,9 +387,9 @@ fn only_clicks_at_rank_one_count_as_content() {
     assert_eq!(data.documents.len(), 4);
     let query = data.queries.iter().map(Result::unwrap).find(|q| q.id == "red cars").unwrap();
     assert_eq!(query.clicks, 2.0);
-    assert_eq!(dropped(&report, "pages of results without a click"), 1);
+    assert_eq!(dropped(&report, "result pages without a click"), 1);
     assert_eq!(dropped(&report, "clicks below rank 1"), 2);
-    let note = "6 pages of results, 5 of them with a click; 6 clicks, 4 of them at rank 1";
+    let note = "6 result pages, 5 of them with a click; 6 clicks, 4 of them at rank 1";
     assert!(report.notes.iter().any(|said| said == note), "{:?}", report.notes);
 
     write(&source.path("e.tsv"), "query\tdoc\nred cars\ta\n");
@@ -441,11 +441,11 @@ fn what_a_task_has_no_use_for_is_refused() {
     assert!(run(Import { clicks: table(), ..whole() }, links()).contains("no clicks"));
     assert!(run(Import { seed: Some(1), ..whole() }, links()).contains("seed = given"));
     let empty = TaskParams { fields: vec!["author".into()], ..links() };
-    assert!(run(whole(), empty).contains("a word to ask with in author"));
+    assert!(run(whole(), empty).contains("a word in author"));
     write(&source.path("l.tsv"), "query\tdoc\nD0\tD1\nD9\tD1\n");
     assert!(run(whole(), links()).contains("unknown document \"D9\""));
     write(&source.path("l.tsv"), "query\tdoc\tsplit\nD0\tD1\ttrain\n");
-    assert!(run(whole(), links()).contains("a task deals out the links itself"));
+    assert!(run(whole(), links()).contains("a task makes its own split"));
     write(&source.path("l.tsv"), "query\tdoc\nD0\tD1\n");
     assert!(run(whole(), links()).contains("is empty"));
 }

@@ -10,8 +10,8 @@ use crate::Result;
 use crate::random::Random;
 use crate::text::{Analyzer, AnalyzerParams, Language};
 
-/// A word of a bag is repeated as often as it is counted, but not more than this.
-const MOST_REPEATED: f32 = 1000.0;
+/// The most repetitions of a word of a bag.
+const MAX_REPETITIONS: f32 = 1000.0;
 
 /// The whole text of the `fields` of `document`; a bag is written out, each word as often as it
 /// is counted, halves rounded up.
@@ -30,7 +30,7 @@ pub(super) fn whole(document: &Document, fields: &[String]) -> String {
         visit(value, &mut |said| match said {
             FieldValue::Text(piece) => push(&piece),
             FieldValue::Counted(word, count) => {
-                let times = count.round().clamp(1.0, MOST_REPEATED) as usize;
+                let times = count.round().clamp(1.0, MAX_REPETITIONS) as usize;
                 (0..times).for_each(|_| push(word));
             }
         });
@@ -38,9 +38,9 @@ pub(super) fn whole(document: &Document, fields: &[String]) -> String {
     text
 }
 
-/// Draws words.
+/// Draws random words of documents.
 pub(super) struct Words {
-    /// How many.
+    /// The number of words per document.
     pub k: usize,
     seed: u64,
     analyzer: Analyzer,
@@ -49,7 +49,7 @@ pub(super) struct Words {
 impl Words {
     /// Draws `k` words a document, never a stop word of `language`.
     pub(super) fn new(k: usize, language: Language, seed: u64) -> Result<Self> {
-        // Whole words: a stem is not what people type, and would be stemmed again.
+        // Whole words: nobody types a stem, and it would be stemmed again.
         let params = AnalyzerParams { language, stem: false, ..AnalyzerParams::default() };
         Ok(Words { k, seed, analyzer: Analyzer::new(&params)? })
     }

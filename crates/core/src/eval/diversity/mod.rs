@@ -1,6 +1,6 @@
 //! Measures of diversity and novelty. A query has subtopics (the facets of a broad one, the
-//! meanings of an ambiguous one), a document answers some of them, and the more often a subtopic
-//! was answered further up the page, the less another answer is worth.
+//! meanings of an ambiguous one), a document answers some of them, and every answer to a subtopic
+//! reduces the gain of further answers below it.
 //!
 //! With J(d, s) = 1 if the document d answers the subtopic s, and c(s, i) documents before rank i
 //! that answer it, the gain at rank i is
@@ -11,12 +11,12 @@
 //! ```text
 //! α-DCG@k   = Σ g(i)/log2(i + 1) / Σ n·(1 − α)^(i−1)/log2(i + 1)      i = 1 … k
 //! ERR-IA@k  = Σ g(i)/i           / Σ n·(1 − α)^(i−1)/i
-//! α-nDCG@k, nERR-IA@k            the same over that of the ideal ranking
+//! α-nDCG@k, nERR-IA@k            the same, divided by that of the ideal ranking
 //! P-IA@k    = Σ_i Σ_s J(d_i, s) / (k·n)
 //! StRecall@k = subtopics answered among the first k / n
 //! ```
-//! The best ranking there can be is NP-hard to find; the ideal one is made greedily, by largest
-//! gain. Sources: Clarke et al., Novelty and diversity in information retrieval evaluation, SIGIR
+//! The optimal ranking is NP-hard to find; the ideal one is made greedily, by largest gain.
+//! Sources: Clarke et al., Novelty and diversity in information retrieval evaluation, SIGIR
 //! 2008 (α-nDCG); Chapelle et al., Expected reciprocal rank for graded relevance, CIKM 2009
 //! (ERR-IA); Zhai et al., Beyond independent relevance, SIGIR 2003 (subtopic recall); and TREC's
 //! ndeval, whose definitions these are. ndeval divides from the second rank on, so that its
@@ -29,32 +29,32 @@ mod tests;
 
 pub(crate) use name::{MOST, alpha};
 
-/// The share of a subtopic's worth that one answer takes away, unless another is named.
+/// The default of [`DiversityMeasure::alpha`].
 pub const ALPHA: f64 = 0.5;
 
 /// A measure of diversity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DiversityMeasure {
-    /// Which.
+    /// Its formula.
     pub kind: DiversityKind,
-    /// Documents looked at from the top.
+    /// The cut.
     pub k: usize,
-    /// The share of a subtopic's worth that one answer takes away, from 0 to 1.
+    /// The share of a subtopic's gain that every answer removes, from 0 to 1.
     pub alpha: f64,
 }
 
-/// Which measure of diversity.
+/// The formula of a measure of diversity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiversityKind {
-    /// Discounted gain over that of the ideal ranking.
+    /// Discounted gain, divided by that of the ideal ranking.
     AlphaNdcg,
-    /// Discounted gain over that of documents which answer everything.
+    /// Discounted gain, divided by that of documents which answer every subtopic.
     AlphaDcg,
-    /// Expected reciprocal rank over the intents, over that of documents which answer everything.
+    /// Expected reciprocal rank over the intents, divided by that of documents which answer all.
     ErrIa,
-    /// The same over that of the ideal ranking.
+    /// The same, divided by that of the ideal ranking.
     NerrIa,
-    /// Precision over the intents.
+    /// Precision, averaged over the intents.
     PIa,
     /// The share of the subtopics that are answered.
     StRecall,
@@ -66,20 +66,19 @@ impl Default for DiversityMeasure {
     }
 }
 
-/// What the judged documents of a query answer.
+/// The subtopics that the judged documents of a query answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Intents {
-    /// For every document, in the byte order of the ids, the numbers of the subtopics that it
-    /// answers; each number once.
+    /// For every document, in the byte order of the ids, the numbers of its subtopics, each once.
     docs: Vec<Vec<u32>>,
-    /// Subtopics that some document answers.
+    /// The number of subtopics with an answer.
     n_answered: usize,
-    /// One more than the largest number.
+    /// One more than the largest number of a subtopic.
     n_numbers: usize,
 }
 
 impl Intents {
-    /// Of documents in the byte order of their ids, each with the subtopics that it answers.
+    /// From the subtopics of every document, in the byte order of the ids.
     pub fn new(mut docs: Vec<Vec<u32>>) -> Self {
         let mut all: Vec<u32> = Vec::new();
         for doc in &mut docs {
@@ -93,26 +92,21 @@ impl Intents {
         Intents { docs, n_answered: all.len(), n_numbers }
     }
 
-    /// The subtopics that some document answers.
-    pub fn n_subtopics(&self) -> usize {
-        self.n_answered
-    }
-
-    /// What the document at `place` answers.
+    /// The subtopics of the document at `place`.
     pub fn of(&self, place: usize) -> &[u32] {
         &self.docs[place]
     }
 
-    /// The first `k` documents of the ideal ranking: always one of the largest gain, and of
-    /// several the one with the largest id, as ndeval does.
+    /// The first `k` documents of the ideal ranking, greedily by gain, of equal gains the largest id,
+    /// as in ndeval.
     fn ideal(&self, alpha: f64, k: usize) -> Vec<&[u32]> {
         let order = greedy(&self.docs, self.n_numbers, alpha, k, true);
         order.into_iter().map(|place| self.of(place)).collect()
     }
 }
 
-/// The places of `docs` in an order made greedily: always one whose gain is largest, of several
-/// the `last` or the first. It ends after `k`, or where no document gains anything any more.
+/// The places of `docs`, greedily by gain, of equal gains the `last` or the first. Ends after `k`
+/// documents, or when no document has a gain.
 fn greedy(docs: &[Vec<u32>], n_numbers: usize, alpha: f64, k: usize, last: bool) -> Vec<usize> {
     let mut worth = vec![1.0f64; n_numbers];
     let mut taken = vec![false; docs.len()];
@@ -134,20 +128,19 @@ fn greedy(docs: &[Vec<u32>], n_numbers: usize, alpha: f64, k: usize, last: bool)
     order
 }
 
-/// The places of candidates that answer `subtopics`, in the order in which they should stand:
-/// always one of the largest gain, of several the one that comes first. It ends after `k`
-/// documents, or where none gains anything any more.
+/// The greedy order of candidates by the `subtopics` that they answer: always the largest gain, of
+/// equal gains the first. Ends after `k` documents, or when none has a gain.
 pub fn diverse_order(subtopics: &[Vec<u32>], alpha: f64, k: usize) -> Vec<usize> {
     let n_numbers = subtopics.iter().flatten().max().map_or(0, |&most| most as usize + 1);
     greedy(subtopics, n_numbers, alpha, k, false)
 }
 
 impl DiversityMeasure {
-    /// The value of a ranking: `ranked` says of every document, best first, which subtopics it
-    /// answers; what no judged document answers counts nothing. 0 where none answers any.
+    /// The value of a ranking: `ranked` holds the subtopics of every document, best first. Subtopics
+    /// that no judged document answers do not count; the value is 0 if none is answered.
     pub fn of(&self, ranked: &[&[u32]], judged: &Intents) -> f64 {
-        let n = judged.n_subtopics() as f64;
-        if judged.n_subtopics() == 0 {
+        let n = judged.n_answered as f64;
+        if n == 0.0 {
             return 0.0;
         }
         let ranked = &ranked[..ranked.len().min(self.k)];
@@ -155,7 +148,7 @@ impl DiversityMeasure {
             let gains = gains(docs, judged.n_numbers, self.alpha);
             gains.zip(1..).fold(0.0, |sum, (gain, rank)| sum + gain * discount(rank))
         };
-        // What documents that answer everything would gain.
+        // The gain of documents that answer every subtopic.
         let most = |discount: fn(usize) -> f64| {
             let (mut worth, mut sum) = (n, 0.0);
             for rank in 1..=self.k {

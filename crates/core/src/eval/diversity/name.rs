@@ -1,5 +1,5 @@
-//! The names of measures of diversity: ir_measures' (`alpha_nDCG(alpha=0.3)@10`, `ERR_IA@20`,
-//! `StRecall@10`); ndeval's (`alpha-nDCG@10`, `ERR-IA@20`, `strec@10`) are understood.
+//! The names of measures of diversity, printed in ir_measures' spelling (`alpha_nDCG(alpha=0.3)@10`,
+//! `ERR_IA@20`, `StRecall@10`) and parsed also in ndeval's (`alpha-nDCG@10`, `ERR-IA@20`, `strec@10`).
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,31 +11,39 @@ const KNOWN: &str = "there are alpha_nDCG@k, alpha_DCG@k, ERR_IA@k, nERR_IA@k, P
                      StRecall@k, with another alpha as in alpha_nDCG(alpha=0.3)@10";
 
 impl DiversityKind {
-    /// What the stem of a name stands for, in whatever case and with `-` or `_`.
-    pub(crate) fn named(stem: &str) -> Option<Self> {
-        Some(match stem.to_ascii_lowercase().replace('-', "_").as_str() {
-            "alpha_ndcg" => DiversityKind::AlphaNdcg,
-            "alpha_dcg" => DiversityKind::AlphaDcg,
-            "err_ia" => DiversityKind::ErrIa,
-            "nerr_ia" => DiversityKind::NerrIa,
-            "p_ia" => DiversityKind::PIa,
-            "strecall" | "strec" => DiversityKind::StRecall,
-            _ => return None,
-        })
+    /// The stem of its name.
+    fn name(self) -> &'static str {
+        match self {
+            DiversityKind::AlphaNdcg => "alpha_nDCG",
+            DiversityKind::AlphaDcg => "alpha_DCG",
+            DiversityKind::ErrIa => "ERR_IA",
+            DiversityKind::NerrIa => "nERR_IA",
+            DiversityKind::PIa => "P_IA",
+            DiversityKind::StRecall => "StRecall",
+        }
     }
 
-    /// Whether it looks at alpha.
+    /// Finds the stem of a name, in any case and with `-` or `_`.
+    pub(crate) fn named(stem: &str) -> Option<Self> {
+        use DiversityKind::*;
+        let stem = stem.to_ascii_lowercase().replace('-', "_");
+        let stem = if stem == "strec" { "strecall" } else { &stem };
+        let all = [AlphaNdcg, AlphaDcg, ErrIa, NerrIa, PIa, StRecall];
+        all.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(stem))
+    }
+
+    /// Whether it depends on alpha.
     pub(crate) fn takes_alpha(self) -> bool {
         !matches!(self, DiversityKind::PIa | DiversityKind::StRecall)
     }
 }
 
-/// A share from 0 to 1.
+/// Parses a share from 0 to 1.
 pub(crate) fn alpha(text: &str) -> Option<f64> {
     text.parse().ok().filter(|alpha| (0.0..=1.0).contains(alpha))
 }
 
-/// The most documents that are looked at: what could be gained is added up rank by rank.
+/// The largest cut, since the ideal gain is summed rank by rank.
 pub(crate) const MOST: usize = 1_000_000;
 
 impl FromStr for DiversityMeasure {
@@ -54,7 +62,7 @@ impl FromStr for DiversityMeasure {
         };
         let kind = DiversityKind::named(stem).ok_or_else(unknown)?;
         let k = cut.parse().ok().filter(|k| (1..=MOST).contains(k)).ok_or_else(|| {
-            let expected = format!("the number of documents to look at, as in {stem}@10");
+            let expected = format!("the number of documents as a cut, as in {stem}@10");
             Error::parameter("measure", name, &expected)
         })?;
         let alpha = match inner {
@@ -74,19 +82,11 @@ impl FromStr for DiversityMeasure {
 
 impl fmt::Display for DiversityMeasure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let stem = match self.kind {
-            DiversityKind::AlphaNdcg => "alpha_nDCG",
-            DiversityKind::AlphaDcg => "alpha_DCG",
-            DiversityKind::ErrIa => "ERR_IA",
-            DiversityKind::NerrIa => "nERR_IA",
-            DiversityKind::PIa => "P_IA",
-            DiversityKind::StRecall => "StRecall",
-        };
         let alpha = if self.alpha == ALPHA || !self.kind.takes_alpha() {
             String::new()
         } else {
             format!("(alpha={})", self.alpha)
         };
-        f.pad(&format!("{stem}{alpha}@{}", self.k))
+        f.pad(&format!("{}{alpha}@{}", self.kind.name(), self.k))
     }
 }

@@ -7,13 +7,13 @@
 //! d_{2m+1} = −(a + m)(a + b + m) x / ((a + 2m)(a + 2m + 1))
 //! ```
 //! (NIST DLMF 8.17.22.) The fraction converges fast for x < (a + 1)/(a + b + 2); beyond, the
-//! symmetry I_x(a, b) = 1 − I_{1−x}(b, a) brings it there. Good to some twelve digits for
-//! parameters in the thousands, nine in the millions, which is more than a p-value needs.
+//! symmetry I_x(a, b) = 1 − I_{1−x}(b, a) applies. Accurate to about twelve digits for parameters in
+//! the thousands, nine in the millions, which is more than a p-value needs.
 
 use crate::special::ln_gamma;
 
-/// I_x(a, b) for a, b > 0 and 0 ≤ x ≤ 1. `y` is 1 − x, passed because the caller often knows
-/// it without the cancellation.
+/// I_x(a, b) for a, b > 0 and 0 ≤ x ≤ 1. `y` is 1 − x, which the caller often knows without
+/// cancellation.
 pub(super) fn incomplete_beta(a: f64, b: f64, x: f64, y: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
@@ -31,16 +31,15 @@ pub(super) fn incomplete_beta(a: f64, b: f64, x: f64, y: f64) -> f64 {
     (front * fraction(a, b, x)).clamp(0.0, 1.0)
 }
 
-/// The continued fraction by Lentz's method: numerator and denominator are kept as ratios of
-/// successive convergents, so neither overflows.
+/// The continued fraction by Lentz's method: numerator and denominator are ratios of successive
+/// convergents, so neither overflows.
 fn fraction(a: f64, b: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let away_from_zero = |v: f64| if v.abs() < TINY { TINY } else { v };
     let mut numerator = 1.0;
     let mut denominator = 0.0;
     let mut value = 1.0;
-    // Convergence takes about √max(a, b) steps; the bound only guards against rounding that
-    // never settles.
+    // Convergence takes about √max(a, b) steps; the bound guards against endless rounding.
     for step in 1..100_000u32 {
         let m = f64::from(step / 2);
         let coefficient = if step % 2 == 0 {
@@ -56,7 +55,7 @@ fn fraction(a: f64, b: f64, x: f64) -> f64 {
             break;
         }
     }
-    // `value` is 1 + d_1/(1 + …): the denominator of what is wanted.
+    // `value` is 1 + d_1/(1 + …), the denominator of the fraction.
     1.0 / value
 }
 

@@ -1,17 +1,17 @@
-//! Bootstrap interval of a mean: queries are drawn with replacement, again and again, and
-//! the interval holds the middle of the means so found (the percentile method).
+//! Bootstrap interval of a mean: queries are resampled with replacement, and the interval is the
+//! middle of the resampled means (the percentile method).
 //!
 //! Percentile, not BCa: for means over the tens to thousands of queries of a test set the two
 //! differ by less than the interval's own uncertainty, and this one stays within the range of
-//! the values, needs no correction that can fail on tied values, and is explained in a line.
+//! the values and needs no correction that can fail on tied values.
 //!
-//! The bootstrap test draws from the differences shifted to mean zero, so from a world without
-//! a difference, and asks how often Student's t is as large there as the one seen (Sakai 2006).
+//! The bootstrap test resamples the differences shifted to mean zero (the null hypothesis) and counts
+//! how often Student's t is at least as large as the observed one (Sakai 2006).
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{Test, effect_size, mean};
+use super::{Test, effect_size, mean, monte_carlo_p};
 use crate::random::Random;
 
 /// Rounds after which the ends of a 95 % interval move by a few hundredths of a standard error.
@@ -29,12 +29,11 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// The interval in which the mean of `values` lies at confidence `level` (0.95 is usual), by
-/// `rounds` bootstrap samples. The result does not depend on the order of the values, nor on
-/// the number of threads.
+/// The confidence interval of the mean of `values` at `level` (usually 0.95), by `rounds` bootstrap
+/// samples. The result does not depend on the order of the values, nor on the number of threads.
 ///
-/// No values give 0 to 0, one value or equal ones give that value twice: nothing is known
-/// about their spread. Without rounds both ends are the mean.
+/// No values give 0 to 0, one value or equal values give that value twice. Without rounds both ends
+/// are the mean.
 ///
 /// # Panics
 /// If `level` is not between 0 and 1.
@@ -70,8 +69,8 @@ pub fn bootstrap_mean(values: &[f64], rounds: usize, level: f64, seed: u64) -> I
 /// the mean difference, p = (1 + #{|t*| ≥ |t|}) / (rounds + 1). The result does not depend on
 /// the order of the queries, nor on the number of threads.
 ///
-/// With fewer than two differences, or none but zeros, p = 1. If all are the same and not
-/// zero, no draw has a spread, and p is the smallest there is, 1 / (rounds + 1).
+/// With fewer than two differences, or none but zeros, p = 1. If all are equal and not zero, no draw
+/// has a spread, and p is the smallest possible, 1 / (rounds + 1).
 pub fn bootstrap_test(differences: &[f64], rounds: usize, seed: u64) -> Test {
     let (n, statistic) = (differences.len(), mean(differences));
     let p = match effect_size(differences) {
@@ -81,24 +80,16 @@ pub fn bootstrap_test(differences: &[f64], rounds: usize, seed: u64) -> Test {
         Some(_) => {
             let (mean, shifted) = shifted(differences);
             let squares: f64 = shifted.iter().map(|d| d * d).sum();
-            // A little less than t², since draws with the same t in exact arithmetic count.
+            // A little less than t², since draws with an equal t in exact arithmetic count.
             let square = (1.0 - 1e-9) * mean * mean * (n * (n - 1)) as f64 / squares;
-            let extreme: usize = (0..rounds.div_ceil(BLOCK))
-                .into_par_iter()
-                .map(|block| {
-                    let mut random = Random::new(seed, block as u64);
-                    let in_block = BLOCK.min(rounds - block * BLOCK);
-                    (0..in_block).filter(|_| is_extreme(&shifted, square, &mut random)).count()
-                })
-                .sum();
-            (1 + extreme) as f64 / (rounds + 1) as f64
+            monte_carlo_p(rounds, BLOCK, seed, |random| is_extreme(&shifted, square, random))
         }
     };
     Test { p, statistic, n }
 }
 
-/// The mean's size, and the differences minus their mean, sorted, both in units of the largest:
-/// neither the order of the queries nor which scorer is called the baseline changes the draws.
+/// The absolute mean, and the differences minus their mean, sorted, both in units of the largest, so
+/// that neither the order of the queries nor the choice of the baseline changes the draws.
 fn shifted(differences: &[f64]) -> (f64, Vec<f64>) {
     let mut sizes: Vec<f64> = differences.to_vec();
     sizes.sort_unstable_by(|a, b| a.abs().total_cmp(&b.abs()));
@@ -130,8 +121,8 @@ fn is_extreme(shifted: &[f64], square: f64, random: &mut Random) -> bool {
 }
 
 fn resampled_mean(values: &[f64], random: &mut Random) -> f64 {
-    // Two draws from each 64 bits. The bias of the plain product is n / 2³² at most, far
-    // below what a bootstrap can show.
+    // Two draws from each 64 bits. The bias of the plain product is at most n / 2³², far below the
+    // error of a bootstrap.
     let n = values.len() as u64;
     let draw = |bits: u64| values[((bits * n) >> 32) as usize];
     let (mut even, mut odd) = (0.0, 0.0);

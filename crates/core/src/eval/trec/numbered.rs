@@ -1,12 +1,12 @@
-//! Our own measures on the rankings and judgments of TREC files.
+//! Our own measures on the rankings and judgments of TREC files, with documents as numbers.
 
 use super::Judgments;
 use crate::eval::{Measure, Variant};
 use crate::ranking::Hit;
 use crate::sparse::Row;
 
-/// The judgments of a query with its documents numbered: the judged ones in the order of ids.
-/// Those that were pooled and not judged are left out.
+/// The judgments of a query with its judged documents numbered in the order of ids. Documents that
+/// were pooled and not judged are left out.
 pub(crate) struct Numbered<'a> {
     ids: Vec<&'a str>,
     numbers: Vec<u32>,
@@ -26,8 +26,7 @@ impl<'a> Numbered<'a> {
         self.ids.binary_search(&id).is_ok()
     }
 
-    /// The value for the ranking `hits`, best first; `None` where the query is to be left out of
-    /// the mean.
+    /// The value for the ranking `hits`, best first; `None` leaves the query out of the mean.
     pub(crate) fn measure<'h>(
         &self,
         measure: Measure,
@@ -37,7 +36,7 @@ impl<'a> Numbered<'a> {
         let hits: Vec<Hit> = hits
             .enumerate()
             .map(|(i, (id, score))| {
-                // Beyond the judged, each document that is not has a number of its own.
+                // Every other document gets a number of its own above theirs.
                 let doc = self.ids.binary_search(&id).unwrap_or(self.ids.len() + i);
                 Hit { doc: doc as u32, score }
             })

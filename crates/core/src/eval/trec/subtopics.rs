@@ -1,10 +1,10 @@
-//! Judgments by subtopic: `qid subtopic docno grade`, as TREC's Web tracks have them.
+//! Judgments by subtopic: `qid subtopic docno grade`, as in TREC's Web tracks.
 
 use std::collections::BTreeMap;
 
 use crate::eval::diversity::Intents;
 
-/// What the documents of every query answer, in the order of the queries' ids.
+/// The subtopics that documents answer, for every query in the order of ids.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Subtopics {
     queries: Vec<OfQuery>,
@@ -12,14 +12,14 @@ pub(super) struct Subtopics {
 
 #[derive(Debug, Clone, Default)]
 struct OfQuery {
-    /// The short before the long, then in byte order, so that numbers stand in theirs: where gains
-    /// differ by rounding alone, ndeval adds them up in this order.
+    /// Shorter names first, then in byte order, so that numbers are in numeric order: ndeval adds up
+    /// gains in this order, which matters where they differ by rounding alone.
     names: Vec<String>,
-    /// In the byte order of their ids, each with the subtopics that it was judged for.
+    /// In the byte order of their ids, each with its grades by subtopic.
     docs: Vec<(String, Vec<(u32, i32)>)>,
 }
 
-/// What the documents of one query answer.
+/// The subtopics that the documents of one query answer.
 #[derive(Debug, Clone, Copy)]
 pub struct SubtopicJudgments<'a>(&'a OfQuery);
 
@@ -49,18 +49,17 @@ impl OfQuery {
             let judged = judged.iter().map(|(name, &grade)| (number(name), grade)).collect();
             (doc.to_owned(), judged)
         });
-        let docs = docs.collect();
-        OfQuery { names: names.into_iter().map(str::to_owned).collect(), docs }
+        OfQuery { docs: docs.collect(), names: names.into_iter().map(str::to_owned).collect() }
     }
 }
 
 impl<'a> SubtopicJudgments<'a> {
-    /// The names of the subtopics, the short before the long; the place is the number.
+    /// The names of the subtopics by number.
     pub fn names(&self) -> &'a [String] {
         &self.0.names
     }
 
-    /// What the judged documents answer with a grade from `level` on.
+    /// The subtopics that documents answer with a grade of `level` or more.
     pub fn intents(&self, level: i32) -> Intents {
         let answered = |(_, judged): &(String, Vec<(u32, i32)>)| {
             judged.iter().filter(|&&(_, grade)| grade >= level).map(|&(s, _)| s).collect()
@@ -73,7 +72,7 @@ impl<'a> SubtopicJudgments<'a> {
         self.0.docs.binary_search_by(|(id, _)| id.as_str().cmp(doc)).ok()
     }
 
-    /// What `doc` answers, of `intents` made of these judgments.
+    /// The subtopics that `doc` answers, by `intents` made of these judgments.
     pub fn answers<'i>(&self, intents: &'i Intents, doc: &str) -> &'i [u32] {
         self.find(doc).map_or(&[], |place| intents.of(place))
     }

@@ -1,9 +1,8 @@
-//! Writing run files, as trec_eval, ir_measures, pytrec_eval and others read them.
+//! Writes run files for trec_eval, ir_measures, pytrec_eval and others.
 //!
-//! Those tools ignore the rank and sort by score and id, so a score is printed with as many
-//! digits as bring back the same number. Fields are parted by white space and cannot be
-//! quoted; an id that holds white space is refused, since an altered one would silently match
-//! no judgment.
+//! Those tools ignore the rank and sort by score and id, so a score is printed with enough digits to
+//! parse to the same number. Fields are separated by white space and cannot be quoted; an id with
+//! white space is refused, since an altered one would silently match no judgment.
 
 use std::io::{self, Write};
 
@@ -11,8 +10,8 @@ use crate::ranking::Hit;
 
 /// Writes the ranking of one query; `doc_ids` by document number. Nothing is written if an id
 /// or the tag is empty or holds white space or control characters, if the query's id begins
-/// with `#` (a comment to trec_eval 10), or if a score is not finite: the error is of the kind
-/// `InvalidInput` and says which.
+/// with `#` (a comment in trec_eval 10), or if a score is not finite: the error is of the kind
+/// `InvalidInput` and names it.
 ///
 /// # Panics
 /// If a document's number is not below the number of ids.
@@ -27,7 +26,7 @@ pub fn write_run(
     check("run tag", tag)?;
     if query_id.starts_with('#') {
         return Err(refused(format!(
-            "the query id {query_id:?} begins with #, which a TREC run takes for a comment"
+            "the query id {query_id:?} begins with #, which starts a comment in a TREC run"
         )));
     }
     for hit in hits {
@@ -55,8 +54,8 @@ fn check(what: &str, field: &str) -> io::Result<()> {
     }
     if field.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return Err(refused(format!(
-            "the {what} {field:?} holds white space, which parts the fields of a TREC run; \
-             import the data with ids that have none"
+            "the {what} {field:?} holds white space, which separates the fields of a TREC run; \
+             import the data with ids without white space"
         )));
     }
     Ok(())

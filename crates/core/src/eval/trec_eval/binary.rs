@@ -1,9 +1,9 @@
-//! Measures for which a document is relevant or not. R is the number of relevant judgments;
-//! what divides by R is 0 where there are none.
+//! Measures of binary relevance. R is the number of relevant judgments; a value divided by R is 0 if
+//! R is.
 
 use super::graded::{Graded, NOT_POOLED, UNJUDGED};
 
-/// What trec_eval adds to estimates, so that nothing is divided by zero.
+/// trec_eval adds it to estimates to avoid a division by zero.
 const INFAP_EPSILON: f64 = 0.00001;
 
 fn over(numerator: f64, denominator: usize) -> f64 {
@@ -26,12 +26,12 @@ pub(super) fn precision(graded: &Graded<'_>, k: usize) -> f64 {
     over(graded.found(k) as f64, k)
 }
 
-/// The share of the relevant that is among the first `k`.
+/// The share of the relevant documents that is among the first `k`.
 pub(super) fn recall(graded: &Graded<'_>, k: usize) -> f64 {
     over(graded.found(k) as f64, graded.n_relevant)
 }
 
-/// Precision over the best that is possible at `k`.
+/// Precision divided by the best possible at `k`.
 pub(super) fn relative_precision(graded: &Graded<'_>, k: usize) -> f64 {
     over(graded.found(k) as f64, k.min(graded.n_relevant))
 }
@@ -51,8 +51,9 @@ pub(super) fn precision_at_multiple(graded: &Graded<'_>, multiple: f64) -> f64 {
     precision(graded, (multiple * graded.n_relevant as f64 + 0.9) as usize)
 }
 
-/// The best precision from the document on with which `recall` is reached: the n-th relevant
-/// one, n being recall·R rounded, halves up (trec_eval 10; earlier ones added 0.9 and cut).
+/// The best precision at or below the rank where `recall` is reached: that of the n-th relevant
+/// document, with n = recall·R rounded, halves up (trec_eval 10; earlier versions added 0.9 and
+/// truncated).
 pub(super) fn interpolated_precision(graded: &Graded<'_>, recall: f64) -> f64 {
     let from = ((recall * graded.n_relevant as f64).round() as usize).max(1) - 1;
     let ranks = graded.relevant.iter().enumerate().skip(from);
@@ -61,7 +62,7 @@ pub(super) fn interpolated_precision(graded: &Graded<'_>, recall: f64) -> f64 {
 
 /// The mean of the interpolated precision at several recalls.
 pub(super) fn mean_interpolated_precision(graded: &Graded<'_>, recalls: &[f64]) -> f64 {
-    // From the highest recall on, as trec_eval adds them.
+    // From the highest recall down, in trec_eval's order of summation.
     let sum = recalls.iter().rev().fold(0.0, |sum, &at| sum + interpolated_precision(graded, at));
     over(sum, recalls.len())
 }
@@ -81,7 +82,7 @@ pub(super) fn bpref(graded: &Graded<'_>) -> f64 {
     over(sum, r)
 }
 
-/// Inferred average precision: precision is estimated from the judged part of the pool.
+/// Inferred average precision: precision is estimated from the judged documents of the pool.
 pub(super) fn inferred_ap(graded: &Graded<'_>) -> f64 {
     let (mut relevant, mut nonrelevant, mut unjudged) = (0u32, 0u32, 0u32);
     let mut sum = 0.0;
@@ -120,8 +121,8 @@ pub(super) fn yaap(graded: &Graded<'_>) -> f64 {
     ((1.0 + sum) / (1.0 + graded.n_relevant as f64 - sum)).ln()
 }
 
-/// Weights of the four cells: relevant retrieved, other retrieved, relevant missed, other
-/// missed (known only from the size of the collection).
+/// The sum of the four cells of the contingency table by `weights`: relevant retrieved, others
+/// retrieved, relevant missed, others missed (which needs the size of the collection).
 pub(super) fn utility(graded: &Graded<'_>, weights: [f64; 4], n_docs: u64) -> f64 {
     if !graded.present {
         return 0.0;
@@ -154,18 +155,18 @@ pub(super) fn set_f(graded: &Graded<'_>, x: f64) -> f64 {
     (x + 1.0) * p * r / (x * p + r)
 }
 
-/// The share of the first `k` that nobody judged; places that were not filled do not count.
+/// The number of unjudged documents among the first `k`, divided by `k`.
 pub(super) fn unjudged(graded: &Graded<'_>, k: usize) -> f64 {
     over(graded.grades.iter().take(k).filter(|&&grade| grade < 0).count() as f64, k)
 }
 
-/// The share of the documents within the first `k` that somebody judged.
+/// The share of judged documents among the first `k`.
 pub(super) fn judged(graded: &Graded<'_>, k: usize) -> f64 {
     let first = &graded.grades[..k.min(graded.n_retrieved())];
     over(first.iter().filter(|&&grade| grade >= 0).count() as f64, first.len())
 }
 
-/// What rank-biased precision could gain if everything unjudged were of the highest gain.
+/// The gain of rank-biased precision if every unjudged document had the highest gain.
 pub(super) fn rbp_residual(graded: &Graded<'_>, p: f64) -> f64 {
     let (mut sum, mut weight, mut any) = (0.0, 1.0, false);
     for &grade in graded.grades.iter() {
@@ -178,7 +179,7 @@ pub(super) fn rbp_residual(graded: &Graded<'_>, p: f64) -> f64 {
     if any { weight + (1.0 - p) * sum } else { 0.0 }
 }
 
-/// The first `k` grades as one sign each.
+/// The first `k` grades as one character each.
 pub(super) fn relevance_string(graded: &Graded<'_>, k: usize) -> String {
     let sign = |&grade: &i32| match grade {
         NOT_POOLED => '-',

@@ -1,6 +1,6 @@
-//! Measures of diversity on the rankings of a run.
+//! Measures of diversity for the rankings of a run.
 
-use super::evaluate::EvalParams;
+use super::params::EvalParams;
 use crate::eval::diversity::DiversityMeasure;
 use crate::eval::trec::{Ranked, SubtopicJudgments};
 

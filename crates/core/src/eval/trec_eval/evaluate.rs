@@ -5,49 +5,27 @@ use rayon::prelude::*;
 use super::by_subtopic::by_subtopic;
 use super::graded::{Graded, grades, levels};
 use super::own::own;
+use super::params::EvalParams;
 use super::spelling::MeasureColumn;
 use super::statistic::{Over, Statistic};
 use crate::eval::trec::{Qrels, TrecRun};
 use crate::{Error, Result};
 
-/// Which queries and documents count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EvalParams {
-    /// The lowest relevant grade (`-l`).
-    pub level: i32,
-    /// Average over all judged queries, those without results as 0 (`-c`), and not only over
-    /// those that have results.
-    pub complete: bool,
-    /// Documents a query that are looked at (`-M`).
-    pub max_results: usize,
-    /// Take documents that were not judged out of the rankings (`-J`).
-    pub judged_only: bool,
-    /// Documents in the collection (`-N`), for utility alone.
-    pub n_docs: u64,
-}
-
-impl Default for EvalParams {
-    fn default() -> Self {
-        let max_results = usize::MAX;
-        EvalParams { level: 1, complete: false, max_results, judged_only: false, n_docs: 0 }
-    }
-}
-
-/// What a run was found to be.
+/// The values of a run.
 #[derive(Debug, Clone)]
 pub struct Evaluation {
-    /// What was asked for.
+    /// The measures.
     pub columns: Vec<MeasureColumn>,
     /// The run's tag.
     pub tag: String,
     /// The queries that count, by id.
     pub queries: Vec<QueryValues>,
-    /// Over the run's own queries, which are listed above, one for each column; nothing where a
-    /// column is about single queries.
+    /// One value per column over the queries above; `None` where a column is text about single
+    /// queries.
     pub summary: Vec<Option<Value>>,
     /// Judged queries for which the run has no results.
     pub missing: usize,
-    /// Queries of the run that nobody judged; they do not count.
+    /// Queries of the run without judgments; they do not count.
     pub unjudged_queries: usize,
 }
 
@@ -56,25 +34,25 @@ pub struct Evaluation {
 pub struct QueryValues {
     /// The query.
     pub id: String,
-    /// One for each column; logarithms where the mean is geometric.
+    /// One value per column; logarithms where the mean is geometric.
     pub values: Vec<Value>,
 }
 
-/// A number or a text.
+/// The value of a measure.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// Printed with four places.
+    /// Printed with four decimals.
     Real(f64),
-    /// Printed as it is.
+    /// A whole number.
     Count(u64),
-    /// Printed as it is.
+    /// A run's tag or a string of relevance.
     Text(String),
     /// The query is left out of the mean.
     Absent,
 }
 
 impl Value {
-    /// As a number; 0 for a text, and where there is none.
+    /// As a number; 0 for a text and for an absent value.
     pub fn number(&self) -> f64 {
         match self {
             Value::Real(value) => *value,
@@ -84,8 +62,8 @@ impl Value {
     }
 }
 
-/// Evaluates `run`. An error if no query has both judgments and results, or if a column is about
-/// subtopics and the judgments are not.
+/// Evaluates `run`. Fails if no query has both judgments and results, or if a column needs judgments
+/// by subtopic and there are none.
 pub fn evaluate(
     qrels: &Qrels,
     run: &TrecRun,
@@ -106,38 +84,35 @@ pub fn evaluate(
     if n_present == 0 {
         return Err(Error::Empty {
             what: "no query has both judgments and results".into(),
-            advice: "the ids of queries must be the same in both files; look at the first \
-                     column of each"
-                .into(),
+            advice: "the first column of both files must hold the same query ids".into(),
         });
     }
     let counted: Vec<usize> =
         (0..qrels.len()).filter(|&place| params.complete || results[place].is_some()).collect();
-    let views = Views::new(columns, params);
+    let criteria = Criteria::new(columns, params);
     let queries: Vec<QueryValues> = counted
         .par_iter()
         .map(|&place| {
             let judged = qrels.query(place);
             let ranked = results[place].map(|at| run.query(at));
             let (grades, levels) = (grades(ranked, judged, params.max_results), levels(judged));
-            let seen: Vec<Graded<'_>> = views
-                .kinds
+            let graded: Vec<Graded<'_>> = criteria
+                .distinct
                 .iter()
                 .map(|&(level, judged_only)| {
                     Graded::new(&grades, &levels, level, judged_only, ranked.is_some())
                 })
                 .collect();
-            let value = |(column, &view): (&MeasureColumn, &usize)| {
-                let (statistic, graded) = (&column.statistic, &seen[view]);
+            let value = |(column, &criterion): (&MeasureColumn, &usize)| {
+                let (statistic, graded) = (&column.statistic, &graded[criterion]);
+                let (level, judged_only) = criteria.distinct[criterion];
                 if let Statistic::Own { measure, variant } = statistic {
-                    let judged_only = views.kinds[view].1;
                     let value = own(*measure, variant, ranked, judged, params, judged_only);
                     return value.map_or(Value::Absent, Value::Real);
                 }
                 if let (Statistic::Diversity(measure), Some(subtopics)) =
                     (statistic, qrels.subtopics(place))
                 {
-                    let (level, judged_only) = views.kinds[view];
                     let params = EvalParams { level, judged_only, ..*params };
                     return Value::Real(by_subtopic(*measure, subtopics, ranked, &params));
                 }
@@ -149,7 +124,7 @@ pub fn evaluate(
                     _ => Value::Real(statistic.of(graded, params.n_docs)),
                 }
             };
-            let values = columns.iter().zip(&views.of_column).map(value).collect();
+            let values = columns.iter().zip(&criteria.of_column).map(value).collect();
             QueryValues { id: judged.id.to_owned(), values }
         })
         .collect();
@@ -166,7 +141,7 @@ pub fn evaluate(
     })
 }
 
-/// An error if gains or grades are so large that a value is not a number any more.
+/// Refuses values that overflow because of huge gains or grades.
 fn check_finite(columns: &[MeasureColumn], queries: &[QueryValues]) -> Result<()> {
     for query in queries {
         for (column, value) in columns.iter().zip(&query.values) {
@@ -181,26 +156,27 @@ fn check_finite(columns: &[MeasureColumn], queries: &[QueryValues]) -> Result<()
     Ok(())
 }
 
-/// The ways in which columns look at the grades: most share one.
-struct Views {
-    /// The lowest relevant grade, and whether only judged documents are looked at.
-    kinds: Vec<(i32, bool)>,
+/// Which documents count, and which are relevant. Most columns share one criterion.
+#[derive(Default)]
+struct Criteria {
+    /// The lowest relevant grade, and whether only judged documents count.
+    distinct: Vec<(i32, bool)>,
     of_column: Vec<usize>,
 }
 
-impl Views {
+impl Criteria {
     fn new(columns: &[MeasureColumn], params: &EvalParams) -> Self {
-        let mut views = Views { kinds: Vec::new(), of_column: Vec::new() };
+        let mut criteria = Criteria::default();
         for column in columns {
-            let kind =
+            let criterion =
                 (column.level.unwrap_or(params.level), column.judged_only || params.judged_only);
-            let known = views.kinds.iter().position(|&other| other == kind);
-            views.of_column.push(known.unwrap_or_else(|| {
-                views.kinds.push(kind);
-                views.kinds.len() - 1
+            let known = criteria.distinct.iter().position(|&other| other == criterion);
+            criteria.of_column.push(known.unwrap_or_else(|| {
+                criteria.distinct.push(criterion);
+                criteria.distinct.len() - 1
             }));
         }
-        views
+        criteria
     }
 }
 

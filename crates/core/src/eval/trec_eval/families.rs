@@ -1,5 +1,4 @@
-//! trec_eval's measures in the order in which it prints them, with the parameters they take
-//! and those they have where none are given.
+//! trec_eval's measures in the order in which it prints them, with their parameters and defaults.
 
 use super::gains::Gains;
 use super::statistic::Statistic;
@@ -7,22 +6,22 @@ use super::statistic::Statistic;
 /// A measure of trec_eval, or several that differ in a cut.
 pub(super) struct Family {
     pub name: &'static str,
-    pub takes: Takes,
+    pub parameters: Parameters,
 }
 
-/// What a measure takes, and what it is made of then.
-pub(super) enum Takes {
-    /// Nothing.
-    Nothing(Statistic),
-    /// Numbers of documents, a column each.
+/// The parameters of a family with their defaults, and the statistic that they give.
+pub(super) enum Parameters {
+    /// No parameters.
+    None(Statistic),
+    /// Numbers of documents, one column each.
     Cuts(&'static [usize], fn(usize) -> Statistic),
-    /// Shares, a column each.
+    /// Shares, one column each.
     Shares(&'static [f64], fn(f64) -> Statistic),
-    /// Some numbers, one column in all, and what is expected; nothing if they are wrong.
+    /// Some numbers in one column, with a description of those allowed; `None` refuses others.
     Numbers(&'static [f64], &'static str, fn(&[f64]) -> Option<Statistic>),
     /// Gains of grades (`1=3,2=9`).
     Gains(fn(Gains) -> Statistic),
-    /// A chance `p`, and gains of grades where they are asked for.
+    /// A probability `p`, and gains of grades if `gains`.
     Persistence { gains: bool, of: fn(f64, Gains) -> Statistic },
 }
 
@@ -31,15 +30,15 @@ const CUTS: &[usize] = &[5, 10, 15, 20, 30, 100, 200, 500, 1000];
 const RECALLS: &[f64] = &[0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
 const MULTIPLES: &[f64] = &[0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0];
 
-/// Persistence of the user in rank-biased precision where none is given.
+/// Default persistence of the user in rank-biased precision.
 pub(super) const PERSISTENCE: f64 = 0.9;
 
 const fn plain(name: &'static str, statistic: Statistic) -> Family {
-    Family { name, takes: Takes::Nothing(statistic) }
+    Family { name, parameters: Parameters::None(statistic) }
 }
 
 const fn cut(name: &'static str, cuts: &'static [usize], of: fn(usize) -> Statistic) -> Family {
-    Family { name, takes: Takes::Cuts(cuts, of) }
+    Family { name, parameters: Parameters::Cuts(cuts, of) }
 }
 
 /// Every family, in trec_eval's order.
@@ -58,28 +57,30 @@ pub(super) static FAMILIES: [Family; 40] = {
         plain("recip_rank", S::Rr { k: ALL }),
         Family {
             name: "iprec_at_recall",
-            takes: Takes::Shares(RECALLS, |recall| S::IprecAtRecall { recall }),
+            parameters: Parameters::Shares(RECALLS, |recall| S::IprecAtRecall { recall }),
         },
         cut("P", CUTS, |k| S::P { k }),
         Family {
             name: "relstring",
-            takes: Takes::Numbers(&[10.0], "a number from 1 on, as in relstring.10", |given| {
-                match given {
+            parameters: Parameters::Numbers(
+                &[10.0],
+                "a number from 1 on, as in relstring.10",
+                |given| match given {
                     &[k] if k >= 1.0 => Some(S::RelString { k: k as usize }),
                     _ => None,
-                }
-            }),
+                },
+            ),
         },
         cut("recall", CUTS, |k| S::Recall { k }),
         plain("infAP", S::InfAp),
         plain("gm_bpref", S::GmBpref),
         Family {
             name: "Rprec_mult",
-            takes: Takes::Shares(MULTIPLES, |multiple| S::RprecMult { multiple }),
+            parameters: Parameters::Shares(MULTIPLES, |multiple| S::RprecMult { multiple }),
         },
         Family {
             name: "utility",
-            takes: Takes::Numbers(
+            parameters: Parameters::Numbers(
                 &[1.0, -1.0, 0.0, 0.0],
                 "4 numbers, as in utility.1,-1,0,0",
                 |given| Some(S::Utility { weights: given.try_into().ok()? }),
@@ -87,17 +88,17 @@ pub(super) static FAMILIES: [Family; 40] = {
         },
         Family {
             name: "11pt_avg",
-            takes: Takes::Numbers(RECALLS, "recalls, as in 11pt_avg.0,0.5,1", |given| {
+            parameters: Parameters::Numbers(RECALLS, "recalls, as in 11pt_avg.0,0.5,1", |given| {
                 Some(S::ElevenPoints { recalls: given.to_vec() })
             }),
         },
         plain("binG", S::BinG),
-        Family { name: "G", takes: Takes::Gains(|gains| S::G { gains }) },
-        Family { name: "dcg", takes: Takes::Gains(|gains| S::Dcg { k: ALL, gains }) },
-        Family { name: "ideal_dcg", takes: Takes::Gains(|gains| S::IdealDcg { gains }) },
-        Family { name: "ndcg", takes: Takes::Gains(|gains| S::Ndcg { k: ALL, gains }) },
-        Family { name: "ndcg_rel", takes: Takes::Gains(|gains| S::NdcgRel { gains }) },
-        Family { name: "Rndcg", takes: Takes::Gains(|gains| S::Rndcg { gains }) },
+        Family { name: "G", parameters: Parameters::Gains(|gains| S::G { gains }) },
+        Family { name: "dcg", parameters: Parameters::Gains(|gains| S::Dcg { k: ALL, gains }) },
+        Family { name: "ideal_dcg", parameters: Parameters::Gains(|gains| S::IdealDcg { gains }) },
+        Family { name: "ndcg", parameters: Parameters::Gains(|gains| S::Ndcg { k: ALL, gains }) },
+        Family { name: "ndcg_rel", parameters: Parameters::Gains(|gains| S::NdcgRel { gains }) },
+        Family { name: "Rndcg", parameters: Parameters::Gains(|gains| S::Rndcg { gains }) },
         cut("ndcg_cut", CUTS, |k| S::Ndcg { k, gains: Gains::Linear }),
         cut("map_cut", CUTS, |k| S::Ap { k }),
         cut("relative_P", CUTS, |k| S::RelativeP { k }),
@@ -108,7 +109,7 @@ pub(super) static FAMILIES: [Family; 40] = {
         plain("set_map", S::SetAp),
         Family {
             name: "set_F",
-            takes: Takes::Numbers(
+            parameters: Parameters::Numbers(
                 &[1.0],
                 "1 number from 0 on, as in set_F.0.5",
                 |given| match given {
@@ -121,17 +122,20 @@ pub(super) static FAMILIES: [Family; 40] = {
         plain("yaap", S::Yaap),
         Family {
             name: "rbp",
-            takes: Takes::Persistence { gains: true, of: |p, gains| S::Rbp { k: ALL, p, gains } },
+            parameters: Parameters::Persistence {
+                gains: true,
+                of: |p, gains| S::Rbp { k: ALL, p, gains },
+            },
         },
         Family {
             name: "rbp_resid",
-            takes: Takes::Persistence { gains: false, of: |p, _| S::RbpResid { p } },
+            parameters: Parameters::Persistence { gains: false, of: |p, _| S::RbpResid { p } },
         },
         cut("unj", &[5, 10, 20], |k| S::Unjudged { k }),
     ]
 };
 
-/// The families that one name stands for, in any order.
+/// The families of a collective name, in any order.
 pub(super) fn nickname(name: &str) -> Option<Vec<&'static str>> {
     let all = FAMILIES.iter().map(|family| family.name);
     let list: Vec<&str> = match name {

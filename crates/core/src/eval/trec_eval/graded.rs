@@ -1,24 +1,24 @@
-//! One query's ranking seen through its judgments: what every measure is a function of.
+//! The grades of one query's ranking, of which every measure is a function.
 
 use std::borrow::Cow;
 
 use crate::eval::trec::{Judgments, Ranked};
 
-/// The grade of a document that is not among the judgments.
+/// The grade of a document without a judgment.
 pub(super) const NOT_POOLED: i32 = -1;
-/// The grade of a document that is among them with a grade below zero: pooled, not judged.
+/// The grade of a document whose judgment is below zero: pooled, not judged.
 pub(super) const UNJUDGED: i32 = -2;
 
-/// The grades of a ranking, rank by rank, and what there is to find.
+/// The grades of a ranking by rank, and the numbers of judgments.
 #[derive(Debug, Clone)]
 pub(super) struct Graded<'a> {
     /// By rank; [`NOT_POOLED`] and [`UNJUDGED`] are below zero.
     pub grades: Cow<'a, [i32]>,
-    /// Ranks, from 1, of the documents with a grade above zero, and these grades.
+    /// Ranks (from 1) and grades of the documents with a grade above zero.
     pub gaining: Vec<(usize, i32)>,
-    /// Ranks, from 1, of the relevant documents.
+    /// Ranks (from 1) of the relevant documents.
     pub relevant: Vec<usize>,
-    /// How many judgments there are of each grade from 0 on, the highest grade first.
+    /// See [`levels`].
     pub levels: Cow<'a, [(i32, usize)]>,
     /// Relevant judgments, R.
     pub n_relevant: usize,
@@ -50,8 +50,7 @@ pub(super) fn levels(judged: Judgments<'_>) -> Vec<(i32, usize)> {
 }
 
 impl<'a> Graded<'a> {
-    /// With grades from `level` on relevant; without the documents that are not judged if
-    /// `judged_only`.
+    /// Grades of `level` or more are relevant; `judged_only` removes documents without a judgment.
     pub fn new(
         grades: &'a [i32],
         levels: &'a [(i32, usize)],
@@ -90,7 +89,7 @@ impl<'a> Graded<'a> {
         self.relevant.partition_point(|&rank| rank <= k)
     }
 
-    /// The highest grade that anything was judged, 0 if nothing was.
+    /// The highest grade of a judgment; 0 if there is none.
     pub fn highest(&self) -> i32 {
         self.levels.first().map_or(0, |&(grade, _)| grade)
     }

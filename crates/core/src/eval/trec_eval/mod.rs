@@ -1,5 +1,5 @@
-//! trec_eval's measures, to the last printed digit, and those of ir_measures beside them: a run
-//! against judgments, query by query and over all.
+//! Evaluates a run against judgments by trec_eval's measures, equal to the last printed digit, and by
+//! those of ir_measures.
 //!
 //! ```
 //! use liken::eval::trec::{Qrels, TrecRun};
@@ -28,6 +28,7 @@ mod families;
 mod gains;
 mod graded;
 mod own;
+mod params;
 mod print;
 mod spelling;
 mod statistic;
@@ -35,7 +36,8 @@ mod statistic;
 #[cfg(test)]
 mod tests;
 
-pub use evaluate::{EvalParams, Evaluation, QueryValues, Value, evaluate};
+pub use evaluate::{Evaluation, QueryValues, Value, evaluate};
 pub use gains::Gains;
+pub use params::EvalParams;
 pub use spelling::{MeasureColumn, columns, columns_as};
 pub use statistic::{Over, Statistic};

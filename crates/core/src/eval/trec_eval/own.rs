@@ -1,12 +1,11 @@
-//! Our own measures, of which there are variants, on the rankings of a run.
+//! Our own measures and their variants for the rankings of a run.
 
-use super::evaluate::EvalParams;
+use super::params::EvalParams;
 use crate::eval::trec::{Judgments, Numbered, Ranked};
 use crate::eval::{Measure, Variant};
 
-/// The value of `measure` for one query; `None` where the query is to be left out of the mean.
-/// Equal scores are ordered by id, descending, whatever the variant says: a run's file has no
-/// other order.
+/// The value of `measure` for one query; `None` leaves the query out of the mean. Equal scores are
+/// ordered by id, descending, in every variant: a run's file has no other order.
 pub(super) fn own(
     measure: Measure,
     variant: &Variant,
@@ -16,7 +15,7 @@ pub(super) fn own(
     judged_only: bool,
 ) -> Option<f64> {
     let numbered = Numbered::new(judged);
-    // Scores of runs are finer than ours: what counts is which of them are equal.
+    // Scores of runs have more digits than ours: only which of them are equal matters.
     let (mut last, mut group) = (f64::NAN, 0.0f32);
     let hits = ranked.iter().flat_map(|ranked| ranked.hits()).take(params.max_results);
     let hits = hits.filter(|hit| !judged_only || numbered.holds(hit.doc)).map(|hit| {

@@ -1,4 +1,4 @@
-//! An evaluation as trec_eval prints it.
+//! Prints an evaluation as trec_eval does.
 
 use std::io::{self, Write};
 
@@ -6,9 +6,8 @@ use super::evaluate::{Evaluation, Value};
 use super::statistic::Over;
 
 impl Evaluation {
-    /// Writes a line for each measure: name, query (or `all`), value; first each query's if
-    /// `per_query`, then those over all if `summary`. Columns come in trec_eval's order, those
-    /// that it does not have last.
+    /// Writes one line per measure, with name, query (or `all`) and value: first for every query if
+    /// `per_query`, then over all queries if `summary`. Columns are in trec_eval's order, others last.
     pub fn write(&self, out: &mut impl Write, per_query: bool, summary: bool) -> io::Result<()> {
         let mut order: Vec<usize> = (0..self.columns.len()).collect();
         order.sort_by_key(|&c| self.columns[c].order);

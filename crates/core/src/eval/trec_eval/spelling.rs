@@ -1,26 +1,28 @@
-//! The names of measures in both spellings: trec_eval's (`ndcg_cut.5,10`, also as it prints
-//! them: `ndcg_cut_10`) and ir_measures' (`nDCG@10`, `AP(rel=2)@1000`). A column is called what
-//! the user called it.
+//! Parses the names of measures in both spellings: trec_eval's (`ndcg_cut.5,10`, also as it prints
+//! them: `ndcg_cut_10`) and ir_measures' (`nDCG@10`, `AP(rel=2)@1000`). A column keeps the user's
+//! spelling.
 
-use super::families::{FAMILIES, PERSISTENCE, Takes, nickname};
+use std::cmp::Ordering;
+
+use super::families::{FAMILIES, PERSISTENCE, Parameters, nickname};
 use super::gains::Gains;
 use super::statistic::Statistic;
 use crate::eval::diversity::{ALPHA, DiversityKind, DiversityMeasure, MOST, alpha};
 use crate::eval::{Measure, Variant};
 use crate::{Error, Result};
 
-/// One value a query.
+/// A measure: one value per query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasureColumn {
-    /// As the user, or trec_eval, calls it.
+    /// The user's or trec_eval's name.
     pub name: String,
-    /// What is measured.
+    /// The statistic.
     pub statistic: Statistic,
-    /// The lowest relevant grade, where the name says one (`rel=2`).
+    /// The lowest relevant grade, if it is part of the name (`rel=2`).
     pub level: Option<i32>,
-    /// Whether the name asks for judged documents only.
+    /// Whether the name restricts it to judged documents.
     pub judged_only: bool,
-    /// The place in trec_eval's order; those that it does not have come last.
+    /// The place in trec_eval's order; measures that it does not have come last.
     pub(super) order: usize,
 }
 
@@ -30,13 +32,12 @@ const KNOWN: &str = "there are trec_eval's names (map, P.5,10, ndcg_cut.10, reca
     nDCG(dcg='exp-log2')@10; with subtopics alpha_nDCG(alpha=0.5)@10, ERR_IA@20, StRecall@10 …); \
     the guide defines them all";
 
-/// The columns that `names` ask for, in their order. As in trec_eval, a measure with
-/// parameters takes the place of the one without; unlike it, all parameters count where a
-/// measure is named several times. A name again adds nothing. Several names may stand in one
-/// text, parted by commas (`nDCG@10,AP`).
+/// The columns of `names`, in their order. As in trec_eval, a measure with parameters replaces the
+/// one without; unlike there, all parameters count where a measure is named several times. A
+/// repeated name adds nothing. One text may hold several names, separated by commas (`nDCG@10,AP`).
 pub fn columns<S: AsRef<str>>(names: &[S]) -> Result<Vec<MeasureColumn>> {
-    let mut asked: Vec<Asked> = Vec::new();
-    for name in names.iter().flat_map(|names| parted(names.as_ref())) {
+    let mut asked: Vec<Request> = Vec::new();
+    for name in names.iter().flat_map(|names| split_names(names.as_ref())) {
         if let Some(list) = nickname(name) {
             for family in list {
                 ask(&mut asked, place_of(family).unwrap_or_default(), None);
@@ -48,14 +49,14 @@ pub fn columns<S: AsRef<str>>(names: &[S]) -> Result<Vec<MeasureColumn>> {
             }
             ask(&mut asked, family, given.map(|given| (name, given)));
         } else {
-            asked.push(Asked::One(Box::new(ir_measure(name)?)));
+            asked.push(Request::Single(Box::new(ir_measure(name)?)));
         }
     }
     let mut columns: Vec<MeasureColumn> = Vec::new();
-    for asked in asked {
-        let more = match asked {
-            Asked::One(column) => vec![*column],
-            Asked::Family(family, given) => family_columns(family, &given)?,
+    for request in asked {
+        let more = match request {
+            Request::Single(column) => vec![*column],
+            Request::Family(family, given) => family_columns(family, &given)?,
         };
         for column in more {
             if columns.iter().all(|known| known.name != column.name) {
@@ -66,9 +67,9 @@ pub fn columns<S: AsRef<str>>(names: &[S]) -> Result<Vec<MeasureColumn>> {
     Ok(columns)
 }
 
-/// Like [`columns`], but measures that we have ourselves and that are named as ir_measures does
-/// (nDCG@10, AP, P@5, R@100, RR, Rprec, Success@5, ERR@20, Judged@10, RankLoss) are those of
-/// `variant`. trec_eval's names stay trec_eval's.
+/// Like [`columns`], but measures of our own in ir_measures' spelling (nDCG@10, AP, P@5, R@100, RR,
+/// Rprec, Success@5, ERR@20, Judged@10, RankLoss) are computed in `variant`. trec_eval's names stay
+/// trec_eval's.
 pub fn columns_as<S: AsRef<str>>(names: &[S], variant: &Variant) -> Result<Vec<MeasureColumn>> {
     let mut columns = columns(names)?;
     for column in columns.iter_mut().filter(|column| column.order == FAMILIES.len()) {
@@ -79,9 +80,9 @@ pub fn columns_as<S: AsRef<str>>(names: &[S], variant: &Variant) -> Result<Vec<M
     Ok(columns)
 }
 
-/// The names in a text: the commas of `P.5,10` and `nDCG(dcg='log2',judged_only=True)@5` part
-/// no names.
-fn parted(text: &str) -> Vec<&str> {
+/// The names in a text: commas within `P.5,10` and `nDCG(dcg='log2',judged_only=True)@5` do not
+/// separate names.
+fn split_names(text: &str) -> Vec<&str> {
     if family(text.trim()).is_some() {
         return vec![text.trim()];
     }
@@ -97,30 +98,28 @@ fn parted(text: &str) -> Vec<&str> {
     text.split(outside).map(str::trim).collect()
 }
 
-enum Asked<'n> {
-    /// A family of trec_eval by its place, with the parameters given and the names they were
-    /// given in.
+enum Request<'n> {
+    /// A family of trec_eval by its place, with every name that has parameters, and the parameters.
     Family(usize, Vec<(&'n str, &'n str)>),
-    One(Box<MeasureColumn>),
+    Single(Box<MeasureColumn>),
 }
 
-fn ask<'n>(asked: &mut Vec<Asked<'n>>, family: usize, given: Option<(&'n str, &'n str)>) {
-    for asked in asked.iter_mut() {
-        if let Asked::Family(known, all) = asked
-            && *known == family
-        {
-            all.extend(given);
-            return;
-        }
+fn ask<'n>(asked: &mut Vec<Request<'n>>, family: usize, given: Option<(&'n str, &'n str)>) {
+    let known = asked.iter_mut().find_map(|request| match request {
+        Request::Family(known, all) if *known == family => Some(all),
+        _ => None,
+    });
+    match known {
+        Some(all) => all.extend(given),
+        None => asked.push(Request::Family(family, given.into_iter().collect())),
     }
-    asked.push(Asked::Family(family, given.into_iter().collect()));
 }
 
 fn place_of(name: &str) -> Option<usize> {
     FAMILIES.iter().position(|family| family.name == name)
 }
 
-/// `P.5,10` and `P_5` are a family and its parameters.
+/// Splits `P.5,10` or `P_5` into the place of a family and its parameters.
 fn family(name: &str) -> Option<(usize, Option<&str>)> {
     if let Some(place) = place_of(name) {
         return Some((place, None));
@@ -130,7 +129,7 @@ fn family(name: &str) -> Option<(usize, Option<&str>)> {
     {
         return Some((place, Some(given)));
     }
-    // ndcg_cut_10 begins with ndcg_, too: the longest family is meant.
+    // The longest family wins: ndcg_cut_10 begins with ndcg_ as well.
     let parts = name.rmatch_indices('_').map(|(at, _)| (&name[..at], &name[at + 1..]));
     let mut parts = parts.filter(|(_, given)| given.starts_with(|c: char| !c.is_alphabetic()));
     parts.find_map(|(stem, given)| Some((place_of(stem)?, Some(given))))
@@ -138,114 +137,104 @@ fn family(name: &str) -> Option<(usize, Option<&str>)> {
 
 fn family_columns(place: usize, given: &[(&str, &str)]) -> Result<Vec<MeasureColumn>> {
     let family = &FAMILIES[place];
-    let column = |name: String, statistic: Statistic| MeasureColumn {
-        name,
+    let column = |parameters: Option<&str>, statistic: Statistic| MeasureColumn {
+        name: parameters.map_or(family.name.into(), |given| format!("{}_{given}", family.name)),
         statistic,
         level: None,
         judged_only: false,
         order: place,
     };
-    let bare = || family.name.to_owned();
-    let with = |given: &str| format!("{}_{given}", family.name);
-    Ok(match &family.takes {
-        Takes::Nothing(statistic) => match given.first() {
-            None => vec![column(bare(), statistic.clone())],
+    // One column for every list of parameters.
+    let each = |expected: &str, parse: &dyn Fn(Option<&str>) -> Option<Statistic>| {
+        let of = |name: &str, parameters: Option<&str>| -> Result<MeasureColumn> {
+            let wrong = || Error::parameter("measure", name, expected);
+            Ok(column(parameters, parse(parameters).ok_or_else(wrong)?))
+        };
+        match given {
+            [] => Ok(vec![of(family.name, None)?]),
+            _ => given.iter().map(|&(name, text)| of(name, Some(text))).collect(),
+        }
+    };
+    let gains_of = |text: Option<&str>| text.map_or(Some((None, Gains::Linear)), pairs);
+    match &family.parameters {
+        Parameters::None(statistic) => match given.first() {
+            None => Ok(vec![column(None, statistic.clone())]),
             Some((name, _)) => {
                 let expected = format!("{} without parameters", family.name);
-                return Err(Error::parameter("measure", name, &expected));
+                Err(Error::parameter("measure", name, &expected))
             }
         },
-        Takes::Cuts(default, of) => {
-            let mut cuts =
-                numbers(given, "whole numbers from 1 on as cuts, as in P.5,10", |cut| {
-                    // trec_eval reads as far as it understands, so that 23.4 is 23.
-                    let whole = cut.split_once('.').map_or(cut, |(whole, _)| whole);
-                    whole.parse().ok().filter(|&cut| cut > 0)
-                })?;
-            cuts.sort_unstable();
-            cuts.dedup();
-            let cuts = if given.is_empty() { default } else { &cuts[..] };
-            cuts.iter().map(|&cut| column(with(&cut.to_string()), of(cut))).collect()
+        Parameters::Cuts(default, of) => {
+            let expected = "whole numbers from 1 on as cuts, as in P.5,10";
+            let cuts = distinct(given, default, expected, |cut| {
+                // trec_eval reads as far as it understands, so that 23.4 is 23.
+                let whole = cut.split_once('.').map_or(cut, |(whole, _)| whole);
+                whole.parse().ok().filter(|&cut| cut > 0)
+            })?;
+            Ok(cuts.iter().map(|&cut| column(Some(&cut.to_string()), of(cut))).collect())
         }
-        Takes::Shares(default, of) => {
+        Parameters::Shares(default, of) => {
             let expected = "numbers from 0 on, as in iprec_at_recall.0.25,0.5";
-            let mut shares = numbers(given, expected, |share| {
+            let shares = distinct(given, default, expected, |share| {
                 share.parse().ok().filter(|share| (0.0..1e6).contains(share))
             })?;
-            shares.sort_unstable_by(f64::total_cmp);
-            shares.dedup();
-            let shares = if given.is_empty() { default } else { &shares[..] };
-            shares.iter().map(|&share| column(with(&format!("{share:.2}")), of(share))).collect()
+            let name = |share: f64| format!("{share:.2}");
+            Ok(shares.iter().map(|&share| column(Some(&name(share)), of(share))).collect())
         }
-        Takes::Numbers(default, expected, of) => {
-            let wrong = |name: &str| Error::parameter("measure", name, expected);
-            if given.is_empty() {
-                let statistic = of(default).ok_or_else(|| wrong(family.name))?;
-                return Ok(vec![column(bare(), statistic)]);
+        Parameters::Numbers(default, expected, of) => each(expected, &|text| {
+            let finite = |number: &str| number.parse().ok().filter(|n: &f64| n.is_finite());
+            match text {
+                Some(text) => of(&numbers(text, finite)?),
+                None => of(default),
             }
-            let mut columns = Vec::new();
-            for &(name, text) in given {
-                let values = numbers(&[(name, text)], expected, |number| {
-                    number.parse().ok().filter(|number: &f64| number.is_finite())
-                })?;
-                columns.push(column(with(text), of(&values).ok_or_else(|| wrong(name))?));
-            }
-            columns
+        }),
+        Parameters::Gains(of) => {
+            let expected =
+                format!("pairs of a grade and its gain, as in {}.1=3,2=9.5", family.name);
+            each(&expected, &|text| match gains_of(text)? {
+                (None, gains) => Some(of(gains)),
+                (Some(_), _) => None,
+            })
         }
-        Takes::Gains(of) => {
-            if given.is_empty() {
-                return Ok(vec![column(bare(), of(Gains::Linear))]);
-            }
-            let mut columns = Vec::new();
-            for &(name, text) in given {
-                let expected =
-                    format!("pairs of a grade and its gain, as in {}.1=3,2=9.5", family.name);
-                let wrong = || Error::parameter("measure", name, &expected);
-                let (p, gains) = pairs(text).ok_or_else(wrong)?;
-                if p.is_some() {
-                    return Err(wrong());
-                }
-                columns.push(column(with(text), of(gains)));
-            }
-            columns
-        }
-        Takes::Persistence { gains: takes_gains, of } => {
-            if given.is_empty() {
-                return Ok(vec![column(bare(), of(PERSISTENCE, Gains::Linear))]);
-            }
-            let mut columns = Vec::new();
-            for &(name, text) in given {
-                let also = if *takes_gains { ", and pairs of a grade and its gain" } else { "" };
-                let expected = format!("p above 0 and below 1, as in {}.p=0.8{also}", family.name);
-                let wrong = || Error::parameter("measure", name, &expected);
-                let (p, gains) = pairs(text).ok_or_else(wrong)?;
+        Parameters::Persistence { gains: takes_gains, of } => {
+            let also = if *takes_gains { ", and pairs of a grade and its gain" } else { "" };
+            let expected = format!("p above 0 and below 1, as in {}.p=0.8{also}", family.name);
+            each(&expected, &|text| {
+                let (p, gains) = gains_of(text)?;
                 let p = p.unwrap_or(PERSISTENCE);
-                if !(p > 0.0 && p < 1.0) || (gains != Gains::Linear && !takes_gains) {
-                    return Err(wrong());
-                }
-                columns.push(column(with(text), of(p, gains)));
-            }
-            columns
-        }
-    })
-}
-
-/// Every part between commas, read.
-fn numbers<T>(
-    given: &[(&str, &str)],
-    expected: &str,
-    read: impl Fn(&str) -> Option<T>,
-) -> Result<Vec<T>> {
-    let mut all = Vec::new();
-    for &(name, text) in given {
-        for part in text.split(',') {
-            all.push(read(part.trim()).ok_or_else(|| Error::parameter("measure", name, expected))?);
+                let allowed = p > 0.0 && p < 1.0 && (*takes_gains || gains == Gains::Linear);
+                allowed.then(|| of(p, gains))
+            })
         }
     }
+}
+
+/// The values of all lists given, ascending and each once; the defaults where none is given.
+fn distinct<T: Copy + PartialOrd>(
+    given: &[(&str, &str)],
+    default: &[T],
+    expected: &str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<Vec<T>> {
+    if given.is_empty() {
+        return Ok(default.to_vec());
+    }
+    let mut all = Vec::new();
+    for &(name, text) in given {
+        let wrong = || Error::parameter("measure", name, expected);
+        all.extend(numbers(text, &parse).ok_or_else(wrong)?);
+    }
+    all.sort_unstable_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
+    all.dedup();
     Ok(all)
 }
 
-/// `1=3,2=9,p=0.8`: a chance, and gains of grades; nothing if it is something else.
+/// Every part between commas, parsed.
+fn numbers<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
+    text.split(',').map(|part| parse(part.trim())).collect()
+}
+
+/// Parses `1=3,2=9,p=0.8`: a probability, and gains of grades.
 fn pairs(text: &str) -> Option<(Option<f64>, Gains)> {
     let (mut p, mut gains) = (None, Vec::new());
     for pair in text.split(',') {
@@ -260,7 +249,7 @@ fn pairs(text: &str) -> Option<(Option<f64>, Gains)> {
     Some((p, gains))
 }
 
-/// A name as ir_measures spells it: `NAME(key=value, …)@cut`.
+/// Parses a name of ir_measures: `NAME(key=value, …)@cut`.
 fn ir_measure(name: &str) -> Result<MeasureColumn> {
     let unknown =
         || Error::Unknown { kind: "measure", name: name.to_owned(), advice: KNOWN.to_owned() };
@@ -269,9 +258,9 @@ fn ir_measure(name: &str) -> Result<MeasureColumn> {
     let (settings, cut) = match rest.strip_prefix('(') {
         Some(rest) => {
             let (inner, after) = rest.split_once(')').ok_or_else(unknown)?;
-            (Settings::read(name, inner)?, after)
+            (Settings::parse(name, inner)?, after)
         }
-        None => (Settings::read(name, "")?, rest),
+        None => (Settings::default(), rest),
     };
     let cut = match cut {
         "" => None,
@@ -284,7 +273,7 @@ fn ir_measure(name: &str) -> Result<MeasureColumn> {
     };
     let any = || -> Result<usize> { Ok(k()?.unwrap_or(usize::MAX)) };
     let some = || -> Result<usize> {
-        let expected = format!("the number of documents to look at, as in {stem}@10");
+        let expected = format!("the number of documents as a cut, as in {stem}@10");
         k()?.ok_or_else(|| wrong(&expected))
     };
     let none = |statistic: Statistic| -> Result<Statistic> {
@@ -296,8 +285,8 @@ fn ir_measure(name: &str) -> Result<MeasureColumn> {
     use Statistic as S;
     let stem_in_small = stem.to_ascii_lowercase();
     let (statistic, takes): (Statistic, &[&str]) = match stem_in_small.as_str() {
-        "ndcg" => (S::Ndcg { k: any()?, gains: settings.gains()? }, &["dcg"]),
-        "dcg" => (S::Dcg { k: any()?, gains: settings.gains()? }, &["dcg"]),
+        "ndcg" => (S::Ndcg { k: any()?, gains: settings.gains }, &["dcg"]),
+        "dcg" => (S::Dcg { k: any()?, gains: settings.gains }, &["dcg"]),
         "ap" | "map" => (S::Ap { k: any()? }, &["rel"]),
         "p" | "precision" => (S::P { k: some()? }, &["rel"]),
         "r" | "recall" => (S::Recall { k: some()? }, &["rel"]),
@@ -339,7 +328,7 @@ fn ir_measure(name: &str) -> Result<MeasureColumn> {
             let takes: &[&str] = if kind.takes_alpha() { &["alpha", "rel"] } else { &["rel"] };
             let k = some()?;
             if k > MOST {
-                return Err(Error::parameter("measure", k, "at most 1000000 documents to look at"));
+                return Err(wrong(&format!("a cut of at most {MOST}")));
             }
             (S::Diversity(DiversityMeasure { kind, k, alpha }), takes)
         }
@@ -359,7 +348,7 @@ fn ir_measure(name: &str) -> Result<MeasureColumn> {
     })
 }
 
-/// What stands in the brackets of a name.
+/// The parameters in the brackets of a name.
 #[derive(Default)]
 struct Settings<'n> {
     keys: Vec<&'n str>,
@@ -368,65 +357,52 @@ struct Settings<'n> {
     max: Option<i32>,
     alpha: Option<f64>,
     judged_only: bool,
-    dcg: Option<&'n str>,
-    name: &'n str,
+    gains: Gains,
 }
 
 impl<'n> Settings<'n> {
-    fn read(name: &'n str, inner: &'n str) -> Result<Self> {
-        let mut settings = Settings { name, ..Settings::default() };
+    fn parse(name: &str, inner: &'n str) -> Result<Self> {
+        let mut settings = Settings::default();
         let wrong = |expected: &str| Error::parameter("measure", name, expected);
         for pair in inner.split(',').filter(|pair| !pair.trim().is_empty()) {
             let (key, value) = pair
                 .split_once('=')
                 .ok_or_else(|| wrong("key=value in brackets, as in AP(rel=2)"))?;
             let (key, value) = (key.trim(), value.trim().trim_matches(['\'', '"']));
-            match key {
+            let (valid, expected) = match key {
                 "rel" => {
-                    let rel = value.parse().ok().filter(|&rel| rel >= 0);
-                    settings.rel =
-                        Some(rel.ok_or_else(|| wrong("a grade as rel, as in AP(rel=2)"))?);
+                    settings.rel = value.parse().ok().filter(|&rel| rel >= 0);
+                    (settings.rel.is_some(), "a grade as rel, as in AP(rel=2)")
                 }
                 "p" => {
-                    let p = value.parse().ok().filter(|&p: &f64| p > 0.0 && p < 1.0);
-                    let expected = "p above 0 and below 1, as in RBP(p=0.8)";
-                    settings.p = Some(p.ok_or_else(|| wrong(expected))?);
+                    settings.p = value.parse().ok().filter(|&p: &f64| p > 0.0 && p < 1.0);
+                    (settings.p.is_some(), "p above 0 and below 1, as in RBP(p=0.8)")
                 }
                 "max" => {
-                    let max = value.parse().ok().filter(|max| (1..=60).contains(max));
-                    let expected = "the highest grade as max, as in ERR(max=2)@10";
-                    settings.max = Some(max.ok_or_else(|| wrong(expected))?);
+                    settings.max = value.parse().ok().filter(|max| (1..=60).contains(max));
+                    (settings.max.is_some(), "the highest grade as max, as in ERR(max=2)@10")
                 }
                 "alpha" => {
-                    let expected = "alpha from 0 to 1, as in alpha_nDCG(alpha=0.3)@10";
-                    settings.alpha = Some(alpha(value).ok_or_else(|| wrong(expected))?);
+                    settings.alpha = alpha(value);
+                    (settings.alpha.is_some(), "alpha from 0 to 1, as in alpha_nDCG(alpha=0.3)@10")
                 }
                 "judged_only" => {
-                    settings.judged_only = match value.to_ascii_lowercase().as_str() {
-                        "true" => true,
-                        "false" => false,
-                        _ => return Err(wrong("judged_only=True or judged_only=False")),
-                    };
+                    let given = value.to_ascii_lowercase().parse::<bool>();
+                    settings.judged_only = given == Ok(true);
+                    (given.is_ok(), "judged_only=True or judged_only=False")
                 }
-                "dcg" => settings.dcg = Some(value),
-                _ => {
-                    return Err(wrong("rel, p, max, alpha, dcg or judged_only as a parameter"));
+                "dcg" => {
+                    settings.gains = if value == "exp-log2" { Gains::Exp } else { Gains::Linear };
+                    let known = ["log2", "exp-log2"].contains(&value);
+                    (known, "dcg='log2' (the grade) or dcg='exp-log2' (2^grade - 1)")
                 }
+                _ => (false, "rel, p, max, alpha, dcg or judged_only as a parameter"),
+            };
+            if !valid {
+                return Err(wrong(expected));
             }
             settings.keys.push(key);
         }
         Ok(settings)
-    }
-
-    fn gains(&self) -> Result<Gains> {
-        match self.dcg {
-            None | Some("log2") => Ok(Gains::Linear),
-            Some("exp-log2") => Ok(Gains::Exp),
-            Some(_) => Err(Error::parameter(
-                "measure",
-                self.name,
-                "dcg='log2' (the grade) or dcg='exp-log2' (2^grade - 1)",
-            )),
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! What can be measured of a ranking, and how it is taken over queries.
+//! The statistics of a ranking, and their aggregation over queries.
 
 use super::binary::*;
 use super::gains::{
@@ -8,8 +8,8 @@ use super::graded::Graded;
 use crate::eval::diversity::DiversityMeasure;
 use crate::eval::{Measure, Variant};
 
-/// What is measured. A cut `k` is the number of documents looked at from the top;
-/// `usize::MAX` stands for all.
+/// A statistic of one query's ranking. A cut `k` is the number of documents from the top that count;
+/// `usize::MAX` means all.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs, reason = "the guide defines each; the fields are cuts and parameters")]
 pub enum Statistic {
@@ -58,20 +58,20 @@ pub enum Statistic {
     Diversity(DiversityMeasure),
 }
 
-/// How the values of the queries become one.
+/// How the values of queries are aggregated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Over {
     /// Their mean.
     Mean,
     /// Their sum, a whole number.
     Sum,
-    /// exp of the mean of logarithms, each value at least 0.00001; shown over all queries only.
+    /// exp of the mean of logarithms, each value at least 0.00001; printed for all queries only.
     GeometricMean,
-    /// The number of queries; shown over all only.
+    /// The number of queries; printed for all only.
     Count,
-    /// Not at all: it is text about one query.
+    /// Not aggregated: text about one query.
     Nothing,
-    /// It is text about the run; shown over all only.
+    /// Text about the run; printed for all only.
     Once,
 }
 
@@ -79,7 +79,7 @@ pub enum Over {
 const LEAST: f64 = 0.00001;
 
 impl Statistic {
-    /// How it is taken over queries.
+    /// How it is aggregated over queries.
     pub fn over(&self) -> Over {
         use Statistic as S;
         match self {
@@ -97,12 +97,12 @@ impl Statistic {
         matches!(self, Statistic::Diversity(_))
     }
 
-    /// The value of one query; the logarithm where a geometric mean is wanted. `n_docs` is the
-    /// size of the collection, which utility may ask for.
+    /// The value of one query, its logarithm where the mean is geometric. `n_docs` is the size of the
+    /// collection, for utility.
     pub(super) fn of(&self, graded: &Graded<'_>, n_docs: u64) -> f64 {
         use Statistic as S;
         match self {
-            // Looked at by themselves: they want scores and documents, or subtopics.
+            // Computed elsewhere: they need scores and documents, or subtopics.
             S::Own { .. } | S::Diversity(_) => 0.0,
             S::RunId | S::RelString { .. } => 0.0,
             S::NumQ => 1.0,
@@ -128,8 +128,8 @@ impl Statistic {
             S::ElevenPoints { recalls } => mean_interpolated_precision(graded, recalls),
             S::BinG => binary_g(graded),
             S::G { gains } => normalised_gain(graded, gains),
-            S::Dcg { k, gains } => dcg(graded, *k, gains),
-            S::IdealDcg { gains } => ideal_dcg(graded, usize::MAX, gains),
+            S::Dcg { k, gains } => dcg(graded, *k, gains, 0),
+            S::IdealDcg { gains } => ideal_dcg(graded, usize::MAX, gains, 0),
             S::Ndcg { k, gains } => ndcg(graded, *k, gains),
             S::NdcgRel { gains } => ndcg_rel(graded, gains),
             S::Rndcg { gains } => r_ndcg(graded, gains),

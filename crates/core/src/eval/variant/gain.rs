@@ -1,4 +1,4 @@
-//! What a grade is worth in nDCG.
+//! The gain of a grade in nDCG.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
-/// What a grade g is worth in nDCG; grades of zero and below are worth nothing. In files
+/// The gain of a grade g in nDCG; grades of zero and below have none. In files
 /// `"exp"`, `"linear"` or a list such as `[0, 1, 3, 7]`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Written", into = "Written")]
@@ -24,10 +24,9 @@ pub enum Gain {
 }
 
 impl Gain {
-    /// What a grade is worth in a ratio of gains whose highest grade is `highest`: gains of 2^g − 1
-    /// are divided by 2^highest, which cancels, so that clicks in the thousands may be grades
-    /// without overflow.
-    pub(crate) fn beside(self, grade: f32, highest: f32) -> f64 {
+    /// The gain of a grade, scaled for a ratio of gains whose highest grade is `highest`: 2^g − 1 is
+    /// divided by 2^highest, which cancels, so that clicks in the thousands do not overflow as grades.
+    pub(crate) fn scaled(self, grade: f32, highest: f32) -> f64 {
         if grade <= 0.0 {
             return 0.0;
         }
@@ -42,17 +41,17 @@ impl Gain {
     }
 }
 
-/// Gains by grade: the first is that of grade 0 and is 0, none is below the one before it. A
-/// grade between two whole ones counts as the lower, one beyond the table as its last.
+/// Gains by grade, in ascending order; the first is that of grade 0 and is 0. A fractional grade counts
+/// as the whole one below, and one beyond the table as its last.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GainTable {
-    // Of fixed size, so that a variant can be copied.
+    // Of fixed size, so that a variant is `Copy`.
     gains: [f64; GainTable::MOST],
     len: usize,
 }
 
 impl GainTable {
-    /// The most gains a table holds.
+    /// The capacity of a table.
     pub const MOST: usize = 16;
 
     /// A table of these gains.
@@ -76,13 +75,13 @@ impl GainTable {
 
     /// The gain of a grade.
     pub fn of(&self, grade: f32) -> f64 {
-        // A negative grade or one that is no number becomes 0.
+        // The cast makes a negative grade and NaN 0.
         self.gains[(grade as usize).min(self.len - 1)]
     }
 }
 
-const EXPECTED: &str = "exp, linear, or the gains of the grades 0, 1, 2 … as in 0,1,3,7: from 0 \
-                        on, never falling, 16 at most";
+const EXPECTED: &str = "exp, linear, or the gains of the grades 0, 1, 2 … as in 0,1,3,7: starting at 0, \
+                        never falling, 16 at most";
 
 fn listed(gains: &[f64]) -> String {
     gains.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")

@@ -1,28 +1,29 @@
-//! A dataset in the formats of others: a BEIR folder, TREC files, tables of tab-separated
-//! values or of Parquet.
+//! A dataset in other formats: a BEIR folder, TREC files, tables of tab-separated values or of
+//! Parquet.
 //!
-//! Tables give the same dataset back when they are imported again: the same texts, the same
-//! clicks of queries and the same matrices. Not kept are which documents were held out of
-//! training's counts, and what a dataset made from events has beside: impressions, and the log
-//! that further days are appended to.
+//! Tables give the same dataset when they are imported again: the same texts, the same clicks of
+//! queries and the same matrices. They do not hold which documents are held out of training's counts,
+//! nor the impressions and the appendable log of a dataset made from events.
 
 mod beir;
 #[cfg_attr(not(feature = "parquet"), path = "no_parquet.rs")]
 mod parquet;
+mod rounding;
+mod source;
 mod tables;
 mod trec;
 mod tsv;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::folder::{ExportFolder, ExportedFile};
-use crate::data::{Dataset, Query};
-use crate::sparse::Csr;
-use crate::{Error, Result, Run};
+use crate::data::Dataset;
+use crate::{Result, Run};
+use source::Source;
+
+pub use source::ImportOptions;
 
 /// The format of an exported dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,41 +39,37 @@ pub enum DatasetFormat {
     Parquet,
 }
 
-/// What to export.
+/// An export of a dataset.
 pub struct DatasetExport<'a> {
     /// The dataset.
     pub dataset: &'a Dataset,
-    /// How to write it.
+    /// The format.
     pub format: DatasetFormat,
-    /// Call queries q1, q2 and so on instead of by their ids.
+    /// Replace the ids of queries by q1, q2, and so on.
     pub number_queries: bool,
 }
 
-/// Fields of [`Import`](crate::data::Import) with their values; files by their names in the folder
-/// of the export, the folder itself as `.`.
-pub type ImportOptions = BTreeMap<&'static str, String>;
-
-/// What `about.json` says of an exported dataset.
+/// The content of `about.json` for a dataset.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DatasetExportAbout {
-    /// The word `dataset`.
+    /// Always `dataset`.
     pub export: &'static str,
     /// The checksum of the dataset.
     pub dataset: String,
-    /// How it is written.
+    /// The format.
     pub format: DatasetFormat,
-    /// How many queries, documents and training pairs there are.
+    /// The size of the dataset.
     pub counts: ExportedCounts,
-    /// How the numbers are written.
+    /// The representation of numbers.
     pub numbers: String,
-    /// What an import needs to read it again, if it can.
+    /// The options that import it again, if the format can be imported.
     #[serde(skip_serializing_if = "ImportOptions::is_empty")]
     pub import: ImportOptions,
-    /// What the user should not overlook.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// How much was written.
+/// The size of an exported dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ExportedCounts {
     /// Queries.
@@ -85,14 +82,6 @@ pub struct ExportedCounts {
     pub held_out: (usize, usize),
 }
 
-/// What a format says of what it wrote.
-#[derive(Default)]
-struct Written {
-    numbers: String,
-    import: ImportOptions,
-    warnings: Vec<String>,
-}
-
 impl DatasetExport<'_> {
     /// Writes the folder at `target`. On any error, and when `run` is stopped, nothing stays
     /// behind.
@@ -103,8 +92,8 @@ impl DatasetExport<'_> {
         run: &Run<'_>,
     ) -> Result<(DatasetExportAbout, Vec<ExportedFile>)> {
         let mut folder = ExportFolder::create(target, force)?;
-        let source = Source::of(self, run)?;
-        let mut written = match self.format {
+        let source = Source::of(self.dataset, self.number_queries, run)?;
+        let mut format = match self.format {
             DatasetFormat::Beir => beir::write(&source, &mut folder, run)?,
             DatasetFormat::Trec => trec::write(&source, &mut folder, run)?,
             DatasetFormat::Tsv => tsv::write(&source, &mut folder, run)?,
@@ -112,17 +101,17 @@ impl DatasetExport<'_> {
         };
         let dataset = self.dataset;
         if !dataset.held_out_documents.is_empty() {
-            written.warnings.push(format!(
-                "which documents ({}) are held out of training's counts is not in the export",
+            format.warnings.push(format!(
+                "the export does not say which documents ({}) are held out of training's counts",
                 dataset.held_out_documents.len()
             ));
         }
         if let Some(events) = &dataset.about().events {
             let lost = match events.offers.impressions {
-                true => "the impressions and the log that further days are appended to are",
-                false => "the log that further days are appended to is",
+                true => "its impressions and its appendable log are",
+                false => "its appendable log is",
             };
-            written
+            format
                 .warnings
                 .push(format!("the dataset was made from events: {lost} not in the export"));
         }
@@ -136,148 +125,13 @@ impl DatasetExport<'_> {
                 pairs: dataset.clicks.nnz(),
                 held_out: (dataset.validation.nnz(), dataset.test.nnz()),
             },
-            numbers: written.numbers,
-            import: written.import,
-            warnings: written.warnings,
+            numbers: format.numbers,
+            import: format.import,
+            warnings: format.warnings,
         };
         let files = folder.commit(&about)?;
         Ok((about, files))
     }
-}
-
-/// A dataset with all ids at hand.
-struct Source<'a> {
-    dataset: &'a Dataset,
-    query_ids: Vec<String>,
-    doc_ids: Vec<String>,
-}
-
-impl<'a> Source<'a> {
-    fn of(export: &DatasetExport<'a>, run: &Run<'_>) -> Result<Self> {
-        let dataset = export.dataset;
-        let mut query_ids = Vec::with_capacity(dataset.queries.len());
-        for (i, query) in dataset.queries.iter().enumerate() {
-            let id = query?.id;
-            query_ids.push(if export.number_queries { format!("q{}", i + 1) } else { id });
-        }
-        let mut doc_ids = Vec::with_capacity(dataset.documents.len());
-        for (j, document) in dataset.documents.iter().enumerate() {
-            step(run, "reading ids", j, dataset.documents.len())?;
-            doc_ids.push(document?.id);
-        }
-        Ok(Source { dataset, query_ids, doc_ids })
-    }
-
-    /// An error that names the first id that `fits` refuses; the format wants `expected`.
-    fn check_ids(&self, expected: &str, fits: impl Fn(&str) -> bool) -> Result<()> {
-        for (kind, ids) in [("query", &self.query_ids), ("document", &self.doc_ids)] {
-            let Some(id) = ids.iter().find(|id| !fits(id)) else { continue };
-            let advice = match kind {
-                "query" => "`number_queries` calls them q1, q2, …; or use the format parquet",
-                _ => "give the documents other ids, or use the format parquet",
-            };
-            return Err(Error::Unusable {
-                path: self.dataset.folder.path.clone(),
-                problem: format!(
-                    "the {kind} id {:?} cannot be written, expected {expected}",
-                    id.chars().take(60).collect::<String>()
-                ),
-                advice: advice.into(),
-            });
-        }
-        Ok(())
-    }
-
-    /// Every query, under the id it is written with.
-    fn queries(&self) -> impl Iterator<Item = Result<Query>> {
-        self.dataset.queries.iter().zip(&self.query_ids).map(|(query, id)| {
-            let mut query = query?;
-            query.id.clone_from(id);
-            Ok(query)
-        })
-    }
-
-    /// The entries of a matrix of this dataset: query, document, value.
-    fn pairs<'s>(&'s self, matrix: &'s Csr) -> impl Iterator<Item = (&'s str, &'s str, f32)> {
-        matrix.rows().zip(&self.query_ids).flat_map(|(row, query)| {
-            let pair = |(doc, value)| (query.as_str(), self.doc_ids[doc as usize].as_str(), value);
-            row.iter().map(pair)
-        })
-    }
-
-    fn step(&self, run: &Run<'_>, done: usize) -> Result<()> {
-        step(run, "writing documents", done, self.doc_ids.len())
-    }
-}
-
-fn step(run: &Run<'_>, stage: &str, done: usize, total: usize) -> Result<()> {
-    if done.is_multiple_of(1 << 12) {
-        run.step(stage, done as u64, Some(total as u64))
-    } else {
-        Ok(())
-    }
-}
-
-/// Numbers for readers that know whole numbers alone.
-#[derive(Default)]
-struct Whole {
-    changed: usize,
-}
-
-impl Whole {
-    /// A training weight: rounded, but never to 0, which would say that there is no pair.
-    fn weight(&mut self, value: f32) -> i64 {
-        let whole = self.grade(value);
-        if whole == 0 { value.signum() as i64 } else { whole }
-    }
-
-    /// A grade, rounded.
-    fn grade(&mut self, value: f32) -> i64 {
-        let whole = value.round();
-        self.changed += usize::from(whole != value);
-        whole as i64
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        if self.changed == 0 {
-            return Vec::new();
-        }
-        vec![format!(
-            "of the weights and grades {} had to be rounded to whole numbers; the formats tsv and parquet keep them as they are",
-            self.changed
-        )]
-    }
-}
-
-/// What a field says as one text: lists line by line. `None` for a bag of counts or anything
-/// else that is not text.
-fn plain_text(value: &Value) -> Option<String> {
-    match value {
-        Value::Null => Some(String::new()),
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Bool(truth) => Some(truth.to_string()),
-        Value::Array(items) => {
-            let lines: Option<Vec<String>> = items.iter().map(plain_text).collect();
-            Some(lines?.join("\n"))
-        }
-        Value::Object(_) => None,
-    }
-}
-
-/// Takes the field `name` out of a document as one text; empty if it has none.
-fn take_text(
-    source: &Source<'_>,
-    id: &str,
-    fields: &mut Map<String, Value>,
-    name: &str,
-) -> Result<String> {
-    let Some(value) = fields.shift_remove(name) else { return Ok(String::new()) };
-    plain_text(&value).ok_or_else(|| Error::Unusable {
-        path: source.dataset.folder.path.clone(),
-        problem: format!("the field {name} of the document {id:?} is a bag of counts, not a text"),
-        advice: "the format has no place for that: use the format tsv or parquet".into(),
-    })
 }
 
 #[cfg(test)]

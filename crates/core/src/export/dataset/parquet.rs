@@ -1,32 +1,31 @@
-//! The tables of a dataset as Parquet, packed with zstd. Fields of documents become columns:
-//! of text, whole numbers, fractions or truth values if all documents agree on it; otherwise
-//! the values are written as JSON, and marked as such.
+//! The tables of a dataset as Parquet, compressed with zstd. Fields of documents become columns of
+//! text, whole numbers, fractions or booleans if all documents agree on the type; otherwise the values
+//! are written as JSON, and marked as such.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-use super::tables::Tables;
-use super::{Source, Written};
+use super::source::{FormatAbout, Source};
+use super::tables::{Pair, Tables};
 use crate::export::folder::ExportFolder;
 use crate::file::{ParquetKind as Kind, ParquetTable};
 use crate::{Result, Run};
 
-/// Pairs written between two looks at Ctrl-C.
+/// Pairs written between two checks for cancellation.
 const PAIRS: usize = 1 << 17;
 
 pub(super) fn write(
     source: &Source<'_>,
     folder: &mut ExportFolder,
     run: &Run<'_>,
-) -> Result<Written> {
+) -> Result<FormatAbout> {
     let tables = Tables::of(source);
     let columns = document_columns(source, run)?;
     let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
     let path = folder.path("documents.parquet", format!("documents: {}", names.join(", ")))?;
     let mut table = ParquetTable::create(&path, &columns)?;
-    for (j, document) in source.dataset.documents.iter().enumerate() {
-        source.step(run, j)?;
+    for document in source.documents(run) {
         let mut document = document?;
         table.row(columns.iter().enumerate().map(|(c, (name, _))| match c {
             0 => Some(std::mem::take(&mut document.id).into()),
@@ -51,7 +50,7 @@ pub(super) fn write(
         let path = folder.path("judgments.parquet", "query, doc, grade, split")?;
         write_pairs(&path, "grade", tables.judgments(), run)?;
     }
-    Ok(Written {
+    Ok(FormatAbout {
         numbers: "clicks, weights and grades are doubles".into(),
         import: tables.import("parquet", "queries.parquet", "documents.parquet"),
         warnings: Vec::new(),
@@ -61,7 +60,7 @@ pub(super) fn write(
 fn write_pairs<'p>(
     path: &Path,
     number: &str,
-    pairs: impl Iterator<Item = (&'p str, &'p str, f32, &'static str)>,
+    pairs: impl Iterator<Item = Pair<'p>>,
     run: &Run<'_>,
 ) -> Result<()> {
     let columns = [
@@ -85,11 +84,10 @@ fn write_pairs<'p>(
     table.finish()
 }
 
-/// The columns of the documents, in the order of their first appearance, the id first.
+/// The columns of the documents, the id first, then fields in the order of their first occurrence.
 fn document_columns(source: &Source<'_>, run: &Run<'_>) -> Result<Vec<(String, Kind)>> {
     let mut columns: Vec<(String, Option<Kind>)> = vec![("id".to_owned(), Some(Kind::Text))];
-    for (j, document) in source.dataset.documents.iter().enumerate() {
-        source.step(run, j)?;
+    for document in source.documents(run) {
         for (name, value) in document?.fields {
             let at = columns.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
                 columns.push((name, None));

@@ -1,19 +1,21 @@
-//! What the tables of a dataset are, whatever they are written as: which pairs stand in which
-//! table, in which part, with which number.
+//! The tables of a dataset, independent of their format: the pairs of each table, with their part of
+//! the split and their number.
 
-use super::{ImportOptions, Source};
+use super::source::{ImportOptions, Source};
 use crate::data::Evidence;
 use crate::sparse::Csr;
 
 /// The names of the parts in a column `split`.
-pub(super) const PARTS: [&str; 3] = ["train", "validation", "test"];
+const PARTS: [&str; 3] = ["train", "validation", "test"];
 
-/// How the pairs of a dataset are put into tables.
+/// Query, document, number and part of the split.
+pub(super) type Pair<'p> = (&'p str, &'p str, f32, &'static str);
+
 pub(super) struct Tables<'s> {
     source: &'s Source<'s>,
-    /// Whether held-out pairs are clicks like the others, told apart by their part.
+    /// Whether held-out pairs are in the table of clicks, with their part of the split.
     held_out_are_clicks: bool,
-    /// The name of the column of numbers: `clicks`, or `weight` where some are not above 0.
+    /// The name of the column of numbers: `clicks`, or `weight` if some are not above 0.
     pub column: &'static str,
 }
 
@@ -29,39 +31,31 @@ impl<'s> Tables<'s> {
         Tables { source, held_out_are_clicks, column }
     }
 
-    /// Query, document, clicks or weight, and part.
-    pub(super) fn clicks(&self) -> impl Iterator<Item = (&str, &str, f32, &'static str)> {
-        let dataset = self.source.dataset;
-        let train = self.part(&dataset.clicks, PARTS[0]);
-        let held_out = [(&dataset.validation, PARTS[1]), (&dataset.test, PARTS[2])]
-            .into_iter()
-            .filter(|_| self.held_out_are_clicks)
-            .flat_map(|(matrix, part)| self.part(matrix, part))
-            // A pair with a weight below 0 was held out as a bad one.
-            .map(|(query, doc, grade, part)| {
-                (query, doc, if grade == 0.0 { -1.0 } else { grade }, part)
-            });
-        train.chain(held_out)
+    /// Pairs with clicks or weights.
+    pub(super) fn clicks(&self) -> impl Iterator<Item = Pair<'_>> {
+        let train = self.part(&self.source.dataset.clicks, PARTS[0]);
+        // A grade of 0 comes from a weight below 0.
+        let held_out = self.held_out().map(|(query, doc, grade, part)| {
+            (query, doc, if grade == 0.0 { -1.0 } else { grade }, part)
+        });
+        train.chain(held_out.filter(|_| self.held_out_are_clicks))
     }
 
-    /// Query, document, grade and part.
-    pub(super) fn judgments(&self) -> impl Iterator<Item = (&str, &str, f32, &'static str)> {
-        let dataset = self.source.dataset;
-        [(&dataset.validation, PARTS[1]), (&dataset.test, PARTS[2])]
-            .into_iter()
-            .filter(|_| !self.held_out_are_clicks)
-            .flat_map(|(matrix, part)| self.part(matrix, part))
+    /// Pairs with grades.
+    pub(super) fn judgments(&self) -> impl Iterator<Item = Pair<'_>> {
+        self.held_out().filter(|_| !self.held_out_are_clicks)
     }
 
-    fn part<'t>(
-        &'t self,
-        matrix: &'t Csr,
-        part: &'static str,
-    ) -> impl Iterator<Item = (&'t str, &'t str, f32, &'static str)> {
+    fn held_out(&self) -> impl Iterator<Item = Pair<'_>> {
+        let dataset = self.source.dataset;
+        self.part(&dataset.validation, PARTS[1]).chain(self.part(&dataset.test, PARTS[2]))
+    }
+
+    fn part<'t>(&'t self, matrix: &'t Csr, part: &'static str) -> impl Iterator<Item = Pair<'t>> {
         self.source.pairs(matrix).map(move |(query, doc, value)| (query, doc, value, part))
     }
 
-    /// What an import of files with these names needs.
+    /// The options to import files with these names.
     pub(super) fn import(&self, ending: &str, queries: &str, documents: &str) -> ImportOptions {
         let mut options = ImportOptions::from([
             ("clicks", format!("clicks.{ending}")),
@@ -72,7 +66,7 @@ impl<'s> Tables<'s> {
             options.insert("judgments", format!("judgments.{ending}"));
         }
         if self.column == "clicks" {
-            // What was kept once is to be kept again.
+            // The import must not filter pairs again.
             options.insert("min_clicks", "1".to_owned());
         }
         options

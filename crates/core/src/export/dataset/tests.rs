@@ -7,6 +7,7 @@ use serde_json::json;
 use super::*;
 use crate::data::fixture::real_data;
 use crate::data::{DatasetAbout, DatasetWriter, Document, Evidence, Import, Query, SplitBy, Table};
+use crate::sparse::Csr;
 
 /// Documents with every kind of value, queries that want care, fractions and a grade of 0.
 fn dataset(path: &Path, plain: bool, evidence: Evidence) -> Dataset {
@@ -136,7 +137,7 @@ fn what_beir_and_trec_cannot_hold_is_refused_or_told() {
     assert!(id.contains("the query id \"q one\"") && id.contains("`number_queries`"), "{id}");
     assert!(refused(&rich, DatasetFormat::Trec, true).contains("d3"));
     assert!(!dir.path().join("no").exists());
-    let mut whole = Whole::default();
+    let mut whole = rounding::Rounding::default();
     assert_eq!([0.1, -0.2, 2.5, 3.0].map(|value| whole.weight(value)), [1, -1, 3, 3]);
     assert_eq!((whole.grade(0.4), whole.changed), (0, 4));
 }
@@ -173,8 +174,8 @@ fn what_a_log_of_events_has_beside_is_told() {
         (0..40).map(|n| format!("s{n}\tq{n}\ta\t1\ttrue\ns{n}\tq{n}\tb\t2\tfalse\n")).collect();
     let clicked: String = (0..40).map(|n| format!("q{n}\ta\n")).collect();
     for (name, text, words) in [
-        ("shown", format!("{head}{shown}"), "the impressions and the log"),
-        ("clicked", format!("query\tdoc\n{clicked}"), "made from events: the log"),
+        ("shown", format!("{head}{shown}"), "its impressions and its appendable log"),
+        ("clicked", format!("query\tdoc\n{clicked}"), "made from events: its appendable log"),
     ] {
         fs::File::create(&log).unwrap().write_all(text.as_bytes()).unwrap();
         let events = Some(Table::new(log.clone()));

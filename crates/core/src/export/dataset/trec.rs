@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{ImportOptions, Source, Whole, Written, plain_text, take_text};
+use super::source::{FormatAbout, ImportOptions, Source, plain_text};
+use crate::data::Document;
 use crate::export::folder::ExportFolder;
 use crate::{Result, Run};
 
@@ -11,17 +12,15 @@ pub(super) fn write(
     source: &Source<'_>,
     folder: &mut ExportFolder,
     run: &Run<'_>,
-) -> Result<Written> {
+) -> Result<FormatAbout> {
     let fits = |id: &str| !id.is_empty() && !id.contains(char::is_whitespace);
     source.check_ids("an id without white space", fits)?;
     let mut left_out = BTreeSet::new();
     let mut out = folder.file("documents.trec", "documents: <DOC>, <DOCNO>, <TITLE>, <TEXT>")?;
-    for (j, document) in source.dataset.documents.iter().enumerate() {
-        source.step(run, j)?;
-        let document = document?;
-        let (id, mut fields) = (document.id, document.fields);
-        let title = take_text(source, &id, &mut fields, "title")?;
-        let body = take_text(source, &id, &mut fields, "body")?;
+    for document in source.documents(run) {
+        let Document { id, mut fields } = document?;
+        let title = source.take_text(&id, &mut fields, "title")?;
+        let body = source.take_text(&id, &mut fields, "body")?;
         out.line(format_args!("<DOC>\n<DOCNO>{}</DOCNO>", escaped(&id)))?;
         out.line(format_args!("<TITLE>{}</TITLE>", escaped(&title)))?;
         for (name, value) in fields {
@@ -49,31 +48,17 @@ pub(super) fn write(
     }
     out.finish()?;
 
-    let mut whole = Whole::default();
-    let dataset = source.dataset;
-    for (name, matrix, holds) in [
-        ("train", &dataset.clicks, "training clicks (or weights) as grades"),
-        ("validation", &dataset.validation, "grades of validation"),
-        ("test", &dataset.test, "grades of test"),
-    ] {
-        if matrix.nnz() == 0 {
-            continue;
-        }
-        let mut out = folder.file(&format!("qrels.{name}"), holds)?;
-        for (query, doc, value) in source.pairs(matrix) {
-            let grade = if name == "train" { whole.weight(value) } else { whole.grade(value) };
-            out.line(format_args!("{query} 0 {doc} {grade}"))?;
-        }
-        out.finish()?;
-    }
-    let mut warnings = whole.warnings();
+    let files = ["qrels.train", "qrels.validation", "qrels.test"];
+    let mut warnings =
+        source.write_qrels(folder, files, "grades", None, |out, query, doc, grade| {
+            out.line(format_args!("{query} 0 {doc} {grade}"))
+        })?;
     if !left_out.is_empty() {
         let names: Vec<String> = left_out.into_iter().collect();
-        warnings
-            .push(format!("fields that TREC has no place for are left out: {}", names.join(", ")));
+        warnings.push(format!("fields that TREC cannot hold are left out: {}", names.join(", ")));
     }
-    Ok(Written {
-        numbers: "grades are whole numbers: clicks as they are, fractions rounded, a training weight never to 0".into(),
+    Ok(FormatAbout {
+        numbers: "grades are whole numbers: clicks unchanged, fractions rounded, a training weight never to 0".into(),
         import: ImportOptions::new(),
         warnings,
     })

@@ -1,9 +1,8 @@
-//! Tables of tab-separated values, as people have them and as `liken import` reads them. The
-//! documents are JSON lines, because their fields hold anything; so are the queries, if the
-//! text of one holds a tab or a line break.
+//! Tables of tab-separated values, which an import reads. The documents are JSON lines, because their
+//! fields are of any type; so are the queries, if the text of one holds a tab or a line break.
 
-use super::tables::Tables;
-use super::{Source, Written};
+use super::source::{FormatAbout, Source};
+use super::tables::{Pair, Tables};
 use crate::export::folder::ExportFolder;
 use crate::{Result, Run};
 
@@ -13,38 +12,41 @@ pub(super) fn write(
     source: &Source<'_>,
     folder: &mut ExportFolder,
     run: &Run<'_>,
-) -> Result<Written> {
+) -> Result<FormatAbout> {
     source.check_ids("an id without tab or line break", |id| !id.contains(BREAKS))?;
     let tables = Tables::of(source);
     let mut out = folder.file("documents.jsonl", "documents: id and their fields")?;
-    for (j, document) in source.dataset.documents.iter().enumerate() {
-        source.step(run, j)?;
+    for document in source.documents(run) {
         out.json(&document?)?;
     }
     out.finish()?;
     let queries = write_queries(source, folder)?;
-    let mut out = folder.file("clicks.tsv", format!("query, doc, {}, split", tables.column))?;
-    out.line(format_args!("query\tdoc\t{}\tsplit", tables.column))?;
-    for (query, doc, value, part) in tables.clicks() {
-        out.line(format_args!("{query}\t{doc}\t{value}\t{part}"))?;
-    }
-    out.finish()?;
+    write_pairs(folder, "clicks.tsv", tables.column, tables.clicks())?;
     if tables.judgments().next().is_some() {
-        let mut out = folder.file("judgments.tsv", "query, doc, grade, split")?;
-        out.line(format_args!("query\tdoc\tgrade\tsplit"))?;
-        for (query, doc, grade, part) in tables.judgments() {
-            out.line(format_args!("{query}\t{doc}\t{grade}\t{part}"))?;
-        }
-        out.finish()?;
+        write_pairs(folder, "judgments.tsv", "grade", tables.judgments())?;
     }
-    Ok(Written {
-        numbers: "clicks, weights and grades are written in the fewest digits that give the same float32 back".into(),
+    Ok(FormatAbout {
+        numbers: "clicks, weights and grades are written in the fewest digits that parse to the same float32".into(),
         import: tables.import("tsv", queries, "documents.jsonl"),
         warnings: Vec::new(),
     })
 }
 
-/// Writes the queries; the name of their file.
+fn write_pairs<'p>(
+    folder: &mut ExportFolder,
+    file: &str,
+    number: &str,
+    pairs: impl Iterator<Item = Pair<'p>>,
+) -> Result<()> {
+    let mut out = folder.file(file, format!("query, doc, {number}, split"))?;
+    out.line(format_args!("query\tdoc\t{number}\tsplit"))?;
+    for (query, doc, value, part) in pairs {
+        out.line(format_args!("{query}\t{doc}\t{value}\t{part}"))?;
+    }
+    out.finish()
+}
+
+/// Writes the queries, and returns the name of their file.
 fn write_queries(source: &Source<'_>, folder: &mut ExportFolder) -> Result<&'static str> {
     let mut plain = true;
     for query in source.queries() {

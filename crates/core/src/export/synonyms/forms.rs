@@ -1,4 +1,4 @@
-//! How stems are written: the forms that stand in queries and documents, counted.
+//! The surface forms of stems in queries and documents, with their counts.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,23 +8,22 @@ use crate::data::{self, Dataset, FieldValue};
 use crate::matchers::Model;
 use crate::{Result, Run};
 
-/// A form of a query's word gets a rule if it makes up this share of the word's uses.
+/// A form of a query's word gets a rule if it has this share of the word's occurrences.
 const SHARE: f64 = 0.05;
 
-/// Texts counted at a time.
+/// Documents per block of parallel work.
 const BLOCK: usize = 1024;
 
-/// How often each form of each term occurs.
+/// The number of occurrences by term and form.
 type Uses = HashMap<u32, BTreeMap<String, u64>>;
 
-/// The forms of the words that are asked for.
 pub(in crate::export) struct Forms {
     in_queries: Uses,
     in_documents: Uses,
 }
 
 impl Forms {
-    /// Reads the texts again for the words that are `wanted`.
+    /// Counts the forms of the `wanted` terms in the texts of `dataset` and in the model's queries.
     pub(in crate::export) fn of(
         model: &Model,
         dataset: &Dataset,
@@ -38,13 +37,7 @@ impl Forms {
             let Some(id) = counts.vocabulary.id(term).filter(|&id| is_wanted[id as usize]) else {
                 return;
             };
-            let forms = uses.entry(id).or_default();
-            match forms.get_mut(form) {
-                Some(count) => *count += by,
-                None => {
-                    forms.insert(form.to_owned(), by);
-                }
-            }
+            *uses.entry(id).or_default().entry(form.to_owned()).or_default() += by;
         };
         let mut in_queries = Uses::new();
         for text in &counts.query_texts {
@@ -60,17 +53,19 @@ impl Forms {
                     let document = dataset.documents.get(j)?;
                     for name in &counts.preparation.fields {
                         let Some(value) = document.fields.get(name) else { continue };
-                        data::visit(value, &mut |said| match said {
-                            FieldValue::Text(text) if name == "url" => counts
-                                .analyzer
-                                .url_words(&text, &mut |form, term| note(&mut uses, form, term, 1)),
-                            FieldValue::Text(text) => counts
-                                .analyzer
-                                .words(&text, &mut |form, term| note(&mut uses, form, term, 1)),
-                            FieldValue::Counted(text, count) => {
-                                counts.analyzer.words(text, &mut |form, term| {
-                                    note(&mut uses, form, term, count.ceil() as u64)
-                                })
+                        data::visit(value, &mut |value| {
+                            let (text, count) = match &value {
+                                FieldValue::Text(text) => (&**text, 1),
+                                FieldValue::Counted(text, count) => (*text, count.ceil() as u64),
+                            };
+                            let mut note = |form: &str, term: &str| {
+                                note(&mut uses, form, term, count);
+                            };
+                            match value {
+                                FieldValue::Text(_) if name == "url" => {
+                                    counts.analyzer.url_words(text, &mut note)
+                                }
+                                _ => counts.analyzer.words(text, &mut note),
                             }
                         });
                     }
@@ -87,7 +82,7 @@ impl Forms {
         Ok(Forms { in_queries, in_documents })
     }
 
-    /// The forms in which queries use `term`, the most frequent first, rare ones left out.
+    /// The forms of `term` in queries, the most frequent first, without rare ones.
     pub(super) fn of_query_word(&self, term: u32) -> Vec<String> {
         let Some(uses) = self.in_queries.get(&term) else { return Vec::new() };
         let least = SHARE * uses.values().sum::<u64>() as f64;
@@ -100,7 +95,7 @@ impl Forms {
         forms.into_iter().map(|(form, _)| form.clone()).collect()
     }
 
-    /// The form in which documents mostly use `term`.
+    /// The most frequent form of `term` in documents.
     pub(in crate::export) fn of_document_word(&self, term: u32) -> Option<&str> {
         let uses = self.in_documents.get(&term)?;
         let best = uses.iter().rev().max_by_key(|&(_, count)| count)?;

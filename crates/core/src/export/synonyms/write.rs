@@ -1,4 +1,4 @@
-//! The lists as engines read them.
+//! Writes synonyms in the formats of search engines.
 
 use std::io::{self, Write};
 
@@ -22,10 +22,8 @@ impl Synonyms {
             "# Learnt by liken. For queries alone: after lower-casing, before stemming."
         )?;
         for rule in &self.rules {
-            let scores = rule.synonyms.iter().map(|(word, score)| {
-                // A comment ends with its line, and no word holds a line break.
-                format!("{word} {score:.3}")
-            });
+            // A comment ends with its line, and no word holds a line break.
+            let scores = rule.synonyms.iter().map(|(word, score)| format!("{word} {score:.3}"));
             writeln!(out, "# {}", scores.collect::<Vec<_>>().join(", "))?;
             for word in &rule.words {
                 writeln!(out, "{}", explicit(word, &rule.synonyms))?;
@@ -69,7 +67,7 @@ fn explicit(word: &str, synonyms: &[(String, f64)]) -> String {
     rule
 }
 
-/// A backslash before every sign that means something to the readers of such files.
+/// Escapes the special characters of the formats by a backslash.
 pub(super) fn escaped(word: &str) -> String {
     let mut text = String::with_capacity(word.len());
     for c in word.chars() {

@@ -1,9 +1,9 @@
-//! One JSON object a line, `{"id": …, "vector": […]}`, each number in the fewest digits that
-//! give the same float32 back.
+//! One JSON object per line, `{"id": …, "vector": […]}`, each number in the fewest digits that parse
+//! to the same float32.
 
 use serde::Serialize;
 
-use super::{Rows, SetAbout};
+use super::rows::{ExportedSet, Rows};
 use crate::export::folder::ExportFolder;
 use crate::{Result, Run};
 
@@ -15,15 +15,11 @@ struct Line<'a> {
 
 pub(super) fn write(
     folder: &mut ExportFolder,
-    sets: &[Rows<'_>],
+    set: &Rows<'_>,
     run: &Run<'_>,
-) -> Result<Vec<SetAbout>> {
-    let mut abouts = Vec::with_capacity(sets.len());
-    for set in sets {
-        let holds = format!("{} vectors of {} numbers, one a line with its id", set.n, set.dim);
-        let mut out = folder.file(&format!("{}.jsonl", set.name), holds)?;
-        abouts.push(set.each(run, |i, vector| out.json(&Line { id: (set.id)(i), vector }))?);
-        out.finish()?;
-    }
-    Ok(abouts)
+) -> Result<ExportedSet> {
+    let holds = format!("{} vectors of {} numbers, one per line with its id", set.n, set.dim);
+    let mut out = folder.file(&format!("{}.jsonl", set.name), holds)?;
+    let about = set.each(run, |i, vector| out.json(&Line { id: (set.id)(i), vector }))?;
+    out.finish().map(|()| about)
 }

@@ -1,7 +1,7 @@
-//! NumPy's format: a magic word, a header that is a Python literal, then the numbers. A table
-//! of vectors is two-dimensional, float32, in C order; the ids lie beside it.
+//! NumPy's format: a magic number, a header that is a Python literal, then the values. A set of
+//! vectors is a two-dimensional array of float32 in C order; the ids are in a file of their own.
 
-use super::{Rows, SetAbout};
+use super::rows::{ExportedSet, Rows};
 use crate::export::folder::ExportFolder;
 use crate::{Result, Run};
 
@@ -10,23 +10,19 @@ const ALIGNMENT: usize = 64;
 
 pub(super) fn write(
     folder: &mut ExportFolder,
-    sets: &[Rows<'_>],
+    set: &Rows<'_>,
     run: &Run<'_>,
-) -> Result<Vec<SetAbout>> {
-    let mut abouts = Vec::with_capacity(sets.len());
-    for set in sets {
-        let holds = format!("{} vectors of {} numbers, float32", set.n, set.dim);
-        let mut out = folder.file(&format!("{}.npy", set.name), holds)?;
-        out.bytes(&header(set.n, set.dim))?;
-        let mut buffer = Vec::new();
-        abouts.push(set.each(run, |_, row| out.numbers(row, &mut buffer))?);
-        out.finish()?;
-        set.write_ids(folder)?;
-    }
-    Ok(abouts)
+) -> Result<ExportedSet> {
+    let holds = format!("{} vectors of {} numbers, float32", set.n, set.dim);
+    let mut out = folder.file(&format!("{}.npy", set.name), holds)?;
+    out.bytes(&header(set.n, set.dim))?;
+    let mut buffer = Vec::new();
+    let about = set.each(run, |_, row| out.numbers(row, &mut buffer))?;
+    out.finish()?;
+    set.write_ids(folder).map(|()| about)
 }
 
-/// Version 1.0 of the format: the magic word, the length of the header, the header.
+/// Version 1.0 of the format: the magic number, the length of the header, the header.
 fn header(n_rows: usize, n_cols: usize) -> Vec<u8> {
     let about =
         format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({n_rows}, {n_cols}), }}");

@@ -1,8 +1,8 @@
-//! One safetensors file with a tensor a set; the ids lie beside it. Written row by row.
+//! One safetensors file with one tensor per set; the ids are in files of their own.
 
 use safetensors::Dtype;
 
-use super::{Rows, SetAbout};
+use super::rows::{ExportedSet, Rows};
 use crate::export::folder::ExportFolder;
 use crate::file::tensors_header;
 use crate::{Result, Run};
@@ -13,7 +13,7 @@ pub(super) fn write(
     folder: &mut ExportFolder,
     sets: &[Rows<'_>],
     run: &Run<'_>,
-) -> Result<Vec<SetAbout>> {
+) -> Result<Vec<ExportedSet>> {
     let names: Vec<&str> = sets.iter().map(|set| set.name.as_str()).collect();
     let mut out = folder.file(FILE, format!("tensors, float32: {}", names.join(", ")))?;
     let tensors = sets.iter().map(|set| (set.name.as_str(), Dtype::F32, vec![set.n, set.dim]));

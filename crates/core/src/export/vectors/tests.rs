@@ -97,7 +97,7 @@ fn in_a_mix_dot_products_are_the_scores_of_the_learnt_part() {
     let model = model("0.7*pls+0.3*bm25", &dir.path().join("data"));
     let out = dir.path().join("out");
     let about = export(&model, VectorFormat::Jsonl, &out);
-    assert!(about.notes[0].starts_with("bm25 only counts words"), "{:?}", about.notes);
+    assert!(about.notes[0].starts_with("bm25 is lexical"), "{:?}", about.notes);
     assert!(about.score.contains("(s - mean) / deviation"));
     let documents = lines(&out.join("documents.jsonl"));
     for (id, query) in lines(&out.join("queries.jsonl")) {

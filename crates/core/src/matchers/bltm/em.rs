@@ -3,8 +3,9 @@
 use rayon::prelude::*;
 
 use super::{Bltm, NONE, WordTopics};
+use crate::matchers::check::check_memory;
 use crate::sparse::{Csr, Row};
-use crate::{Error, Result, Run};
+use crate::{Result, Run};
 
 /// φ of one side while it is learnt.
 #[derive(Clone)]
@@ -19,7 +20,7 @@ pub(super) struct Side {
 }
 
 impl Side {
-    /// The words that `texts` have, with room for their topics.
+    /// The words of `texts`, with all weights 0.
     pub fn of<'t>(texts: impl Iterator<Item = Row<'t>>, n_terms: usize, dim: usize) -> Self {
         let mut rows = vec![NONE; n_terms];
         texts.for_each(|row| row.indices.iter().for_each(|&term| rows[term as usize] = 0));
@@ -68,7 +69,7 @@ impl Side {
     }
 }
 
-/// Clicked pairs, to be walked by pair and by word.
+/// Clicked pairs, indexed by pair and by word.
 pub(super) struct Pairs<'a> {
     queries: &'a Csr,
     docs: &'a Csr,
@@ -119,21 +120,15 @@ pub(super) struct Trainer<'a> {
 }
 
 impl<'a> Trainer<'a> {
-    /// Begins with even θ and the given topics of queries and of documents.
+    /// Starts with uniform θ and the given topics of queries and of documents.
     pub fn new(params: &Bltm, pairs: Pairs<'a>, topics: [Side; 2], most: u64) -> Result<Self> {
         let dim = params.dim;
-        let bytes = 8 * dim as u64 * pairs.len() as u64;
-        if bytes > most {
-            return Err(Error::Memory {
-                what: format!(
-                    "the topics of {} pairs take {} MiB, but only {} MiB are free",
-                    pairs.len(),
-                    bytes >> 20,
-                    most >> 20
-                ),
-                advice: "take fewer topics (`dim`), drop pairs with few clicks (`min_clicks = N`), or allow more (`max_memory = SIZE`)".into(),
-            });
-        }
+        check_memory(
+            8 * dim as u64 * pairs.len() as u64,
+            most,
+            || format!("the topics of {} pairs", pairs.len()),
+            "take fewer topics (`dim`), drop pairs with few clicks (`min_clicks = N`)",
+        )?;
         let length = |row: Row<'_>| row.values.iter().map(|&f| f64::from(f)).sum::<f64>();
         let total = (0..pairs.len())
             .map(|p| {
@@ -156,8 +151,7 @@ impl<'a> Trainer<'a> {
         [self.query, self.doc]
     }
 
-    /// One iteration: every θ, then every φ. The log posterior before it, divided by the
-    /// number of words.
+    /// One iteration: every θ, then every φ. Returns the log posterior before it per word.
     pub fn iterate(&mut self, run: &Run<'_>) -> Result<f64> {
         let mut posterior = self.update_theta(run)?;
         if self.beta > 0.0 {
@@ -167,7 +161,7 @@ impl<'a> Trainer<'a> {
         Ok(if self.total > 0.0 { posterior / self.total } else { 0.0 })
     }
 
-    /// Every θ; the log posterior before, without the prior of φ.
+    /// Updates every θ; returns the log posterior before, without the prior of φ.
     fn update_theta(&mut self, run: &Run<'_>) -> Result<f64> {
         let (pairs, alpha, dim) = (&self.pairs, self.alpha, self.dim);
         let (query, doc) = (&self.query, &self.doc);
@@ -200,7 +194,7 @@ impl<'a> Trainer<'a> {
         Ok(parts.iter().sum())
     }
 
-    /// Every φ, word by word.
+    /// Updates every φ, word by word.
     fn update_phi(&mut self, run: &Run<'_>) -> Result<()> {
         let (pairs, theta, dim, beta) = (&self.pairs, &self.theta, self.dim, self.beta);
         let of_query = |query: u32| {
@@ -231,8 +225,8 @@ fn row(theta: &[f64], pair: u32, dim: usize) -> &[f64] {
     &theta[pair as usize * dim..][..dim]
 }
 
-/// next += Σ_w f(w)/p(w)·φ(w), the expected words of every topic but for the factor θ; the log
-/// likelihood of the words.
+/// next += Σ_w f(w)/p(w)·φ(w), the expected words of every topic without the factor θ; returns the
+/// log likelihood of the words.
 fn expect(words: Row<'_>, side: &Side, theta: &[f64], next: &mut [f64]) -> f64 {
     let mut log = 0.0;
     for (term, f) in words.iter() {
@@ -254,7 +248,7 @@ fn add(weight: f64, phi: &[f64], theta: &[f64], next: &mut [f64]) {
     }
 }
 
-/// Gives every row of φ its expected words (`count` without the factor φ) and β more.
+/// Sets every row of φ to β plus its expected words, which `count` adds up without the factor φ.
 fn update(
     side: &mut Side,
     beta: f64,
@@ -276,7 +270,7 @@ fn update(
     Ok(())
 }
 
-/// In four sums, so that the processor can add several numbers at once.
+/// In four sums, so that the processor can add several numbers in parallel.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0f64; 4];
     let ((a_lanes, a_rest), (b_lanes, b_rest)) = (a.as_chunks::<4>(), b.as_chunks::<4>());

@@ -1,4 +1,4 @@
-//! Where EM begins: every topic at one clicked document and the queries that led to it. The
+//! The initial topics of EM: each is one clicked document and the queries that led to it. The
 //! documents are drawn far apart, as k-means++ draws its first centres, in the order of their
 //! ids, so that the order in which documents were read does not matter.
 
@@ -11,13 +11,13 @@ use crate::features::{Counts, idf};
 use crate::random::Random;
 use crate::sparse::{Csr, Row};
 
-/// Documents that are looked at; of more, some that lie evenly among them.
+/// The most documents to draw from; if there are more, every n-th of them.
 const MOST_DOCS: usize = 20_000;
-/// The share of a first topic that is its document; the rest is all text, so that no word is
-/// impossible.
+/// The share of an initial topic that is its document; the rest is the collection, so that no word
+/// has probability 0.
 const OWN: f64 = 0.5;
 
-/// FeedbackDocs topics over the words of queries and of documents.
+/// Initial topics over the words of queries and of documents.
 pub(super) fn topics(params: &Bltm, counts: &Counts, pairs: &Csr, text: &Csr) -> Result<[Side; 2]> {
     let by_doc = pairs.transpose();
     let clicked: Vec<u32> =
@@ -41,8 +41,8 @@ pub(super) fn topics(params: &Bltm, counts: &Counts, pairs: &Csr, text: &Csr) ->
             take(counts.queries.row(i as usize), f64::from(weight));
         }
     });
-    // Where there are fewer documents than topics, several begin with the same one: what
-    // tells them apart is a little noise that hangs on the word alone.
+    // If there are fewer documents than topics, several topics start from the same one: a little
+    // noise per word tells them apart.
     for (side, stream) in [(&mut query, 1u64 << 40), (&mut doc, 2 << 40)] {
         for (phi, &term) in side.phi.chunks_mut(dim).zip(&side.terms) {
             let mut random = Random::new(params.seed, stream + u64::from(term));
@@ -53,7 +53,7 @@ pub(super) fn topics(params: &Bltm, counts: &Counts, pairs: &Csr, text: &Csr) ->
     Ok([query, doc])
 }
 
-/// Fills the topics of a side with the words of `all` and those of each topic's own texts.
+/// Fills the topics of a side with the words of `all` texts and of each topic's `own`.
 fn fill<'t>(
     side: &mut Side,
     all: impl Iterator<Item = (Row<'t>, f64)>,
@@ -101,7 +101,7 @@ fn seeds(params: &Bltm, counts: &Counts, clicked: &[u32], text: &Csr) -> Vec<u32
     };
     let words: Vec<Vec<(u32, f64)>> = docs.par_iter().map(|&doc| weigh(doc)).collect();
     let mut dense = vec![0.0f64; text.n_cols()];
-    // How far every document is from the seed `at`.
+    // The distance of every document from the seed `at`.
     let mut distances = |at: usize| -> Vec<f64> {
         words[at].iter().for_each(|&(term, w)| dense[term as usize] = w);
         let far = |doc: &Vec<(u32, f64)>| {
@@ -118,7 +118,7 @@ fn seeds(params: &Bltm, counts: &Counts, clicked: &[u32], text: &Csr) -> Vec<u32
     let mut seeds = Vec::with_capacity(params.dim);
     while seeds.len() < params.dim {
         let sum: f64 = nearest.iter().sum();
-        // Nothing is left that lies apart from all seeds.
+        // No document is apart from all seeds.
         let even = sum <= 1e-9 * docs.len() as f64;
         let mut best: Option<(f64, usize, Vec<f64>)> = None;
         for _ in 0..if even { 1 } else { tries } {

@@ -5,6 +5,7 @@ use crate::Run;
 use crate::data::fixture::Fixture;
 use crate::features::Preparation;
 use crate::matchers::{Expansion, Params};
+use crate::sparse::Row;
 
 fn counts(held_out: &[u32]) -> Counts {
     let titles = ["red apple pie", "apple tree", "pear tree garden", "sky blue", "blue apple sky"];
@@ -30,7 +31,7 @@ fn it_is_the_mean_of_the_best_documents_by_dense_loops() {
         let counts = counts(held_out);
         for weights in [FeedbackWeighting::Even, FeedbackWeighting::Score] {
             let params = Feedback {
-                first: FeedbackDocs::Bm25,
+                first: FirstRanking::Bm25,
                 k,
                 weights,
                 query_weight: 0.7,
@@ -73,7 +74,7 @@ fn it_is_the_mean_of_the_best_documents_by_dense_loops() {
 fn without_clicks_and_from_the_vector_space_it_is_query_expansion() {
     let counts = counts(&[]);
     let feedback = Feedback {
-        first: FeedbackDocs::Vsm,
+        first: FirstRanking::Vsm,
         k: 3,
         weights: FeedbackWeighting::Even,
         query_weight: 2.0,
@@ -95,7 +96,7 @@ fn a_document_without_a_shared_word_is_found_through_clicks() {
     let counts = counts(&[]);
     // "pie" is in document a alone; b was clicked for the same query, c shares no word with a.
     let params =
-        Feedback { first: FeedbackDocs::Bm25, k: 1, query_weight: 0.0, ..Feedback::default() };
+        Feedback { first: FirstRanking::Bm25, k: 1, query_weight: 0.0, ..Feedback::default() };
     let joint = scores(&counts, &Params::Feedback(params.clone()), "pie");
     let words = Feedback { doc_clicks: 0.0, ..params };
     let alone = scores(&counts, &Params::Feedback(words), "pie");

@@ -141,7 +141,7 @@ fn what_cannot_be_done_is_refused_with_advice() {
     assert!(small.contains("are free") && small.contains("lower `keep`"), "{small}");
     let huge = Csr::empty(1, 500_000);
     let many = exact().check_size(&huge, 500_000, u64::MAX).unwrap_err().to_string();
-    assert!(many.contains("too many for ridge") && many.contains("train square"), "{many}");
+    assert!(many.contains("more than its limit") && many.contains("train square"), "{many}");
 }
 
 #[test]

@@ -1,16 +1,15 @@
-//! What RMLS takes of memory, for a plan before it starts and for the fit itself.
+//! The memory that RMLS needs, for plans and for the fit itself.
 
-use crate::linalg::PANEL;
-use crate::linalg::{Shape, n_panels};
+use crate::linalg::{PANEL, Shape, n_panels};
 
-/// Bytes of L_x and L_y together, if every number is stored.
+/// Bytes of L_x and L_y together, if dense.
 pub(crate) fn dense_bytes(shape: Shape, dim: usize) -> u64 {
     let panels = n_panels(dim) as u64;
     (shape.d_x + shape.d_y) as u64 * (panels * PANEL as u64 * 4 + 4)
 }
 
-/// Bytes that a half-sweep needs beside the maps: the products in between, a panel of each side
-/// that is read or made, the sums of rows, and the first factor scaled.
+/// Bytes that a half-sweep needs besides the maps: intermediate products, a panel of each side, the
+/// sums of rows, and the scaled first factor.
 pub(crate) fn scratch_bytes(shape: Shape) -> u64 {
     let panel = |rows: usize| rows as u64 * PANEL as u64 * 4;
     let widest = shape.d_x.max(shape.d_y);

@@ -1,9 +1,11 @@
-//! The sweeps: by turns L_x and L_y, each half-sweep described, validated and perhaps kept.
+//! The sweeps: alternately L_x and L_y, each half-sweep described and scored on validation, with early
+//! stopping (`Fit::sweep_on`).
 
 use std::path::Path;
 
 use super::half::{HalfSweeps, Sums};
-use super::{INIT, Penalty, Rmls, RmlsReport, RmlsStep, START, Start, Validate};
+use super::params::{Penalty, Rmls, Start};
+use super::report::{INIT, RmlsReport, RmlsStep, START};
 use crate::early_stopping::EarlyStopping;
 use crate::linalg::{
     CENTRING_ERROR, Dense, Operator, Panels, Shape, Side, SvdParams, effective_rank, nothing_there,
@@ -14,14 +16,15 @@ use crate::matchers::{Map, Maps};
 use crate::random::Random;
 use crate::{Error, Result, Run};
 
-/// The most rows looked at for the effective rank and the change.
+/// Scores a pair of maps on validation data; higher is better.
+pub type Validate<'a> = dyn FnMut(&Panels, &Panels) -> Result<f64> + 'a;
+
+/// The largest and the smallest sample of rows for the effective rank and the change.
 const SAMPLE: usize = 4096;
-/// The fewest.
 const LEAST_SAMPLE: usize = 256;
-/// Multiply-adds of dense products that nobody notices.
+/// Multiply-adds of dense products whose time is negligible.
 const FEW_MILLISECONDS: f64 = 2e8;
 
-/// The map of a side, for people.
 fn name_of(side: Side) -> &'static str {
     match side {
         Side::X => "L_x",
@@ -29,21 +32,8 @@ fn name_of(side: Side) -> &'static str {
     }
 }
 
-/// Fits `params` to the matrix behind `operator`.
+/// Fits `params` to the matrix behind `operator`, with maps placed as `placement` says.
 pub(super) fn fit(
-    params: &Rmls,
-    operator: Operator,
-    init: Option<Maps>,
-    validate: Option<&mut Validate<'_>>,
-    run: &Run<'_>,
-) -> Result<(Maps, RmlsReport)> {
-    let placement =
-        MemoryPlacement::of(params, operator.shape(), validate.is_some(), run.memory_left())?;
-    fit_in(placement, params, operator, init, validate, run)
-}
-
-/// The same with maps that lie where `placement` says.
-pub(super) fn fit_in(
     placement: MemoryPlacement,
     params: &Rmls,
     operator: Operator,
@@ -52,7 +42,7 @@ pub(super) fn fit_in(
     run: &Run<'_>,
 ) -> Result<(Maps, RmlsReport)> {
     let report = RmlsReport {
-        way: operator.way().to_string(),
+        way: operator.product_form().to_string(),
         steps: Vec::new(),
         best: 0,
         collapsed: None,
@@ -74,17 +64,17 @@ pub(super) fn fit_in(
         kept: None,
         best_folder: placement.best_on_disk.then_some(&scratch),
         report,
-        penalties: (0.0, 0.0),
-        first_ranks: (None, None),
+        penalties: [0.0; 2],
+        first_ranks: [None; 2],
         samples: [None, None],
         sample_rows: sample_rows(&operator, params.dim),
         init_steps: 0,
     };
-    let begun = match init {
+    let warm_start = match init {
         Some(maps) => Some(fit.describe_init(maps)?),
         None => None,
     };
-    let pair = match (params.start, begun) {
+    let pair = match (params.start, warm_start) {
         (Start::Random, None) => fit.start_random(run)?,
         (Start::Random, Some(pair)) => fit.sweep_on(pair, None, run)?,
         (Start::Spectral, None) => fit.start_spectral(None, run)?,
@@ -105,8 +95,8 @@ pub(super) fn fit_in(
     drop(half_sweeps);
     drop(operator);
     let Pair { x, y } = kept.unwrap_or(pair);
-    // One side after the other, so that only one is there twice. What did not fit into memory
-    // stays out of it until it is written to the model.
+    // One side after the other, so that only one is in memory twice. Maps that did not fit into
+    // memory stay on disk until they are written to the model.
     let folder = placement.maps_on_disk.then_some(scratch.as_path());
     let l_x = Map::of(&x, folder)?;
     drop(x);
@@ -114,7 +104,7 @@ pub(super) fn fit_in(
     Ok((Maps { l_x, l_y }, report))
 }
 
-/// Where the maps lie.
+/// Whether the maps are in memory or on disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct MemoryPlacement {
     /// Bytes for both maps.
@@ -124,9 +114,9 @@ pub(super) struct MemoryPlacement {
 }
 
 impl MemoryPlacement {
-    /// Sees whether the maps fit into the `left` bytes, beside the products in between. Maps that
-    /// a penalty makes sparse are watched while they are made; maps without one may lie in a
-    /// file, since whole panels are read and written in order.
+    /// Decides whether the maps fit into the `left` bytes, with the intermediate products. Maps that
+    /// a penalty makes sparse are checked while they are computed; maps without a penalty may be in
+    /// a file, since whole panels are read and written in order.
     pub fn of(params: &Rmls, shape: Shape, validated: bool, left: u64) -> Result<MemoryPlacement> {
         let fixed = super::bytes::scratch_bytes(shape);
         let dense = super::bytes::dense_bytes(shape, params.dim);
@@ -135,12 +125,12 @@ impl MemoryPlacement {
         if fixed > left || (too_large && params.penalty == Penalty::Bound) {
             return Err(Error::Memory {
                 what: format!(
-                    "RMLS with {} dimensions needs {} MiB, and {} MiB are left",
+                    "RMLS with {} dimensions needs {} MiB, but only {} MiB are free",
                     params.dim,
                     (fixed + dense) >> 20,
                     left >> 20
                 ),
-                advice: "use fewer dimensions, `penalty = relative` (sparse rows take less), or give more memory (`max_memory`)".into(),
+                advice: "use fewer dimensions, `penalty = relative` (sparse rows take less), or allow more (`max_memory = SIZE`)".into(),
             });
         }
         let copies = 1 + u64::from(validated);
@@ -152,11 +142,10 @@ impl MemoryPlacement {
     }
 }
 
-/// As many rows as cost no more than a twentieth of a sweep, or than a few milliseconds: their
-/// Gram matrix and its eigenvalues, one multiply-add of which is worth about eight of the sparse
-/// products'.
+/// The number of rows whose Gram matrix and eigenvalues cost at most a twentieth of a sweep, or a few
+/// milliseconds; a dense multiply-add costs about an eighth of a sparse one.
 fn sample_rows(operator: &Operator, dim: usize) -> usize {
-    let sweep = 2.0 * operator.way().factors as f64 * dim as f64;
+    let sweep = 2.0 * operator.product_form().factors as f64 * dim as f64;
     let budget = (sweep / 20.0 * 8.0).max(FEW_MILLISECONDS);
     let cost = |m: f64| {
         let small = m.min(dim as f64);
@@ -166,14 +155,14 @@ fn sample_rows(operator: &Operator, dim: usize) -> usize {
     [SAMPLE, 2048, 1024, 768, 512, 384].into_iter().find(affordable).unwrap_or(LEAST_SAMPLE)
 }
 
-/// The rows that are looked at where not all are.
+/// The size of the sample of rows; 0 if it is all of them.
 fn sampled(operator: &Operator, dim: usize) -> usize {
     let rows = sample_rows(operator, dim);
     let most = operator.d_x().max(operator.d_y());
     if rows < most { rows } else { 0 }
 }
 
-/// Both maps while they are made.
+/// Both maps in training.
 struct Pair {
     x: Panels,
     y: Panels,
@@ -185,23 +174,23 @@ struct Fit<'a, 'v> {
     validate: Option<&'a mut Validate<'v>>,
     /// By sweeps; the state is the number of the step.
     best: EarlyStopping<usize>,
-    /// A copy of the best maps, where later ones have taken their place.
+    /// A copy of the best maps, if they are not the current ones.
     kept: Option<Pair>,
-    /// Where the copy lies, if not in memory.
+    /// The folder of that copy, if it is not in memory.
     best_folder: Option<&'a Path>,
     report: RmlsReport,
     /// β Σ|l_xu|₁ and γ Σ|l_yv|₁ as of each side's last update.
-    penalties: (f64, f64),
-    /// The effective rank of L_x and of L_y as they were first made.
-    first_ranks: (Option<f64>, Option<f64>),
-    /// Some rows of L_x and of L_y as they are now.
+    penalties: [f64; 2],
+    /// The effective rank of the first L_x and of the first L_y.
+    first_ranks: [Option<f64>; 2],
+    /// Samples of the current L_x and L_y.
     samples: [Option<Sample>; 2],
     sample_rows: usize,
-    /// 1 if the first step are earlier maps.
+    /// 1 after a warm start, whose maps are the first step.
     init_steps: usize,
 }
 
-/// Some rows of a map, always the same ones, and what was found in them.
+/// A fixed sample of the rows of a map, with its effective rank and the map's density.
 struct Sample {
     rows: Dense,
     rank: f64,
@@ -214,14 +203,14 @@ impl Fit<'_, '_> {
         let (d_x, d_y) = (self.half_sweeps.operator.d_x(), self.half_sweeps.operator.d_y());
         let y = Panels::random(d_y, params.dim, params.seed, params.theta_y as f32);
         if params.penalty == Penalty::Absolute {
-            self.penalties.1 = params.gamma * l1(&y);
+            self.penalties[1] = params.gamma * l1(&y);
         }
         self.sample(Side::Y, &y, 1.0);
         let x = Panels::new(d_x, params.dim);
         self.sweep_on(Pair { x, y }, None, run)
     }
 
-    /// Earlier maps are the first step, as they are.
+    /// Makes earlier maps the first step.
     fn describe_init(&mut self, maps: Maps) -> Result<Pair> {
         let (x, y) = (maps.l_x.into_panels()?, maps.l_y.into_panels()?);
         if self.params.penalty == Penalty::Absolute {
@@ -247,10 +236,10 @@ impl Fit<'_, '_> {
         drop(svd.u);
         let (x, sums_x) = self.half_sweeps.scale_start(Side::X, x)?;
         let (y, sums_y) = self.half_sweeps.scale_start(Side::Y, y)?;
-        // An absolute penalty has not shaped the start, and counts all the same.
+        // An absolute penalty did not apply to the start, but counts in its objective.
         self.penalties = match params.penalty {
             Penalty::Absolute => self.absolute_penalties(&x, &y),
-            _ => (sums_x.penalty, sums_y.penalty),
+            _ => [sums_x.penalty, sums_y.penalty],
         };
         self.sample(Side::X, &x, share(sums_x.filled, &x));
         self.sample(Side::Y, &y, share(sums_y.filled, &y));
@@ -260,8 +249,8 @@ impl Fit<'_, '_> {
         if params.sweeps == 0 {
             return Ok(pair);
         }
-        // From V·Σ⁻¹ the first half-sweep meets U again; from V it would meet U·Σ, let Σ back
-        // in and collapse.
+        // From V·Σ⁻¹ the first half-sweep gives U again; from V it would give U·Σ, bring Σ back and
+        // collapse.
         let inverse: Vec<f32> = svd.sigma.iter().map(|&s| (1.0 / s) as f32).collect();
         let mut from = svd.v;
         scale_columns(&mut from, &inverse);
@@ -270,12 +259,13 @@ impl Fit<'_, '_> {
         self.sweep_on(pair, Some(panels), run)
     }
 
-    /// β Σ|l_xu|₁ and γ Σ|l_yv|₁ of maps that no half-sweep has summed up.
-    fn absolute_penalties(&self, x: &Panels, y: &Panels) -> (f64, f64) {
-        (self.params.beta * l1(x), self.params.gamma * l1(y))
+    /// β Σ|l_xu|₁ and γ Σ|l_yv|₁ of maps that no half-sweep has made.
+    fn absolute_penalties(&self, x: &Panels, y: &Panels) -> [f64; 2] {
+        [self.params.beta * l1(x), self.params.gamma * l1(y)]
     }
 
-    /// Sweeps on from `pair`; the very first L_x is made from `from`, if given, instead of L_y.
+    /// Sweeps from `pair` until early stopping; the first L_x is computed from `from`, if given,
+    /// instead of L_y.
     fn sweep_on(
         &mut self,
         mut pair: Pair,
@@ -314,23 +304,18 @@ impl Fit<'_, '_> {
         drop(from);
         self.check_sums(&sums, side, sweep)?;
         let change = self.sample(side, &made, share(sums.filled, &made));
+        self.penalties[side as usize] = sums.penalty;
         let pair = match side {
-            Side::X => {
-                self.penalties.0 = sums.penalty;
-                Pair { x: made, y: source }
-            }
-            Side::Y => {
-                self.penalties.1 = sums.penalty;
-                Pair { x: source, y: made }
-            }
+            Side::X => Pair { x: made, y: source },
+            Side::Y => Pair { x: source, y: made },
         };
-        // Σ ⟨ω, l⟩ is the trace, unless ω came from something else than L_y.
+        // Σ ⟨ω, l⟩ is the trace, unless ω was not computed from L_y.
         let inner = if replaced { self.half_sweeps.inner(&pair.x, &pair.y)? } else { sums.inner };
         self.describe(format!("sweep {sweep}, {}", name_of(side)), sweep, inner, change, &pair)?;
         Ok(pair)
     }
 
-    /// What progress says of a sweep: how full and how varied the maps were after the last step.
+    /// The text of progress in a sweep, with the density and the effective rank of the last step.
     fn stage(&self, sweep: usize) -> String {
         match self.report.steps.last() {
             Some(last) => format!(
@@ -341,7 +326,7 @@ impl Fit<'_, '_> {
         }
     }
 
-    /// Copies the maps before they change, if they are the best so far and validation has a say.
+    /// Copies the maps before they change, if they are the best so far by validation.
     fn keep_best(&mut self, pair: &Pair) -> Result<()> {
         let is_current = |&(.., step): &(usize, f64, usize)| step + 1 == self.report.steps.len();
         if self.validate.is_some() && self.best.best().is_some_and(is_current) {
@@ -366,7 +351,7 @@ impl Fit<'_, '_> {
             return Err(nothing_there());
         }
         if sums.filled == 0 {
-            let knob = match (self.params.penalty, side) {
+            let parameter = match (self.params.penalty, side) {
                 (Penalty::Absolute, Side::X) => "beta",
                 (Penalty::Absolute, Side::Y) => "gamma",
                 _ => "the penalty",
@@ -377,14 +362,14 @@ impl Fit<'_, '_> {
                     name_of(side),
                     sums.largest
                 ),
-                advice: format!("set {knob} well below that, or use penalty = \"relative\""),
+                advice: format!("set {parameter} well below that, or use penalty = \"relative\""),
             });
         }
         Ok(())
     }
 
-    /// Reports and validates what the maps are now, and calls them the best if they are the best
-    /// so far and obey the penalty on both sides.
+    /// Describes the current maps in the report with their validation score, and saves them as the
+    /// best if they are the best so far and satisfy the penalty on both sides.
     fn describe(
         &mut self,
         step: String,
@@ -403,7 +388,7 @@ impl Fit<'_, '_> {
             first.is_some_and(|first| now < first / 10.0 || (now < 1.5 && first > 3.0))
         };
         if self.report.collapsed.is_none()
-            && (fell(rank_x, self.first_ranks.0) || fell(rank_y, self.first_ranks.1))
+            && (fell(rank_x, self.first_ranks[0]) || fell(rank_y, self.first_ranks[1]))
         {
             self.report.collapsed = Some(self.report.steps.len());
         }
@@ -413,7 +398,7 @@ impl Fit<'_, '_> {
         };
         self.report.steps.push(RmlsStep {
             step,
-            objective: inner - self.penalties.0 - self.penalties.1,
+            objective: inner - self.penalties[0] - self.penalties[1],
             change,
             density_x,
             density_y,
@@ -421,13 +406,13 @@ impl Fit<'_, '_> {
             effective_rank_y: rank_y,
             validation,
         });
-        // Both sides are thresholded once L_y has been updated; before that, only where the
-        // start was.
+        // Both sides are thresholded after the first update of L_y; before that, only if the start
+        // was.
         let last = self.report.steps.len() - 1;
-        // Earlier maps obey if they were made with this penalty, which `Model` sees to; a random
-        // start that goes on from them obeys on both sides at once.
+        // Earlier maps satisfy the penalty because `Model::check_warm_start` requires the same one;
+        // so do the sweeps of a random start from them.
         let since = last.saturating_sub(self.init_steps);
-        let obeys = match (self.params.penalty, self.params.start) {
+        let satisfies_penalty = match (self.params.penalty, self.params.start) {
             _ if self.report.steps[last].step == INIT => true,
             (_, Start::Random) if self.init_steps > 0 => true,
             (Penalty::None, _) | (Penalty::Relative | Penalty::Bound, Start::Spectral) => true,
@@ -436,7 +421,7 @@ impl Fit<'_, '_> {
         };
         // Without validation the last sweep is the result.
         let better = validation.is_none_or(|score| self.best.improves(score));
-        if obeys && better {
+        if satisfies_penalty && better {
             self.report.best = last;
             self.kept = None;
             self.best.save(sweep, validation.unwrap_or(0.0), last);
@@ -444,8 +429,8 @@ impl Fit<'_, '_> {
         Ok(())
     }
 
-    /// Looks at a few hundred to a few thousand rows of a map that has just been made, always
-    /// the same ones: its effective rank, and how much it has changed, which is returned.
+    /// Samples a few hundred to a few thousand rows of a new map, always the same ones, for its
+    /// effective rank; returns its change.
     fn sample(&mut self, side: Side, map: &Panels, density: f64) -> f64 {
         let mut random = Random::new(self.params.seed, u64::MAX);
         let all = map.n_rows() <= self.sample_rows;
@@ -456,11 +441,7 @@ impl Fit<'_, '_> {
             map.row_into(row, rows.row_mut(i));
         }
         let rank = effective_rank(&rows);
-        let first = match side {
-            Side::X => &mut self.first_ranks.0,
-            Side::Y => &mut self.first_ranks.1,
-        };
-        first.get_or_insert(rank);
+        self.first_ranks[side as usize].get_or_insert(rank);
         let old = self.samples[side as usize].replace(Sample { rows, rank, density });
         let (Some(old), Some(new)) = (old, &self.samples[side as usize]) else { return 1.0 };
         let (mut moved, mut size) = (0.0f64, 0.0f64);

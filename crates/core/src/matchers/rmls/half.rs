@@ -1,30 +1,33 @@
 //! One half-sweep: Ω = C·L (or Cᵀ·L) panel by panel, each panel thresholded as it is made, and
 //! the rows scaled at the end.
 //!
-//! The threshold of `relative` hangs on the largest entry of a row, which is known only after
-//! the last panel. Until then everything above its share of the largest entry so far is kept,
-//! which is never too little, and pruned at the end. A bound on the ℓ1 norm needs whole rows.
+//! The threshold of `relative` depends on the largest entry of a row, known only after the last
+//! panel. Until then all entries above that share of the largest so far are kept, which is never too
+//! few, and the rest is pruned at the end. A bound on the ℓ1 norm needs whole rows.
 
 use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::{Penalty, Rmls, row};
-use crate::linalg::{Buffer, Operator, Packed, Panel, Panels, Scratch, Side, n_panels, squared};
-use crate::linalg::{Lane, PANEL};
+use super::params::{Penalty, Rmls};
+use super::row;
+use crate::linalg::{
+    Buffer, Operator, PANEL, Packed, Panel, PanelRow, Panels, Scratch, Side, dot_f64, n_panels,
+    squared_norm,
+};
 use crate::{Error, Result, Run};
 
-/// Rows that one thread takes at a time where whole rows are looked at.
+/// Rows of one parallel task where whole rows are updated.
 const BLOCK: usize = 256;
 
-/// What is known of a row of Ω and of the row made of it.
+/// Sums over a row of Ω and over the row of the map made of it.
 #[derive(Debug, Clone, Copy, Default)]
 struct RowSums {
     /// Σ l² of the thresholded row.
     squares: f64,
     /// Σ |l| of the thresholded row.
     l1: f64,
-    /// ⟨ω, l⟩ where no formula gives it.
+    /// ⟨ω, l⟩, for penalties where no formula gives it.
     inner: f64,
     /// The largest |ω|.
     largest: f32,
@@ -40,13 +43,13 @@ pub(super) struct Sums {
     pub penalty: f64,
     /// The largest |ω|.
     pub largest: f64,
-    /// Numbers that are not zero.
+    /// The number of non-zeros.
     pub filled: u64,
-    /// Whether some number is not finite.
+    /// Whether a number is not finite.
     pub broken: bool,
 }
 
-/// What the half-sweeps of a fit share.
+/// The shared input and workspace of the half-sweeps of a fit.
 pub(super) struct HalfSweeps<'a> {
     pub params: &'a Rmls,
     pub operator: &'a Operator,
@@ -58,8 +61,8 @@ pub(super) struct HalfSweeps<'a> {
 }
 
 impl HalfSweeps<'_> {
-    /// Makes the map of `side` from `source`, the map of the other side. The panels of `old`, the
-    /// map as it was, are used again.
+    /// Computes the map of `side` from `source`, the map of the other side. Reuses the panels of
+    /// `old`, the previous map.
     pub fn half_sweep(
         &mut self,
         side: Side,
@@ -76,7 +79,7 @@ impl HalfSweeps<'_> {
         let mut rows = vec![RowSums::default(); if free { 0 } else { n_rows }];
         let mut made = Panels::new(n_rows, dim);
         let mut old = old.into_panels();
-        let (mut placement, mut spare) = (source.room()?, None);
+        let (mut placement, mut spare) = (source.scratch_panel()?, None);
         for p in 0..n_panels(dim) {
             run.check()?;
             let b = source.panel(p, &mut placement);
@@ -85,15 +88,15 @@ impl HalfSweeps<'_> {
                 _ => Buffer::placed(n_rows * PANEL, self.on_disk)?,
             };
             let scratch = &mut self.scratch;
-            // Without a penalty a row has little to say, and the loop is bound by how little it does.
+            // Without a penalty the loop is memory-bound, so it computes only the squares.
             if free {
-                let sum = |_, w: &mut Lane, out: &mut Lane, squares: &mut f64| {
-                    *squares += squared(w);
+                let sum = |_, w: &mut PanelRow, out: &mut PanelRow, squares: &mut f64| {
+                    *squares += squared_norm(w);
                     *out = *w;
                 };
                 self.operator.times_panel(&first, b, scratch, &mut out, &mut squares, sum);
             } else {
-                let thresholded = |_, w: &mut Lane, out: &mut Lane, row: &mut RowSums| {
+                let thresholded = |_, w: &mut PanelRow, out: &mut PanelRow, row: &mut RowSums| {
                     rule.panel(w, row);
                     *out = *w;
                 };
@@ -114,10 +117,10 @@ impl HalfSweeps<'_> {
         finish(made, &rule, rows)
     }
 
-    /// Turns the rows of a start into rows that obey the penalty and have their norm.
+    /// Makes the rows of a start satisfy the penalty and have their norm.
     pub fn scale_start(&self, side: Side, start: Panels) -> Result<(Panels, Sums)> {
-        // The scale-free penalties apply to the start, too; an absolute threshold is made for
-        // Ω and would mean something else here.
+        // Scale-free penalties also apply to the start; an absolute threshold is in units of Ω,
+        // which the start is not.
         let free = Rmls { penalty: Penalty::None, ..self.params.clone() };
         let params = if self.params.penalty == Penalty::Absolute { &free } else { self.params };
         let rule = Rule::of(params, side);
@@ -125,12 +128,7 @@ impl HalfSweeps<'_> {
         let mut rows = vec![RowSums::default(); made.n_rows()];
         for panel in made.panels_mut() {
             if let Panel::Dense(values) = panel {
-                let (lanes, _) = values.as_chunks_mut::<PANEL>();
-                lanes
-                    .par_iter_mut()
-                    .zip(&mut rows)
-                    .with_min_len(BLOCK)
-                    .for_each(|(lane, row)| rule.panel(lane, row));
+                for_each_row(values, &mut rows, |lane, row| rule.panel(lane, row));
             }
         }
         finish(made, &rule, rows)
@@ -141,7 +139,7 @@ impl HalfSweeps<'_> {
         let first = self.operator.scaled(Side::X, l_y.scale());
         let mut sums = vec![0.0f64; l_x.n_rows()];
         let mut out = Buffer::zeros(l_x.n_rows() * PANEL)?;
-        let (mut room_x, mut room_y) = (l_x.room()?, l_y.room()?);
+        let (mut room_x, mut room_y) = (l_x.scratch_panel()?, l_y.scratch_panel()?);
         for p in 0..n_panels(l_x.n_cols()) {
             let (b, scratch) = (l_y.panel(p, &mut room_y), &mut self.scratch);
             let (mine, _) = l_x.panel(p, &mut room_x).as_chunks::<PANEL>();
@@ -154,7 +152,7 @@ impl HalfSweeps<'_> {
         Ok(sums.iter().enumerate().map(|(u, sum)| sum * scale(u)).sum())
     }
 
-    /// Stops a fit whose penalty leaves more than memory holds, before the system does.
+    /// Stops a fit whose maps exceed memory, before the system does.
     fn check_room(&self, made: &Panels, source: &Panels, done: usize) -> Result<()> {
         if self.on_disk.is_some() || made.bytes() + source.bytes() <= self.placement {
             return Ok(());
@@ -163,7 +161,7 @@ impl HalfSweeps<'_> {
         let share = made.bytes() as f64 / (4 * PANEL * done * made.n_rows()) as f64;
         Err(Error::Memory {
             what: format!(
-                "after {done} of {all} panels the maps take {} MiB, more than the {} MiB there are for them; the penalty leaves about {:.0} % of the entries",
+                "after {done} of {all} panels the maps take {} MiB, more than the {} MiB free for them; the penalty leaves about {:.0} % of the entries",
                 (made.bytes() + source.bytes()) >> 20,
                 self.placement >> 20,
                 100.0 * share
@@ -199,14 +197,14 @@ impl Rule {
         Rule { penalty, threshold, share, lambda, theta, sparse }
     }
 
-    /// What can be done with 32 entries of a row when they are made.
+    /// Processes 32 entries of a row as soon as they are computed.
     #[inline(always)]
-    fn panel(&self, omega: &mut Lane, row: &mut RowSums) {
+    fn panel(&self, omega: &mut PanelRow, row: &mut RowSums) {
         let largest = largest(omega, row.largest);
         row.largest = largest;
         match self.penalty {
             Penalty::None => {
-                row.squares += squared(omega);
+                row.squares += squared_norm(omega);
                 row.filled += omega.iter().map(|&w| u32::from(w != 0.0)).sum::<u32>();
             }
             Penalty::Bound => {}
@@ -215,7 +213,7 @@ impl Rule {
                 self.add(omega, row);
             }
             Penalty::Relative => {
-                // Written so that what is not a number stays.
+                // Keeps NaN.
                 let least = self.share * largest;
                 omega.iter_mut().for_each(|w| *w = if w.abs() <= least { 0.0 } else { *w });
             }
@@ -267,10 +265,10 @@ impl Rule {
     }
 }
 
-/// The largest |w|, or `least`. Eight maxima side by side, since one after the other would take
-/// longer than the product itself; what is not a number is passed over here and seen in the sums.
+/// The largest |w|, or `least`. Eight independent maxima, since a single chain would take longer than
+/// the product itself; NaN is ignored here and found in the sums.
 #[inline(always)]
-fn largest(omega: &Lane, least: f32) -> f32 {
+fn largest(omega: &PanelRow, least: f32) -> f32 {
     let mut maxima = [least; 8];
     for eight in omega.as_chunks::<8>().0 {
         for (max, w) in maxima.iter_mut().zip(eight) {
@@ -280,7 +278,7 @@ fn largest(omega: &Lane, least: f32) -> f32 {
     maxima.into_iter().fold(least, f32::max)
 }
 
-/// Does what needs whole rows, and gives each its factor.
+/// Applies what needs whole rows, and sets the scale of each.
 fn finish(mut made: Panels, rule: &Rule, mut rows: Vec<RowSums>) -> Result<(Panels, Sums)> {
     match rule.penalty {
         Penalty::None | Penalty::Absolute => {}
@@ -291,7 +289,7 @@ fn finish(mut made: Panels, rule: &Rule, mut rows: Vec<RowSums>) -> Result<(Pane
     Ok((made, rule.sums(&rows)))
 }
 
-/// Thresholds rows whose largest entry is known by now.
+/// Thresholds the rows, whose largest entry is now known.
 fn prune(made: &mut Panels, rule: &Rule, rows: &mut [RowSums]) -> Result<()> {
     let prune = |values: &mut [f32], row: &mut RowSums| {
         row::threshold(values, rule.share * row.largest);
@@ -301,12 +299,7 @@ fn prune(made: &mut Panels, rule: &Rule, rows: &mut [RowSums]) -> Result<()> {
         match panel {
             Panel::Packed(packed) => packed.update(rows, prune)?,
             Panel::Dense(values) => {
-                let (lanes, _) = values.as_chunks_mut::<PANEL>();
-                lanes
-                    .par_iter_mut()
-                    .zip(&mut *rows)
-                    .with_min_len(BLOCK)
-                    .for_each(|(lane, row)| prune(lane, row));
+                for_each_row(values, rows, |lane, row| prune(lane, row));
                 if let Some(packed) = Packed::if_smaller(values)? {
                     *panel = Panel::Packed(packed);
                 }
@@ -317,7 +310,18 @@ fn prune(made: &mut Panels, rule: &Rule, rows: &mut [RowSums]) -> Result<()> {
     Ok(())
 }
 
-/// Finds the best rows within both bounds.
+/// Calls `update` with every row of a panel and its sums, in parallel.
+fn for_each_row(
+    panel: &mut [f32],
+    rows: &mut [RowSums],
+    update: impl Fn(&mut PanelRow, &mut RowSums) + Sync,
+) {
+    let (lanes, _) = panel.as_chunks_mut::<PANEL>();
+    let rows = lanes.par_iter_mut().zip(rows).with_min_len(BLOCK);
+    rows.for_each(|(lane, row)| update(lane, row));
+}
+
+/// Sets every row to the optimal one within both bounds.
 fn bound(made: &mut Panels, rule: &Rule, rows: &mut [RowSums]) {
     let dim = made.n_cols();
     let mut pieces: Vec<_> = made
@@ -328,7 +332,7 @@ fn bound(made: &mut Panels, rule: &Rule, rows: &mut [RowSums]) {
             _ => None,
         })
         .collect();
-    let mut blocks: Vec<Vec<&mut [Lane]>> = Vec::new();
+    let mut blocks: Vec<Vec<&mut [PanelRow]>> = Vec::new();
     for _ in 0..rows.len().div_ceil(BLOCK) {
         blocks.push(pieces.iter_mut().filter_map(Iterator::next).collect());
     }
@@ -341,7 +345,7 @@ fn bound(made: &mut Panels, rule: &Rule, rows: &mut [RowSums]) {
             }
             l.copy_from_slice(&omega);
             row::bounded(&mut l, rule.lambda, rule.theta as f32, &mut scratch);
-            row.inner = row::inner(&omega, &l);
+            row.inner = dot_f64(&omega, &l);
             rule.add(&l, row);
             for (panel, part) in panels.iter_mut().zip(l.chunks(PANEL)) {
                 panel[k][..part.len()].copy_from_slice(part);

@@ -1,15 +1,15 @@
-//! The plan of RMLS, whose maps may be dense, packed or on disk.
+//! The plan of RMLS, whose maps may be dense, packed (sparse) or on disk.
 
 use super::bytes::{dense_bytes, scratch_bytes};
-use super::{Penalty, Rmls, Start};
+use super::params::{Penalty, Rmls, Start};
 use crate::linalg::{SvdParams, packed_bytes, svd_bytes};
 use crate::plan::{Fit, PROGRAM, Plan, RANKING, WIDTH, numbers, sum};
 
 const MAPS: &str = "maps L_x and L_y";
 
 impl Rmls {
-    /// Nothing is known of what an absolute threshold leaves: all of it, where that fits; else a
-    /// tenth, and the fit watches memory while it makes the maps.
+    /// The share that an absolute threshold leaves is unknown: the plan assumes all entries, or a
+    /// tenth if all do not fit; the fit checks memory while it computes the maps.
     pub(super) fn planned(&self, fit: &Fit<'_>) -> Plan {
         let plan = self.with_share_left(self.share_left(), MAPS, fit);
         if self.penalty == Penalty::Absolute && plan.total > fit.limit {
@@ -19,9 +19,9 @@ impl Rmls {
         plan
     }
 
-    /// Maps with `share` of their entries left, or dense ones, in a line called `name`. Three
-    /// moments may be the worst: the singular vectors of a spectral start being sought, a
-    /// half-sweep, and the rows of a map being put together from its panels.
+    /// A plan for maps with `share` of their entries, or dense ones, in a line called `name`. The peak
+    /// may be the computation of singular vectors, a half-sweep, or the assembly of a map's rows
+    /// from its panels.
     fn with_share_left(&self, share: Option<f64>, name: &'static str, fit: &Fit<'_>) -> Plan {
         let spectral = self.start == Start::Spectral;
         let shape = fit.factor_shape();
@@ -34,11 +34,11 @@ impl Rmls {
                 fit.d_y * fit.dim * 4,
             ));
         }
-        if fit.judged > 0 {
-            sweep.extend(fit.for_validation());
+        if fit.validation_scores > 0 {
+            sweep.push(fit.for_validation());
         }
-        // The fit decides in this order, too, what it can keep in memory: the maps, a copy of the
-        // best of them, the embeddings of the documents.
+        // The fit decides in the same order what fits into memory: the maps, a copy of the best ones,
+        // the embeddings of the documents.
         let base = PROGRAM + fit.counts() + sum(&sweep);
         let placement = fit.limit.saturating_sub(base);
         let mut left = placement;
@@ -50,8 +50,8 @@ impl Rmls {
             left = left.saturating_sub(maps);
             sweep.push((name, maps));
         }
-        if fit.judged > 0 {
-            // Whatever a penalty leaves: how much that is, the fit does not know beforehand.
+        if fit.validation_scores > 0 {
+            // Independent of the penalty: the fit does not know in advance how much it leaves.
             if dense.saturating_mul(2) > placement || maps > left {
                 scratch += maps;
             } else {
@@ -67,15 +67,15 @@ impl Rmls {
         if spectral {
             let svd =
                 svd_bytes(fit.d_x as usize, fit.d_y as usize, &SvdParams::of(fit.dim as usize));
-            let seeking = ("singular vectors of the start while they are sought", svd);
+            let seeking = ("singular vectors of the start during training", svd);
             phases.push(vec![fit.factors(), fit.between(), seeking]);
         }
         // An entry of a sparse row takes eight bytes, one of a dense row four.
         let rows = |d: u64| (d * fit.dim) as f64 * share.map_or(4.0, |share| 8.0 * share);
         let larger = rows(fit.d_x.max(fit.d_y)) as u64;
         let kept = rows(fit.d_x + fit.d_y) as u64;
-        // Maps in scratch files stay there until they are written to the model; so do the embeddings
-        // of the documents, if memory cannot hold them.
+        // Maps in scratch files stay there until they are written to the model; so do the documents'
+        // embeddings if they do not fit into memory.
         if on_disk {
             scratch = scratch.max(maps + larger);
         } else {
@@ -98,14 +98,14 @@ impl Rmls {
                 let width = fit.dim + (fit.dim / 5).max(10);
                 seconds.push(("singular vectors".to_owned(), fit.svd_seconds(width, rates)));
             }
-            // A sweep is C·L_y and CᵀL_x; packed maps are packed and unpacked beside that.
+            // A sweep is C·L_y and CᵀL_x, and packing and unpacking of packed maps.
             let passes = if share.is_some() { 4.0 } else { 0.0 } * fit.maps() as f64 / rates.stream;
             let sweep = 2.0 * fit.product(fit.dim, rates) + passes;
             seconds.push((format!("{sweeps} sweeps"), sweeps as f64 * sweep));
-            if fit.judged > 0 {
+            if fit.validation_scores > 0 {
                 let times = sweeps.saturating_mul(2).saturating_add(u64::from(spectral));
                 // Each score reads the embedding of its document.
-                let scores = numbers(fit.judged, fit.dim) / rates.stream;
+                let scores = numbers(fit.validation_scores, fit.dim) / rates.stream;
                 let once = RANKING * (scores + fit.embeddings_seconds(rates));
                 seconds.push((format!("validation, {times} times"), times as f64 * once));
             }
@@ -116,9 +116,8 @@ impl Rmls {
         Plan { scratch, ..fit.worst(phases, held, disk, seconds) }
     }
 
-    /// The share of entries that a relative penalty leaves, if the entries of a row are spread like
-    /// normals, the largest of d of which is about √(2 ln d): P(|z| > ρ·√(2 ln d)). Nothing is
-    /// known of other penalties.
+    /// The share of entries that a relative penalty leaves if they are normally distributed, when the
+    /// largest of d is about √(2 ln d): P(|z| > ρ·√(2 ln d)). Unknown for other penalties.
     fn share_left(&self) -> Option<f64> {
         let largest = (2.0 * (self.dim.max(2) as f64).ln()).sqrt();
         let share = |rho: f64| two_tails(rho * largest);
@@ -126,7 +125,7 @@ impl Rmls {
     }
 }
 
-/// Both maps with `share` of their entries left.
+/// Bytes of both maps with `share` of their entries.
 fn packed(fit: &Fit<'_>, share: f64) -> u64 {
     let panels = fit.dim.div_ceil(WIDTH);
     let side = |d: u64| {

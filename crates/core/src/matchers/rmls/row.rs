@@ -1,19 +1,22 @@
-//! The update of one row of RMLS: the l that maximises ⟨ω, l⟩ under its norms, in closed form
-//! (or, for the bound on the ℓ1 norm, by bisection).
+//! The update of one row of RMLS: the l that maximises ⟨ω, l⟩ under its norms, in closed form, or by
+//! bisection for the bound on the ℓ1 norm.
 
-use crate::linalg::{dot_f64, soft_threshold, soft_threshold_row};
+use crate::linalg::{soft_threshold, soft_threshold_row};
 
-/// S_t(ω), a part of a row at a time. Scaled to ‖l‖₂ = θ once the whole row is known, this is the
+/// S_t(ω) of a part of a row. Scaled to ‖l‖₂ = θ once the whole row is known, this is the
 /// maximiser of ⟨ω, l⟩ − t·|l|₁ with ‖l‖₂ ≤ θ.
 #[inline]
 pub(super) fn threshold(omega: &mut [f32], threshold: f32) {
     omega.iter_mut().for_each(|w| *w = soft_threshold(*w, threshold));
 }
 
-/// The same for a whole row, scaled. A row that the threshold empties becomes zero.
+/// The same for a whole row, scaled. A row without entries above the threshold becomes zero.
 fn penalised(omega: &mut [f32], threshold: f32, theta: f32) {
     let squares = soft_threshold_row(omega, threshold);
-    scale(omega, f64::from(theta), squares);
+    if squares > 0.0 {
+        let scale = f64::from(theta) / squares.sqrt();
+        omega.iter_mut().for_each(|value| *value = (f64::from(*value) * scale) as f32);
+    }
 }
 
 /// The maximiser of ⟨ω, l⟩ with |l|₁ ≤ λ and ‖l‖₂ ≤ θ, exactly. `scratch` is as long as the row.
@@ -24,7 +27,7 @@ pub(super) fn bounded(omega: &mut [f32], lambda: f32, theta: f32, scratch: &mut 
     }
     let (lambda, theta_wide) = (f64::from(lambda), f64::from(theta));
     if lambda < theta_wide {
-        // The ball of the ℓ1 norm lies inside the other: its corner wins.
+        // The ℓ1 ball lies inside the ℓ2 ball: its corner is optimal.
         let first = omega.iter().position(|w| w.abs() == largest).unwrap_or(0);
         let corner = lambda as f32 * omega[first].signum();
         omega.fill(0.0);
@@ -51,8 +54,8 @@ pub(super) fn bounded(omega: &mut [f32], lambda: f32, theta: f32, scratch: &mut 
     if high < largest {
         penalised(omega, high, theta);
     } else {
-        // Only the entries tied for the largest are left, and even they are too many for the
-        // bound: any way to share λ among them is optimal; share it evenly.
+        // Even the entries tied for the largest exceed the bound: any distribution of λ among them
+        // is optimal; distribute it evenly.
         let tied = omega.iter().filter(|w| w.abs() == largest).count();
         let share = (lambda / tied as f64) as f32;
         omega
@@ -61,20 +64,8 @@ pub(super) fn bounded(omega: &mut [f32], lambda: f32, theta: f32, scratch: &mut 
     }
 }
 
-fn scale(row: &mut [f32], theta: f64, squares: f64) {
-    if squares > 0.0 {
-        let scale = theta / squares.sqrt();
-        row.iter_mut().for_each(|value| *value = (f64::from(*value) * scale) as f32);
-    }
-}
-
 pub(super) fn l1(row: &[f32]) -> f64 {
     row.iter().map(|&value| f64::from(value.abs())).sum()
-}
-
-/// ⟨ω, l⟩.
-pub(super) fn inner(omega: &[f32], row: &[f32]) -> f64 {
-    dot_f64(omega, row)
 }
 
 #[cfg(test)]
@@ -82,6 +73,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::linalg::dot_f64;
 
     /// The best of many feasible points on a grid of directions, for two and three entries.
     fn brute_force(omega: &[f32], value: impl Fn(&[f64]) -> f64, theta: f64, lambda: f64) -> f64 {

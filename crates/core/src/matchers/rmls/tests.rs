@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::bytes::{dense_bytes, scratch_bytes};
-use super::fit::{MemoryPlacement, fit_in};
 use super::*;
-use crate::linalg::{Side, soft_threshold};
+use crate::Error;
+use crate::linalg::{Centring, Side, soft_threshold};
 use crate::matchers::Map;
 use crate::oracle::{Naive, random_csr, same_at_any_thread_count};
 use crate::sparse::{Csr, explicit_c};
@@ -80,7 +80,7 @@ fn sweeps_do_what_the_formula_says_and_alike_at_any_thread_count() {
     for penalty in [Penalty::None, Penalty::Absolute, Penalty::Relative, Penalty::Bound] {
         let params = Rmls { sweeps: 1, ..params(penalty) };
         let (maps, report) = same_at_any_thread_count(|| {
-            fit_in(IN_MEMORY, &params, operator(), None, None, &Run::silent()).unwrap()
+            fit::fit(IN_MEMORY, &params, operator(), None, None, &Run::silent()).unwrap()
         });
         let start = Panels::random(1700, 70, params.seed, params.theta_y as f32);
         let l_y = Naive::of_dense(&start.to_dense().unwrap());
@@ -121,7 +121,7 @@ fn sweeps_do_what_the_formula_says_and_alike_at_any_thread_count() {
 #[test]
 fn sparse_maps_come_out_sparse() {
     let (maps, _) =
-        fit_in(IN_MEMORY, &params(Penalty::Relative), operator(), None, None, &Run::silent())
+        fit::fit(IN_MEMORY, &params(Penalty::Relative), operator(), None, None, &Run::silent())
             .unwrap();
     assert!(matches!((maps.l_x, maps.l_y), (Map::Sparse(_), Map::Sparse(_))));
 }
@@ -139,7 +139,7 @@ fn where_the_maps_lie_does_not_change_a_bit() {
                 calls += 1;
                 Ok(if calls == 3 { 1.0 } else { 0.0 })
             };
-            fit_in(placement, &params, operator(), None, Some(&mut validate), &run).unwrap()
+            fit::fit(placement, &params, operator(), None, Some(&mut validate), &run).unwrap()
         };
         let expected = fit(IN_MEMORY);
         assert_eq!(expected.1.best, 2);
@@ -157,7 +157,7 @@ fn where_the_maps_lie_does_not_change_a_bit() {
 fn maps_that_outgrow_their_room_end_the_fit_with_advice() {
     let placement = MemoryPlacement { maps: 40_000, ..IN_MEMORY };
     let error =
-        fit_in(placement, &params(Penalty::Relative), operator(), None, None, &Run::silent());
+        fit::fit(placement, &params(Penalty::Relative), operator(), None, None, &Run::silent());
     let message = error.err().unwrap().to_string();
     assert!(message.contains("not enough memory: after "), "{message}");
     assert!(message.contains("raise the penalty"), "{message}");
@@ -183,7 +183,7 @@ fn the_place_of_the_maps_follows_from_the_memory() {
     ] {
         let message = refused.unwrap_err().to_string();
         assert!(
-            message.contains("not enough memory") && message.contains("`max_memory`"),
+            message.contains("not enough memory") && message.contains("`max_memory = SIZE`"),
             "{message}"
         );
     }
@@ -205,7 +205,7 @@ fn a_fit_stopped_in_a_half_sweep_leaves_no_scratch_file() {
         Ok(0.5)
     };
     let error =
-        fit_in(placement, &params, operator(), None, Some(&mut validate), &run).err().unwrap();
+        fit::fit(placement, &params, operator(), None, Some(&mut validate), &run).err().unwrap();
     assert!(matches!(error, Error::Cancelled), "{error}");
     assert_eq!((calls, asked.into_inner()), (2, 11));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "scratch files are left");
@@ -230,7 +230,7 @@ fn the_objective_of_a_spectral_start_counts_an_absolute_penalty() {
     };
     let run = Run::silent();
     let (_, report) =
-        fit_in(IN_MEMORY, &params, operator(), None, Some(&mut validate), &run).unwrap();
+        fit::fit(IN_MEMORY, &params, operator(), None, Some(&mut validate), &run).unwrap();
     assert_eq!(report.steps.len(), 3);
     for (step, [l_x, l_y]) in report.steps.iter().zip(&seen) {
         let omega = c.times(l_y);
@@ -248,7 +248,7 @@ fn going_on_from_a_sparse_model_does_as_from_the_same_numbers_in_full() {
     let absolute = Rmls { beta: 1.5, gamma: 3.0, ..params(Penalty::Absolute) };
     for params in [params(Penalty::Relative), absolute] {
         let fit = |init: Option<Maps>| {
-            fit_in(IN_MEMORY, &params, operator(), init, None, &Run::silent()).unwrap()
+            fit::fit(IN_MEMORY, &params, operator(), init, None, &Run::silent()).unwrap()
         };
         let (maps, _) = fit(None);
         assert!(matches!((&maps.l_x, &maps.l_y), (Map::Sparse(_), Map::Sparse(_))));

@@ -1,11 +1,11 @@
-//! Which features words become before W is learnt: the most frequent words alone, or for every
-//! word those of the frequent ones that it occurs with most (correlated feature hashing):
+//! The features of words in W: only the most frequent words, or for every word the frequent ones that
+//! it co-occurs with most (correlated feature hashing):
 //!
 //! ```text
 //! DICE(i, j) = 2·cooccur(i, j) / (occur(i) + occur(j))
 //! ```
-//! counted over training documents. A word among the frequent ones has DICE 1 with itself, so it
-//! is its own first. Every term of the vocabulary has its bins, n-grams, too; bins are words.
+//! counted over training documents. A frequent word has DICE 1 with itself, so it is its own first
+//! bin. Every term of the vocabulary has bins, n-grams too; bins themselves are words.
 //!
 //! With S_p(i) the p-th best bin of word i, the paper's eq. (6) is
 //!
@@ -17,14 +17,14 @@
 
 use rayon::prelude::*;
 
-use super::Ssi;
+use super::params::Ssi;
 use crate::features::Counts;
 use crate::linalg::Dense;
-use crate::matchers::dots::summed;
+use crate::matchers::sparse_vector::summed;
 use crate::sparse::{Csr, csr_times_dense};
 use crate::{Error, Result, Run};
 
-/// What becomes of every word.
+/// The features that replace every word.
 pub(super) struct Bins {
     /// Words × features, for each place.
     pub to: Vec<Csr>,
@@ -33,7 +33,7 @@ pub(super) struct Bins {
 }
 
 impl Bins {
-    /// What `params` asks for, a view of the data each; none if words stay as they are.
+    /// The bins of `params`, each for one view of the data; none if words are not replaced.
     pub fn of(params: &Ssi, counts: &Counts, run: &Run<'_>) -> Result<Vec<Self>> {
         if params.frequent == 0 {
             return Ok(Vec::new());
@@ -58,7 +58,7 @@ impl Bins {
                     let bins = if kept(word) { &found[word][..] } else { &[] };
                     let n = bins.len() as f32;
                     if params.exact {
-                        // Both sides bring one, and the two of them the mean.
+                        // 1/√n on both sides: the product has the weight 1/n.
                         let own = bins.get(p).map(|&f| (f, 1.0 / n.sqrt()));
                         return Ok(own.into_iter().unzip());
                     }
@@ -76,7 +76,7 @@ impl Bins {
             return Err(Error::parameter(
                 "rare",
                 true,
-                &format!("false, or `frequent` below {}, the words there are", words.len()),
+                &format!("false, or `frequent` below {}, the size of the vocabulary", words.len()),
             ));
         }
         Ok(vec![alone()?, binned(&|word| feature[word].is_none())?])
@@ -86,7 +86,7 @@ impl Bins {
         self.words.len()
     }
 
-    /// The vectors that every query and document has.
+    /// The number of vectors of every query and document.
     pub fn places(&self) -> usize {
         self.to.len()
     }
@@ -96,7 +96,7 @@ impl Bins {
         self.words[feature]
     }
 
-    /// Rows of words as rows of features: those of all places, one after the other.
+    /// Rows of words as rows of features, with one row per place for each.
     pub fn apply(&self, rows: &Csr) -> Result<Csr> {
         let places = self.places();
         Csr::by_rows(self.words.len(), rows.n_rows() * places, |at| {
@@ -108,7 +108,7 @@ impl Bins {
         })
     }
 
-    /// The embedding of every word, those of all places side by side.
+    /// The embedding of every word, with the dimensions of all places.
     pub fn of_words(&self, map: &Dense) -> Dense {
         let dim = map.n_cols();
         let mut embeddings = Dense::zeros(self.to[0].n_rows(), dim * self.places());
@@ -120,8 +120,8 @@ impl Bins {
     }
 }
 
-/// The `n` terms that most documents have, sorted; of equally frequent ones those that come
-/// first. With `words`, n-grams are none.
+/// The `n` terms with the highest document frequencies, sorted; of equal ones the first. With `words`,
+/// n-grams are left out.
 fn most_frequent(counts: &Counts, n: usize, words: bool) -> Vec<u32> {
     let gram = |word: u32| {
         let term = counts.vocabulary.term(word);
@@ -136,8 +136,7 @@ fn most_frequent(counts: &Counts, n: usize, words: bool) -> Vec<u32> {
     words
 }
 
-/// For every word the `k` features that it occurs with most, best first; fewer where there are
-/// fewer.
+/// For every word the at most `k` features that it co-occurs with most, best first.
 fn correlated(
     counts: &Counts,
     feature: &[Option<u32>],
@@ -154,7 +153,7 @@ fn correlated(
             of_feature[*f as usize] = occur(word);
         }
     }
-    // `together` counts the features beside the word; those above 0 are in `found`.
+    // `together` counts the co-occurrences of each feature; those above 0 are in `found`.
     let best = |together: &mut Vec<u32>, word: usize| -> Result<Vec<u32>> {
         run.check()?;
         let mut found: Vec<u32> = Vec::new();
@@ -177,7 +176,7 @@ fn correlated(
         };
         let mut scored: Vec<(f64, u32)> = found.into_iter().map(dice).collect();
         let own = feature[word];
-        // Words that always occur together have DICE 1 with each other, too.
+        // Words that always occur together also have DICE 1 with each other.
         scored.sort_unstable_by(|a, b| {
             let first = (Some(b.1) == own).cmp(&(Some(a.1) == own));
             first.then(b.0.total_cmp(&a.0)).then(a.1.cmp(&b.1))

@@ -1,5 +1,5 @@
-//! The vectors of queries and documents as the loop sees them: by words, which the identity is
-//! about, and by the features that W is learnt over.
+//! The vectors of queries and documents in training: by words, for the identity, and by the features
+//! of W.
 
 use std::sync::Arc;
 
@@ -16,16 +16,16 @@ pub(super) struct Triple {
     pub bad: u32,
 }
 
-/// All vectors.
+/// The vectors of all queries and documents.
 pub(super) struct Data {
     x: Csr,
-    /// Shared with the matchers that are made of every epoch.
+    /// Shared with the matchers of all epochs.
     y: Arc<Csr>,
-    /// What W is learnt over, where that is not the words: one for each model that is learnt.
+    /// The features of each learnt model; empty if they are the words.
     views: Vec<View>,
 }
 
-/// Queries and documents by the features of some bins, a row for each place of the bins.
+/// Queries and documents by the features of some bins, with a row for each place of the bins.
 struct View {
     x: Csr,
     y: Csr,
@@ -33,8 +33,7 @@ struct View {
 }
 
 impl Data {
-    /// Queries `x` and documents `y` by words, seen through each of the `bins`; as they are where
-    /// there is none.
+    /// Queries `x` and documents `y` by words, with a view through each of the `bins`.
     pub fn new(x: Csr, y: Csr, bins: Vec<Bins>) -> Result<Self> {
         let view = |bins: Bins| Ok(View { x: bins.apply(&x)?, y: bins.apply(&y)?, bins });
         let views = bins.into_iter().map(view).collect::<Result<_>>()?;
@@ -46,7 +45,7 @@ impl Data {
         Arc::clone(&self.y)
     }
 
-    /// The features that W is learnt over.
+    /// The number of features of W.
     pub fn n_features(&self) -> usize {
         self.views.first().map_or(self.x.n_cols(), |view| view.bins.n_features())
     }
@@ -65,8 +64,8 @@ impl Data {
         self.views.get(view).map_or(1, |view| view.bins.places())
     }
 
-    /// The embedding of every word under a map of the features of a view: those of all places side
-    /// by side.
+    /// The embedding of every word under a map of the features of a view, with the dimensions of all
+    /// places.
     pub fn of_words(&self, view: usize, map: Dense) -> Dense {
         match self.views.get(view) {
             Some(view) => view.bins.of_words(&map),
@@ -93,8 +92,7 @@ impl Data {
         }
     }
 
-    /// The features of a triple in the first view: of the query, of the good document, of the
-    /// bad one.
+    /// The features of a triple in the first view: of the query, the good document and the bad one.
     pub fn features(&self, triple: Triple) -> [Row<'_>; 3] {
         self.rows(0, triple, 0)
     }
@@ -108,7 +106,7 @@ impl Data {
         [x.row(at(query)), y.row(at(good)), y.row(at(bad))]
     }
 
-    /// How many features the query and the documents of a triple have in all places of a view.
+    /// The number of features of a triple's query and documents in all places of a view.
     pub fn entries(&self, view: usize, triple: Triple) -> usize {
         let lengths = (0..self.places(view)).map(|place| self.rows(view, triple, place));
         lengths.map(|rows| rows.iter().map(|row| row.len()).sum::<usize>()).sum()

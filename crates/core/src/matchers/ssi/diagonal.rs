@@ -6,39 +6,33 @@
 
 use super::data::{Data, Triple};
 use super::fitted::Learnt;
-use super::sgd::{Moved, WeightForm, look_all};
+use super::sgd::{Batch, WeightForm, score_all};
 use crate::Result;
 use crate::matchers::Maps;
 
-/// What is learnt beside the identity: a weight for every feature.
+/// A weight for every feature.
 pub(super) struct Diagonal {
     pub weights: Vec<f32>,
 }
 
 impl Diagonal {
-    fn look(&self, data: &Data, triple: Triple) -> f32 {
+    fn score(&self, data: &Data, triple: Triple) -> f32 {
         let [query, good, bad] = data.features(triple);
         query.iter().map(|(s, q)| q * self.weights[s as usize] * (good.get(s) - bad.get(s))).sum()
     }
 }
 
 impl WeightForm for Diagonal {
-    /// A query has few words: the moves are nothing to share among threads.
-    fn turn(
-        &mut self,
-        data: &Data,
-        moved: &[Moved],
-        now: &[Triple],
-        rate: f32,
-        scores: &mut [f32],
-    ) -> Result<()> {
+    /// A query has few words: the moves are not worth a parallel loop.
+    fn step(&mut self, batch: &Batch<'_>, scores: &mut [f32]) -> Result<()> {
+        let &Batch { data, moved, now, rate } = batch;
         for moved in moved {
             let [query, good, bad] = data.features(moved.triple);
             for (s, q) in query.iter() {
                 self.weights[s as usize] += rate * q * (good.get(s) - bad.get(s));
             }
         }
-        look_all(now, scores, |triple| self.look(data, triple));
+        score_all(now, scores, |triple| self.score(data, triple));
         Ok(())
     }
 

@@ -1,12 +1,12 @@
-//! Triples: a clicked pair of training, all alike, and a document that was not clicked for the
-//! query. Where negatives come from pages of results, the query of the pair is kept and one of its
-//! preferences is drawn, as often as it was shown. Every triple has a stream of random numbers of
-//! its own, so it depends on the seed and on its number alone.
+//! Triples: a clicked pair of training, drawn uniformly, and a document that was not clicked for the
+//! query. With negatives from impressions, one of the query's preferences is drawn instead, in
+//! proportion to how often it was shown. Every triple has its own stream of random numbers, so it
+//! depends only on the seed and on its number.
 
 use rayon::prelude::*;
 
 use super::data::Triple;
-use super::{Negative, Ssi};
+use super::params::{Negative, Ssi};
 use crate::data::{ImpressionCounts, Preference};
 use crate::features::{Counts, no_training_clicks};
 use crate::matchers::unclicked::Unclicked;
@@ -16,10 +16,10 @@ use crate::sparse::Csr;
 use crate::top_k::select_sorted;
 use crate::{Error, Result, Run};
 
-/// Streams of random numbers from here on belong to triples.
+/// The first of the streams of random numbers for triples.
 const FIRST_STREAM: u64 = 1 << 41;
 
-/// Where triples come from.
+/// The source of triples.
 pub(super) struct Draws<'a> {
     counts: &'a Counts,
     pairs: Vec<(u32, u32)>,
@@ -30,20 +30,20 @@ pub(super) struct Draws<'a> {
 
 enum Pool {
     Uniform,
-    /// The weights of the free documents, added up.
+    /// Cumulative weights of the documents that may be drawn.
     Popularity(Vec<f64>),
     /// Documents by query.
     Hard(Vec<Vec<u32>>),
-    /// What pages of results say.
+    /// Preferences from impressions.
     Shown(Shown),
 }
 
-/// Preferences by query, drawn as often as they were shown.
+/// Preferences by query, drawn in proportion to how often they were shown.
 struct Shown {
     preferences: Vec<Preference>,
-    /// Their counts, added up.
+    /// Cumulative counts.
     sums: Vec<u64>,
-    /// Where the preferences of every query start.
+    /// The index of the first preference of every query.
     starts: Vec<usize>,
 }
 
@@ -60,7 +60,7 @@ impl Shown {
         Shown { preferences, sums, starts }
     }
 
-    /// One of the query's; nothing if it has none.
+    /// A preference of the query; `None` if it has none.
     fn draw(&self, query: u32, random: &mut Random) -> Option<Preference> {
         let (start, end) = (self.starts[query as usize], self.starts[query as usize + 1]);
         if start == end {
@@ -73,17 +73,17 @@ impl Shown {
     }
 }
 
-/// A triple, and where it comes from.
+/// A triple with its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Drawn {
     pub triple: Triple,
-    /// Whether a page of results says so.
+    /// Whether it is a preference from impressions.
     pub shown: bool,
 }
 
 impl<'a> Draws<'a> {
-    /// `x` and `y` are the words of queries and documents; where there are none, there is nothing
-    /// to learn.
+    /// `x` and `y` are the words of queries and documents; nothing can be learnt from those without
+    /// any.
     pub fn of(params: &Ssi, counts: &'a Counts, x: &Csr, y: &Csr, run: &Run<'_>) -> Result<Self> {
         let unclicked = Unclicked::of(counts, y);
         let mut pairs: Vec<(u32, u32)> = (0u32..)
@@ -118,12 +118,12 @@ impl<'a> Draws<'a> {
         self.unclicked.with_others(self.pairs.iter().map(|&(query, _)| query))
     }
 
-    /// The documents that are drawn from.
+    /// The documents that may be drawn.
     pub fn documents(&self) -> impl Iterator<Item = u32> {
         self.unclicked.free().iter().copied()
     }
 
-    /// Triple number `number`; nothing if every document was clicked for its query.
+    /// Triple number `number`; `None` if every document was clicked for its query.
     pub fn draw(&self, number: u64) -> Option<Drawn> {
         let mut random = Random::new(self.seed, FIRST_STREAM + number);
         let (query, good) = self.pairs[random.below(self.pairs.len() as u64) as usize];
@@ -136,22 +136,22 @@ impl<'a> Draws<'a> {
         Some(Drawn { triple: Triple { query, good, bad }, shown: false })
     }
 
-    /// What the report says of the pool.
+    /// A note on the source of negatives for the report.
     pub fn note(&self) -> Option<String> {
         let Pool::Shown(shown) = &self.pool else { return None };
         let queries = shown.starts.windows(2).filter(|both| both[0] < both[1]).count();
         Some(format!(
-            "{} preference pairs of {queries} queries from pages of results, shown {} times",
+            "{} preference pairs of {queries} queries from impressions, shown {} times",
             shown.preferences.len(),
             shown.sums.last().unwrap_or(&0)
         ))
     }
 
-    /// What the report says of `all` triples, of which `shown` came from pages of results.
+    /// A note for the report on `all` triples, `shown` of which came from impressions.
     pub fn sources(&self, all: u64, shown: u64) -> Option<String> {
         matches!(self.pool, Pool::Shown(_)).then(|| {
             format!(
-                "{shown} triples from pages of results, {} of queries without preferences with any document that was not clicked",
+                "{shown} triples from impressions, {} from queries without preferences, with any unclicked document",
                 all - shown
             )
         })
@@ -181,13 +181,13 @@ impl<'a> Draws<'a> {
         Pool::Popularity(self.unclicked.free().iter().map(of).collect())
     }
 
-    /// The preferences whose clicks are training's and whose documents may be drawn.
+    /// The preferences whose clicks are in training and whose documents may be drawn.
     fn shown(&self, next: bool, run: &Run<'_>) -> Result<Pool> {
-        run.step("preferences of pages of results", 0, None)?;
+        run.step("preferences from impressions", 0, None)?;
         let impressions = self.counts.impressions.open()?;
         let missing = match (impressions.is_empty(), impressions.has_ranks()) {
-            (true, _) => "no pages of results: its log says what was clicked, not what was shown",
-            (_, false) => "pages of results without ranks, so nothing was passed over",
+            (true, _) => "no impressions: its log has clicks, but not the results that were shown",
+            (_, false) => "impressions without ranks, from which no preferences follow",
             _ => "",
         };
         if !missing.is_empty() {
@@ -197,7 +197,7 @@ impl<'a> Draws<'a> {
             });
         }
         let mut preferences = impressions.preferences(next);
-        // Clicks that the filter of the import dropped are clicks all the same.
+        // Clicks that the filter of the import dropped are still clicks.
         let clicked = ImpressionCounts::of(&impressions, self.counts.n_queries(), run)?.pairs;
         let unclicked = &self.unclicked;
         preferences.retain(|&Preference { query, good, bad, .. }| {
@@ -209,10 +209,10 @@ impl<'a> Draws<'a> {
         });
         if preferences.is_empty() {
             return Err(Error::Empty {
-                what: "negative = \"impressions\": no result that was not clicked stands above a clicked one".into(),
+                what: "negative = \"impressions\": no unclicked result is above a clicked one".into(),
                 advice: match next {
-                    true => "each page seems to hold one result: import with columns that say which were shown together (page, session, user or time), or take negative = \"uniform\"",
-                    false => "set next = true, or take negative = \"uniform\"",
+                    true => "each impression seems to have one result: import with columns for results shown together (page, session, user or time), or set negative = \"uniform\"",
+                    false => "set next = true, or negative = \"uniform\"",
                 }
                 .into(),
             });

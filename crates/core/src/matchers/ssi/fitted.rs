@@ -1,17 +1,19 @@
-//! A fitted W, ready to score: the cosine of words times the weight of the identity, and what was
-//! learnt beside it.
+//! The fitted matcher: the cosine of words times the weight of the identity, plus what the form has
+//! learnt.
 
 use std::sync::Arc;
 
-use super::hashed::Hashes;
+use super::hashes::Hashes;
+use super::params::Ssi;
+use crate::Result;
 use crate::features::{Counts, Features, Featurizer, QueryTerms};
 use crate::file::TensorsWriter;
+use crate::matchers::check::bad_state;
 use crate::matchers::dots::DocRows;
 use crate::matchers::{Bilinear, Contribution, Map, Maps, Matcher};
 use crate::sparse::{Csr, Row};
-use crate::{Error, Result};
 
-/// What was learnt, by words. `M` is what the latent forms are: maps, or a model made of them.
+/// The learnt part of W, by words. `M` is the latent form: maps, or a model of them.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Learnt<M> {
     /// UᵀV of `low_rank` and `symmetric`.
@@ -38,7 +40,7 @@ impl Learnt<Maps> {
         }
     }
 
-    /// Whether it is about `n` words.
+    /// Whether it fits a vocabulary of `n` words.
     fn fits(&self, n: usize) -> bool {
         match self {
             // Checked where the embeddings are made.
@@ -51,7 +53,7 @@ impl Learnt<Maps> {
 }
 
 impl<M> Learnt<M> {
-    /// The same with another kind of latent part.
+    /// The same with another latent form.
     fn map<T>(self, of: impl FnOnce(M) -> Result<T>) -> Result<Learnt<T>> {
         Ok(match self {
             Learnt::Latent(latent) => Learnt::Latent(of(latent)?),
@@ -65,14 +67,22 @@ impl<M> Learnt<M> {
 /// α of αI.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Identity {
-    /// Its value; 0 where the identity is no part of W.
+    /// Its value; 0 if W has no identity.
     pub weight: f32,
     /// Whether it is learnt.
     pub learnt: bool,
 }
 
+impl Ssi {
+    /// αI at the start.
+    pub(super) fn identity_at_start(&self) -> Identity {
+        let weight = if self.identity { self.identity_weight as f32 } else { 0.0 };
+        Identity { weight, learnt: self.learn_identity }
+    }
+}
+
 impl Identity {
-    /// Moves it for a triple within the margin whose cosines differ by `cosines`.
+    /// Moves it for a triple within the margin, whose cosines differ by `cosines`.
     pub fn step(&mut self, rate: f32, cosines: f32) {
         if self.learnt {
             self.weight += rate * cosines;
@@ -86,7 +96,7 @@ pub(super) struct Indexed {
     /// Documents × words.
     rows: Arc<DocRows>,
     identity: Identity,
-    part: Learnt<Box<Bilinear>>,
+    part: Learnt<Arc<Bilinear>>,
 }
 
 impl Indexed {
@@ -97,7 +107,7 @@ impl Indexed {
         Indexed::over(counts, Arc::new(rows), identity, learnt)
     }
 
-    /// The same where the documents' words are there already.
+    /// The same for documents whose rows are already computed.
     pub fn over(
         counts: &Counts,
         rows: Arc<DocRows>,
@@ -106,28 +116,17 @@ impl Indexed {
     ) -> Result<Self> {
         let n = counts.n_terms();
         if !learnt.fits(n) {
-            return Err(Error::Structure {
-                problem: format!("what was learnt is not of {n} words, but there are as many"),
-            });
+            return Err(bad_state(format!("the learnt state is not one of {n} words")));
         }
         let part = learnt.map(|maps| {
             let docs = Arc::clone(&rows.docs);
-            Ok(Box::new(Bilinear::over(counts, &Features::words(), maps, docs, None)?))
+            Ok(Arc::new(Bilinear::over(counts, &Features::words(), maps, docs, None)?))
         })?;
         let featurizer = Featurizer::new(counts, &Features::words())?;
         Ok(Indexed { featurizer, rows, identity, part })
     }
 
-    fn learnt(&self) -> Learnt<Maps> {
-        match &self.part {
-            Learnt::Latent(latent) => Learnt::Latent(latent.maps().clone()),
-            Learnt::Diagonal(weights) => Learnt::Diagonal(weights.clone()),
-            Learnt::Full(cells) => Learnt::Full(cells.clone()),
-            Learnt::Hashed(weights) => Learnt::Hashed(weights.clone()),
-        }
-    }
-
-    /// qᵀ(W − αI) by word, where W is no map.
+    /// qᵀ(W − αI) by word, for forms without maps.
     fn spread(&self, query: Row<'_>) -> Vec<f32> {
         let mut weights = vec![0.0; self.rows.docs.n_cols()];
         match &self.part {
@@ -151,8 +150,8 @@ impl Indexed {
         weights
     }
 
-    /// What the words of the query count for by themselves: the diagonal of W where W has
-    /// nothing else, the identity, or nothing.
+    /// Multiplies the words of the query by the diagonal of W: the identity, and the learnt weights
+    /// of `diagonal`.
     fn own(&self, indices: &[u32], values: &mut [f32]) {
         let identity = self.identity.weight;
         for (&word, value) in indices.iter().zip(values) {
@@ -172,16 +171,9 @@ impl Indexed {
             (Learnt::Diagonal(_), _) => out.fill(0.0),
             (Learnt::Full(_) | Learnt::Hashed(_), docs) => {
                 let weights = self.spread(words);
-                let of = |doc: usize| -> f32 {
-                    self.rows
-                        .docs
-                        .row(doc)
-                        .iter()
-                        .map(|(t, value)| value * weights[t as usize])
-                        .sum()
-                };
                 for (k, score) in out.iter_mut().enumerate() {
-                    *score = of(docs.map_or(k, |docs| docs[k] as usize));
+                    let row = self.rows.docs.row(docs.map_or(k, |docs| docs[k] as usize));
+                    *score = row.iter().map(|(t, value)| value * weights[t as usize]).sum();
                 }
             }
         }
@@ -206,7 +198,7 @@ impl Matcher for Indexed {
         self.score(counts, query, Some(docs), out);
     }
 
-    /// What every pair of words adds; a word adds by itself, too, if the identity is part of W.
+    /// The pairs of words, then the words that query and document share, with the identity.
     fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
         let (indices, mut values) = self.featurizer.query_terms(counts, query);
         let row = self.rows.docs.row(doc as usize);
@@ -242,30 +234,24 @@ impl Matcher for Indexed {
         lines
     }
 
-    fn keep<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
+    fn save_state<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
         if self.identity.learnt {
             tensors.array("identity", &[1], std::slice::from_ref(&self.identity.weight));
         }
         match &self.part {
-            Learnt::Latent(latent) => latent.keep(tensors),
-            Learnt::Diagonal(weights) => {
-                tensors.array("diagonal", &[weights.len()], weights);
-            }
-            Learnt::Full(cells) => {
-                tensors.csr("cells", cells);
-            }
-            Learnt::Hashed(weights) => {
-                tensors.array("hashed", &[weights.len()], weights);
-            }
-        }
+            Learnt::Latent(latent) => return latent.save_state(tensors),
+            Learnt::Diagonal(weights) => tensors.array("diagonal", &[weights.len()], weights),
+            Learnt::Full(cells) => tensors.csr("cells", cells),
+            Learnt::Hashed(weights) => tensors.array("hashed", &[weights.len()], weights),
+        };
     }
 
-    /// New documents are known by their words.
     fn with_documents(&self, counts: &Counts, _: usize) -> Result<Option<Box<dyn Matcher>>> {
-        Ok(Some(Box::new(Indexed::new(counts, self.identity, self.learnt())?)))
+        let learnt = self.part.clone().map(|latent| Ok(latent.maps().clone()))?;
+        Ok(Some(Box::new(Indexed::new(counts, self.identity, learnt)?)))
     }
 
-    fn nothing(&self) -> &'static str {
+    fn no_match(&self) -> &'static str {
         "no word of this query counts for a document: every document scores 0"
     }
 
@@ -273,7 +259,7 @@ impl Matcher for Indexed {
         matches!(self.part, Learnt::Diagonal(_))
     }
 
-    /// The latent space, where it is all there is.
+    /// The latent space, if W has no identity.
     fn bilinear(&self) -> Option<&Bilinear> {
         match &self.part {
             Learnt::Latent(latent) if self.identity.weight == 0.0 => Some(latent),

@@ -1,5 +1,5 @@
-//! W = M: a weight for every pair of a query word and a document word. Only cells that a step
-//! has touched are stored. Without the diagonal, words of other words alone are learnt: synonyms.
+//! W = M: a weight for every pair of a query word and a document word. Only cells touched by a step
+//! are stored. Without the diagonal only pairs of different words are learnt: synonyms.
 //!
 //! ```text
 //! M_st ← M_st + λ·q_s·(d⁺ − d⁻)_t
@@ -10,22 +10,23 @@ use rustc_hash::FxHashMap;
 
 use super::data::{Data, Triple};
 use super::fitted::Learnt;
-use super::sgd::{Moved, WeightForm, look_all};
+use super::sgd::{Batch, WeightForm, score_all};
+use crate::Result;
 use crate::matchers::Maps;
+use crate::matchers::check::check_memory;
 use crate::sparse::{Csr, Row};
-use crate::{Error, Result};
 
-/// Bytes of a cell while it is learnt: a table is between seven sixteenths and seven eighths
-/// full, and twice as large while it grows.
+/// Bytes of a cell in training: a table is between seven sixteenths and seven eighths full, and twice
+/// as large while it grows.
 pub(super) const CELL_BYTES: u64 = 32;
 
-/// Rows that are written side by side.
+/// Parts of the rows that are written in parallel.
 const PARTS: usize = 16;
 
 /// The cells of one row by column.
 type Cells = FxHashMap<u32, f32>;
 
-/// What is learnt beside the identity.
+/// The cells in training.
 pub(super) struct Full {
     rows: Vec<Cells>,
     n_cells: u64,
@@ -41,7 +42,7 @@ impl Full {
         Full { rows, n_cells: 0, most, diagonal }
     }
 
-    fn look(&self, data: &Data, triple: Triple) -> f32 {
+    fn score(&self, data: &Data, triple: Triple) -> f32 {
         let [query, good, bad] = data.features(triple);
         let mut score = 0.0;
         for (s, q) in query.iter() {
@@ -57,7 +58,7 @@ impl Full {
         score
     }
 
-    fn step(&mut self, data: &Data, moved: &[Moved], rate: f32) -> Result<()> {
+    fn update(&mut self, &Batch { data, moved, rate, .. }: &Batch<'_>) -> Result<()> {
         let diagonal = self.diagonal;
         let part = self.rows.len().div_ceil(PARTS).max(1);
         let new: Vec<u64> = self
@@ -85,33 +86,19 @@ impl Full {
             })
             .collect();
         self.n_cells += new.iter().sum::<u64>();
-        let bytes = self.n_cells * CELL_BYTES;
-        if bytes <= self.most {
-            return Ok(());
-        }
-        Err(Error::Memory {
-            what: format!(
-                "{} cells of W take {} MiB, but only {} MiB are free for them",
-                self.n_cells,
-                bytes >> 20,
-                self.most >> 20
-            ),
-            advice: "set `frequent`, take `form = low_rank` or `form = hash`, whose size is fixed, or allow more (`max_memory = SIZE`)".into(),
-        })
+        check_memory(
+            self.n_cells * CELL_BYTES,
+            self.most,
+            || format!("{} cells of W", self.n_cells),
+            "set `frequent`, or take `form = low_rank` or `form = hash`, whose size is fixed",
+        )
     }
 }
 
 impl WeightForm for Full {
-    fn turn(
-        &mut self,
-        data: &Data,
-        moved: &[Moved],
-        now: &[Triple],
-        rate: f32,
-        scores: &mut [f32],
-    ) -> Result<()> {
-        self.step(data, moved, rate)?;
-        look_all(now, scores, |triple| self.look(data, triple));
+    fn step(&mut self, batch: &Batch<'_>, scores: &mut [f32]) -> Result<()> {
+        self.update(batch)?;
+        score_all(batch.now, scores, |triple| self.score(batch.data, triple));
         Ok(())
     }
 

@@ -1,5 +1,5 @@
-//! Two models: W = W₁ + μ·W₂, the first over the most frequent words as they are, the second over
-//! all other words through their bins. The mixing factor μ starts at 1 and is learnt with them:
+//! Two models: W = W₁ + μ·W₂, the first over the most frequent words, the second over all other
+//! words through their bins. The mixing factor μ starts at 1 and is learnt:
 //!
 //! ```text
 //! μ ← μ + λ·qᵀW₂(d⁺ − d⁻)
@@ -7,7 +7,7 @@
 
 use super::data::{Data, Triple};
 use super::fitted::Learnt;
-use super::sgd::{Moved, WeightForm};
+use super::sgd::{Batch, WeightForm};
 use super::strips::Latent;
 use crate::Result;
 use crate::linalg::Dense;
@@ -23,7 +23,7 @@ pub(super) struct Mixed {
 }
 
 impl Mixed {
-    /// Begins with these maps, one or two for each model.
+    /// Starts with these maps, one or two for each model.
     pub fn new(frequent: &[&Dense], rare: &[&Dense]) -> Result<Self> {
         let (frequent, rare) = (Latent::new(0, frequent)?, Latent::new(1, rare)?);
         Ok(Mixed { frequent, rare, factor: 1.0, of_rare: Vec::new() })
@@ -31,24 +31,19 @@ impl Mixed {
 }
 
 impl WeightForm for Mixed {
-    fn turn(
-        &mut self,
-        data: &Data,
-        moved: &[Moved],
-        now: &[Triple],
-        rate: f32,
-        scores: &mut [f32],
-    ) -> Result<()> {
+    fn step(&mut self, batch: &Batch<'_>, scores: &mut [f32]) -> Result<()> {
         let before = self.factor;
-        moved.iter().for_each(|moved| self.factor += rate * self.of_rare[moved.slot]);
-        self.of_rare.resize(now.len(), 0.0);
-        self.frequent.turn(data, moved, now, rate, scores)?;
-        self.rare.turn(data, moved, now, rate * before, &mut self.of_rare)?;
+        let moves = batch.moved.iter().map(|moved| batch.rate * self.of_rare[moved.slot]);
+        moves.for_each(|by| self.factor += by);
+        self.of_rare.resize(batch.now.len(), 0.0);
+        self.frequent.step(batch, scores)?;
+        let of_rare = Batch { rate: batch.rate * before, ..*batch };
+        self.rare.step(&of_rare, &mut self.of_rare)?;
         scores.iter_mut().zip(&self.of_rare).for_each(|(score, rare)| *score += self.factor * rare);
         Ok(())
     }
 
-    /// A word has an embedding in the space of its model alone; the factor is part of U.
+    /// A word has an embedding only in the space of its model; U contains the factor.
     fn learnt(&self, data: &Data) -> Result<Learnt<Maps>> {
         let ((u, v), (rare_u, rare_v)) = (self.frequent.of_words(data), self.rare.of_words(data));
         let map = |first: &Dense, second: &Dense, factor: f32| {

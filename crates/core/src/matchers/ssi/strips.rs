@@ -1,17 +1,23 @@
-//! Maps while they are learnt, cut into strips of columns. A column depends on no other but
-//! through the scores, so every strip does its part of a batch by itself: it makes the moves of
-//! the batch before and looks at the next, and threads meet once a batch.
+//! W = UᵀV, with a map each for queries and documents, or W = UᵀU, with one map for both:
 //!
-//! A visit to a row of a strip is a gather at a random place, which costs more than the numbers
-//! that it brings, so strips are as wide as registers hold sums, and as many as there are threads.
-//! They are compiled for AVX2, too, where they compute the same bits. Sums over columns are taken
-//! eight columns at a time, in order, so the number of strips changes no bit either.
+//! ```text
+//! U ← U + λ·V(d⁺ − d⁻)qᵀ,   V ← V + λ·Uq(d⁺ − d⁻)ᵀ
+//! U ← U + λ·U[(d⁺ − d⁻)qᵀ + q(d⁺ − d⁻)ᵀ]
+//! ```
+//! In training the maps are cut into strips of columns. Columns depend on each other through the
+//! scores alone, so each strip processes a batch by itself: it applies the moves of the batch before
+//! and scores the next one, and threads synchronise once per batch.
+//!
+//! Reading a row of a strip is a random access, which costs more than its numbers, so strips are as
+//! wide as registers hold sums, and there are as many as threads. They are also compiled for AVX2,
+//! with the same bits. Sums over columns take eight columns at a time, in order, so the number of
+//! strips does not change a bit either.
 
 use rayon::prelude::*;
 
 use super::data::{Data, Triple};
 use super::fitted::Learnt;
-use super::sgd::{Moved, WeightForm};
+use super::sgd::{Batch, WeightForm};
 use crate::Result;
 use crate::linalg::{Buffer, Dense};
 use crate::matchers::{Map, Maps};
@@ -21,14 +27,14 @@ use crate::sparse::Row;
 const LANE: usize = 8;
 /// Most lanes of a strip: as many sums as AVX2 has registers for, beside a row and a factor.
 const WIDEST: usize = 13;
-/// Entries whose rows are asked for ahead of time.
+/// Distance of the prefetch, in entries.
 const AHEAD: usize = 4;
-/// Products below which threads cost more than they bring.
+/// Fewest multiplications for which threads pay off.
 const FEW: usize = 1 << 15;
 
-/// UᵀV or UᵀU: one map or two, features × dimensions.
+/// The one or two maps, features × dimensions.
 pub(super) struct Latent {
-    /// The view of the data whose features it is over.
+    /// The view of the data with its features.
     view: usize,
     n_features: usize,
     dim: usize,
@@ -36,7 +42,7 @@ pub(super) struct Latent {
 }
 
 impl Latent {
-    /// Cuts `maps`, which are of one shape: U alone, or U and V.
+    /// Cuts `maps`, which have the same shape: U alone, or U and V.
     pub fn new(view: usize, maps: &[&Dense]) -> Result<Self> {
         let (n_features, dim) = maps.first().map_or((0, 0), |map| (map.n_rows(), map.n_cols()));
         let lanes = dim.div_ceil(LANE);
@@ -52,7 +58,7 @@ impl Latent {
         Ok(Latent { view, n_features, dim, strips: strips.collect::<Result<_>>()? })
     }
 
-    /// Both maps, by words; a map that is alone is both.
+    /// Both maps by words; equal if there is one.
     pub fn of_words(&self, data: &Data) -> (Dense, Dense) {
         let u = data.of_words(self.view, self.map(0));
         let n_maps = self.strips.first().map_or(1, |strip| strip.n_maps());
@@ -60,7 +66,7 @@ impl Latent {
         (u, v)
     }
 
-    /// A map as it stands.
+    /// The current state of a map.
     pub fn map(&self, which: usize) -> Dense {
         let mut map = Dense::zeros(self.n_features, self.dim);
         map.rows_mut().enumerate().for_each(|(i, mut row)| {
@@ -74,20 +80,13 @@ impl Latent {
 }
 
 impl WeightForm for Latent {
-    fn turn(
-        &mut self,
-        data: &Data,
-        moved: &[Moved],
-        now: &[Triple],
-        rate: f32,
-        scores: &mut [f32],
-    ) -> Result<()> {
-        let turn = Turn { data, view: self.view, moved, now, rate };
-        let entries: usize = now.iter().map(|&triple| data.entries(self.view, triple)).sum();
-        if entries * self.dim < FEW && moved.len() <= now.len() {
-            self.strips.iter_mut().for_each(|strip| strip.turn(&turn));
+    fn step(&mut self, batch: &Batch<'_>, scores: &mut [f32]) -> Result<()> {
+        let (data, view) = (batch.data, self.view);
+        let entries: usize = batch.now.iter().map(|&triple| data.entries(self.view, triple)).sum();
+        if entries * self.dim < FEW && batch.moved.len() <= batch.now.len() {
+            self.strips.iter_mut().for_each(|strip| strip.step(view, batch));
         } else {
-            self.strips.par_iter_mut().with_max_len(1).for_each(|strip| strip.turn(&turn));
+            self.strips.par_iter_mut().with_max_len(1).for_each(|strip| strip.step(view, batch));
         }
         let places = data.places(self.view);
         for (slot, score) in scores.iter_mut().enumerate() {
@@ -109,26 +108,17 @@ impl WeightForm for Latent {
     }
 }
 
-/// What a strip has to do for a batch.
-struct Turn<'a> {
-    data: &'a Data,
-    view: usize,
-    moved: &'a [Moved],
-    now: &'a [Triple],
-    rate: f32,
-}
-
 /// A strip of any width.
 trait Columns: Send + Sync {
-    /// Makes the moves of the batch before and looks at the next.
-    fn turn(&mut self, turn: &Turn<'_>);
+    /// Applies the moves of the batch before and computes the embeddings of the next.
+    fn step(&mut self, view: usize, batch: &Batch<'_>);
 
-    /// Adds the dot products of embeddings number `at` to `score`, eight columns after the other.
+    /// Adds the dot products of embeddings number `at` to `score`, eight columns at a time.
     fn add_dots(&self, at: usize, score: f32) -> f32;
 
     fn n_maps(&self) -> usize;
 
-    /// Writes row `i` of a map to the front of `row`; what is left of it.
+    /// Writes row `i` of a map to the front of `row`; returns the rest of it.
     fn read<'a>(&self, map: usize, i: usize, row: &'a mut [f32]) -> &'a mut [f32];
 }
 
@@ -174,16 +164,16 @@ impl<const N: usize> Strip<N> {
         Ok(Box::new(Strip::<N> { maps, embeddings: Vec::new(), dots: Vec::new() }))
     }
 
-    /// [`Strip::turn_here`], compiled for AVX2. Nothing is fused: that would change the bits.
+    /// [`Strip::step_portable`], compiled for AVX2. Nothing is fused: that would change the bits.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    fn turn_avx2(&mut self, turn: &Turn<'_>) {
-        self.turn_here(turn);
+    fn step_avx2(&mut self, view: usize, batch: &Batch<'_>) {
+        self.step_portable(view, batch);
     }
 
     #[inline(always)]
-    fn turn_here(&mut self, turn: &Turn<'_>) {
-        let Turn { data, view, moved, now, rate } = *turn;
+    fn step_portable(&mut self, view: usize, batch: &Batch<'_>) {
+        let &Batch { data, moved, now, rate } = batch;
         let (places, v) = (data.places(view), self.maps.len() - 1);
         for moved in moved {
             for place in 0..places {
@@ -214,13 +204,13 @@ impl<const N: usize> Strip<N> {
 }
 
 impl<const N: usize> Columns for Strip<N> {
-    fn turn(&mut self, turn: &Turn<'_>) {
+    fn step(&mut self, view: usize, batch: &Batch<'_>) {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: the machine has what the function is compiled for.
-            return unsafe { self.turn_avx2(turn) };
+            return unsafe { self.step_avx2(view, batch) };
         }
-        self.turn_here(turn);
+        self.step_portable(view, batch);
     }
 
     fn add_dots(&self, at: usize, score: f32) -> f32 {
@@ -279,7 +269,7 @@ fn dot((a, b): (&[f32; LANE], &[f32; LANE])) -> f32 {
     (pairs[0] + pairs[2]) + (pairs[1] + pairs[3])
 }
 
-/// Asks for the ends of row `i` without waiting for them.
+/// Prefetches both ends of row `i`.
 #[inline(always)]
 fn prefetch<const N: usize>(map: &[[f32; N]], i: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -299,10 +289,11 @@ fn prefetch<const N: usize>(map: &[[f32; N]], i: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matchers::ssi::sgd::Moved;
     use crate::oracle::random_csr;
 
     /// Two batches, by the instructions of every machine or by the widest.
-    fn turned<const N: usize>(wide: bool) -> (Vec<u32>, Vec<u32>) {
+    fn stepped<const N: usize>(wide: bool) -> (Vec<u32>, Vec<u32>) {
         let data = Data::new(random_csr(9, 50, 4, 1), random_csr(20, 50, 13, 2), Vec::new());
         let (data, maps) = (data.unwrap(), [3, 4].map(|seed| Dense::gaussian(50, N, seed)));
         let maps = maps.iter().map(|map| {
@@ -318,8 +309,8 @@ mod tests {
         let slots = [0, 3, 4, 17, 29];
         let moved = slots.map(|slot| Moved { slot, triple: now[slot] });
         for moved in [&[][..], &moved] {
-            let turn = Turn { data: &data, view: 0, moved, now: &now, rate: 0.3 };
-            if wide { Columns::turn(&mut strip, &turn) } else { strip.turn_here(&turn) }
+            let batch = Batch { data: &data, moved, now: &now, rate: 0.3 };
+            if wide { Columns::step(&mut strip, 0, &batch) } else { strip.step_portable(0, &batch) }
         }
         let bits =
             |values: &[f32]| -> Vec<u32> { values.iter().map(|value| value.to_bits()).collect() };
@@ -328,9 +319,9 @@ mod tests {
 
     #[test]
     fn avx2_computes_the_same_bits() {
-        assert_eq!(turned::<8>(true), turned::<8>(false));
-        assert_eq!(turned::<24>(true), turned::<24>(false));
-        assert_eq!(turned::<56>(true), turned::<56>(false));
-        assert_eq!(turned::<104>(true), turned::<104>(false));
+        assert_eq!(stepped::<8>(true), stepped::<8>(false));
+        assert_eq!(stepped::<24>(true), stepped::<24>(false));
+        assert_eq!(stepped::<56>(true), stepped::<56>(false));
+        assert_eq!(stepped::<104>(true), stepped::<104>(false));
     }
 }

@@ -10,7 +10,8 @@ mod gradients;
 mod identities;
 
 use super::data::Triple;
-use super::sgd::{Moved, WeightForm, one_epoch};
+use super::fitted::Identity;
+use super::sgd::{Batch, Moved, WeightForm, one_epoch};
 use super::*;
 use crate::data::Dataset;
 use crate::data::fixture::Fixture;
@@ -93,7 +94,8 @@ impl<'a> Bench<'a> {
     fn look<S: WeightForm>(&self, shape: &mut S, n: usize) -> Vec<f32> {
         let triples: Vec<Triple> = (0..n as u64).map(|number| self.triple(number)).collect();
         let mut scores = vec![f32::NAN; n];
-        shape.turn(&self.data, &[], &triples, 1.0, &mut scores).unwrap();
+        let batch = Batch { data: &self.data, moved: &[], now: &triples, rate: 1.0 };
+        shape.step(&batch, &mut scores).unwrap();
         scores
     }
 }
@@ -141,7 +143,7 @@ fn w(params: &Ssi, numbers: &[f64], n: usize) -> Naive {
             Form::Diagonal => same * numbers[s],
             Form::Full if params.diagonal => numbers[s * n + t],
             Form::Full => (1.0 - same) * numbers[s * n + t],
-            Form::Hash => numbers[hashed::Hashes::of(s as u32, params.weights).at(t as u32)],
+            Form::Hash => numbers[hashes::Hashes::of(s as u32, params.weights).at(t as u32)],
         };
         learnt + if params.identity { params.identity_weight * same } else { 0.0 }
     })
@@ -172,11 +174,11 @@ macro_rules! with_shape {
         let map = |seed| start(n, params.dim, seed);
         match params.form {
             Form::LowRank => {
-                let $shape = &mut low_rank::low_rank([&map(1), &map(2)]).unwrap();
+                let $shape = &mut Latent::new(0, &[&map(1), &map(2)]).unwrap();
                 $body
             }
             Form::Symmetric => {
-                let $shape = &mut symmetric::symmetric(&map(1)).unwrap();
+                let $shape = &mut Latent::new(0, &[&map(1)]).unwrap();
                 $body
             }
             Form::Diagonal => {
@@ -232,7 +234,7 @@ fn plain_step(params: &Ssi, to: &mut [f64], n: usize, q: &[f64], good: &[f64], b
             Form::Full => (0..n).for_each(|t| to[s * n + t] += rate * q[s] * diff[t]),
             Form::Hash => {
                 for (t, diff) in diff.iter().enumerate() {
-                    let hashes = hashed::Hashes::of(s as u32, params.weights);
+                    let hashes = hashes::Hashes::of(s as u32, params.weights);
                     to[hashes.at(t as u32)] += rate * q[s] * diff;
                 }
             }

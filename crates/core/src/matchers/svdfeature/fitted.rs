@@ -1,14 +1,15 @@
 //! A fitted factorisation, ready to score: the dot product of the embeddings, and the biases.
 
 use super::samples::popularity;
+use crate::Result;
 use crate::features::{Counts, Features, QueryTerms};
 use crate::file::{Tensors, TensorsWriter};
 use crate::linalg::dot;
+use crate::matchers::check::bad_state;
 use crate::matchers::{Bilinear, Contribution, Maps, Matcher};
 use crate::sparse::{Csr, Row};
-use crate::{Error, Result};
 
-/// All that is learnt beside the maps.
+/// All learnt parameters except the maps.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Biases {
     /// μ and b_g.
@@ -23,16 +24,14 @@ impl Biases {
     pub fn read(tensors: &Tensors) -> Result<Self> {
         let (_, shared) = tensors.array::<f32>("shared")?;
         let [base, global] = shared[..] else {
-            return Err(Error::Structure {
-                problem: format!("there are {} shared numbers, not 2", shared.len()),
-            });
+            return Err(bad_state(format!("there are {} shared numbers, not 2", shared.len())));
         };
         let (x, y) = (tensors.array("bias_x")?.1, tensors.array("bias_y")?.1);
         Ok(Biases { shared: [base, global], x, y })
     }
 
     /// Whether the score is the dot product alone.
-    fn is_nothing(&self) -> bool {
+    fn are_zero(&self) -> bool {
         self.shared.iter().chain(&self.x).chain(&self.y).all(|&bias| bias == 0.0)
     }
 }
@@ -42,13 +41,13 @@ pub(super) fn bias_of(row: Row<'_>, biases: &[f32]) -> f32 {
     row.iter().map(|(feature, value)| value * biases[feature as usize]).sum()
 }
 
-/// What every document adds, whatever the query: its biases and its popularity.
+/// The part of a document's scores that does not depend on the query: its biases and popularity.
 pub(super) fn doc_biases(y: &Csr, biases: &Biases, popularity: &[f32]) -> Vec<f32> {
     let global = |doc: usize| biases.shared[1] * popularity.get(doc).copied().unwrap_or(0.0);
     (0..y.n_rows()).map(|doc| bias_of(y.row(doc), &biases.y) + global(doc)).collect()
 }
 
-/// One score; everywhere the same order of sums.
+/// One score, with the same order of sums everywhere.
 pub(super) fn score(query: &[f32], query_bias: f32, doc: &[f32], doc_bias: f32) -> f32 {
     dot(query, doc) + (query_bias + doc_bias)
 }
@@ -66,15 +65,13 @@ impl Factors {
     /// Puts what was learnt together with the counts it was learnt from.
     pub fn new(counts: &Counts, features: &Features, maps: Maps, biases: Biases) -> Result<Self> {
         if (biases.x.len(), biases.y.len()) != (maps.l_x.n_rows(), maps.l_y.n_rows()) {
-            return Err(Error::Structure {
-                problem: format!(
-                    "there are {} and {} biases, but maps of {} and {} features",
-                    biases.x.len(),
-                    biases.y.len(),
-                    maps.l_x.n_rows(),
-                    maps.l_y.n_rows()
-                ),
-            });
+            return Err(bad_state(format!(
+                "there are {} and {} biases, but maps of {} and {} features",
+                biases.x.len(),
+                biases.y.len(),
+                maps.l_x.n_rows(),
+                maps.l_y.n_rows()
+            )));
         }
         let latent = Bilinear::new(counts, features, maps)?;
         let popularity = if biases.shared[1] != 0.0 { popularity(counts) } else { Vec::new() };
@@ -82,7 +79,7 @@ impl Factors {
         Ok(Factors { latent, biases, popularity, docs })
     }
 
-    /// The embedding of a query, and what it adds whatever the document.
+    /// The embedding of a query, and the part of its scores that does not depend on the document.
     fn query(&self, counts: &Counts, query: &QueryTerms) -> (Vec<f32>, f32) {
         let (indices, values) = self.latent.featurizer().query_terms(counts, query);
         let bias = bias_of(Row { indices: &indices, values: &values }, &self.biases.x);
@@ -106,7 +103,7 @@ impl Matcher for Factors {
         }
     }
 
-    /// What every pair of features adds, then the biases.
+    /// The pairs of features, then the biases.
     fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
         let mut lines = self.latent.contributions(counts, query, doc);
         let featurizer = self.latent.featurizer();
@@ -133,8 +130,8 @@ impl Matcher for Factors {
         lines
     }
 
-    fn keep<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
-        self.latent.keep(tensors);
+    fn save_state<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
+        self.latent.save_state(tensors);
         tensors.array("shared", &[2], &self.biases.shared);
         tensors.array("bias_x", &[self.biases.x.len()], &self.biases.x);
         tensors.array("bias_y", &[self.biases.y.len()], &self.biases.y);
@@ -151,16 +148,16 @@ impl Matcher for Factors {
         Ok(Some(Box::new(Factors::new(counts, features, maps, biases)?)))
     }
 
-    fn nothing(&self) -> &'static str {
-        self.latent.nothing()
+    fn no_match(&self) -> &'static str {
+        self.latent.no_match()
     }
 
     fn zero_is_none(&self) -> bool {
         false
     }
 
-    /// The latent space, where there are no biases beside it.
+    /// The latent space, if there are no biases.
     fn bilinear(&self) -> Option<&Bilinear> {
-        self.biases.is_nothing().then_some(&self.latent)
+        self.biases.are_zero().then_some(&self.latent)
     }
 }

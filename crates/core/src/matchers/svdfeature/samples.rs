@@ -1,6 +1,6 @@
-//! What the steps are taken on: every clicked pair of training once an epoch, in an order that
-//! is drawn, each with documents that were not clicked for its query. The order of an epoch and
-//! the documents of a pair depend on the seed and on their numbers alone.
+//! The samples of training: every clicked pair once per epoch, in random order, each with documents
+//! drawn among those not clicked for its query. The order of an epoch and the documents of a pair
+//! depend only on the seed and on their numbers.
 
 use rayon::prelude::*;
 
@@ -23,7 +23,7 @@ const LEAST_SHARE: f64 = 1e-3;
 pub(super) struct Sample {
     pub query: u32,
     pub doc: u32,
-    /// The document that `doc` is to stand above.
+    /// The document that `doc` should rank above.
     pub other: Option<u32>,
     /// The value to be reached; 1 or 0 for `logistic`.
     pub target: f32,
@@ -42,16 +42,16 @@ pub(super) struct Samples<'a> {
     pairs: Vec<(u32, u32, f32)>,
     loss: Loss,
     /// Samples of one pair.
-    of_pair: usize,
+    per_pair: usize,
     seed: u64,
 }
 
 impl<'a> Samples<'a> {
-    /// Where a query or a document has no features, there is nothing to learn.
+    /// Leaves out queries and documents without features: nothing can be learnt of them.
     pub fn of(params: &SvdFeature, counts: &'a Counts, x: Csr, y: Csr) -> Result<Self> {
         let unclicked = Unclicked::of(counts, &y);
         let response = |clicks: f32| match params.loss {
-            // Dislikes are values like any other, or documents that were not clicked.
+            // Dislikes are targets like any other, or documents that were not clicked.
             Loss::Squared | Loss::Logistic => params.response.of(clicks),
             Loss::Pairwise => params.response.of(clicks.max(0.0)),
         };
@@ -74,7 +74,7 @@ impl<'a> Samples<'a> {
             popularity: if params.popularity { popularity(counts) } else { Vec::new() },
             pairs,
             loss: params.loss,
-            of_pair: params.samples_a_pair(),
+            per_pair: params.samples_per_pair(),
             seed: params.seed,
         })
     }
@@ -85,7 +85,7 @@ impl<'a> Samples<'a> {
 
     /// Samples of an epoch.
     pub fn len(&self) -> usize {
-        self.pairs.len() * self.of_pair
+        self.pairs.len() * self.per_pair
     }
 
     /// Whether there is any sample: `pairwise` needs a document that was not clicked.
@@ -102,23 +102,23 @@ impl<'a> Samples<'a> {
         }
     }
 
-    /// Which features of queries and of documents some sample may have.
+    /// Which features of queries and of documents samples can have.
     pub fn touched(&self) -> (Vec<bool>, Vec<bool>) {
         let rows = |row: u32| row as usize;
         let docs = self.unclicked.free().iter().copied();
         (self.x.columns_of(self.queries().map(rows)), self.y.columns_of(docs.map(rows)))
     }
 
-    /// μ.
+    /// μ of the formula.
     pub fn base(&self) -> f32 {
-        let of_pair = self.of_pair as f64;
+        let per_pair = self.per_pair as f64;
         let responses = || self.pairs.iter().map(|&(.., response)| f64::from(response));
         match self.loss {
             Loss::Pairwise => 0.0,
-            Loss::Squared => (responses().sum::<f64>() / (of_pair * self.n_pairs() as f64)) as f32,
+            Loss::Squared => (responses().sum::<f64>() / (per_pair * self.n_pairs() as f64)) as f32,
             Loss::Logistic => {
                 let clicked: f64 = responses().filter(|&response| response > 0.0).sum();
-                let all: f64 = responses().map(f64::abs).sum::<f64>() * of_pair;
+                let all: f64 = responses().map(f64::abs).sum::<f64>() * per_pair;
                 let share = (clicked / all).clamp(LEAST_SHARE, 1.0 - LEAST_SHARE);
                 (share / (1.0 - share)).ln() as f32
             }
@@ -132,10 +132,10 @@ impl<'a> Samples<'a> {
         order
     }
 
-    /// Sample number `number` of an epoch; nothing if every document was clicked for its query.
+    /// Sample number `number` of an epoch; `None` if every document was clicked for its query.
     pub fn draw(&self, epoch: usize, order: &[u32], number: usize) -> Option<Sample> {
-        let (query, doc, response) = self.pairs[order[number / self.of_pair] as usize];
-        let place = number % self.of_pair;
+        let (query, doc, response) = self.pairs[order[number / self.per_pair] as usize];
+        let place = number % self.per_pair;
         let (target, weight) = match self.loss {
             Loss::Squared => (response, 1.0),
             Loss::Logistic | Loss::Pairwise => (f32::from(response > 0.0), response.abs()),
@@ -186,7 +186,7 @@ impl<'a> Samples<'a> {
     }
 }
 
-/// ln(1 + clicks) of every document over the largest such; 0 for documents without clicks.
+/// ln(1 + clicks) of every document, divided by the maximum.
 pub(super) fn popularity(counts: &Counts) -> Vec<f32> {
     let clicks = counts.clicks_by_document();
     let most = clicks.iter().fold(0.0f64, |most, &n| most.max(n)).ln_1p();

@@ -1,6 +1,6 @@
-//! The loop: samples of a batch are looked at with the values before it, in parallel; then the
-//! rows that they touch are moved, in parallel over the rows. What a row gets is added in the
-//! order of the samples, so the number of threads changes no bit.
+//! The training loop: the samples of a batch are scored in parallel with the values before it; then
+//! the rows that they touch are moved, in parallel over the rows. Moves of a row are added in the
+//! order of the samples, so the number of threads does not change a bit.
 
 use std::time::Instant;
 
@@ -19,17 +19,16 @@ use crate::matchers::{Maps, StepsReport, ValidationScorer};
 use crate::sparse::Row;
 use crate::{Result, Run};
 
-/// Parts of a map that are written side by side. Rows do not depend on each other, so the number
-/// changes no bit.
+/// Parts of a map that are updated in parallel. Rows are independent, so the number does not change
+/// a bit.
 const PARTS: usize = 16;
-/// Fewest batches of an epoch, as far as there are samples: a small log has smaller batches, or
-/// it would hardly move.
+/// Fewest batches of an epoch: a small log has smaller batches, or it would hardly move the maps.
 const FEWEST_BATCHES: usize = 32;
 /// Turns the seed of one map into that of the other.
 const Y_SALT: u64 = 0x5eed_0000_0000_0002;
 
-/// What is learnt while it is learnt. The bias of a feature stands after the last dimension of
-/// its row, so that one step moves both.
+/// The maps in training. The bias of a feature is stored after the last dimension of its row, so
+/// that one step moves both.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Learner {
     pub p: Dense,
@@ -58,7 +57,7 @@ impl Learner {
     pub fn new(params: &SvdFeature, samples: &Samples<'_>) -> Self {
         let dim = params.dim;
         let scale = (params.init_scale / (dim as f64).sqrt()) as f32;
-        // What no sample touches stays as it starts: nothing is known of it, so it is 0.
+        // Rows that no sample touches would stay random: they are 0 instead.
         let map = |learnt: Vec<bool>, seed: u64| {
             let drawn = Dense::gaussian(learnt.len(), dim, seed);
             Dense::from_fn(learnt.len(), dim + 1, |i, k| match drawn.row(i).get(k) {
@@ -75,8 +74,8 @@ impl Learner {
         }
     }
 
-    /// Looks at a sample: its score, its loss and what moves.
-    pub fn look(
+    /// Computes the loss of a sample, its derivative and what moves.
+    pub fn evaluate(
         &self,
         params: &SvdFeature,
         samples: &Samples<'_>,
@@ -100,19 +99,19 @@ impl Learner {
         slot.doc_embedding[dim] = has(params.loss != Loss::Pairwise);
     }
 
-    /// Moves what the samples of a batch touch.
+    /// Moves the rows that the samples of a batch touch.
     pub fn step(&mut self, params: &SvdFeature, samples: &Samples<'_>, slots: &[Slot], rate: f32) {
         let shrink = rate * params.lambda as f32;
         let seen = || slots.iter().filter_map(|slot| Some((slot, slot.sample?)));
         let queries = || {
-            seen().map(|(slot, sample)| Move {
+            seen().map(|(slot, sample)| Update {
                 row: samples.query(sample),
                 factor: -rate * slot.slope,
                 embedding: &slot.doc_embedding,
             })
         };
         let docs = || {
-            seen().map(|(slot, _)| Move {
+            seen().map(|(slot, _)| Update {
                 row: Row { indices: &slot.doc.0, values: &slot.doc.1 },
                 factor: -rate * slot.slope,
                 embedding: &slot.query_embedding,
@@ -182,17 +181,17 @@ fn embedding(map: &Dense, row: Row<'_>, embedding: &mut Vec<f32>) {
     }
 }
 
-/// One outer product that moves a map: row i gets factor·value_i·embedding for every entry of `row`.
-struct Move<'a> {
+/// A rank-one update of a map: adds factor·value_i·embedding to row i for every entry of `row`.
+struct Update<'a> {
     row: Row<'a>,
     factor: f32,
     embedding: &'a [f32],
 }
 
-/// Takes `shrink` of every touched row as it was, once for each touch, and adds all moves.
+/// Shrinks every touched row by `shrink` per touch, then adds all updates.
 fn move_rows<'a, I>(map: &mut Dense, moves: impl Fn() -> I + Sync, shrink: f32)
 where
-    I: Iterator<Item = Move<'a>>,
+    I: Iterator<Item = Update<'a>>,
 {
     let (n_rows, width) = (map.n_rows(), map.n_cols());
     let rows = n_rows.div_ceil(PARTS).max(1);
@@ -230,7 +229,7 @@ fn batch_of(params: &SvdFeature, samples: &Samples<'_>) -> usize {
     params.batch.min((samples.len() / FEWEST_BATCHES).max(1))
 }
 
-/// One epoch, counted from 0; its mean loss.
+/// Runs an epoch, counted from 0; returns its mean loss.
 pub(super) fn one_epoch(
     params: &SvdFeature,
     learner: &mut Learner,
@@ -252,7 +251,7 @@ pub(super) fn one_epoch(
         let now = &*learner;
         slots.par_iter_mut().with_min_len(FEWEST_A_THREAD).enumerate().for_each(|(k, slot)| {
             match samples.draw(epoch, &order, first + k) {
-                Some(sample) => now.look(params, samples, sample, slot),
+                Some(sample) => now.evaluate(params, samples, sample, slot),
                 None => slot.sample = None,
             }
         });
@@ -271,7 +270,7 @@ pub(super) fn one_epoch(
     Ok(sum / seen.max(1) as f64)
 }
 
-/// Learns and keeps the best epoch by validation, or the last.
+/// Learns and returns the best epoch by validation, or the last.
 pub(super) fn fit(
     params: &SvdFeature,
     samples: &Samples<'_>,
@@ -283,7 +282,7 @@ pub(super) fn fit(
         step: "epoch".into(),
         figures: vec!["loss".into()],
         notes: vec![format!(
-            "{} samples an epoch from {} pairs, {} at a time",
+            "{} samples per epoch from {} pairs, {} per batch",
             samples.len(),
             samples.n_pairs(),
             batch_of(params, samples)
@@ -309,7 +308,7 @@ pub(super) fn fit(
             continue;
         };
         let (maps, biases) = learner.learnt();
-        let value = judged(scorer, samples, &maps, &biases);
+        let value = validation_score(scorer, samples, &maps, &biases);
         figures.push(value);
         report.steps.push(figures);
         if stopping.observe(epoch, value, || (maps, biases)) {
@@ -321,7 +320,7 @@ pub(super) fn fit(
         && last[0] > first[0]
     {
         report.warnings.push(format!(
-            "the loss has grown from {:.4} to {:.4}: lower `rate`, or raise `lambda`",
+            "the loss grew from {:.4} to {:.4}: lower `rate`, or raise `lambda`",
             first[0], last[0]
         ));
     }
@@ -336,8 +335,8 @@ pub(super) fn fit(
     Ok((Box::new(fitted), report))
 }
 
-/// What `scorer` says, of the scores that the fitted matcher would give.
-fn judged(
+/// The validation score that the fitted matcher would have.
+fn validation_score(
     scorer: &ValidationScorer<'_>,
     samples: &Samples<'_>,
     maps: &Maps,

@@ -233,7 +233,7 @@ fn the_step_is_the_gradient_of_the_loss() {
             .iter()
             .map(|&sample| {
                 let mut slot = Slot::default();
-                learner.look(&params, &samples, sample, &mut slot);
+                learner.evaluate(&params, &samples, sample, &mut slot);
                 slot
             })
             .collect();
@@ -306,7 +306,7 @@ fn scores_biases_and_explanations_belong_together() {
             }
             let path = dir.path().join(format!("{loss:?}{biases}{popularity}"));
             let mut tensors = TensorsWriter::new();
-            matcher.keep(&mut tensors);
+            matcher.save_state(&mut tensors);
             tensors.write(&path).unwrap();
             let kept = Tensors::open(&path).unwrap();
             let again = params.restore(&counts, SavedState(Some(&kept))).unwrap();
@@ -393,7 +393,7 @@ fn a_rate_that_is_too_high_is_halved_until_nothing_runs_away() {
     let warnings = report.warnings();
     let said = warnings.iter().find(|warning| warning.contains("diverged at rate = 40 ")).unwrap();
     // At the rate that it names, the same comes out at once.
-    let rate = said.split("again at ").nth(1).unwrap().split(':').next().unwrap();
+    let rate = said.split("repeated at ").nth(1).unwrap().split(':').next().unwrap();
     let lower = SvdFeature { rate: rate.parse().unwrap(), ..high };
     let (again, report) = fitted(&lower, &counts);
     assert!(report.warnings().iter().all(|warning| !warning.contains("diverged")));

@@ -1,7 +1,11 @@
 //! PLS and RMLS on small matrices: against scikit-learn, against each other, and the ways in
 //! which they end.
 
+use std::sync::{Arc, OnceLock};
+
 use super::*;
+use crate::linalg::scale_to;
+use crate::matchers::bilinear::embedding_of;
 
 fn weighted(x: &[&[f32]], r: Csr, y: &[&[f32]]) -> Weighted {
     let matrix = |rows: &[&[f32]]| {
@@ -162,7 +166,7 @@ fn a_spectral_start_without_sweeps_is_pls_with_scaled_rows() {
     let (mut pls, _) = Pls { dim: 2, ..Pls::default() }.fit(two_groups(), &Run::silent()).unwrap();
     for map in [&mut pls.l_x, &mut pls.l_y] {
         if let Map::Dense(map) = map {
-            map.scale_rows_to(1.0);
+            (0..map.n_rows()).for_each(|i| scale_to(map.row_mut(i), 1.0));
         }
     }
     for (map, expected) in [(&maps.l_x, &pls.l_x), (&maps.l_y, &pls.l_y)] {
@@ -308,5 +312,49 @@ fn sampled_negatives_are_trained_on_and_may_cancel_the_clicks() {
         assert!(message.contains("sum to zero") && message.contains("centring"), "{message}");
         assert!(fit(&[("negatives.weight", "1.0"), ("centring", "mean")]).is_ok());
         assert!(fit(&[("negatives.weight", "0")]).is_err());
+    }
+}
+
+#[test]
+fn embeddings_are_computed_while_every_worker_asks_for_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = train(&conformance::fifty(&dir.path().join("d"), false), "pls").model;
+    let bilinear = model.parts[0].matcher.bilinear().unwrap();
+    // So many documents that the second worker, a moment late, still finds a part of the work to do. If
+    // the first worker ends before it, it takes up the next query, and must not wait for itself.
+    let (n_docs, d_y) = (300_000, bilinear.maps.l_y.n_rows() as u32);
+    let features = (0..n_docs).map(|doc| (doc, doc % d_y, 1.0)).collect();
+    let y = Arc::new(Csr::from_triplets(n_docs as usize, d_y as usize, features).unwrap());
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    for round in 0..10 {
+        let fresh = Arc::new(Bilinear {
+            featurizer: Arc::clone(&bilinear.featurizer),
+            maps: Arc::clone(&bilinear.maps),
+            y: Arc::clone(&y),
+            embeddings: OnceLock::new(),
+            cosine: round % 2 == 0,
+        });
+        let (done, finished) = std::sync::mpsc::channel();
+        let (started, second) = std::sync::mpsc::channel();
+        pool.spawn(move || {
+            second.recv().unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        });
+        for doc in (0..n_docs).step_by(30_000) {
+            let (fresh, done, started) = (Arc::clone(&fresh), done.clone(), started.clone());
+            pool.spawn(move || {
+                // Only the first is waited for.
+                let _ = started.send(());
+                let mut expected = embedding_of(fresh.y.row(doc as usize), &fresh.maps.l_y);
+                if fresh.cosine {
+                    scale_to(&mut expected, 1.0);
+                }
+                done.send(fresh.embeddings().unwrap().row(doc as usize) == expected).unwrap();
+            });
+        }
+        for _ in (0..n_docs).step_by(30_000) {
+            let same = finished.recv_timeout(std::time::Duration::from_secs(60));
+            assert_eq!(same, Ok(true), "a worker waits for itself, or the embeddings differ");
+        }
     }
 }

@@ -16,7 +16,7 @@ fn one_week() -> Shape {
         nnz_y: 658_000,
         nnz_r: 163_600,
         dim: 200,
-        judged: 0,
+        validation_scores: 0,
     }
 }
 
@@ -89,7 +89,7 @@ fn a_penalty_makes_maps_smaller() {
 
 #[test]
 fn scratch_files_are_planned_where_memory_ends() {
-    let shape = Shape { dim: 1000, judged: 40_000, ..one_week() };
+    let shape = Shape { dim: 1000, validation_scores: 40_000, ..one_week() };
     let random = params("rmls", &[("start", "random"), ("dim", "1000")]);
     let plan = |limit| shape.plan(&random, None, limit);
     let ample = plan(u64::MAX);
@@ -163,7 +163,9 @@ fn negatives_and_validation_are_counted() {
     let tuned = params("mpls", &[("alpha", "tuned")]);
     for params in [params("rmls", &[("start", "random")]), tuned] {
         let shape = Shape { dim: 2000, ..one_week() };
-        let of = |judged| Shape { judged, ..shape }.plan(&params, None, u64::MAX).total;
+        let of = |validation_scores| {
+            Shape { validation_scores, ..shape }.plan(&params, None, u64::MAX).total
+        };
         assert!(of(1000) > of(0));
     }
 }
@@ -222,7 +224,7 @@ fn the_largest_numbers_do_no_harm() {
         nnz_y: 1 << 48,
         nnz_r: 1 << 48,
         dim: most,
-        judged: 1000 * most,
+        validation_scores: 1000 * most,
     };
     shape.check().unwrap();
     let mut all: Vec<Params> = methods().map(|(name, _)| Params::named(name).unwrap()).collect();
@@ -247,7 +249,7 @@ fn the_largest_numbers_do_no_harm() {
         nnz_y: u64::MAX,
         nnz_r: u64::MAX,
         dim: u64::MAX,
-        judged: u64::MAX,
+        validation_scores: u64::MAX,
     };
     for params in all {
         for shape in [shape, endless] {
@@ -275,11 +277,11 @@ fn bytes_are_written_for_people() {
 
 #[test]
 fn svdfeature_holds_its_maps_three_times_where_there_is_validation() {
-    let shape = Shape { judged: 1000, ..one_week() };
+    let shape = Shape { validation_scores: 1000, ..one_week() };
     let plan = shape.plan(&params("svdfeature", &[]), Some(&rates()), u64::MAX);
     let once = (shape.d_x + shape.d_y) * (shape.dim + 1) * 4;
     let line = |name: &str| plan.lines.iter().find(|(what, _)| what == name).unwrap().1;
-    assert_eq!(line("maps while they are learnt"), once);
+    assert_eq!(line("maps during training"), once);
     assert_eq!(line("maps of the best epoch and of the last"), 2 * once);
     assert!(plan.disk > shape.maps() && plan.total_seconds().unwrap() > 0.0);
 }

@@ -45,7 +45,7 @@ fn a_new_document_scores_as_one_of_training_with_the_same_words() {
         let beside = beside.unwrap().map(|new| {
             queries.map(|text| {
                 let query = model.read_query(text).unwrap();
-                let (own, new) = model.scores_beside(&query, Some(&[0, 1, 2, 3]), &[&new]);
+                let (own, new) = model.scores_with_unseen(&query, Some(&[0, 1, 2, 3]), &[&new]);
                 [own, new].concat()
             })
         });

@@ -1,54 +1,67 @@
-//! Matching by the topics of a model of bags of words: every document and every query is folded
-//! into the topics that training found, and the score is the cosine of their shares.
+//! Matching by topics of bags of words (PLSI, LDA): every document and every query is folded into the
+//! learnt topics, and the score is the cosine of their distributions θ over the topics.
 //!
-//! All documents are folded in alike, those of training too, so that a new document scores as one
-//! with the same words did.
+//! All documents are folded in the same way, also those of training, so that a new document has the
+//! score of a training document with the same words.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::TopicsView;
 use super::classes::training;
 use crate::features::{Counts, QueryTerms};
 use crate::file::{Tensors, TensorsWriter};
 use crate::linalg::{Dense, dot, dot_f64, scale_to};
 use crate::matchers::pairs::text_of;
-use crate::matchers::{Contribution, Map, Matcher};
+use crate::matchers::{Contribution, FitReport, Fitting, Map, Matcher, StepsReport, TopicsView};
 use crate::sparse::Csr;
 use crate::topic::{BagTopics, Workspace, completion};
 use crate::{Error, Result, Run};
 
-/// A fitted model of bags of words.
-pub(super) struct Bag {
+/// Fitted topics of bags of words.
+pub(super) struct BagMatcher {
     topics: Arc<dyn BagTopics>,
     field: Option<String>,
-    /// Documents × topics: shares.
+    /// Documents × topics: the distribution of every document over the topics.
     theta: Dense,
-    /// One over the norm of every document's shares; 0 where training knows none of its words.
+    /// 1/‖θ‖ of every document; 0 where the topics know none of its words.
     scales: Vec<f32>,
 }
 
-impl Bag {
-    /// Folds all documents in.
-    pub fn new(
-        topics: Arc<dyn BagTopics>,
-        counts: &Counts,
+impl BagMatcher {
+    /// Learns topics from the training documents and folds all documents in. `train` returns the
+    /// topics, whether it converged, and the `figures` of every `step`.
+    pub fn fit<T: BagTopics + 'static>(
+        fitting: &Fitting<'_>,
         field: Option<&str>,
-        run: &Run<'_>,
-    ) -> Result<Self> {
-        run.step("topics of the documents", 0, None)?;
+        (step, figures): (&str, &[&str]),
+        train: impl FnOnce(&Csr, &Run<'_>) -> Result<(T, bool, Vec<Vec<f64>>)>,
+    ) -> Result<(Box<dyn Matcher>, FitReport)> {
+        let (counts, run) = (fitting.counts, fitting.run);
         let text = text_of(counts, field)?;
+        let docs = rows(text, &training(counts))?;
+        let (topics, converged, steps) = train(&docs, run)?;
+        let topics: Arc<dyn BagTopics> = Arc::new(topics);
+        let report = StepsReport {
+            step: step.into(),
+            figures: figures.iter().map(|&figure| figure.into()).collect(),
+            steps,
+            notes: notes(&*topics, counts, (text, &docs), converged, run)?,
+            ..StepsReport::default()
+        };
+        drop(docs);
+        run.step("topics of the documents", 0, None)?;
         let theta = topics.fold_in_all(text, 0, run)?;
-        Ok(Bag::over(topics, field, text, theta))
+        let matcher = BagMatcher::over(topics, field, text, theta);
+        Ok((Box::new(matcher), FitReport::Steps(report)))
     }
 
-    /// Puts together what a model folder keeps; `topics` makes topics of the weights.
-    pub fn restored(
+    /// Restores what a model folder holds; `topics` makes topics of the weights.
+    pub fn restored<T: BagTopics + 'static>(
         tensors: &Tensors,
         counts: &Counts,
         field: Option<&str>,
         dim: usize,
-        topics: impl FnOnce(Dense) -> Arc<dyn BagTopics>,
+        topics: impl FnOnce(Dense) -> T,
     ) -> Result<Box<dyn Matcher>> {
         let read = |name: &str, n_rows: usize| {
             let (shape, values) = tensors.array::<f32>(name)?;
@@ -65,13 +78,13 @@ impl Bag {
             Ok(Dense::from_values(n_rows, dim, values))
         };
         let theta = read("theta", counts.n_docs())?;
-        let weights = read("phi", counts.n_terms())?;
-        Ok(Box::new(Bag::over(topics(weights), field, text_of(counts, field)?, theta)))
+        let topics = Arc::new(topics(read("phi", counts.n_terms())?));
+        Ok(Box::new(BagMatcher::over(topics, field, text_of(counts, field)?, theta)))
     }
 
     fn over(topics: Arc<dyn BagTopics>, field: Option<&str>, text: &Csr, theta: Dense) -> Self {
         let scale = |doc: usize| {
-            // A document of no known word is like no query, even as its shares are.
+            // A document without a known word matches no query, although its θ is uniform.
             if !text.row(doc).indices.iter().any(|&term| topics.knows(term)) {
                 return 0.0;
             }
@@ -79,11 +92,11 @@ impl Bag {
             if norm > 0.0 { (1.0 / norm) as f32 } else { 0.0 }
         };
         let scales = (0..theta.n_rows()).map(scale).collect();
-        Bag { topics, field: field.map(str::to_owned), theta, scales }
+        BagMatcher { topics, field: field.map(str::to_owned), theta, scales }
     }
 
-    /// The shares of a query; `None` where training has none of its words.
-    fn shares(&self, query: &QueryTerms) -> Option<Vec<f32>> {
+    /// θ of a query; `None` if the topics know none of its words.
+    fn theta_of(&self, query: &QueryTerms) -> Option<Vec<f32>> {
         query.indices.iter().any(|&term| self.topics.knows(term)).then(|| {
             let mut theta = vec![0.0; self.topics.dim()];
             self.topics.fold_in(query.row(), &mut Workspace::new(theta.len()), &mut theta);
@@ -91,9 +104,9 @@ impl Bag {
         })
     }
 
-    /// The same with norm 1; zeros where there are none.
+    /// θ of a query with norm 1; zeros if the topics know none of its words.
     fn embedding(&self, query: &QueryTerms) -> Vec<f32> {
-        let mut embedding = self.shares(query).unwrap_or_else(|| vec![0.0; self.topics.dim()]);
+        let mut embedding = self.theta_of(query).unwrap_or_else(|| vec![0.0; self.topics.dim()]);
         scale_to(&mut embedding, 1.0);
         embedding
     }
@@ -120,7 +133,7 @@ impl Bag {
     }
 }
 
-impl Matcher for Bag {
+impl Matcher for BagMatcher {
     fn score_all(&self, _: &Counts, query: &QueryTerms, out: &mut [f32]) {
         let embedding = self.embedding(query);
         out.iter_mut().enumerate().for_each(|(doc, score)| *score = self.score(&embedding, doc));
@@ -133,7 +146,7 @@ impl Matcher for Bag {
         }
     }
 
-    /// What every topic adds.
+    /// The contribution of every topic.
     fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
         let (embedding, doc) = (self.embedding(query), doc as usize);
         let (words, scale) = (self.words(counts), f64::from(self.scales[doc]));
@@ -148,13 +161,13 @@ impl Matcher for Bag {
             .collect()
     }
 
-    fn keep<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
+    fn save_state<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
         let weights = self.topics.weights();
         tensors.array("phi", &[weights.n_rows(), weights.n_cols()], weights.values());
         tensors.array("theta", &[self.theta.n_rows(), weights.n_cols()], self.theta.values());
     }
 
-    /// New documents are folded in, the others stay as they are.
+    /// Folds the new documents in; the others stay as they are.
     fn with_documents(&self, counts: &Counts, n_new: usize) -> Result<Option<Box<dyn Matcher>>> {
         let text = text_of(counts, self.field.as_deref())?;
         let first = counts.n_docs() - n_new;
@@ -162,11 +175,16 @@ impl Matcher for Bag {
         let mut values = self.theta.values().to_vec();
         values.extend_from_slice(new.values());
         let theta = Dense::from_values(counts.n_docs(), self.topics.dim(), values);
-        Ok(Some(Box::new(Bag::over(self.topics.clone(), self.field.as_deref(), text, theta))))
+        Ok(Some(Box::new(BagMatcher::over(
+            self.topics.clone(),
+            self.field.as_deref(),
+            text,
+            theta,
+        ))))
     }
 
-    fn nothing(&self) -> &'static str {
-        "no document of training has a word of the query"
+    fn no_match(&self) -> &'static str {
+        "no training document has a word of the query"
     }
 
     fn zero_is_none(&self) -> bool {
@@ -186,14 +204,8 @@ impl Matcher for Bag {
     }
 
     fn topics_of(&self, _: &Counts, query: &QueryTerms) -> Option<(Option<u32>, Vec<f32>)> {
-        Some((None, self.shares(query).unwrap_or_else(|| vec![0.0; self.topics.dim()])))
+        Some((None, self.theta_of(query).unwrap_or_else(|| vec![0.0; self.topics.dim()])))
     }
-}
-
-/// The documents that training may learn from, in the order of their ids, so that their numbers
-/// do not matter.
-pub(super) fn training_documents(counts: &Counts, text: &Csr) -> Result<Csr> {
-    rows(text, &training(counts))
 }
 
 fn rows(text: &Csr, docs: &[u32]) -> Result<Csr> {
@@ -203,9 +215,9 @@ fn rows(text: &Csr, docs: &[u32]) -> Result<Csr> {
     })
 }
 
-/// What there is to say of topics: their number and what they were learnt from, how they came to an
-/// end, and how well they foretell documents that were held out.
-pub(super) fn notes(
+/// Notes of a fit: the numbers of topics, documents and words, whether it converged, and the
+/// perplexity on held-out documents.
+fn notes(
     topics: &dyn BagTopics,
     counts: &Counts,
     (text, docs): (&Csr, &Csr),
@@ -217,19 +229,19 @@ pub(super) fn notes(
     let mut notes =
         vec![format!("{} topics of {} documents and {n_known} words", topics.dim(), docs.n_rows())];
     if n_empty > 0 {
-        notes.push(format!("{n_empty} documents have no word: their topics are even"));
+        notes.push(format!("documents without a word, whose topics are uniform: {n_empty}"));
     }
     if converged {
-        notes.push("it came to rest before the last iteration".into());
+        notes.push("it converged before the last iteration".into());
     }
     let held_out = &counts.held_out_documents;
     if !held_out.is_empty() {
         let found = completion(topics, &rows(text, held_out)?, run)?;
         if found.words > 0.0 {
             notes.push(format!(
-                "perplexity {:.1}: half the words of {} held-out documents, foretold from the other half",
-                found.perplexity,
-                held_out.len()
+                "held-out documents: {}, perplexity {:.1} of half their words, given the other half",
+                held_out.len(),
+                found.perplexity
             ));
         }
     }

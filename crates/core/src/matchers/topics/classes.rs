@@ -1,55 +1,53 @@
-//! Which documents a group model takes together: those of a class, or where documents have no
-//! classes, those of a cluster.
+//! Groups of documents with topics of their own: classes, or clusters if documents have no classes.
 
 use rayon::prelude::*;
 
 use crate::features::{CLASS_FIELD, Counts, Featurizer};
 use crate::linalg::Dense;
-use crate::matchers::check::{MOST, check_range};
 use crate::sparse::Csr;
 use crate::topic::clusters;
 use crate::{Error, Result, Run};
 
 /// How documents are grouped.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Grouping {
-    /// The field that the class stands in.
-    pub class: Option<String>,
-    /// Clusters, where documents have no classes.
+#[derive(Clone, Copy)]
+pub(super) struct Grouping<'a> {
+    /// The field with the class of a document, where one is named.
+    pub class: Option<&'a str>,
+    /// The number of clusters, where documents have no classes.
     pub clusters: usize,
     /// Seed of the clusters.
     pub seed: u64,
 }
 
-/// Documents in groups.
+/// The groups of documents.
 pub(super) struct Groups {
-    /// The groups by name.
+    /// The names of the groups.
     pub names: Vec<String>,
-    /// The group of every document; [`UNKNOWN`] where it is to be found out.
+    /// The group of every document; [`UNKNOWN`] if it is still to be inferred.
     pub of: Vec<u32>,
-    /// Terms × groups, where documents were dealt out by the centres of clusters.
+    /// Terms × groups: the centres, if groups are clusters.
     pub centres: Option<Dense>,
-    /// What to say of them.
+    /// A note for the report.
     pub note: String,
 }
 
-/// The group of a document that nobody knows.
+/// The group of a document whose group is not known.
 pub(super) const UNKNOWN: u32 = u32::MAX;
 
-impl Grouping {
-    pub fn check(&self) -> Result<()> {
-        check_range("clusters", self.clusters, 1, MOST)
+impl<'a> Grouping<'a> {
+    /// The field with the class of a document.
+    pub fn field(self) -> &'a str {
+        self.class.unwrap_or(CLASS_FIELD)
     }
 
-    /// The groups of the documents of `counts`: their classes, or clusters of those that training
-    /// may know, which `weigh` gives the words of.
+    /// The groups of the documents of `counts`: their classes, or clusters of the training documents.
     pub fn groups(
         &self,
         counts: &Counts,
         featurizer: &Featurizer,
         run: &Run<'_>,
     ) -> Result<Groups> {
-        let wanted = self.class.as_deref().unwrap_or(CLASS_FIELD);
+        let wanted = self.field();
         let read = counts.preparation.class.as_deref();
         match &counts.classes {
             Some(classes) if read == Some(wanted) => {
@@ -63,12 +61,12 @@ impl Grouping {
             Some(_) => Err(Error::parameter(
                 "class",
                 wanted,
-                &format!("{}: models that are fitted together have the same classes", read.unwrap_or_default()),
+                &format!("{}: models that are fitted together must have the same classes", read.unwrap_or_default()),
             )),
             None if self.class.is_some() => Err(Error::Unknown {
                 kind: "field of the documents",
                 name: wanted.to_owned(),
-                advice: "no document has it: name the field that holds the class (`class = FIELD`), or leave it out, and clusters are made".into(),
+                advice: "no document has it: name the field with the class (`class = FIELD`), or omit it to use clusters".into(),
             }),
             None => self.clusters(counts, featurizer, run),
         }
@@ -92,13 +90,13 @@ impl Grouping {
     }
 }
 
-/// What clusters are called.
+/// The names of `n` clusters.
 pub(super) fn cluster_names(n: usize) -> Vec<String> {
     (1..=n).map(|cluster| format!("cluster {cluster}")).collect()
 }
 
-/// The documents that training may know, by id, so that what is learnt does not depend on the order
-/// in which they came.
+/// The documents that are not held out, by id, so that the topics do not depend on the order of the
+/// documents.
 pub(super) fn training(counts: &Counts) -> Vec<u32> {
     let mut docs: Vec<u32> = (0..counts.n_docs() as u32)
         .filter(|doc| counts.held_out_documents.binary_search(doc).is_err())

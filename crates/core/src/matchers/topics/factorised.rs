@@ -1,4 +1,4 @@
-//! What the six factorisations share: from counts to a fitted matcher.
+//! Fitting the six factorisations: from counts to a matcher.
 
 use super::classes::{Grouping, Groups, UNKNOWN, training};
 use super::fitted::{Factorised, Learnt};
@@ -6,31 +6,44 @@ use crate::early_stopping::EarlyStopping;
 use crate::features::{Counts, Features, Featurizer};
 use crate::linalg::Dense;
 use crate::matchers::check::{MOST, check_range, check_weight};
+use crate::matchers::space::{DIM, Varied};
 use crate::matchers::{FitReport, Fitting, Matcher, SavedState, StepsReport};
-use crate::topic::{Corpus, Factorise, Factors, Rule, Topics};
+use crate::topic::{Corpus, FactorKind, Factorise, Factors, Topics};
 use crate::{Error, Result};
 
 /// A factorisation and how it groups documents.
-pub(super) struct Grouped {
+pub(super) struct FactorisedMethod<'a> {
     pub factorise: Factorise,
     /// `None` for one model of all documents.
-    pub grouping: Option<Grouping>,
+    pub grouping: Option<Grouping<'a>>,
     /// Whether validation chooses the sweep.
     pub validate: bool,
 }
 
-impl Grouped {
+impl FactorisedMethod<'_> {
     pub fn check(&self) -> Result<()> {
         let how = &self.factorise;
         check_range("dim", how.shared.max(how.own), 1, MOST)?;
         check_range("sweeps", how.sweeps, 1, MOST)?;
         check_range("passes", how.passes, 1, MOST)?;
         check_weight("tolerance", how.tolerance)?;
-        if let Rule::Sparse { lambda1, lambda2 } = how.rule {
+        if let FactorKind::Rlsi { lambda1, lambda2 } = how.kind {
             check_weight("lambda1", lambda1)?;
             check_weight("lambda2", lambda2)?;
         }
-        self.grouping.as_ref().map_or(Ok(()), Grouping::check)
+        self.grouping.map_or(Ok(()), |grouping| check_range("clusters", grouping.clusters, 1, MOST))
+    }
+
+    pub fn search_space(&self) -> Vec<Varied> {
+        let mut space = vec![DIM];
+        if let FactorKind::Rlsi { .. } = self.factorise.kind {
+            space.push(("lambda1", "{ min = 0.01, max = 1.0, log = true }"));
+            space.push(("lambda2", "{ min = 0.003, max = 1.0, log = true }"));
+        }
+        if self.factorise.shared > 0 && self.factorise.own > 0 {
+            space.push(("class_dim", "{ min = 5, max = 50, log = true, int = true }"));
+        }
+        space
     }
 
     pub fn fit(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
@@ -61,15 +74,15 @@ impl Grouped {
         let corpus = Corpus::new(&order, &ends, counts.n_terms(), weigh, run)?;
         if corpus.nnz() == 0 {
             return Err(Error::Empty {
-                what: "no training document has a word, so there are no topics in them".into(),
+                what: "no training document has a word".into(),
                 advice: "check the fields and the language".into(),
             });
         }
         if corpus.is_on_disk() {
-            notes.push("the documents were read from scratch files, for want of memory".into());
+            notes.push("the documents were read from scratch files to save memory".into());
         }
         let scratch = run.scratch();
-        // Held-out documents may say a class; their words are folded in like new ones'.
+        // Held-out documents may have a class; they are folded in like new documents.
         let learnt = |topics: &Topics, weights: &Dense, groups: &Groups| {
             let bytes = 4 * counts.n_docs() as u64 * weights.n_cols() as u64;
             let folder = (bytes > run.memory_left() / 2).then_some(scratch.as_path());
@@ -85,11 +98,11 @@ impl Grouped {
                 weights: all,
             })
         };
-        let rule = self.factorise.rule;
+        let kind = self.factorise.kind;
         let held_out = |doc: u32| counts.held_out_documents.binary_search(&doc).is_ok();
-        // Weights of NMF are on their way when the sweeps end: they are fitted like new ones'.
-        let fold = |doc: u32| rule == Rule::NonNegative || held_out(doc);
-        let mut judged: Vec<f64> = Vec::new();
+        // Weights of NMF have not converged when the sweeps end: they are folded in like new documents.
+        let fold = |doc: u32| kind == FactorKind::Nmf || held_out(doc);
+        let mut scores: Vec<f64> = Vec::new();
         let mut stopping = EarlyStopping::new(0);
         let scorer = scorer.filter(|_| self.validate);
         let factors = self.factorise.fit(
@@ -97,27 +110,27 @@ impl Grouped {
             |sweep, topics, weights| {
                 let Some(scorer) = scorer else { return Ok(()) };
                 let fitted =
-                    Factorised::new(counts, learnt(topics, weights, &groups)?, rule, fold, run)?;
+                    Factorised::new(counts, learnt(topics, weights, &groups)?, kind, fold, run)?;
                 let value = scorer(&|query, docs| {
                     fitted.scores(counts, &counts.query(query as usize), docs)
                 });
-                judged.push(value);
+                scores.push(value);
                 stopping.observe(sweep, value, || fitted);
                 Ok(())
             },
             run,
         )?;
         let kept = stopping.best().map(|&(sweep, ..)| sweep);
-        let mut report = report(&factors, &self.factorise, judged, kept, notes);
+        let mut report = report(&factors, &self.factorise, scores, kept, notes);
         if self.validate && scorer.is_none() {
             report
                 .warnings
-                .push("there is no validation to choose a sweep by: the last was kept".into());
+                .push("there is no validation to choose a sweep by: the last is kept".into());
         }
         let (n_classes, n_docs) = (groups.names.len(), order.len());
         if n_classes > 1 && 2 * n_classes > n_docs {
             report.warnings.push(format!(
-                "{n_classes} classes for {n_docs} documents: a class of one or two documents has no topics to speak of; name a field with fewer classes (`class = FIELD`)"
+                "there are {n_classes} classes for {n_docs} documents, too few per class to learn topics: name a field with fewer classes (`class = FIELD`)"
             ));
         }
         let fitted = match stopping.into_best() {
@@ -126,34 +139,34 @@ impl Grouped {
                 let whole = learnt(&factors.topics, &factors.weights, &groups)?;
                 drop((factors, corpus));
                 groups.of.clear();
-                Factorised::new(counts, whole, rule, fold, run)?
+                Factorised::new(counts, whole, kind, fold, run)?
             }
         };
-        // Of the sweep that was kept, be it the last or not.
+        // The warnings of the sweep that was kept.
         report.warnings.splice(0..0, fitted.warnings(counts));
         Ok((Box::new(fitted), FitReport::Steps(report)))
     }
 
     pub fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         let grouped = self.grouping.is_some();
-        Ok(Box::new(Factorised::restored(counts, kept, self.factorise.rule, grouped)?))
+        Ok(Box::new(Factorised::restored(counts, kept, self.factorise.kind, grouped)?))
     }
 }
 
-/// Sweep by sweep: the objective, the loss, and how much of the topics is filled.
+/// The report: by sweep, the objective, the loss, and the share of the topics' weights that are not 0.
 fn report(
     factors: &Factors,
     how: &Factorise,
-    judged: Vec<f64>,
+    scores: Vec<f64>,
     kept: Option<usize>,
     mut notes: Vec<String>,
 ) -> StepsReport {
     let mut figures = vec!["objective".to_owned(), "filled".to_owned()];
-    let sparse = how.rule != Rule::NonNegative;
+    let sparse = how.kind != FactorKind::Nmf;
     if sparse {
         figures.insert(1, "loss".to_owned());
     }
-    if !judged.is_empty() {
+    if !scores.is_empty() {
         figures.push("validation".to_owned());
     }
     let figures_of = |(at, sweep): (usize, &crate::topic::Sweep)| {
@@ -161,14 +174,14 @@ fn report(
         if sparse {
             row.insert(1, sweep.loss);
         }
-        row.extend(judged.get(at));
+        row.extend(scores.get(at));
         row
     };
     let seconds: Vec<f64> = factors.sweeps.iter().map(|sweep| sweep.seconds).collect();
     let total: f64 = seconds.iter().sum();
     let mean = total / seconds.len().max(1) as f64;
     if factors.converged {
-        notes.push("it came to rest before the last sweep".into());
+        notes.push("it converged before the last sweep".into());
     }
     StepsReport {
         step: "sweep".into(),
@@ -177,53 +190,64 @@ fn report(
         kept,
         notes,
         warnings: Vec::new(),
-        times: vec![format!("{mean:.3} s a sweep, {total:.1} s in all")],
+        times: vec![format!("{mean:.3} s per sweep, {total:.1} s in total")],
     }
 }
 
-/// Defines a factorisation: its own parameters and those that all have, and what
-/// [`Method`](crate::matchers::Method) wants of it, from `grouped()`.
+/// Defines a factorisation: its own parameters and those that all have, and its
+/// [`Method`](crate::matchers::Method). The closure maps the parameters to the number of shared
+/// topics, the number of topics of every class, the rule, and how documents are grouped: by the
+/// class in a field, else into so many clusters.
 macro_rules! factorisation {
     (
         $(#[$about:meta])*
-        $name:ident, sweeps = $sweeps:literal, passes = $passes:literal { $($own:tt)* }
+        $name:ident, sweeps = $sweeps:literal, passes = $passes:literal,
+        |$params:ident| ($shared:expr, $of_class:expr, $kind:expr, $grouped:expr) { $($own:tt)* }
     ) => {
         super::params! {
             $(#[$about])*
             $name {
                 $($own)*
-                /// Most sweeps.
+                /// Maximum number of sweeps.
                 sweeps: usize = $sweeps,
-                /// A sweep that lowers the objective by less than this share of it is the last.
+                /// Stop after a sweep that lowers the objective by less than this share of it.
                 tolerance: f64 = 1e-4,
-                /// Most passes of coordinate descent over a word's topics (under NMF also a document's), in a sweep.
+                /// Maximum passes of coordinate descent over the topics of a word (with NMF also of a document) per sweep.
                 passes: usize = $passes,
-                /// ValidationScorer every sweep on validation and keep the best, instead of the last.
+                /// Score every sweep on validation and keep the best, instead of the last.
                 validate: bool = false,
-                /// Seed of what topics begin with, and of clusters.
+                /// Seed of the initial topics and of the clusters.
                 seed: u64 = 1,
             }
         }
 
         impl $name {
-            /// So many topics that all share and so many of every class.
-            fn of(
-                &self,
-                shared: usize,
-                own: usize,
-                rule: crate::topic::Rule,
-                grouping: Option<super::classes::Grouping>,
-            ) -> Grouped {
-                let &$name { sweeps, tolerance, passes, validate, seed, .. } = self;
-                let factorise =
-                    crate::topic::Factorise { shared, own, rule, sweeps, tolerance, passes, seed };
-                Grouped { factorise, grouping, validate }
+            fn factorised(&self) -> super::factorised::FactorisedMethod<'_> {
+                let $params = self;
+                let grouped: Option<(&Option<String>, usize)> = $grouped;
+                super::factorised::FactorisedMethod {
+                    factorise: crate::topic::Factorise {
+                        shared: $shared,
+                        own: $of_class,
+                        kind: $kind,
+                        sweeps: self.sweeps,
+                        tolerance: self.tolerance,
+                        passes: self.passes,
+                        seed: self.seed,
+                    },
+                    grouping: grouped.map(|(class, clusters)| super::classes::Grouping {
+                        class: class.as_deref(),
+                        clusters,
+                        seed: self.seed,
+                    }),
+                    validate: self.validate,
+                }
             }
         }
 
         impl crate::matchers::Method for $name {
             fn check(&self) -> crate::Result<()> {
-                self.grouped().check()
+                self.factorised().check()
             }
 
             fn fit_to(
@@ -231,7 +255,7 @@ macro_rules! factorisation {
                 fitting: crate::matchers::Fitting<'_>,
             ) -> crate::Result<(Box<dyn crate::matchers::Matcher>, crate::matchers::FitReport)>
             {
-                self.grouped().fit(fitting)
+                self.factorised().fit(fitting)
             }
 
             fn restore(
@@ -239,7 +263,7 @@ macro_rules! factorisation {
                 counts: &crate::features::Counts,
                 kept: crate::matchers::SavedState<'_>,
             ) -> crate::Result<Box<dyn crate::matchers::Matcher>> {
-                self.grouped().restore(counts, kept)
+                self.factorised().restore(counts, kept)
             }
 
             fn weighs_clicks(&self) -> bool {
@@ -251,7 +275,7 @@ macro_rules! factorisation {
             }
 
             fn class_field(&self) -> Option<&str> {
-                self.class_field_wanted()
+                self.factorised().grouping.map(|grouping| grouping.field())
             }
 
             fn dim(&self) -> Option<usize> {
@@ -259,22 +283,13 @@ macro_rules! factorisation {
             }
 
             fn plan(&self, fit: crate::plan::Fit<'_>) -> crate::plan::Plan {
-                $name { dim: fit.dim as usize, ..self.clone() }.grouped().plan(&fit)
+                $name { dim: fit.dim as usize, ..self.clone() }.factorised().plan(&fit)
             }
 
             fn search_space(&self) -> Vec<crate::matchers::Varied> {
-                [&[crate::matchers::space::DIM][..], $name::SPACE].concat()
-            }
-
-            fn set_seed(&mut self, seed: u64) {
-                self.seed = seed;
+                self.factorised().search_space()
             }
         }
     };
 }
 pub(super) use factorisation;
-
-/// Where a class stands for a method that groups documents.
-pub(super) fn wanted(class: &Option<String>) -> Option<&str> {
-    Some(class.as_deref().unwrap_or(crate::features::CLASS_FIELD))
-}

@@ -1,71 +1,70 @@
-//! Factorised topics as a matcher. A text is folded into the topics of a class; a document into
-//! those of its own, a query into those of every candidate's.
+//! Factorised topics as a matcher. A document is folded into the topics of its class, a query into
+//! those of every class.
 //!
 //! ```text
 //! score = cos(v_q, v_d)·√(s_p/max s),  v over the topics that all share and those of the document's class p
 //! ```
-//! s_p is how much of the query the topics of class p say: of classes that say nothing of it a faint
-//! likeness would else count as much as a full one. With one class it is the cosine.
+//! s_p is how much of the query the topics of class p explain: otherwise a weak match in a class that
+//! explains little of the query would score as high as a full one. With one class it is the cosine.
 
 use std::borrow::Cow;
 
 use rayon::prelude::*;
 
 use super::classes::{UNKNOWN, cluster_names};
-use super::view::TopicsView;
 use crate::features::{Counts, Features, Featurizer, QueryTerms};
 use crate::file::{Tensors, TensorsWriter};
 use crate::linalg::{Dense, dot, dot_f64, scale_to};
-use crate::matchers::{Contribution, Map, Matcher, SavedState};
+use crate::matchers::{Contribution, Map, Matcher, SavedState, TopicsView};
 use crate::sparse::{Csr, Row};
-use crate::topic::{Folding, Rule, Topics, nearest_centre};
+use crate::topic::{FactorKind, Folding, Topics, nearest_centre};
 use crate::{Error, Result, Run};
 
-/// Words that name a topic.
+/// The number of words that name a topic.
 const NAMED_BY: usize = 3;
 
 /// Fitted topics with the weights of all documents.
 pub(super) struct Factorised {
     topics: Topics,
     folding: Folding,
-    rule: Rule,
+    kind: FactorKind,
     featurizer: Featurizer,
-    /// Classes by name; one without a name where there are none.
+    /// The names of the classes; one empty name if there are no classes.
     classes: Vec<String>,
     class_of: Vec<u32>,
-    /// Terms × classes, where these are clusters.
+    /// Terms × classes: the centres, if classes are clusters.
     centres: Option<Dense>,
     /// Documents × topics.
     weights: Dense,
-    /// 1/‖v‖ of every document, 0 where it has none.
+    /// 1/‖v‖ of every document; 0 if it has no topics.
     inverse_norms: Vec<f32>,
 }
 
-/// What is learnt, before the rest is made of it.
+/// The learnt state, from which a matcher is built.
 pub(super) struct Learnt {
     pub topics: Topics,
     pub classes: Vec<String>,
     /// The class of every document; [`UNKNOWN`] for those that are still to be folded in.
     pub class_of: Vec<u32>,
-    /// Terms × classes, where these are clusters.
+    /// Terms × classes: the centres, if classes are clusters.
     pub centres: Option<Dense>,
-    /// Documents × topics; rows of documents whose class is unknown are made here.
+    /// Documents × topics; the rows of documents of unknown class are computed by folding in.
     pub weights: Dense,
 }
 
 impl Factorised {
-    /// `learnt` with every document whose class is unknown folded into the topics of the nearest
-    /// cluster, or of the class that says most of it, and those that `fold` names into their own class's.
+    /// Folds every document of unknown class into the topics of the nearest cluster, or of the class
+    /// that explains most of it, and the documents that `fold` selects into those of their class.
     pub fn new(
         counts: &Counts,
         learnt: Learnt,
-        rule: Rule,
+        kind: FactorKind,
         fold: impl Fn(u32) -> bool + Sync,
         run: &Run<'_>,
     ) -> Result<Self> {
         let featurizer = Featurizer::new(counts, &Features::words())?;
         let Learnt { topics, classes, mut class_of, centres, mut weights } = learnt;
-        let folding = Folding::new(&topics, rule, run)?;
+        let folding = Folding::new(&topics, kind, run)?;
         weights.rows_mut().zip(&mut class_of).enumerate().try_for_each(
             |(doc, (weights, class))| {
                 if *class != UNKNOWN && !fold(doc as u32) {
@@ -96,7 +95,7 @@ impl Factorised {
         Ok(Factorised {
             topics,
             folding,
-            rule,
+            kind,
             featurizer,
             classes,
             class_of,
@@ -110,15 +109,15 @@ impl Factorised {
     pub fn restored(
         counts: &Counts,
         kept: SavedState<'_>,
-        rule: Rule,
+        kind: FactorKind,
         grouped: bool,
     ) -> Result<Self> {
         let tensors = kept.tensors()?;
         let learnt = Learnt::read(tensors, counts, grouped)?;
-        Factorised::new(counts, learnt, rule, |_| false, &Run::silent())
+        Factorised::new(counts, learnt, kind, |_| false, &Run::silent())
     }
 
-    /// What a user should be warned of: topics without a word, documents without a topic.
+    /// Warnings of topics without a word and of documents without a topic.
     pub fn warnings(&self, counts: &Counts) -> Vec<String> {
         let mut warnings = Vec::new();
         let dead = |matrix: &Csr| {
@@ -126,18 +125,18 @@ impl Factorised {
         };
         let dead = dead(&self.topics.shared) + self.topics.own.iter().map(dead).sum::<usize>();
         if dead > 0 {
-            let advice = match self.rule {
-                Rule::Sparse { .. } => "lower lambda1, or take fewer topics",
-                Rule::NonNegative => "take fewer topics",
+            let advice = match self.kind {
+                FactorKind::Rlsi { .. } => "lower lambda1, or use fewer topics",
+                FactorKind::Nmf => "use fewer topics",
             };
-            warnings.push(format!("{dead} topics have no word: {advice}"));
+            warnings.push(format!("topics without a word: {dead}; {advice}"));
         }
         let silent =
             |&doc: &usize| self.inverse_norms[doc] == 0.0 && !counts.docs.row(doc).is_empty();
         let silent = (0..counts.n_docs()).filter(silent).count();
         if silent > 0 {
             warnings.push(format!(
-                "{silent} of {} documents are in no topic and score 0: take more topics, or another seed",
+                "{silent} of {} documents are in no topic and score 0: use more topics, or another seed",
                 counts.n_docs()
             ));
         }
@@ -148,7 +147,7 @@ impl Factorised {
         self.topics.per_class() > 0 || self.classes.len() > 1
     }
 
-    /// What a query weighs in the topics of every class, scaled to √(s_p/max s).
+    /// The weights of a query in the topics of every class, scaled to norm √(s_p/max s).
     fn query_weights(&self, counts: &Counts, query: &QueryTerms) -> Vec<Vec<f32>> {
         let (indices, values) = self.featurizer.query_terms(counts, query);
         let row = Row { indices: &indices, values: &values };
@@ -167,18 +166,18 @@ impl Factorised {
         dot(query, self.weights.row(doc)) * self.inverse_norms[doc]
     }
 
-    /// Topic `k` of a class by the words that weigh most in it.
+    /// The name of a topic: the words with the largest weights.
     fn name_of(&self, counts: &Counts, postings: &Csr, number: usize) -> String {
         let mut words: Vec<(u32, f32)> = postings.row(number).iter().collect();
-        // The sign of a topic means nothing: its heaviest word is above zero.
+        // The sign of a topic is arbitrary: the weight of its heaviest word is made positive.
         let heaviest = words.iter().map(|&(_, u)| u).max_by(|a, b| a.abs().total_cmp(&b.abs()));
-        let turn = heaviest.map_or(1.0, f32::signum);
-        words.sort_by(|a, b| (turn * b.1).total_cmp(&(turn * a.1)));
+        let sign = heaviest.map_or(1.0, f32::signum);
+        words.sort_by(|a, b| (sign * b.1).total_cmp(&(sign * a.1)));
         let words = words.iter().take(NAMED_BY).map(|&(term, _)| counts.vocabulary.term(term));
         words.collect::<Vec<_>>().join(", ")
     }
 
-    /// All topics side by side: terms × topics.
+    /// All topics as one matrix, terms × topics.
     fn side_by_side(&self) -> Result<Csr> {
         let (n_shared, per_class) = (self.topics.n_shared() as u32, self.topics.per_class() as u32);
         let n_cols = n_shared as usize + self.topics.own.len() * per_class as usize;
@@ -223,19 +222,14 @@ impl Learnt {
                 counts.n_terms()
             )));
         }
-        let centres = match tensors.has("centres")? {
-            true => Some(tensors.array::<f32>("centres")?),
-            false => None,
-        };
-        let centres = match centres {
-            Some((shape, values)) if shape == [counts.n_terms(), own.len()] => {
-                Some(Dense::from_values(shape[0], shape[1], values))
-            }
-            Some((shape, _)) => {
+        let mut centres = None;
+        if tensors.has("centres")? {
+            let (shape, values) = tensors.array::<f32>("centres")?;
+            if shape != [counts.n_terms(), own.len()] {
                 return Err(broken(format!("centres of clusters have the shape {shape:?}")));
             }
-            None => None,
-        };
+            centres = Some(Dense::from_values(shape[0], shape[1], values));
+        }
         let classes = match &counts.classes {
             Some(classes) if grouped && centres.is_none() && classes.names.len() == own.len() => {
                 classes.names.clone()
@@ -263,7 +257,7 @@ impl Matcher for Factorised {
         }
     }
 
-    /// What every topic adds.
+    /// The contribution of every topic.
     fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
         let class = self.class_of[doc as usize] as usize;
         let query = &self.query_weights(counts, query)[class];
@@ -290,7 +284,7 @@ impl Matcher for Factorised {
             .collect()
     }
 
-    fn keep<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
+    fn save_state<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
         tensors.csr("shared", &self.topics.shared);
         for (class, own) in self.topics.own.iter().enumerate() {
             tensors.csr(&format!("own.{class}"), own);
@@ -303,8 +297,8 @@ impl Matcher for Factorised {
         tensors.array("weights", &shape, self.weights.values());
     }
 
-    /// New documents are folded in: into the topics of their class where they say one that training
-    /// knew, else into those that say most of them.
+    /// Folds new documents in: into the topics of their class if training knows it, else into those
+    /// of the class that explains most of them.
     fn with_documents(&self, counts: &Counts, n_new: usize) -> Result<Option<Box<dyn Matcher>>> {
         let first = counts.n_docs() - n_new;
         let mut class_of = self.class_of.clone();
@@ -326,11 +320,11 @@ impl Matcher for Factorised {
             weights: Dense::from_values(counts.n_docs(), self.weights.n_cols(), weights),
         };
         let new = |doc: u32| doc as usize >= first;
-        let fitted = Factorised::new(counts, learnt, self.rule, new, &Run::silent())?;
+        let fitted = Factorised::new(counts, learnt, self.kind, new, &Run::silent())?;
         Ok(Some(Box::new(fitted)))
     }
 
-    fn nothing(&self) -> &'static str {
+    fn no_match(&self) -> &'static str {
         "no topic has a word of the query: every document scores 0"
     }
 
@@ -347,7 +341,7 @@ impl Matcher for Factorised {
             classes: if grouped { &self.classes } else { &[] },
             class_of: if grouped { &self.class_of } else { &[] },
             documents: Cow::Borrowed(&self.weights),
-            non_negative: self.rule == Rule::NonNegative,
+            non_negative: self.kind == FactorKind::Nmf,
         })
     }
 

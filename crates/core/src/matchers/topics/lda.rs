@@ -6,73 +6,46 @@
 //! ```
 //! θ of a text is the mean of the posterior of its shares of topics.
 
-use std::sync::Arc;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::bag::{Bag, notes, training_documents};
+use super::bag::BagMatcher;
+use super::params;
 use super::plan::plan_bags;
 use crate::features::Counts;
-use crate::linalg::Dense;
 use crate::matchers::check::{MOST, check_positive, check_range, check_weight};
-use crate::matchers::pairs::text_of;
 use crate::matchers::space::{DIM, Varied};
-use crate::matchers::{FitReport, Fitting, Matcher, Method, SavedState, StepsReport};
+use crate::matchers::{FitReport, Fitting, Matcher, Method, SavedState};
 use crate::plan::{Fit, Plan};
-use crate::topic::BagTopics;
 use crate::topic::lda::LdaFit;
 use crate::{Error, Result};
 
-/// Parameters of latent Dirichlet allocation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Lda {
-    /// Topics.
-    pub dim: usize,
-    /// Dirichlet parameter of the shares of topics in a document; 1/dim if not set.
-    pub alpha: Option<f64>,
-    /// Dirichlet parameter of the words of a topic; 1/dim if not set.
-    pub eta: Option<f64>,
-    /// Most passes over the documents.
-    pub iterations: usize,
-    /// Stop when the bound changes by less than this share of it in a pass; with batches it goes on to the last.
-    pub tolerance: f64,
-    /// Most rounds that a document takes in a pass; it goes on from where it was in the pass before.
-    pub inner: usize,
-    /// A document is at rest when its expected words by topic change by less than this on average.
-    pub inner_tolerance: f64,
-    /// Most rounds that fold a text in.
-    pub fold_in: usize,
-    /// Documents that the topics learn from at a time; 0 for all of them.
-    pub batch: usize,
-    /// With batches: batch t moves topics by (offset + t)^−decay.
-    pub offset: f64,
-    /// With batches: how fast topics come to rest, from 0.5 to 1.
-    pub decay: f64,
-    /// The one field of the documents that is read, such as title; all that were counted if not set.
-    pub field: Option<String>,
-    /// Seed of the words' first topics and of the batches.
-    pub seed: u64,
-}
-
-impl Default for Lda {
-    fn default() -> Self {
-        Lda {
-            dim: 100,
-            alpha: None,
-            eta: None,
-            iterations: 20,
-            tolerance: 1e-4,
-            inner: 10,
-            inner_tolerance: 1e-3,
-            fold_in: 100,
-            batch: 0,
-            offset: 1.0,
-            decay: 0.5,
-            field: None,
-            seed: 1,
-        }
+params! {
+    /// Parameters of latent Dirichlet allocation.
+    Lda {
+        /// Topics.
+        dim: usize = 100,
+        /// Dirichlet parameter of the distribution of a document over topics; 1/dim if not set.
+        alpha: Option<f64> = None,
+        /// Dirichlet parameter of the distribution of a topic over words; 1/dim if not set.
+        eta: Option<f64> = None,
+        /// Maximum number of passes over the documents.
+        iterations: usize = 20,
+        /// Stop when the bound changes by less than this share of it in a pass; with batches it goes on to the last.
+        tolerance: f64 = 1e-4,
+        /// Maximum number of rounds per document in a pass; each pass starts from the state of the one before.
+        inner: usize = 10,
+        /// A document has converged when its expected words per topic change by less than this on average.
+        inner_tolerance: f64 = 1e-3,
+        /// Maximum number of rounds that fold a text in.
+        fold_in: usize = 100,
+        /// Documents per batch of online learning; 0 for all documents at once.
+        batch: usize = 0,
+        /// With batches: the learning rate of batch t is (offset + t)^−decay.
+        offset: f64 = 1.0,
+        /// With batches: the decay of the learning rate, from 0.5 to 1.
+        decay: f64 = 0.5,
+        /// The one field of the documents that is read, such as title; all that were counted if not set.
+        field: Option<String> = None,
+        /// Seed of the initial topics of the words and of the batches.
+        seed: u64 = 1,
     }
 }
 
@@ -126,27 +99,18 @@ impl Method for Lda {
 
     fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
         self.check()?;
-        let Fitting { counts, run, .. } = fitting;
-        let text = text_of(counts, self.field.as_deref())?;
-        let docs = training_documents(counts, text)?;
-        let fitted = self.trainer().fit(&docs, run)?;
-        let topics: Arc<dyn BagTopics> = Arc::new(fitted.topics);
-        let steps = fitted.objective.iter().zip(&fitted.rounds);
-        let report = StepsReport {
-            step: "pass".into(),
-            figures: vec!["bound a word".into(), "rounds a document".into()],
-            steps: steps.map(|(&bound, &rounds)| vec![bound, rounds]).collect(),
-            notes: notes(&*topics, counts, (text, &docs), fitted.converged, run)?,
-            ..StepsReport::default()
-        };
-        drop(docs);
-        let matcher = Bag::new(topics, counts, self.field.as_deref(), run)?;
-        Ok((Box::new(matcher), FitReport::Steps(report)))
+        let figures: &[&str] = &["bound per word", "rounds per document"];
+        BagMatcher::fit(&fitting, self.field.as_deref(), ("pass", figures), |docs, run| {
+            let fitted = self.trainer().fit(docs, run)?;
+            let steps = fitted.objective.iter().zip(&fitted.rounds);
+            let steps = steps.map(|(&bound, &rounds)| vec![bound, rounds]).collect();
+            Ok((fitted.topics, fitted.converged, steps))
+        })
     }
 
     fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
-        let topics = |lambda: Dense| Arc::new(self.trainer().topics(lambda)) as Arc<dyn BagTopics>;
-        Bag::restored(kept.tensors()?, counts, self.field.as_deref(), self.dim, topics)
+        let (tensors, field) = (kept.tensors()?, self.field.as_deref());
+        BagMatcher::restored(tensors, counts, field, self.dim, |phi| self.trainer().topics(phi))
     }
 
     fn weighs_clicks(&self) -> bool {
@@ -167,9 +131,5 @@ impl Method for Lda {
             ("alpha", "{ min = 0.003, max = 0.3, log = true }"),
             ("eta", "{ min = 0.003, max = 0.3, log = true }"),
         ]
-    }
-
-    fn set_seed(&mut self, seed: u64) {
-        self.seed = seed;
     }
 }

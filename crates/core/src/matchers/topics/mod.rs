@@ -1,5 +1,5 @@
-//! Topic models as matchers: documents and queries are weighed in topics, and match as far as these
-//! weights point the same way. The mathematics is [`crate::topic`]'s.
+//! Topic models as matchers: documents and queries get weights in topics, and the score is the cosine
+//! of these weights. The mathematics is in [`crate::topic`].
 
 mod bag;
 mod classes;
@@ -13,7 +13,6 @@ mod reading;
 mod rlsi;
 mod summary;
 mod text;
-mod view;
 
 #[cfg(test)]
 mod tests;
@@ -23,12 +22,12 @@ pub use nmf::{Cnmf, Gnmf, Nmf};
 pub use plsi::Plsi;
 pub use rlsi::{Crlsi, Grlsi, Rlsi};
 pub use summary::{
-    TopicClass, TopicDocument, TopicFigures, TopicSummary, TopicWord, TopicsLook, TopicsSummary,
+    TopicClass, TopicDocument, TopicFigures, TopicSummary, TopicSummaryOptions, TopicWord,
+    TopicsSummary,
 };
 pub use text::{TextTopic, TextTopics};
-pub use view::TopicsView;
 
-/// Defines the parameters of a method, each with its default beside it.
+/// Defines the parameters of a method, each with its default.
 macro_rules! params {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $field:ident: $kind:ty = $default:expr,)* }) => {
         $(#[$about])*

@@ -5,65 +5,34 @@
 //! ```
 //! θ of a text are the shares of topics that make its words most probable.
 
-use std::sync::Arc;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::bag::{Bag, notes, training_documents};
+use super::bag::BagMatcher;
+use super::params;
 use super::plan::plan_bags;
 use crate::features::Counts;
-use crate::linalg::Dense;
 use crate::matchers::check::{MOST, check_range, check_weight};
-use crate::matchers::pairs::text_of;
 use crate::matchers::space::{DIM, Varied};
-use crate::matchers::{FitReport, Fitting, Matcher, Method, SavedState, StepsReport};
+use crate::matchers::{FitReport, Fitting, Matcher, Method, SavedState};
 use crate::plan::{Fit, Plan};
-use crate::topic::BagTopics;
 use crate::topic::plsi::PlsiFit;
 use crate::{Error, Result};
 
-/// Below this all topics are alike.
-const LEAST_TEMPERING: f64 = 0.1;
-
-fn check_tempering(value: f64) -> Result<()> {
-    if (LEAST_TEMPERING..=1.0).contains(&value) {
-        return Ok(());
-    }
-    Err(Error::parameter("tempering", value, "a number from 0.1 to 1"))
-}
-
-/// Parameters of probabilistic latent semantic indexing.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Plsi {
-    /// Topics.
-    pub dim: usize,
-    /// Most iterations of EM.
-    pub iterations: usize,
-    /// Stop when the log-likelihood changes by less than this share of it in an iteration.
-    pub tolerance: f64,
-    /// Exponent of p(topic | document, word) while learning and folding in: 1 for plain EM, less for softer topics.
-    pub tempering: f64,
-    /// Most iterations that fold a text in.
-    pub fold_in: usize,
-    /// The one field of the documents that is read, such as title; all that were counted if not set.
-    pub field: Option<String>,
-    /// Seed of the words' first topics.
-    pub seed: u64,
-}
-
-impl Default for Plsi {
-    fn default() -> Self {
-        Plsi {
-            dim: 100,
-            iterations: 50,
-            tolerance: 1e-4,
-            tempering: 0.9,
-            fold_in: 50,
-            field: None,
-            seed: 1,
-        }
+params! {
+    /// Parameters of probabilistic latent semantic indexing.
+    Plsi {
+        /// Topics.
+        dim: usize = 100,
+        /// Maximum number of iterations of EM.
+        iterations: usize = 50,
+        /// Stop when the log-likelihood changes by less than this share of it in an iteration.
+        tolerance: f64 = 1e-4,
+        /// Exponent of p(topic | document, word) while learning and folding in: 1 for plain EM, less for softer topics.
+        tempering: f64 = 0.9,
+        /// Maximum number of iterations that fold a text in.
+        fold_in: usize = 50,
+        /// The one field of the documents that is read, such as title; all that were counted if not set.
+        field: Option<String> = None,
+        /// Seed of the initial topics of the words.
+        seed: u64 = 1,
     }
 }
 
@@ -80,34 +49,29 @@ impl Method for Plsi {
         check_range("iterations", self.iterations, 1, MOST)?;
         check_range("fold_in", self.fold_in, 1, MOST)?;
         check_weight("tolerance", self.tolerance)?;
-        check_tempering(self.tempering)
+        // Below 0.1 all topics are alike.
+        if !(0.1..=1.0).contains(&self.tempering) {
+            return Err(Error::parameter("tempering", self.tempering, "a number from 0.1 to 1"));
+        }
+        Ok(())
     }
 
     fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
         self.check()?;
-        let Fitting { counts, run, .. } = fitting;
-        let text = text_of(counts, self.field.as_deref())?;
-        let docs = training_documents(counts, text)?;
-        let fitted = self.trainer().fit(&docs, run)?;
-        let topics: Arc<dyn BagTopics> = Arc::new(fitted.topics);
-        let report = StepsReport {
-            step: "iteration".into(),
-            figures: vec![match self.tempering {
-                1.0 => "log-likelihood a word".into(),
-                _ => "tempered log-likelihood a word".into(),
-            }],
-            steps: fitted.objective.iter().map(|&log| vec![log]).collect(),
-            notes: notes(&*topics, counts, (text, &docs), fitted.converged, run)?,
-            ..StepsReport::default()
+        let figure = match self.tempering {
+            1.0 => "log-likelihood per word",
+            _ => "tempered log-likelihood per word",
         };
-        drop(docs);
-        let matcher = Bag::new(topics, counts, self.field.as_deref(), run)?;
-        Ok((Box::new(matcher), FitReport::Steps(report)))
+        BagMatcher::fit(&fitting, self.field.as_deref(), ("iteration", &[figure]), |docs, run| {
+            let fitted = self.trainer().fit(docs, run)?;
+            let steps = fitted.objective.iter().map(|&log| vec![log]).collect();
+            Ok((fitted.topics, fitted.converged, steps))
+        })
     }
 
     fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
-        let topics = |phi: Dense| Arc::new(self.trainer().topics(phi)) as Arc<dyn BagTopics>;
-        Bag::restored(kept.tensors()?, counts, self.field.as_deref(), self.dim, topics)
+        let (tensors, field) = (kept.tensors()?, self.field.as_deref());
+        BagMatcher::restored(tensors, counts, field, self.dim, |phi| self.trainer().topics(phi))
     }
 
     fn weighs_clicks(&self) -> bool {
@@ -124,9 +88,5 @@ impl Method for Plsi {
 
     fn search_space(&self) -> Vec<Varied> {
         vec![DIM, ("tempering", "{ min = 0.5, max = 1.0 }")]
-    }
-
-    fn set_seed(&mut self, seed: u64) {
-        self.seed = seed;
     }
 }

@@ -1,38 +1,37 @@
-//! A summary of the topics of a model: their words, how much of the documents they are, how well
-//! their words belong together, and where they lie on a map.
+//! A summary of the topics of a model: their words, their share in the documents, their coherence, and
+//! their places on a map.
 
 use serde::{Deserialize, Serialize};
 
-use super::TopicsView;
-use super::reading::{Documents, Words, documents, part_with_topics, words};
+use super::reading::{Documents, Words, documents, words};
 use crate::features::Counts;
-use crate::matchers::Model;
+use crate::matchers::TopicsView;
 use crate::sparse::Csr;
-use crate::topic::{Distance, distances, npmi, place};
+use crate::topic::{Distance, classical_mds, distances, npmi};
 use crate::{Result, Run};
 
-/// Topics on the map at most; more of them cannot be told apart, and their eigenvectors take long.
+/// Maximum number of topics on the map; more are not legible, and their eigenvectors take long.
 const MOST_ON_MAP: usize = 1000;
 
-/// So many words of a topic, the largest by absolute weight, say where it lies on the map.
+/// The number of words, the largest by absolute weight, that determine the place of a topic on the map.
 const OUTLINE: usize = 500;
 
-/// How closely topics are looked at.
+/// What a summary of topics contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TopicsLook {
-    /// Words shown of each topic.
+pub struct TopicSummaryOptions {
+    /// Number of words per topic.
     pub words: usize,
-    /// Words of each topic that its coherence is the mean over.
+    /// Number of words per topic for its coherence.
     pub coherence: usize,
-    /// Documents shown of each topic.
+    /// Number of documents per topic.
     pub documents: usize,
     /// Whether topics get places on a map.
     pub map: bool,
 }
 
-impl Default for TopicsLook {
+impl Default for TopicSummaryOptions {
     fn default() -> Self {
-        TopicsLook { words: 10, coherence: 10, documents: 0, map: false }
+        TopicSummaryOptions { words: 10, coherence: 10, documents: 0, map: false }
     }
 }
 
@@ -41,82 +40,81 @@ impl Default for TopicsLook {
 pub struct TopicsSummary {
     /// The method that learnt them.
     pub method: String,
-    /// The documents of the model.
+    /// The number of documents of the model.
     pub documents: usize,
-    /// Documents of which the topics know no word.
+    /// The number of documents without a word that the topics know.
     pub documents_without: usize,
-    /// The terms of the vocabulary.
+    /// The number of terms of the vocabulary.
     pub terms: usize,
-    /// Whether weights may be below zero. The signs of such a topic are turned where its largest
-    /// absolute weight would be negative, and its words are the largest after that.
+    /// Whether weights may be negative. The signs of a topic are then flipped if its largest absolute
+    /// weight is negative, and its words are the largest after that.
     pub signed: bool,
-    /// Words of each topic that coherence is the mean over.
+    /// The number of words per topic for coherence.
     pub coherence_words: usize,
-    /// All topics together.
+    /// Figures of all topics.
     pub all: TopicFigures,
-    /// The topics that all classes share, where there are classes.
+    /// Figures of the topics that all classes share, if there are classes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shared: Option<TopicFigures>,
-    /// The topics of classes, where there are classes.
+    /// Figures of the topics of classes, if there are classes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of_classes: Option<TopicFigures>,
-    /// The classes, and how much of their documents is shared topics.
+    /// The classes, and the share of the shared topics in their documents.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub classes: Vec<TopicClass>,
     /// Every topic.
     pub topics: Vec<TopicSummary>,
 }
 
-/// Figures of several topics.
+/// Figures of a group of topics.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TopicFigures {
-    /// How many they are.
+    /// The number of topics.
     pub topics: usize,
-    /// Topics without a word.
+    /// The number of topics without a word.
     pub dead: usize,
-    /// Mean share of the vocabulary that weighs anything in a topic (AvgComp).
+    /// The mean share of the vocabulary with a weight in a topic (AvgComp).
     pub avg_comp: f64,
-    /// Mean coherence of the topics that have one.
+    /// The mean coherence of the topics that have one.
     pub npmi: Option<f64>,
-    /// The part of the documents that they are together.
+    /// Their share in the documents.
     pub share: f64,
 }
 
 /// A class of documents.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TopicClass {
-    /// Its name.
+    /// The name of the class.
     pub name: String,
-    /// Its documents that have topics.
+    /// The number of its documents with topics.
     pub documents: usize,
-    /// How much of them is shared topics, on average; topics of the class are the rest.
+    /// The mean share of the shared topics in them; the rest are topics of the class.
     pub shared: f64,
-    /// How much of them is each of the shared topics.
+    /// The mean share of each shared topic in them.
     pub shared_topics: Vec<f64>,
 }
 
 /// One topic.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TopicSummary {
-    /// Its number, from 1.
+    /// The number of the topic, from 1.
     pub topic: usize,
-    /// The class that it belongs to; none if all share it.
+    /// The class that it belongs to; none if all classes share it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
-    /// Its heaviest words.
+    /// The words with the largest weights.
     pub words: Vec<TopicWord>,
-    /// How many words weigh anything in it.
+    /// The number of words with a weight.
     pub n_words: usize,
-    /// Whether its signs were turned.
+    /// Whether its signs were flipped.
     pub flipped: bool,
-    /// The mean NPMI of pairs of its heaviest words.
+    /// The coherence: the mean NPMI of pairs of its heaviest words.
     pub npmi: Option<f64>,
-    /// Its part of the documents: the mean of its absolute weight in a document, by that of all
-    /// topics.
+    /// Its mean share in a document: its absolute weight over that of all topics.
     pub share: f64,
-    /// In how many documents no topic weighs more.
+    /// The number of documents in which it is the strongest topic.
     pub strongest_in: usize,
-    /// The documents in which it weighs most.
+    /// The documents in which it has the largest weights.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub documents: Vec<TopicDocument>,
     /// Its place on the map.
@@ -127,61 +125,55 @@ pub struct TopicSummary {
 /// A word of a topic.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TopicWord {
-    /// The word, as the model reads it.
+    /// The word, as a term of the vocabulary.
     pub word: String,
-    /// Its weight.
+    /// The weight of the word in the topic.
     pub weight: f32,
 }
 
 /// A document of a topic.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TopicDocument {
-    /// Its number.
+    /// The number of the document.
     #[serde(skip)]
     pub doc: u32,
-    /// Its id.
+    /// The id of the document.
     pub id: String,
-    /// What the topic weighs in it.
+    /// The weight of the topic in it.
     pub weight: f32,
 }
 
 impl TopicsSummary {
-    /// Looks at the topics of a part of `model`: the one called `part`, or the first with topics.
-    pub fn of(model: &Model, part: Option<&str>, look: &TopicsLook, run: &Run<'_>) -> Result<Self> {
-        let (part, view) = part_with_topics(model, part)?;
-        TopicsSummary::of_view(part.params.name(), &view, &model.counts, look, run)
-    }
-
     /// Looks at the topics that `view` shows.
-    pub(super) fn of_view(
+    pub(in crate::matchers) fn of_view(
         method: &str,
         view: &TopicsView<'_>,
         counts: &Counts,
-        look: &TopicsLook,
+        options: &TopicSummaryOptions,
         run: &Run<'_>,
     ) -> Result<Self> {
         run.step("words of topics", 0, None)?;
-        let outline = if look.map { OUTLINE } else { 0 };
-        let words = words(view, look.words.max(look.coherence), outline, run)?;
+        let outline = if options.map { OUTLINE } else { 0 };
+        let words = words(view, options.words.max(options.coherence), outline, run)?;
         run.step("documents of topics", 0, None)?;
-        let documents = documents(view, &words, look.documents, run)?;
+        let documents = documents(view, &words, options.documents, run)?;
         run.step("coherence of topics", 0, None)?;
         let heaviest: Vec<Vec<u32>> = words
             .iter()
             .map(|words| {
-                words.heaviest.iter().take(look.coherence).map(|&(term, _)| term).collect()
+                words.heaviest.iter().take(options.coherence).map(|&(term, _)| term).collect()
             })
             .collect();
         let coherence = npmi(&counts.docs, &counts.held_out_documents, &heaviest, run)?;
         let shares = shares(view, &documents);
-        let places = match look.map {
+        let places = match options.map {
             true => places(view, &words, &shares, counts.n_terms(), run)?,
             false => vec![None; words.len()],
         };
         let topic = |k: usize| TopicSummary {
             topic: k + 1,
             class: view.class_of_topic(k).map(|class| view.classes[class as usize].clone()),
-            words: shown(&words[k], look.words, counts),
+            words: shown(&words[k], options.words, counts),
             n_words: words[k].filled,
             flipped: words[k].flipped,
             npmi: coherence[k],
@@ -206,7 +198,7 @@ impl TopicsSummary {
             documents_without: counts.n_docs() - documents.with_topics.iter().sum::<usize>(),
             terms: counts.n_terms(),
             signed: !view.non_negative,
-            coherence_words: look.coherence,
+            coherence_words: options.coherence,
             all: figures(&topics),
             shared: grouped.then(|| figures(shared)),
             of_classes: grouped.then(|| figures(own)),
@@ -215,13 +207,15 @@ impl TopicsSummary {
         })
     }
 
-    /// The class called `name`, or an error that says which there are.
+    /// The class called `name`, or an error that lists the classes.
     pub fn find_class(&self, name: &str) -> Result<&TopicClass> {
         self.classes.iter().find(|class| class.name == name).ok_or_else(|| {
             let names: Vec<&str> = self.classes.iter().map(|class| class.name.as_str()).collect();
             let advice = match names.is_empty() {
-                true => format!("{} knows no classes: all topics are shared", self.method),
-                false => format!("there are {}, and `shared` for what all share", names.join(", ")),
+                true => format!("{} has no classes: all topics are shared", self.method),
+                false => {
+                    format!("there are {}, and `shared` for the shared topics", names.join(", "))
+                }
             };
             crate::Error::Unknown { kind: "class", name: name.to_owned(), advice }
         })
@@ -244,7 +238,7 @@ impl TopicFigures {
     }
 }
 
-/// The first words, by name.
+/// The `most` heaviest words.
 fn shown(words: &Words, most: usize, counts: &Counts) -> Vec<TopicWord> {
     let word = |&(term, weight): &(u32, f32)| TopicWord {
         word: counts.vocabulary.term(term).to_owned(),
@@ -253,7 +247,7 @@ fn shown(words: &Words, most: usize, counts: &Counts) -> Vec<TopicWord> {
     words.heaviest.iter().take(most).map(word).collect()
 }
 
-/// The part of all documents that each topic is.
+/// The mean share of each topic in the documents.
 fn shares(view: &TopicsView<'_>, documents: &Documents) -> Vec<f64> {
     let n_docs = documents.with_topics.iter().sum::<usize>().max(1) as f64;
     let mut shares = vec![0.0; view.n_topics()];
@@ -281,7 +275,7 @@ fn classes(view: &TopicsView<'_>, documents: &Documents) -> Vec<TopicClass> {
     view.classes.iter().enumerate().map(class).collect()
 }
 
-/// Places for the topics that have words; for the largest of them where they are too many.
+/// Places on the map for the topics with words, or for the largest of them if there are too many.
 fn places(
     view: &TopicsView<'_>,
     words: &[Words],
@@ -303,8 +297,10 @@ fn places(
     };
     let apart = distances(&outlines, distance, run)?;
     let mut places = vec![None; words.len()];
-    // Without a picture there are still the tables.
-    for (place, &k) in place(&apart, alive.len()).unwrap_or_default().into_iter().zip(&alive) {
+    // If no places are found, the summary is still useful without them.
+    for (place, &k) in
+        classical_mds(&apart, alive.len()).unwrap_or_default().into_iter().zip(&alive)
+    {
         places[k] = Some(place);
     }
     Ok(places)

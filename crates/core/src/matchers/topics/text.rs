@@ -2,67 +2,40 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::reading::part_with_topics;
-use super::{TopicsSummary, TopicsView};
-use crate::features::QueryTerms;
-use crate::matchers::Model;
-use crate::{Error, Result};
+use super::TopicsSummary;
+use crate::matchers::TopicsView;
 
 /// A text folded into the topics of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TextTopics {
-    /// The class that it fits best, where there are classes.
+    /// The class that it fits best, if there are classes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     /// Words that the model does not know.
     pub unknown: Vec<String>,
-    /// Its topics, the strongest first; none where they know no word of it.
+    /// Its topics, the strongest first; none if they know no word of it.
     pub topics: Vec<TextTopic>,
 }
 
-/// What a topic is to a text.
+/// The weight of a topic in a text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TextTopic {
-    /// Its number, from 1.
+    /// The number of the topic, from 1.
     pub topic: usize,
     /// The class that it belongs to; none if all share it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
-    /// Its weight, with the sign turned as the topic's is.
+    /// The weight of the topic, with its sign flipped if the topic is flipped.
     pub weight: f32,
-    /// Its absolute weight, by that of all topics.
+    /// The absolute weight over that of all topics.
     pub share: f64,
     /// The topic's heaviest words.
     pub words: Vec<String>,
 }
 
-impl TextTopics {
-    /// Folds `query` into the topics of the part of `model` that `summary` was made of.
-    pub fn of(
-        model: &Model,
-        part: Option<&str>,
-        query: &QueryTerms,
-        summary: &TopicsSummary,
-    ) -> Result<Self> {
-        let (part, view) = part_with_topics(model, part)?;
-        let Some((class, weights)) = part.matcher.topics_of(&model.counts, query) else {
-            return Err(Error::Empty {
-                what: format!("{} cannot fold a text into its topics", part.params.name()),
-                advice: "train lsi or another topic model".into(),
-            });
-        };
-        let class = class.filter(|&class| (class as usize) < view.classes.len());
-        Ok(TextTopics {
-            class: class.map(|class| view.classes[class as usize].clone()),
-            unknown: query.unknown.clone(),
-            topics: TextTopic::all(&view, class, &weights, summary),
-        })
-    }
-}
-
 impl TextTopic {
     /// The topics of a text of `class` with these weights.
-    pub(super) fn all(
+    pub(in crate::matchers) fn all(
         view: &TopicsView<'_>,
         class: Option<u32>,
         weights: &[f32],

@@ -1,10 +1,11 @@
-//! EM of IBM model 1 over cells (query word, document) with weights: the table is only as
-//! large as there are pairs of a query word and a word of a document that was clicked for it.
+//! EM of IBM model 1 over weighted cells (query word, document). The table has one entry per pair of
+//! a query word and a word of a document that was clicked for it.
 
 use rayon::prelude::*;
 
 use super::lengths;
-use crate::matchers::dots::{single, weighted_sum};
+use crate::matchers::check::check_memory;
+use crate::matchers::sparse_vector::{SparseVector, single, weighted_sum};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result, Run};
 
@@ -13,7 +14,7 @@ pub(super) const BYTES_PER_ENTRY: u64 = 12;
 /// Rows that one task takes at least, so that its scratch is worth its making.
 const ROWS: usize = 32;
 
-/// XᵀR: how often the query words led to each document, by the weights of the pairs.
+/// XᵀR: how often each query word led to each document, weighted as the pairs are.
 pub(super) fn cells(queries: &Csr, pairs: &Csr) -> Result<Csr> {
     let by_word = queries.transpose();
     Csr::by_rows(pairs.n_cols(), by_word.n_rows(), |word| {
@@ -24,14 +25,14 @@ pub(super) fn cells(queries: &Csr, pairs: &Csr) -> Result<Csr> {
 }
 
 /// One row of the table: a query word and the document words it may come from.
-struct Target {
+struct TableRow {
     word: u32,
     sources: Vec<u32>,
     t: Vec<f64>,
     null: f64,
 }
 
-/// What training leaves.
+/// The result of training.
 pub(super) struct Learnt {
     /// Query words × document words.
     pub table: Csr,
@@ -47,27 +48,25 @@ pub(super) struct Trainer<'a> {
     cells: &'a Csr,
     text: &'a Csr,
     lengths: Vec<f64>,
-    targets: Vec<Target>,
+    rows: Vec<TableRow>,
     /// The weight of all cells.
     total: f64,
 }
 
-/// A number for every document word: one table for all rows that a task does.
+/// Two numbers per document word, used again for all rows of a task.
 struct Scratch {
     t: Vec<f64>,
     shares: Vec<f64>,
 }
 
 impl<'a> Trainer<'a> {
-    /// Begins with equal probabilities. Refuses a table that would take more than `most` bytes.
+    /// Starts with equal probabilities. Refuses a table that would take more than `most` bytes.
     pub fn new(cells: &'a Csr, text: &'a Csr, most: u64) -> Result<Self> {
         let words: Vec<u32> =
             (0..cells.n_rows() as u32).filter(|&u| !cells.row(u as usize).is_empty()).collect();
         if words.is_empty() {
             return Err(Error::Empty {
-                what:
-                    "there is nothing to learn translations from: no query with a click has a word"
-                        .into(),
+                what: "no query with a click has a word, so there is nothing to translate".into(),
                 advice: "check that queries have text and that clicks were imported".into(),
             });
         }
@@ -91,19 +90,14 @@ impl<'a> Trainer<'a> {
             .with_min_len(ROWS)
             .map_init(marks, |seen, &word| sources(seen, word).len() as u64)
             .sum();
-        let bytes = entries * BYTES_PER_ENTRY;
-        if bytes > most {
-            return Err(Error::Memory {
-                what: format!(
-                    "the table of translations has {entries} entries and takes {} MiB in training, but only {} MiB are free",
-                    bytes >> 20,
-                    most >> 20
-                ),
-                advice: "read one short field (`field = title`), leave out rare words (`min_df`), or allow more (`max_memory = SIZE`)".into(),
-            });
-        }
+        check_memory(
+            entries * BYTES_PER_ENTRY,
+            most,
+            || format!("{entries} entries of the translation table"),
+            "read one short field (`field = title`), leave out rare words (`min_df`)",
+        )?;
         let even = 1.0 / words.len() as f64;
-        let targets = words
+        let rows = words
             .par_iter()
             .with_min_len(ROWS)
             .map_init(marks, |seen, &word| {
@@ -111,57 +105,57 @@ impl<'a> Trainer<'a> {
                 sources.sort_unstable();
                 sources.shrink_to_fit();
                 let t = vec![even; sources.len()];
-                Target { word, sources, t, null: even }
+                TableRow { word, sources, t, null: even }
             })
             .collect();
         let total = cells.values().iter().map(|&weight| f64::from(weight)).sum();
-        Ok(Trainer { cells, text, lengths: lengths(text), targets, total })
+        Ok(Trainer { cells, text, lengths: lengths(text), rows, total })
     }
 
     /// The entries of the table.
     pub fn entries(&self) -> usize {
-        self.targets.iter().map(|target| target.t.len()).sum()
+        self.rows.iter().map(|row| row.t.len()).sum()
     }
 
-    /// One iteration of EM; the log likelihood before it, divided by the number of query words.
+    /// One iteration of EM; returns the log likelihood before it per query word.
     pub fn iterate(&mut self, run: &Run<'_>) -> Result<f64> {
         let n = self.text.n_cols();
         let (cells, text, lengths) = (self.cells, self.text, &self.lengths);
         let scratch = || Scratch { t: vec![0.0; n], shares: vec![0.0; n] };
         let parts: Vec<f64> = self
-            .targets
+            .rows
             .par_iter_mut()
             .with_min_len(ROWS)
-            .map_init(scratch, |scratch, target| {
+            .map_init(scratch, |scratch, row| {
                 run.check()?;
-                Ok(target.expect(cells.row(target.word as usize), text, lengths, scratch))
+                Ok(row.expect(cells.row(row.word as usize), text, lengths, scratch))
             })
             .collect::<Result<_>>()?;
         // Over all query words, in their order.
         let (mut sums, mut null) = (vec![0.0f64; n], 0.0);
-        for target in &self.targets {
-            for (&from, &count) in target.sources.iter().zip(&target.t) {
+        for row in &self.rows {
+            for (&from, &count) in row.sources.iter().zip(&row.t) {
                 sums[from as usize] += count;
             }
-            null += target.null;
+            null += row.null;
         }
-        self.targets.par_iter_mut().for_each(|target| {
-            for (&from, t) in target.sources.iter().zip(&mut target.t) {
+        self.rows.par_iter_mut().for_each(|row| {
+            for (&from, t) in row.sources.iter().zip(&mut row.t) {
                 let sum = sums[from as usize];
                 *t = if sum > 0.0 { *t / sum } else { 0.0 };
             }
-            target.null = if null > 0.0 { target.null / null } else { 0.0 };
+            row.null = if null > 0.0 { row.null / null } else { 0.0 };
         });
         Ok(parts.iter().sum::<f64>() / self.total)
     }
 
-    /// Drops entries below `least` and scales what is left of every document word to 1.
+    /// Drops entries below `least` and scales the rest of every document word to sum 1.
     pub fn pruned(self, least: f64, n_terms: usize) -> Result<Learnt> {
         let (mut had, mut left) = (vec![0.0f64; n_terms], vec![0.0f64; n_terms]);
         let mut null = vec![0.0; n_terms];
-        for target in &self.targets {
-            null[target.word as usize] = target.null;
-            for (&from, &t) in target.sources.iter().zip(&target.t) {
+        for row in &self.rows {
+            null[row.word as usize] = row.null;
+            for (&from, &t) in row.sources.iter().zip(&row.t) {
                 had[from as usize] += t;
                 if t >= least {
                     left[from as usize] += t;
@@ -172,13 +166,10 @@ impl<'a> Trainer<'a> {
         let emptied = emptied.count();
         let mass = left.iter().sum::<f64>() / had.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         let mut rows = vec![None; n_terms];
-        for (at, target) in self.targets.iter().enumerate() {
-            rows[target.word as usize] = Some(at);
-        }
+        self.rows.iter().for_each(|row| rows[row.word as usize] = Some(row));
         let table = Csr::by_rows(n_terms, n_terms, |word| {
-            let Some(at) = rows[word] else { return Ok((Vec::new(), Vec::new())) };
-            let target = &self.targets[at];
-            let entries = target.sources.iter().zip(&target.t);
+            let Some(row) = rows[word] else { return Ok(SparseVector::default()) };
+            let entries = row.sources.iter().zip(&row.t);
             let kept = entries.filter(|&(_, &t)| t >= least && t > 0.0);
             Ok(kept.map(|(&from, &t)| (from, (t / left[from as usize]) as f32)).unzip())
         })?;
@@ -186,8 +177,8 @@ impl<'a> Trainer<'a> {
     }
 }
 
-impl Target {
-    /// Puts expected counts in the place of the probabilities; the log likelihood of the row.
+impl TableRow {
+    /// Replaces the probabilities by expected counts; returns the log likelihood of the row.
     fn expect(&mut self, cells: Row<'_>, text: &Csr, lengths: &[f64], at: &mut Scratch) -> f64 {
         for (&from, &t) in self.sources.iter().zip(&self.t) {
             at.t[from as usize] = t;

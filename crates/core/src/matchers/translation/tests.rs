@@ -154,7 +154,7 @@ fn scores_are_the_formula_with_and_without_self_translation() {
             let settings: Vec<(&str, &str)> =
                 settings.iter().map(|(key, value)| (*key, value.as_str())).collect();
             let (matcher, _) = fit(&counts, &settings);
-            let translator = matcher.translator().unwrap();
+            let table = matcher.translations().unwrap();
             let scores = matcher.scores(&counts, &query, None);
             for (doc, score) in scores.into_iter().enumerate() {
                 let words = text.row(doc);
@@ -162,12 +162,12 @@ fn scores_are_the_formula_with_and_without_self_translation() {
                 let ml = |w: u32| f64::from(words.get(w)) / n;
                 let mut expected = 0.0;
                 for (word, count) in query.row().iter() {
-                    let t = translator.table().row(word as usize);
+                    let t = table.table().row(word as usize);
                     let translated: f64 =
                         (0..counts.n_terms() as u32).map(|w| f64::from(t.get(w)) * ml(w)).sum();
                     let p = b * ml(word) + (1.0 - b) * translated;
-                    let null = 0.5 * translator.null[word as usize]
-                        + 0.5 * translator.collection[word as usize];
+                    let null =
+                        0.5 * table.null[word as usize] + 0.5 * table.collection[word as usize];
                     let mixed = n / (n + 1.0) * p + null / (n + 1.0);
                     expected += f64::from(count) * mixed.ln();
                 }
@@ -178,7 +178,7 @@ fn scores_are_the_formula_with_and_without_self_translation() {
     // A document's words lead to query words that add up to 1.
     let (matcher, report) = fit(&counts, &[("prune", "0.05")]);
     let mut sums = vec![0.0f64; counts.n_terms()];
-    for row in matcher.translator().unwrap().table().rows() {
+    for row in matcher.translations().unwrap().table().rows() {
         row.iter().for_each(|(w, t)| sums[w as usize] += f64::from(t));
     }
     assert!(sums.iter().all(|&sum| sum == 0.0 || (sum - 1.0).abs() < 1e-5), "{sums:?}");
@@ -206,8 +206,8 @@ fn the_table_is_the_same_at_any_thread_count() {
     let counts = counts(&many(&dir.path().join("d"), 300));
     same_at_any_thread_count(|| {
         let (matcher, report) = fit(&counts, &[]);
-        let translator = matcher.translator().unwrap();
-        (translator.table.clone(), translator.null.clone(), report)
+        let table = matcher.translations().unwrap();
+        (table.t.clone(), table.null.clone(), report)
     });
 }
 
@@ -265,11 +265,11 @@ fn common_nouns_are_translated_rightly() {
     let preparation = Preparation { analyzer, ..Preparation::default() };
     let counts = Counts::of(&dataset, &preparation, &Run::silent()).unwrap();
     let (matcher, _) = fit(&counts, &[]);
-    let translator = matcher.translator().unwrap();
+    let table = matcher.translations().unwrap();
     let mut found = HashMap::new();
     for (noun, _) in NOUNS {
         let word = counts.vocabulary.id(noun).unwrap();
-        let (best, _) = translator.of_document_word(word, 1)[0];
+        let (best, _) = table.of_document_word(word, 1)[0];
         found.insert(noun, counts.vocabulary.term(best).to_owned());
     }
     let read = |word: &str| counts.analyzer.terms(word).join(" ");

@@ -1,4 +1,4 @@
-//! The candidates of one query: how relevant each is, and how alike they are.
+//! The candidates of one query: their relevance scores and their similarities.
 
 use crate::linalg::dot_f64;
 use crate::sparse::Row;
@@ -6,78 +6,80 @@ use crate::sparse::Row;
 /// The candidates of one query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidates {
-    /// How many there are.
     n: usize,
-    /// Candidate by candidate, as many numbers each.
+    /// Candidate by candidate, the same number of scores for each.
     relevance: Vec<f64>,
     similarities: Similarities,
 }
 
 impl Candidates {
-    /// Of relevance, candidate by candidate, and similarities.
+    /// Candidates with these relevance scores, candidate by candidate, and similarities.
     ///
     /// # Panics
-    /// If the relevance is not some numbers for each candidate of the similarities.
+    /// If there is not the same number of relevance scores for each candidate.
     pub fn new(relevance: Vec<f64>, similarities: Similarities) -> Self {
         let n = similarities.n;
-        assert!(relevance.len().is_multiple_of(n.max(1)), "as many numbers for each candidate");
+        assert!(
+            relevance.len().is_multiple_of(n.max(1)),
+            "the same number of scores for each candidate"
+        );
         Candidates { n, relevance, similarities }
     }
 
-    /// How many there are.
+    /// The number of candidates.
     pub fn len(&self) -> usize {
         self.n
     }
 
-    /// Whether there are none.
+    /// Whether there are no candidates.
     pub fn is_empty(&self) -> bool {
         self.n == 0
     }
 
-    /// How many numbers say how relevant a candidate is.
+    /// The number of relevance scores of a candidate.
     pub fn n_relevance(&self) -> usize {
         self.relevance.len() / self.n.max(1)
     }
 
-    /// How relevant the candidate is.
+    /// The relevance scores of a candidate.
     pub fn relevance(&self, candidate: usize) -> &[f64] {
         let width = self.n_relevance();
         &self.relevance[candidate * width..(candidate + 1) * width]
     }
 
-    /// How alike candidates are.
+    /// The similarities of the candidates.
     pub fn similarities(&self) -> &Similarities {
         &self.similarities
     }
 }
 
-/// How alike the candidates of a query are, in one or more ways.
+/// One or more similarities between the candidates of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Similarities {
     n: usize,
     kinds: Vec<Kind>,
 }
 
-/// One way in which candidates are alike.
+/// A similarity between candidates.
 #[derive(Debug, Clone, PartialEq)]
 enum Kind {
-    /// By row and column.
+    /// A matrix, row by row.
     Given(Vec<f64>),
-    /// Sparse vectors of norm 1, or of nothing.
+    /// The cosine of sparse vectors of norm 1, or 0.
     Sparse(Vec<(Vec<u32>, Vec<f32>)>),
-    /// Dense vectors of norm 1, or of nothing.
+    /// The cosine of dense vectors of norm 1, or 0.
     Dense(Vec<Vec<f32>>),
-    /// Alike if they are the same.
+    /// 1 if the numbers are equal.
     Same(Vec<Option<u32>>),
 }
 
 impl Similarities {
-    /// Of `n` candidates that are alike in no way yet.
+    /// No similarities yet between `n` candidates.
     pub fn new(n: usize) -> Self {
         Similarities { n, kinds: Vec::new() }
     }
 
-    /// One more way: similarities by row and column.
+    /// Adds a matrix of similarities, row by row.
     ///
     /// # Panics
     /// If there is not one for each pair.
@@ -87,7 +89,7 @@ impl Similarities {
         self
     }
 
-    /// One more way: the cosine of sparse vectors, which are scaled here. Indices are sorted.
+    /// Adds the cosine of sparse vectors, which are normalised here. Indices are sorted.
     pub(super) fn with_sparse(mut self, mut rows: Vec<(Vec<u32>, Vec<f32>)>) -> Self {
         assert_eq!(rows.len(), self.n, "one vector for each candidate");
         for (indices, values) in &mut rows {
@@ -98,7 +100,7 @@ impl Similarities {
         self
     }
 
-    /// One more way: the cosine of dense vectors, which are scaled here. A vector may be empty.
+    /// Adds the cosine of dense vectors, which are normalised here. A vector may be empty.
     pub(super) fn with_dense(mut self, mut rows: Vec<Vec<f32>>) -> Self {
         assert_eq!(rows.len(), self.n, "one vector for each candidate");
         for row in &mut rows {
@@ -109,20 +111,20 @@ impl Similarities {
         self
     }
 
-    /// One more way: 1 if both have the same number, else 0.
+    /// Adds a similarity that is 1 if both candidates have the same number, else 0.
     pub(super) fn with_same(mut self, of: Vec<Option<u32>>) -> Self {
         assert_eq!(of.len(), self.n, "one class for each candidate");
         self.kinds.push(Kind::Same(of));
         self
     }
 
-    /// In how many ways candidates are alike.
+    /// The number of similarities.
     pub fn n_kinds(&self) -> usize {
         self.kinds.len()
     }
 
-    /// How alike the candidates `a` and `b` are in the way `kind`; 0 where nothing is known of
-    /// one of them.
+    /// The similarity `kind` between the candidates `a` and `b`; 0 if one of them has no vector or
+    /// number.
     pub fn of(&self, kind: usize, a: usize, b: usize) -> f64 {
         match &self.kinds[kind] {
             Kind::Given(values) => values[a * self.n + b],

@@ -1,4 +1,4 @@
-//! A way to diversify as a file: what was learnt or tuned, and what it looks at.
+//! A diversifier as a file: a method with its learnt or tuned parameters, and its inputs.
 
 use std::io::Write;
 use std::path::Path;
@@ -13,50 +13,51 @@ use crate::{Error, Result};
 /// The newest format of the file.
 const FORMAT: u32 = 1;
 
-/// A way to diversify.
+/// A method of diversification with its parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "kebab-case")]
 pub enum DiversifyMethod {
-    /// Maximal marginal relevance with the similarity of this name.
+    /// Maximal marginal relevance.
     Mmr {
         /// Its parameters.
         params: Mmr,
-        /// The similarity.
+        /// The name of the similarity.
         similarity: String,
     },
-    /// Learnt weights.
+    /// R-LTR with learnt weights.
     RLtr {
         /// The weights.
         weights: RLtr,
     },
 }
 
-/// A way to diversify and what it looks at.
+/// A method of diversification and its inputs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Diversifier {
     format: u32,
-    /// How many runs say how relevant a document is.
+    /// The number of runs whose scores are relevance scores.
     pub runs: usize,
-    /// The ways in which documents are alike.
+    /// The names of the similarities of documents.
     pub relations: Vec<String>,
-    /// The way.
+    /// The method and its parameters.
     #[serde(flatten)]
     pub method: DiversifyMethod,
-    /// How it was learnt.
+    /// The report of its training.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<RankReport>,
 }
 
 impl Diversifier {
-    /// A way to diversify the results of `runs` runs by `relations`. An error if it asks for
-    /// others.
+    /// A diversifier of the results of `runs` runs by `relations`. An error if the method needs other
+    /// inputs.
     pub fn new(runs: usize, relations: Vec<String>, method: DiversifyMethod) -> Result<Self> {
         let made = Diversifier { format: FORMAT, runs, relations, method, report: None };
         made.kind()?;
         Ok(made)
     }
 
-    /// The similarity of maximal marginal relevance, by its place; or whether the weights fit.
+    /// The place of the similarity of maximal marginal relevance, 0 for R-LTR. An error if the
+    /// parameters do not fit the inputs.
     fn kind(&self) -> Result<usize> {
         match &self.method {
             DiversifyMethod::Mmr { params, similarity } => {
@@ -74,19 +75,19 @@ impl Diversifier {
                 if found == (self.runs, self.relations.len() * numbers) {
                     return Ok(0);
                 }
-                let expected = "weights for each run and each relation";
+                let expected = "one weight per run, and one or three per relation";
                 Err(Error::parameter("weights", format!("{found:?}"), expected))
             }
         }
     }
 
-    /// The order of `candidates`: the best `k` chosen one by one, then the others.
+    /// The order of `candidates`: the best `k` chosen greedily, then the others.
     ///
     /// # Panics
-    /// If maximal marginal relevance finds another number of similarities than it was made for.
+    /// If the candidates have fewer similarities than the diversifier was made for.
     pub fn order(&self, candidates: &Candidates, k: usize) -> Vec<usize> {
         match &self.method {
-            // What was made or read has the similarity.
+            // `new` and `open` have checked the similarity.
             DiversifyMethod::Mmr { params, .. } => {
                 params.order_of(candidates, self.kind().unwrap_or_default(), k)
             }
@@ -94,20 +95,20 @@ impl Diversifier {
         }
     }
 
-    /// An error unless there are as many runs and the relations that it looks at.
+    /// An error unless the number of runs and the relations are those of training.
     pub fn check_inputs(&self, path: &Path, runs: usize, relations: &[String]) -> Result<()> {
         if runs != self.runs {
             return Err(Error::Unusable {
                 path: path.to_owned(),
-                problem: format!("it was made for {} runs, not for {runs}", self.runs),
-                advice: "name as many runs as in training, in the same order".into(),
+                problem: format!("expected the runs of training ({}), found {runs}", self.runs),
+                advice: "name the runs of training, in the same order".into(),
             });
         }
         if relations != self.relations {
             return Err(Error::Unusable {
                 path: path.to_owned(),
                 problem: format!(
-                    "it looks at {}, but the models have {}",
+                    "it uses the similarities {}, but the models have {}",
                     self.relations.join(", "),
                     relations.join(", ")
                 ),
@@ -132,8 +133,8 @@ impl Diversifier {
         let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
         let unusable = |error: String| Error::Unusable {
             path: path.to_owned(),
-            problem: format!("not a way to diversify: {error}"),
-            advice: "train a way to diversify, which writes one".into(),
+            problem: format!("not a diversifier: {error}"),
+            advice: "train a diversifier, and name the file that training writes".into(),
         };
         let value: serde_json::Value =
             serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?;
@@ -238,7 +239,7 @@ mod tests {
         let path = Path::new("some.json");
         made.check_inputs(path, 1, &names()).unwrap();
         let message = made.check_inputs(path, 2, &names()).unwrap_err().to_string();
-        assert!(message.contains("made for 1 runs, not for 2"), "{message}");
+        assert!(message.contains("the runs of training (1), found 2"), "{message}");
         assert!(made.check_inputs(path, 1, &names()[..1]).is_err());
     }
 }

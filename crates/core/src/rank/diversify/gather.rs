@@ -1,5 +1,5 @@
-//! From runs to candidates: the first results of a query, how relevant runs find them, and how
-//! alike models find them.
+//! From runs to candidates: the first results of a query, with relevance scores from runs and
+//! similarities from models.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use super::{Candidates, JudgedCandidates, Relations};
 use crate::eval::trec::{Ranked, RunHit, SubtopicJudgments};
 use crate::fusion::Normalise;
 
-/// The results of a query, some of which are candidates for its first places.
+/// The results of a query, some of which are candidates for diversification.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gathered<'a> {
     /// All results, in the order of the run.
@@ -19,9 +19,9 @@ pub struct Gathered<'a> {
 }
 
 impl<'a> Gathered<'a> {
-    /// Gathers the first `depth` results that a model knows; the others are no candidates. A
-    /// candidate's relevance is its score in the run, then its scores in `further` runs, each
-    /// scaled so that the best candidate has 1 and the last 0; 0 where a run does not have it.
+    /// The candidates are the first `depth` results that a model knows. The relevance scores of a
+    /// candidate are its score in the run, then its scores in `further` runs, each scaled so that
+    /// the best candidate has 1 and the last 0; 0 if a run does not have it.
     pub fn new(
         run: Ranked<'a>,
         further: &[Option<Ranked<'_>>],
@@ -29,9 +29,9 @@ impl<'a> Gathered<'a> {
         depth: usize,
     ) -> Self {
         let hits: Vec<RunHit<'a>> = run.hits().collect();
-        let looked_at = hits.iter().take(depth).enumerate();
+        let first = hits.iter().take(depth).enumerate();
         let places: Vec<usize> =
-            looked_at.filter(|(_, hit)| relations.knows(hit.doc)).map(|(place, _)| place).collect();
+            first.filter(|(_, hit)| relations.knows(hit.doc)).map(|(place, _)| place).collect();
         let docs: Vec<&str> = places.iter().map(|&place| hits[place].doc).collect();
         let width = 1 + further.len();
         let mut relevance = vec![0.0; docs.len() * width];
@@ -61,7 +61,7 @@ impl<'a> Gathered<'a> {
         chosen.iter().copied().chain(others).map(|place| self.hits[place].doc).collect()
     }
 
-    /// The candidates with what they answer, with a grade from `level` on.
+    /// The candidates with the subtopics that they answer, by grades from `level` on.
     pub fn judged(&self, judged: SubtopicJudgments<'_>, level: i32) -> JudgedCandidates {
         let intents = judged.intents(level);
         let answers = |&place: &usize| judged.answers(&intents, self.hits[place].doc).to_vec();

@@ -1,31 +1,31 @@
-//! Candidates of which it is known what they answer: what is learnt from and measured on.
+//! Candidates with judged subtopics, for training and evaluation.
 
 use rayon::prelude::*;
 
 use super::Candidates;
 use crate::eval::diversity::{DiversityMeasure, Intents};
 
-/// The candidates of one judged query, in the order in which they came.
+/// The candidates of one judged query, in their original order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgedCandidates {
     /// The candidates.
     pub candidates: Candidates,
-    /// The subtopics that each answers.
+    /// The subtopics that each candidate answers.
     pub subtopics: Vec<Vec<u32>>,
-    /// What all judged documents answer, candidates or not.
+    /// The subtopics of all judged documents, candidates or not.
     pub intents: Intents,
 }
 
 impl JudgedCandidates {
-    /// What an `order` of the candidates is worth.
+    /// The value of `measure` for an `order` of the candidates.
     pub fn value(&self, measure: &DiversityMeasure, order: &[usize]) -> f64 {
         let ranked: Vec<&[u32]> = order.iter().map(|&at| &self.subtopics[at][..]).collect();
         measure.of(&ranked, &self.intents)
     }
 }
 
-/// The mean over `queries` of what the orders that `order` gives are worth; nothing where there
-/// are none.
+/// The mean of `measure` over `queries`, each in the order that `order` gives; nothing without
+/// queries.
 pub fn mean(
     measure: &DiversityMeasure,
     queries: &[JudgedCandidates],

@@ -8,7 +8,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Choosing, one_by_one};
+use super::{GreedyState, greedy_order};
 use crate::fusion::Normalise;
 use crate::{Error, Result};
 
@@ -18,7 +18,7 @@ use crate::{Error, Result};
 pub struct Mmr {
     /// The share of relevance, from 0 to 1; 1 leaves the order as it is.
     pub lambda: f64,
-    /// What is done to the scores of a query first.
+    /// How the scores of a query are normalised first.
     #[schemars(with = "String")]
     pub normalise: Normalise,
 }
@@ -38,10 +38,9 @@ impl Mmr {
         Err(Error::parameter("lambda", self.lambda, "a share from 0 to 1"))
     }
 
-    /// The order of the candidates, whose `scores` say how relevant they are: the best `k` chosen
-    /// one by one, the others after them by score. `similarity` is asked about pairs of places,
-    /// n·k of them at most. Of candidates that are worth the same the first is taken; a score
-    /// that is not a number is the lowest.
+    /// The order of candidates with these relevance `scores`: the best `k` chosen greedily, then the
+    /// others by score. `similarity` takes two places and is called at most n·k times. Of equal
+    /// candidates the first is chosen; a score that is not finite is the lowest.
     pub fn order(
         &self,
         scores: &[f64],
@@ -59,25 +58,25 @@ impl Mmr {
         let most_similar = vec![None; scores.len()];
         let mut state =
             State { lambda: self.lambda, relevance, most_similar, similarity, by_score: &by_score };
-        let order = one_by_one(scores.len(), k, &mut state);
+        let order = greedy_order(scores.len(), k, &mut state);
         order.into_iter().map(|place| by_score[place]).collect()
     }
 }
 
 struct State<'a, F> {
     lambda: f64,
-    /// By place in the order of scores, like all that follows.
+    /// By place in the order of scores, like the similarities.
     relevance: Vec<f64>,
-    /// The largest similarity to what was chosen.
+    /// The largest similarity to a chosen candidate.
     most_similar: Vec<Option<f64>>,
     similarity: F,
     by_score: &'a [usize],
 }
 
-impl<F: FnMut(usize, usize) -> f64> Choosing for State<'_, F> {
-    fn worth(&self, candidate: usize) -> f64 {
+impl<F: FnMut(usize, usize) -> f64> GreedyState for State<'_, F> {
+    fn value(&self, candidate: usize) -> f64 {
         let relevant = self.lambda * self.relevance[candidate];
-        // A similarity that counts nothing may be anything.
+        // With λ = 1 the similarity has no weight and may be NaN.
         match self.most_similar[candidate] {
             Some(similar) if self.lambda < 1.0 => relevant - (1.0 - self.lambda) * similar,
             _ => relevant,

@@ -1,11 +1,11 @@
-//! Results that do not all say the same: the candidates of a query are put in an order in which
-//! each document is relevant and unlike those before it.
+//! Search result diversification: an order of the candidates of a query in which each document is
+//! relevant and unlike those before it.
 //!
 //! ```text
-//! relevance      one or more numbers a candidate: an engine's scores     (gather.rs)
-//! similarity     one or more numbers a pair: words, fields, embeddings      (relations.rs)
-//!      │ Mmr       one of each, and how much of either                  (mmr.rs, tune.rs)
-//!      │ RLtr      weights of all of them, learnt                       (r_ltr.rs, r_ltr/fit.rs)
+//! relevance      one or more scores per candidate, from runs             (gather.rs)
+//! similarity     one or more numbers per pair: words, fields, embeddings (relations.rs)
+//!      │ Mmr       one of each, with a weight λ                         (mmr.rs, tune.rs)
+//!      │ RLtr      all of them, with learnt weights                     (r_ltr.rs, r_ltr/fit.rs)
 //!      ▼
 //! the order of the candidates
 //! ```
@@ -38,21 +38,20 @@ pub use r_ltr::{RLtr, RLtrParams, Relational};
 pub use relations::Relations;
 pub use tune::{TunedMmr, tune_mmr};
 
-/// The `k` candidates of `0..n` chosen one by one, then the others in their order. `state` says
-/// what a candidate is worth after those chosen so far, and is told of every choice. Of several
-/// that are worth most the first is taken; what is not a number is worth least.
-fn one_by_one(n: usize, k: usize, state: &mut impl Choosing) -> Vec<usize> {
+/// The `k` candidates of `0..n` that are chosen greedily, then the others in their order. Of several
+/// best candidates the first is chosen; NaN is the lowest value.
+fn greedy_order(n: usize, k: usize, state: &mut impl GreedyState) -> Vec<usize> {
     let mut left: Vec<usize> = (0..n).collect();
     let mut order = Vec::with_capacity(n);
     while order.len() < k && !left.is_empty() {
         let mut best = (0, f64::NEG_INFINITY);
         for (at, &candidate) in left.iter().enumerate() {
-            let worth = state.worth(candidate);
-            if worth > best.1 {
-                best = (at, worth);
+            let value = state.value(candidate);
+            if value > best.1 {
+                best = (at, value);
             }
         }
-        // Its place is given up in order, so that the first of equals stays the first.
+        // Keeps the order of the others, so that the first of equal ones stays the first.
         let next = left.remove(best.0);
         order.push(next);
         if order.len() < k {
@@ -63,10 +62,10 @@ fn one_by_one(n: usize, k: usize, state: &mut impl Choosing) -> Vec<usize> {
     order
 }
 
-/// What is known while candidates are chosen.
-trait Choosing {
-    /// What a candidate is worth now.
-    fn worth(&self, candidate: usize) -> f64;
-    /// `chosen` was chosen; `left` are those that can still be.
+/// The objective of a greedy choice, and the candidates chosen so far.
+trait GreedyState {
+    /// The value of choosing `candidate` next.
+    fn value(&self, candidate: usize) -> f64;
+    /// Records that `chosen` was chosen; `left` are the remaining candidates.
     fn choose(&mut self, chosen: usize, left: &[usize]);
 }

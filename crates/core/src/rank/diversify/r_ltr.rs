@@ -1,14 +1,13 @@
-//! R-LTR, relational learning to rank: what a document is worth after the documents S is
+//! R-LTR, relational learning to rank. The score of a document after the documents S is
 //! ```text
 //! f_S(d) = ω_r·x_d + ω_d·h_S(d)
 //! ```
-//! x_d says how relevant it is, h_S(d) how far it is from S, one number for each way in which
-//! documents are alike: the least, the average or the largest of 1 − similarity(d, s) over s in S
-//! (or all three), and 0 where nothing was chosen yet. A page is made greedily, one largest f after
-//! the other.
+//! with the relevance scores x_d and the distances h_S(d) from S: for each similarity, the minimum,
+//! mean or maximum of 1 − similarity(d, s) over s in S (or all three), and 0 if S is empty. A result
+//! page is built greedily by the largest f.
 //!
-//! Zhu, Lan, Guo, Cheng, Niu, Learning for search result diversification, SIGIR 2014. How the
-//! weights are learnt: `fit.rs`.
+//! Zhu, Lan, Guo, Cheng, Niu, Learning for search result diversification, SIGIR 2014. `fit.rs` learns
+//! the weights.
 
 mod fit;
 
@@ -18,11 +17,11 @@ mod tests;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Candidates, Choosing, one_by_one};
+use super::{Candidates, GreedyState, greedy_order};
 use crate::eval::diversity::ALPHA;
 use crate::{Error, Result};
 
-/// How the distances to several documents become one, or few.
+/// The relational function: how the distances to several documents are aggregated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Relational {
@@ -32,13 +31,13 @@ pub enum Relational {
     Average,
     /// The distance to the furthest.
     Maximal,
-    /// All three, with a weight each: a page may stay with its subject and yet say something new.
+    /// All three, each with a weight.
     #[default]
     All,
 }
 
 impl Relational {
-    /// What they are called, in the order of their weights.
+    /// The names of the aggregates, in the order of their weights.
     pub fn names(self) -> &'static [&'static str] {
         match self {
             Relational::Minimal => &["minimal"],
@@ -49,17 +48,17 @@ impl Relational {
     }
 }
 
-/// How R-LTR is learnt.
+/// Parameters of R-LTR.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RLtrParams {
-    /// How the distances to the documents chosen so far become one: minimal, average or maximal; or all three.
+    /// How the distances to the documents chosen so far are aggregated: minimal, average, maximal or all.
     pub relational: Relational,
-    /// The first places of the ideal page that are learnt from.
+    /// The number of first places of the ideal result page to learn from.
     pub top: usize,
-    /// The share of a subtopic's worth that one answer takes away in the ideal page.
+    /// α of the ideal result page: the share of a subtopic's gain that one answer removes.
     pub alpha: f64,
-    /// Penalties on the squares of the weights, tried from the largest on; validation says which is kept, and without validation it is the smallest.
+    /// ℓ2 penalties to try, from the largest on; the best on validation is kept, the smallest without validation.
     pub penalties: Vec<f64>,
     /// Stop after so many penalties that are no better on validation; 0 tries all.
     pub patience: usize,
@@ -102,23 +101,22 @@ impl RLtrParams {
     }
 }
 
-/// Learnt weights.
+/// The weights of R-LTR.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RLtr {
-    /// How the distances to several documents become one.
+    /// How the distances to several documents are aggregated.
     pub relational: Relational,
-    /// One weight for each number that says how relevant a document is. In single precision, so
-    /// that a file of numbers says them to the bit.
+    /// One weight per relevance score. In single precision, so that a JSON file holds them exactly.
     pub relevance: Vec<f32>,
-    /// For each way in which documents are alike one weight, or as many as `relational` has numbers.
+    /// For each similarity, one weight per aggregate of `relational`.
     pub relations: Vec<f32>,
 }
 
 impl RLtr {
-    /// The order of `candidates`: the best `k` chosen one by one, the others after them in the
-    /// order in which they came. Of candidates that are worth the same the first is taken. Weights
-    /// and numbers that have no counterpart are passed over.
+    /// The order of `candidates`: the best `k` chosen greedily, then the others in their original
+    /// order. Of equal candidates the first is chosen. Weights without a score or similarity, and
+    /// the reverse, are ignored.
     pub fn order(&self, candidates: &Candidates, k: usize) -> Vec<usize> {
         let numbers = self.relational.names().len();
         let n_kinds = (self.relations.len() / numbers).min(candidates.similarities().n_kinds());
@@ -132,7 +130,7 @@ impl RLtr {
             distances: Distances::new(self.relational, candidates.len(), n_kinds),
             candidates,
         };
-        one_by_one(candidates.len(), k, &mut state)
+        greedy_order(candidates.len(), k, &mut state)
     }
 }
 
@@ -143,8 +141,8 @@ struct State<'a> {
     candidates: &'a Candidates,
 }
 
-impl Choosing for State<'_> {
-    fn worth(&self, candidate: usize) -> f64 {
+impl GreedyState for State<'_> {
+    fn value(&self, candidate: usize) -> f64 {
         let relations = self.weights.iter().enumerate();
         relations.fold(self.relevance[candidate], |sum, (number, &weight)| {
             sum + f64::from(weight) * self.distances.of(candidate, number)
@@ -162,12 +160,12 @@ impl Choosing for State<'_> {
     }
 }
 
-/// h_S: how far candidates are from what was chosen.
+/// h_S: the distances of candidates from the chosen ones.
 struct Distances {
     relational: Relational,
     n_kinds: usize,
     n_chosen: usize,
-    /// For every candidate and kind the least, the sum and the largest.
+    /// For every candidate and similarity, the minimum, the sum and the maximum.
     values: Vec<[f64; 3]>,
 }
 
@@ -176,7 +174,7 @@ impl Distances {
         Distances { relational, n_kinds, n_chosen: 0, values: vec![[0.0; 3]; n * n_kinds] }
     }
 
-    /// Adds the distance to the document that was chosen last; it is counted before.
+    /// Adds the distance to the last chosen document, after it was counted in `n_chosen`.
     fn add(&mut self, candidate: usize, kind: usize, distance: f64) {
         let value = &mut self.values[candidate * self.n_kinds + kind];
         *value = match (self.n_chosen, *value) {
@@ -185,7 +183,7 @@ impl Distances {
         };
     }
 
-    /// The number at `place`: kind after kind, each with what `relational` names.
+    /// The distance at `place`: for each similarity, the aggregates of `relational`.
     fn of(&self, candidate: usize, place: usize) -> f64 {
         let (kind, which) = match self.relational {
             Relational::Minimal => (place, 0),

@@ -1,5 +1,5 @@
-//! How alike documents are by what models know of them: the words of all fields and of each (the
-//! cosine of (1 + ln tf)·idf), the embeddings in a latent space (their cosine), the class.
+//! Similarities of documents from models: the words of all fields and of each field (the cosine of
+//! (1 + ln tf)·idf), the embeddings in a latent space (their cosine), and the class.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::features::{Classes, Counts, idf};
 use crate::matchers::{Bilinear, Model};
 use crate::sparse::Csr;
 
-/// The ways in which documents of some models are alike, by name.
+/// The similarities of documents by some models, with their names.
 pub struct Relations<'m> {
     /// The documents of every model by id.
     numbers: Vec<HashMap<&'m str, u32>>,
@@ -29,9 +29,9 @@ enum Source<'m> {
 }
 
 impl<'m> Relations<'m> {
-    /// Everything that `models` know. The names are `words`, those of the fields where there are
-    /// several, `latent` and `class`; with the model's number behind, from 2 on, where there are
-    /// several models. Words that an earlier model counted the same way are not named again.
+    /// All similarities by `models`. The names are `words`, those of the fields if there are several,
+    /// `latent` and `class`; from the second model on followed by its number. Words that an earlier
+    /// model counted the same way are left out.
     pub fn of(models: impl IntoIterator<Item = &'m Model>) -> Self {
         let mut all = Relations { numbers: Vec::new(), relations: Vec::new() };
         let mut counted: Vec<&'m Counts> = Vec::new();
@@ -66,18 +66,18 @@ impl<'m> Relations<'m> {
         all
     }
 
-    /// The names of the ways.
+    /// The names of the similarities.
     pub fn names(&self) -> Vec<String> {
         self.relations.iter().map(|relation| relation.name.clone()).collect()
     }
 
-    /// Whether a model knows the document.
+    /// Whether a model contains the document.
     pub fn knows(&self, doc: &str) -> bool {
         self.numbers.iter().any(|numbers| numbers.contains_key(doc))
     }
 
-    /// How alike the documents called `docs` are in every way. A document that a model does not
-    /// know is like no other.
+    /// The similarities of the documents `docs`. Those by a model that does not contain a document
+    /// are 0.
     pub fn between(&self, docs: &[&str]) -> Similarities {
         let mut all = Similarities::new(docs.len());
         for Relation { model, source, .. } in &self.relations {
@@ -102,7 +102,7 @@ impl<'m> Relations<'m> {
                     all.with_dense(numbers.iter().map(embedding).collect())
                 }
                 Source::Class(classes) => {
-                    // Documents of classes that training did not know share one number.
+                    // Documents of classes that training did not see share one number.
                     let class = |doc: &Option<u32>| {
                         let class = doc.map(|doc| classes.of[doc as usize]);
                         class.filter(|&class| (class as usize) < classes.names.len())

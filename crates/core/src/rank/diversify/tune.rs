@@ -1,23 +1,22 @@
-//! How much relevance and which similarity maximal marginal relevance should have, chosen on
-//! judgments.
+//! Tuning of maximal marginal relevance on judgments: the share of relevance and the similarity.
 
 use super::{Candidates, JudgedCandidates, Mmr, mean};
 use crate::eval::diversity::DiversityMeasure;
 use crate::{Error, Result};
 
-/// What tuning found.
+/// The best parameters of maximal marginal relevance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TunedMmr {
-    /// The best share of relevance.
+    /// With the best share of relevance.
     pub mmr: Mmr,
-    /// The best of the similarities, by its place.
+    /// The place of the best similarity.
     pub kind: usize,
-    /// The mean that they reach.
+    /// Their mean score.
     pub score: f64,
 }
 
 impl Mmr {
-    /// The order of `candidates`, by their first relevance and their similarity `kind`.
+    /// The order of `candidates` by their first relevance score and the similarity `kind`.
     pub fn order_of(&self, candidates: &Candidates, kind: usize, k: usize) -> Vec<usize> {
         let relevance = |at: usize| candidates.relevance(at).first().copied().unwrap_or_default();
         let scores: Vec<f64> = (0..candidates.len()).map(relevance).collect();
@@ -25,9 +24,8 @@ impl Mmr {
     }
 }
 
-/// The share of relevance, in twentieths, and of the similarities `kinds` the one with which
-/// `measure` is best on `queries`. Of several that reach it the largest share, then the first
-/// similarity.
+/// The share of relevance, in twentieths, and the similarity of `kinds` for which `measure` is best
+/// on `queries`. Of equal ones, the largest share, then the first similarity.
 pub fn tune_mmr(
     mmr: &Mmr,
     kinds: &[usize],

@@ -1,5 +1,5 @@
-//! What documents are by themselves, whatever is asked: how deep their address leads, numbers
-//! that they have as fields, and what other documents say of them.
+//! Features of documents that do not depend on the query: the depth of the URL, numeric fields,
+//! clicks and PageRank.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use crate::data::Dataset;
 use crate::features::Counts;
 use crate::{Result, Run};
 
-/// The field that a document's address stands in.
+/// The field with the URL of a document.
 const URL: &str = "url";
-/// How often progress is told.
+/// Documents between two reports of progress.
 const BLOCK: usize = 1 << 14;
 
-/// A number for every document; what is not a number is missing.
+/// A number for every document; NaN if it is missing.
 pub(super) type Numbers = Vec<f32>;
 
-/// How deep the addresses lead, if any document has one, and every field of numbers by name.
-/// Fields that `counts` read as text are none.
+/// The depths of the URLs, if any document has one, and every numeric field by name. Fields that
+/// `counts` read as text are excluded.
 pub(super) fn read(
     dataset: &Dataset,
     counts: &Counts,
@@ -26,7 +26,7 @@ pub(super) fn read(
 ) -> Result<(Option<Numbers>, BTreeMap<String, Numbers>)> {
     let n_docs = dataset.documents.len();
     let mut depths = vec![f32::NAN; n_docs];
-    // By field its numbers; nothing once it holds something else.
+    // The numbers of each field; nothing once it has another value.
     let mut fields: BTreeMap<String, Option<Numbers>> = BTreeMap::new();
     for j in 0..n_docs {
         if j % BLOCK == 0 {
@@ -54,7 +54,7 @@ pub(super) fn read(
     Ok((depths, fields.into_iter().filter_map(|(name, numbers)| Some((name, numbers?))).collect()))
 }
 
-/// A finite number, a text of one, or a truth value as 0 or 1.
+/// A finite number, also if written as a string; a Boolean is 0 or 1.
 fn number(value: &Value) -> Option<f32> {
     let number = match value {
         Value::Number(number) => number.as_f64()? as f32,
@@ -65,7 +65,7 @@ fn number(value: &Value) -> Option<f32> {
     number.is_finite().then_some(number)
 }
 
-/// How many names follow the host.
+/// The number of path segments of a URL.
 fn depth(url: &str) -> usize {
     let place = url.trim().split(['?', '#']).next().unwrap_or_default();
     let place = place.split_once("//").map_or(place, |(_, place)| place);
@@ -77,13 +77,13 @@ pub(super) fn clicks(counts: &Counts) -> Numbers {
     counts.clicks_by_document().into_iter().map(|n| n.ln_1p() as f32).collect()
 }
 
-/// How much of the probability stays where it is led to by links.
-const FOLLOWED: f64 = 0.85;
-/// Steps of the walk; what is left of its start is 0.85⁵⁰, 0.0003.
+/// The damping factor of PageRank.
+const DAMPING: f64 = 0.85;
+/// Steps of the walk; the influence of its start falls to 0.85⁵⁰ = 0.0003.
 const STEPS: usize = 50;
 
-/// PageRank where documents link to each other: queries are documents, and clicks their links. As
-/// ln of the share times the number of documents: 0 is as much as all have on average.
+/// PageRank, if queries are documents and clicks are their links: ln of the share times the number
+/// of documents, so that 0 is the average.
 pub(super) fn pagerank(counts: &Counts) -> Option<Numbers> {
     let n = counts.n_docs();
     if counts.own_documents.is_empty() || n == 0 {
@@ -105,9 +105,9 @@ pub(super) fn pagerank(counts: &Counts) -> Option<Numbers> {
                 led += rank[from as usize];
             }
         }
-        // Who links to nobody goes anywhere.
-        let rest = (1.0 - FOLLOWED * led) * even;
-        next.iter_mut().for_each(|share| *share = FOLLOWED * *share + rest);
+        // From a document without links the walk goes anywhere.
+        let rest = (1.0 - DAMPING * led) * even;
+        next.iter_mut().for_each(|share| *share = DAMPING * *share + rest);
         rank = next;
     }
     Some(rank.into_iter().map(|share| (share * n as f64).ln() as f32).collect())

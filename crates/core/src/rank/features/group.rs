@@ -1,9 +1,8 @@
-//! Kinds of features, and how a user names some of them.
+//! Groups of features, and how a user chooses some of them.
 
-use super::About;
 use crate::{Error, Result};
 
-/// A kind of features.
+/// A group of features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
     /// BM25 of every text.
@@ -14,21 +13,20 @@ pub enum Group {
     Lm,
     /// Query likelihood of every text, with Jelinek–Mercer smoothing.
     LmJm,
-    /// How the words of the query stand to each other in every text.
+    /// Proximity of the query words in every text.
     Proximity,
     /// Lengths of the texts and of the query.
     Length,
-    /// How deep a document's address leads.
+    /// The depth of a document's URL.
     Url,
-    /// How often a document was clicked, and what other documents say of it.
+    /// Clicks of a document, and its PageRank.
     Clicks,
-    /// Numbers that the documents have as fields.
+    /// Numeric fields of the documents.
     Fields,
     /// Scores of matchers.
     Models,
 }
 
-/// Every kind, by name.
 const GROUPS: [(&str, Group); 10] = [
     ("bm25", Group::Bm25),
     ("vsm", Group::Vsm),
@@ -43,37 +41,31 @@ const GROUPS: [(&str, Group); 10] = [
 ];
 
 impl Group {
-    /// Every kind.
+    /// Every group.
     pub fn all() -> Vec<Group> {
         GROUPS.iter().map(|&(_, group)| group).collect()
     }
 
-    /// What it is called.
+    /// The name of the group.
     pub fn name(self) -> &'static str {
         GROUPS.iter().find(|&&(_, group)| group == self).map_or("", |&(name, _)| name)
     }
 
-    /// The kinds that `names` say: `all`, or names; with a minus before it, without that one.
-    /// Where the first has a minus, all others are meant.
+    /// The groups that `names` choose: `all`, or names of groups; a minus before a name removes the
+    /// group. If the first name has a minus, all other groups are meant.
     pub fn parse(names: &[String]) -> Result<Vec<Group>> {
-        let mut chosen = match names.first() {
-            Some(first) if !first.starts_with('-') => Vec::new(),
-            _ => Group::all(),
-        };
-        for name in names {
-            let (minus, bare) = signed(name);
-            let found: Vec<Group> =
-                GROUPS.iter().filter(|&&(n, _)| n == bare || bare == "all").map(|g| g.1).collect();
-            if found.is_empty() {
-                return Err(Error::Unknown {
+        chosen(
+            &Group::all(),
+            names,
+            |name, group| name == "all" || name == group.name(),
+            |name| {
+                Err(Error::Unknown {
                     kind: "group of features",
-                    name: bare.to_owned(),
+                    name: name.to_owned(),
                     advice: format!("there are {}, and all", group_names().join(", ")),
-                });
-            }
-            take(&mut chosen, found, minus);
-        }
-        Ok(Group::all().into_iter().filter(|group| chosen.contains(group)).collect())
+                })
+            },
+        )
     }
 }
 
@@ -81,62 +73,73 @@ fn group_names() -> Vec<&'static str> {
     GROUPS.iter().map(|&(name, _)| name).collect()
 }
 
-/// Whether a name has a minus before it, and the name without.
-fn signed(name: &str) -> (bool, &str) {
-    let name = name.trim();
-    name.strip_prefix('-').map_or((false, name), |bare| (true, bare.trim()))
+/// A feature: its name and its group.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FeatureInfo {
+    /// The name: the kind and its argument, such as `bm25(title)` or `model(rmls)`.
+    pub name: String,
+    /// The group of features that it belongs to.
+    pub group: Group,
+    /// The name of the matcher, if the feature is its score.
+    pub model: Option<String>,
 }
 
-fn take<T: PartialEq>(chosen: &mut Vec<T>, found: Vec<T>, minus: bool) {
-    match minus {
-        true => chosen.retain(|one| !found.contains(one)),
-        false => found.into_iter().for_each(|one| {
-            if !chosen.contains(&one) {
-                chosen.push(one);
-            }
-        }),
-    }
-}
-
-/// The places in `features` of those that `names` say, in order. A name is `all`, a group, a
-/// model or a feature; a minus before it takes away. Where the first has a minus, all others are
-/// meant.
-pub fn choose(features: &[About], names: &[String]) -> Result<Vec<usize>> {
-    let all = || (0..features.len()).collect::<Vec<usize>>();
-    let mut chosen = match names.first() {
-        Some(first) if !first.starts_with('-') => Vec::new(),
-        _ => all(),
+/// The places in `features` of those that `names` choose, in order. A name is `all`, a group, a
+/// model or a feature; a minus before it removes these. If the first name has a minus, all other
+/// features are meant.
+pub fn choose(features: &[FeatureInfo], names: &[String]) -> Result<Vec<usize>> {
+    let all: Vec<usize> = (0..features.len()).collect();
+    let fits = |name: &str, place: usize| {
+        let feature = &features[place];
+        [feature.name.as_str(), feature.group.name(), "all"].contains(&name)
+            || feature.model.as_deref() == Some(name)
     };
-    for name in names {
-        let (minus, bare) = signed(name);
-        let fits = |about: &About| {
-            bare == "all"
-                || about.name == bare
-                || about.group.name() == bare
-                || about.model.as_deref() == Some(bare)
-        };
-        let found: Vec<usize> = all().into_iter().filter(|&f| fits(&features[f])).collect();
-        // A group may have nothing to say of these documents: they have no addresses, no numbers.
-        if found.is_empty() && !group_names().contains(&bare) {
-            let models: Vec<&str> = features.iter().filter_map(|f| f.model.as_deref()).collect();
-            return Err(Error::Unknown {
-                kind: "feature",
-                name: bare.to_owned(),
-                advice: format!(
-                    "there are all, the groups {}, the models that take part ({}), and single features such as {}",
-                    group_names().join(", "),
-                    if models.is_empty() { "none".to_owned() } else { models.join(", ") },
-                    features.first().map_or("bm25(title)", |about| &about.name)
-                ),
-            });
+    let chosen = chosen(&all, names, fits, |name| {
+        // A group may have no features of these documents: they have no URLs, no numeric fields.
+        if group_names().contains(&name) {
+            return Ok(());
         }
-        take(&mut chosen, found, minus);
-    }
-    chosen.sort_unstable();
+        let models: Vec<&str> = features.iter().filter_map(|f| f.model.as_deref()).collect();
+        Err(Error::Unknown {
+            kind: "feature",
+            name: name.to_owned(),
+            advice: format!(
+                "there are all, the groups {}, the models that take part ({}), and single features such as {}",
+                group_names().join(", "),
+                if models.is_empty() { "none".to_owned() } else { models.join(", ") },
+                features.first().map_or("bm25(title)", |feature| &feature.name)
+            ),
+        })
+    })?;
     if chosen.is_empty() {
         return Err(Error::parameter("features", names.join(","), "at least one feature"));
     }
     Ok(chosen)
+}
+
+/// The items of `all` that `names` choose, in their order. `fits` says whether a name means an item,
+/// `unknown` whether it may mean none.
+fn chosen<T: Copy + PartialEq>(
+    all: &[T],
+    names: &[String],
+    fits: impl Fn(&str, T) -> bool,
+    unknown: impl Fn(&str) -> Result<()>,
+) -> Result<Vec<T>> {
+    let begins_empty = names.first().is_some_and(|first| !first.starts_with('-'));
+    let mut chosen = if begins_empty { Vec::new() } else { all.to_vec() };
+    for name in names {
+        let name = name.trim();
+        let bare = name.strip_prefix('-').map_or(name, str::trim);
+        let found: Vec<T> = all.iter().copied().filter(|&item| fits(bare, item)).collect();
+        if found.is_empty() {
+            unknown(bare)?;
+        }
+        match name.starts_with('-') {
+            true => chosen.retain(|item| !found.contains(item)),
+            false => chosen.extend(found),
+        }
+    }
+    Ok(all.iter().copied().filter(|item| chosen.contains(item)).collect())
 }
 
 #[cfg(test)]
@@ -160,7 +163,7 @@ mod tests {
 
     #[test]
     fn features_are_chosen_by_group_model_and_name() {
-        let about = |name: &str, group, model: Option<&str>| About {
+        let about = |name: &str, group, model: Option<&str>| FeatureInfo {
             name: name.into(),
             group,
             model: model.map(str::to_owned),

@@ -1,31 +1,50 @@
-//! Who scores: a matcher that was fitted to the counts at hand, or a model with its own.
+//! Matchers whose scores are features: fitted to the extractor's counts, or models with their own.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::Question;
-use crate::features::Counts;
+use crate::features::{Counts, QueryTerms};
 use crate::matchers::{Matcher, Model};
+
+/// A query to compute features of.
+#[derive(Debug, Clone, Copy)]
+pub struct FeatureQuery<'a> {
+    /// Its words, as terms of the extractor's counts.
+    pub terms: &'a QueryTerms,
+    /// Its id, or the empty string.
+    pub id: &'a str,
+    /// Its text, for models with a vocabulary of their own.
+    pub text: &'a str,
+}
+
+impl<'a> FeatureQuery<'a> {
+    /// The query with these `terms`, with its id and text if it is one of the dataset's.
+    pub fn known(counts: &'a Counts, terms: &'a QueryTerms) -> Self {
+        let known = terms.known.map(|known| known as usize);
+        let of = |texts: &'a [String]| known.map_or("", |known| texts[known].as_str());
+        FeatureQuery { terms, id: of(&counts.query_ids), text: of(&counts.query_texts) }
+    }
+}
 
 /// A matcher whose score is a feature.
 #[derive(Clone)]
 pub enum Source {
-    /// Fitted to the counts of the extractor.
+    /// A matcher fitted to the counts of the extractor.
     Fitted(Arc<dyn Matcher>),
     /// A model that has its own counts.
     Opened(Arc<Opened>),
 }
 
-/// A model, and what it calls the documents.
+/// A model with its own numbers of documents.
 pub struct Opened {
     model: Model,
-    /// By document of the extractor's counts its number in the model; nothing if both number
-    /// them alike.
+    /// By document of the extractor's counts, its number in the model; nothing if the numbers are
+    /// the same.
     numbers: Option<Vec<Option<u32>>>,
 }
 
 impl Source {
-    /// `model` for the documents of `counts`, which it knows by their ids.
+    /// `model` over the documents of `counts`, matched by their ids.
     pub fn opened(model: Model, counts: &Counts) -> Self {
         let numbers = (model.counts.doc_ids != counts.doc_ids).then(|| {
             let ids = model.counts.doc_ids.iter().map(String::as_str);
@@ -35,7 +54,7 @@ impl Source {
         Source::Opened(Arc::new(Opened { model, numbers }))
     }
 
-    /// The documents of the counts that it does not know.
+    /// How many documents of the counts it does not know.
     pub fn unknown(&self) -> usize {
         match self {
             Source::Opened(opened) => {
@@ -45,7 +64,7 @@ impl Source {
         }
     }
 
-    /// Whether a score of 0 means that query and document have nothing to do with each other.
+    /// Whether a score of 0 means no match.
     pub(super) fn zero_is_none(&self) -> bool {
         match self {
             Source::Fitted(matcher) => matcher.zero_is_none(),
@@ -55,22 +74,22 @@ impl Source {
         }
     }
 
-    /// Scores the documents `docs` of `counts`; what it does not know is missing.
+    /// Scores the documents `docs` of `counts`; the score of an unknown document is missing.
     pub(super) fn score_some(
         &self,
         counts: &Counts,
-        question: &Question<'_>,
+        query: &FeatureQuery<'_>,
         docs: &[u32],
         out: &mut [f32],
     ) {
         let opened = match self {
             Source::Fitted(matcher) => {
-                return matcher.score_some(counts, question.terms, docs, out);
+                return matcher.score_some(counts, query.terms, docs, out);
             }
             Source::Opened(opened) => opened,
         };
         let model = &opened.model;
-        let terms = model.counts.read_query_of(question.id, question.text);
+        let terms = model.counts.read_query_of(query.id, query.text);
         match &opened.numbers {
             None => out.copy_from_slice(&model.scores_of(&terms, docs)),
             Some(numbers) => {
@@ -89,13 +108,13 @@ impl Source {
     }
 
     /// Scores all documents of `counts`.
-    pub(super) fn score_all(&self, counts: &Counts, question: &Question<'_>) -> Vec<f32> {
+    pub(super) fn score_all(&self, counts: &Counts, query: &FeatureQuery<'_>) -> Vec<f32> {
         match self {
-            Source::Fitted(matcher) => matcher.scores(counts, question.terms, None),
+            Source::Fitted(matcher) => matcher.scores(counts, query.terms, None),
             Source::Opened(_) => {
                 let all: Vec<u32> = (0..counts.n_docs() as u32).collect();
                 let mut scores = vec![f32::NAN; all.len()];
-                self.score_some(counts, question, &all, &mut scores);
+                self.score_some(counts, query, &all, &mut scores);
                 scores
             }
         }

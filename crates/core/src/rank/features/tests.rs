@@ -6,10 +6,12 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::Run;
+use crate::data::Dataset;
 use crate::data::fixture::{Fixture, many};
-use crate::features::Preparation;
 use crate::features::proximity::proximity;
-use crate::matchers::{Bm25, Lm, Vsm};
+use crate::features::{Counts, Preparation, QueryTerms};
+use crate::matchers::{Bm25, Lm, Matcher, Vsm};
 use crate::oracle::same_at_any_thread_count;
 
 const WORDS: [&str; 6] = ["white", "house", "red", "paint", "door", "garden"];
@@ -37,7 +39,7 @@ fn documents() -> Vec<(&'static str, serde_json::Value)> {
 }
 
 fn extractor(data: &Dataset, counts: &Counts) -> Extractor {
-    let fixed = Fixed::of(data, counts, &Group::all(), &Run::silent()).unwrap();
+    let fixed = StaticFeatures::of(data, counts, &Group::all(), &Run::silent()).unwrap();
     let source = Source::Fitted(Arc::new(Vsm::default().fit(counts).unwrap()));
     Extractor::new(&fixed, counts, vec![("cosine".into(), source)])
 }
@@ -45,7 +47,7 @@ fn extractor(data: &Dataset, counts: &Counts) -> Extractor {
 /// The value of a feature of a document.
 fn value(extractor: &Extractor, counts: &Counts, text: &str, doc: u32, name: &str) -> f32 {
     let terms = counts.read_query(text);
-    let question = Question { terms: &terms, id: "", text };
+    let question = FeatureQuery { terms: &terms, id: "", text };
     let at = extractor.features().iter().position(|about| about.name == name).unwrap();
     extractor.rows(counts, &question, &[doc])[at]
 }
@@ -97,7 +99,7 @@ fn a_known_query_and_its_text_give_the_same_rows() {
         let known = counts.query(i);
         let new = QueryTerms { known: None, ..counts.read_query(text) };
         let rows = |terms: &QueryTerms| {
-            let question = Question { terms, id: "", text };
+            let question = FeatureQuery { terms, id: "", text };
             extractor
                 .rows(&counts, &question, &[2, 0])
                 .iter()
@@ -113,7 +115,8 @@ fn a_model_in_the_place_of_a_lexical_one_and_models_that_number_otherwise() {
     use crate::matchers::{Mixture, Params};
     let dir = tempfile::tempdir().unwrap();
     let (data, counts) = counts_of(dir.path(), &documents());
-    let fixed = Fixed::of(&data, &counts, &[Group::Bm25, Group::Models], &Run::silent()).unwrap();
+    let fixed =
+        StaticFeatures::of(&data, &counts, &[Group::Bm25, Group::Models], &Run::silent()).unwrap();
     let fewer: Vec<_> = documents().into_iter().rev().take(2).collect();
     let dir = tempfile::tempdir().unwrap();
     let (other, _) =
@@ -132,7 +135,7 @@ fn a_model_in_the_place_of_a_lexical_one_and_models_that_number_otherwise() {
     let expected = scores.scores(&scores.counts.read_query("red garden"));
     let sources = vec![("bm25".to_owned(), here), ("other".to_owned(), there)];
     let extractor = Extractor::new(&fixed, &counts, sources);
-    let bm25 = |about: &&About| about.name == "bm25(all)";
+    let bm25 = |about: &&FeatureInfo| about.name == "bm25(all)";
     assert_eq!(extractor.features().iter().find(bm25).unwrap().model.as_deref(), Some("bm25"));
     let of = |doc: u32| value(&extractor, &counts, "red garden", doc, "model(other)");
     assert!(of(0).is_nan());
@@ -147,8 +150,8 @@ fn pagerank_is_the_share_of_a_walker_who_follows_links() {
     let links = [(0, 1, 1.0), (0, 2, 3.0), (1, 2, 1.0), (2, 0, 1.0)];
     let links = crate::sparse::Csr::from_triplets(4, 4, links.to_vec()).unwrap();
     let mut counts = counts.with_clicks(links).unwrap();
-    counts.own_documents = vec![0, 1, 2, 3];
-    let fixed = Fixed::of(&data, &counts, &[Group::Clicks], &Run::silent()).unwrap();
+    counts.stored.own_documents = vec![0, 1, 2, 3];
+    let fixed = StaticFeatures::of(&data, &counts, &[Group::Clicks], &Run::silent()).unwrap();
     let extractor = Extractor::new(&fixed, &counts, Vec::new());
     // By the dense matrix of the walk; from d there is no link, so one goes anywhere.
     let walk = [
@@ -176,7 +179,7 @@ fn a_pool_is_the_best_of_every_matcher_with_the_same_features() {
     let ties = crate::ranking::tie_rank(&counts.doc_ids);
     let pool = |text: &str, depth: usize, excluded: &[u32]| {
         let terms = counts.read_query(text);
-        let question = Question { terms: &terms, id: "", text };
+        let question = FeatureQuery { terms: &terms, id: "", text };
         let (docs, values) = extractor.pool(&counts, &question, depth, &ties, excluded);
         let bits = |values: &[f32]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
         assert_eq!(bits(&values), bits(&extractor.rows(&counts, &question, &docs)));
@@ -198,7 +201,7 @@ fn rows_are_the_same_bits_at_any_number_of_threads() {
     let extractor = extractor(&data, &counts);
     let queries: Vec<u32> = (0..200).collect();
     same_at_any_thread_count(|| {
-        let ask = |_: usize| Ask::Best { depth: 9, excluded: &[] };
+        let ask = |_: usize| QueryDocs::Best { depth: 9, excluded: &[] };
         let rows = extract(&extractor, &counts, &queries, ask, &Run::silent());
         let rows = rows.unwrap();
         assert!(rows.len() == 200 && rows.iter().map(|rows| rows.docs.len()).sum::<usize>() > 900);
@@ -209,10 +212,10 @@ fn rows_are_the_same_bits_at_any_number_of_threads() {
 #[test]
 fn candidates_are_text() {
     for text in ["judged", "top:5"] {
-        assert_eq!(text.parse::<Rows>().unwrap().to_string(), text);
+        assert_eq!(text.parse::<RowSelection>().unwrap().to_string(), text);
     }
     for text in ["", "all", "top", "top:0", "top:x", "judged:5"] {
-        assert!(text.parse::<Rows>().is_err(), "{text}");
+        assert!(text.parse::<RowSelection>().is_err(), "{text}");
     }
 }
 

@@ -1,18 +1,14 @@
-//! How well the words of a query are found in the texts of a document: each of its fields, and
-//! all of them together.
+//! The texts of a document, each of its fields and all of them together, and the proximity of query
+//! words in them.
 
-use std::sync::Arc;
-
-use super::{About, FeatureSource, Group};
-use crate::Result;
 use crate::features::proximity::{Pair, ordered, pairs, smallest_span, unordered};
 use crate::features::{Counts, GAP, QueryTerms};
-use crate::matchers::{Bm25, Bm25Field, Lexical, Lm, Matcher, Smoothing, Vsm};
+use crate::sparse::Csr;
 
-/// How many words a window of unordered pairs has.
+/// The length of the window of unordered pairs, in words.
 const WINDOW: u64 = 8;
 
-/// A text of the documents.
+/// A text of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Text {
     /// A field, by its place in the counts.
@@ -21,20 +17,19 @@ pub(super) enum Text {
     All,
 }
 
-/// One of the numbers that say how words stand to each other.
+/// A measure of proximity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Near {
-    /// Neighbours of the query that stand side by side in its order.
+pub(super) enum ProximityKind {
+    /// The number of adjacent query words that are adjacent in the text, in the same order.
     Ordered,
-    /// Neighbours of the query that stand near each other.
+    /// The number of adjacent query words that are within one window of the text.
     Unordered,
-    /// The shortest stretch that holds all words.
+    /// The length of the shortest passage with all words.
     Span,
 }
 
-/// The texts that say something: every field that some document has, and all as one text. Where
-/// there is one field, that is all.
-fn texts(counts: &Counts) -> Vec<Text> {
+/// Every field that some document has, if these are several, and all fields as one text.
+pub(super) fn texts(counts: &Counts) -> Vec<Text> {
     let filled: Vec<usize> =
         (0..counts.fields.len()).filter(|&f| counts.fields[f].docs.nnz() > 0).collect();
     let fields = filled.iter().filter(|_| filled.len() > 1).map(|&f| Text::Field(f));
@@ -42,83 +37,34 @@ fn texts(counts: &Counts) -> Vec<Text> {
 }
 
 impl Text {
-    fn name(self, counts: &Counts) -> &str {
+    pub fn name(self, counts: &Counts) -> &str {
         match self {
             Text::Field(f) => &counts.fields[f].name,
             Text::All => "all",
         }
     }
 
-    /// Whether the document says nothing there.
-    pub fn is_empty(self, counts: &Counts, doc: u32) -> bool {
+    /// The words of the text in every document.
+    pub fn docs(self, counts: &Counts) -> &Csr {
         match self {
-            Text::Field(f) => counts.fields[f].docs.row(doc as usize).is_empty(),
-            Text::All => counts.docs.row(doc as usize).is_empty(),
+            Text::Field(f) => &counts.fields[f].docs,
+            Text::All => &counts.docs,
         }
+    }
+
+    /// Whether the document has no word there.
+    pub fn is_empty(self, counts: &Counts, doc: u32) -> bool {
+        self.docs(counts).row(doc as usize).is_empty()
     }
 }
 
-/// The features of texts that `groups` ask for.
-pub(super) fn columns(counts: &Counts, groups: &[Group]) -> Result<Vec<(About, FeatureSource)>> {
-    let mut columns = Vec::new();
-    let texts = texts(counts);
-    let mut add = |name: &str, text: Text, group: Group, column: FeatureSource| {
-        let name = format!("{name}({})", text.name(counts));
-        columns.push((About { name, group, model: None }, column));
-    };
-    for group in [Group::Bm25, Group::Vsm, Group::Lm, Group::LmJm] {
-        for &text in texts.iter().filter(|_| groups.contains(&group)) {
-            let matcher: Arc<dyn Matcher> = Arc::new(words(counts, text, group)?);
-            add(group.name(), text, group, FeatureSource::Words { matcher, text });
-        }
-    }
-    if groups.contains(&Group::Proximity) && counts.positions.is_some() {
-        for (name, near) in
-            [("ordered", Near::Ordered), ("unordered", Near::Unordered), ("span", Near::Span)]
-        {
-            for &text in &texts {
-                add(name, text, Group::Proximity, FeatureSource::Near { text, near });
-            }
-        }
-    }
-    if groups.contains(&Group::Length) {
-        for &text in &texts {
-            let docs = match text {
-                Text::Field(f) => &counts.fields[f].docs,
-                Text::All => &counts.docs,
-            };
-            let lengths = docs.rows().map(|row| row.values.iter().sum()).collect();
-            add("length", text, Group::Length, FeatureSource::Document(Arc::new(lengths)));
-        }
-        let about = About { name: "query_length".into(), group: Group::Length, model: None };
-        columns.push((about, FeatureSource::QueryLength));
-    }
-    Ok(columns)
-}
-
-/// One of the lexical matchers, for one text.
-fn words(counts: &Counts, text: Text, group: Group) -> Result<Lexical> {
-    let smoothing = if group == Group::LmJm { Smoothing::Jm } else { Smoothing::Dirichlet };
-    let lm = Lm { smoothing, ..Lm::default() };
-    match (group, text) {
-        (Group::Bm25, Text::All) => Bm25::default().fit(counts),
-        (Group::Bm25, Text::Field(f)) => {
-            let fields = [(counts.fields[f].name.clone(), Bm25Field::default())].into();
-            Bm25 { fields, ..Bm25::default() }.fit(counts)
-        }
-        (Group::Vsm, Text::All) => Vsm::default().fit(counts),
-        (Group::Vsm, Text::Field(f)) => Vsm::default().fit_field(counts, &counts.fields[f].docs),
-        (_, Text::All) => lm.fit(counts),
-        (_, Text::Field(f)) => lm.fit_text(counts, &counts.fields[f].docs),
-    }
-}
-
-/// How the words of a query stand to each other in a document, field by field; made once for a
-/// query and used for all its documents.
+/// The proximity of the words of a query in a document, field by field. Created once per query and
+/// used for all its documents.
 pub(super) struct Proximities {
     words: Vec<u32>,
-    /// By the places of both words among the words.
+    /// Pairs with the places of both words in `words`.
     pairs: Vec<(usize, usize, Pair)>,
+    /// By word, its positions in the field being read.
     places: Vec<Vec<u64>>,
     /// By field: ordered, unordered, span.
     fields: Vec<[f32; 3]>,
@@ -140,8 +86,8 @@ impl Proximities {
         Proximities { words, pairs, places, fields: Vec::new() }
     }
 
-    /// Looks at a document; a field without words that stand in order has nothing to say.
-    pub fn look(&mut self, counts: &Counts, doc: u32) {
+    /// Reads a document. The proximity in a field without positions is missing.
+    pub fn read(&mut self, counts: &Counts, doc: u32) {
         self.fields.clear();
         let Some(positions) = &counts.positions else { return };
         for field in &positions.fields {
@@ -166,15 +112,15 @@ impl Proximities {
         }
     }
 
-    /// What was seen in `text` of the document looked at last; of all texts, the sum of pairs
-    /// and the shortest span.
-    pub fn of(&self, text: Text, near: Near) -> f32 {
-        let k = near as usize;
+    /// The proximity in `text` of the document read last; for all texts, the sum of pairs and the
+    /// shortest span.
+    pub fn of(&self, text: Text, kind: ProximityKind) -> f32 {
+        let k = kind as usize;
         match text {
             Text::Field(f) => self.fields.get(f).map_or(f32::NAN, |found| found[k]),
             Text::All => {
-                let join = |a: f32, b: f32| match near {
-                    Near::Span => a.min(b),
+                let join = |a: f32, b: f32| match kind {
+                    ProximityKind::Span => a.min(b),
                     _ => a + b,
                 };
                 let found = self.fields.iter().map(|found| found[k]).filter(|v| !v.is_nan());

@@ -1,5 +1,5 @@
-//! AdaRank: boosting of a measure. Every round takes the feature that ranks best on its own where
-//! the ranker so far does badly.
+//! AdaRank: boosting of a measure. Every round takes the feature that ranks best on its own the
+//! queries that the ranker so far ranks badly.
 //!
 //! ```text
 //! h_t  the feature with the largest φ(t) = Σ_q P_t(q)·E(q, h_t)
@@ -7,44 +7,44 @@
 //! f_t  = f_{t−1} + α_t h_t
 //! P_{t+1}(q) ∝ exp(−E(q, f_t))
 //! ```
-//! with E the measure of a query, from 0 to 1. The mean of E on the rows learnt from is never below
+//! with E the measure of a query, from 0 to 1. The mean of E on training is never below
 //! 1 − Π_t e^{−δ_t}·√(1 − φ(t)²), where δ_t = min_q [E(q, f_t) − E(q, f_{t−1}) − α_t E(q, h_t)] and
 //! E(q, f_0) counts as 0: that product is the objective in the report. (Xu and Li, SIGIR 2007.)
 //!
-//! The best round by validation is kept, or by training where there is none: rounds do get worse.
-//! Queries whose value no order changes are left out, and features that are constant in all others. A feature is taken once unless `repeat` says
-//! otherwise: taken again and again, the best one would drown the rest.
+//! The best round on validation is kept, or on training without validation, because rounds can get
+//! worse. Queries whose value does not depend on the order are left out, and so are features that
+//! are constant within all other queries. Unless `repeat` is set, a feature is taken once: taken
+//! again and again, the best one would dominate the rest.
 
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::judge::Judge;
-use super::learnable::{at_least_one, has_pairs, nothing, weights_ignored};
-use super::rows::Rows;
-use super::watch::Watch;
+use super::best_step::BestStep;
+use super::checks::{at_least_one, has_pairs, nothing};
+use super::matrix::FeatureMatrix;
+use super::table_measure::TableMeasure;
 use crate::Result;
 use crate::eval::Measure;
 use crate::rank::{Goal, RankMethod, RankReport, Scorer, Training};
 
-/// A feature that ranks perfectly would weigh without end.
+/// A feature that ranks perfectly would get an infinite weight.
 const MOST_PHI: f64 = 1.0 - 1e-9;
 
 /// Boosting of a measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdaRank {
-    /// The measure that is boosted, as in AP or nDCG@10; where none is given, the one by which
-    /// validation goes.
+    /// The measure to boost, such as AP or nDCG@10; that of validation if none is given.
     pub measure: Option<Measure>,
-    /// The most rounds.
+    /// Maximum number of rounds.
     pub rounds: usize,
-    /// Stops after so many rounds without a better one on validation, or on training where there is
-    /// no validation; 0 goes on to the end.
+    /// Stop after so many rounds without a better one on validation, or on training if there is no
+    /// validation; 0 never stops early.
     pub patience: usize,
     /// Whether a feature may be taken again.
     pub repeat: bool,
-    /// Whether features are also looked at the other way round, less being better.
+    /// Whether features may also rank in ascending order, less being better.
     pub negated: bool,
 }
 
@@ -54,13 +54,13 @@ impl Default for AdaRank {
     }
 }
 
-/// What a round did.
+/// A round of boosting.
 #[derive(Debug, Clone, PartialEq)]
 struct Round {
     feature: usize,
     phi: f64,
     alpha: f64,
-    /// What 1 − the mean measure on training is at most, and what it is.
+    /// An upper bound of 1 − the mean measure on training, and its value.
     bound: f64,
     loss: f64,
 }
@@ -83,32 +83,33 @@ impl AdaRank {
             measure: self.measure.unwrap_or(training.goal.measure),
             variant: training.goal.variant,
         };
-        let judge = Judge::new(training.table, goal);
-        let counted: Vec<usize> = (0..judge.n_queries()).filter(|&q| judge.counts(q)).collect();
+        let measure = TableMeasure::new(training.table, goal);
+        let counted: Vec<usize> = (0..measure.n_queries()).filter(|&q| measure.counts(q)).collect();
         if counted.is_empty() {
             return Err(nothing(&format!("no order changes the {} of a query", goal.measure)));
         }
-        let rows = Rows::of(training.table);
+        let rows = FeatureMatrix::of(training.table);
         let d = rows.n_features();
         training.run.step("ranking by each feature", 0, None)?;
-        // Every way to rank, and its measure on every query: features, then features turned round.
-        let n_ways = if self.negated { 2 * d } else { d };
-        let alone: Vec<Vec<f64>> = (0..n_ways)
+        // The measure of every weak ranker on every query: features, then negated features.
+        let n_weak = if self.negated { 2 * d } else { d };
+        let alone: Vec<Vec<f64>> = (0..n_weak)
             .into_par_iter()
-            .map(|way| {
-                let sign = if way < d { 1.0 } else { -1.0 };
-                let scores = (0..rows.n_rows()).map(|row| sign * f64::from(rows.row(row)[way % d]));
-                of_counted(&judge, &counted, &scores.collect::<Vec<f64>>())
+            .map(|weak| {
+                let sign = if weak < d { 1.0 } else { -1.0 };
+                let scores =
+                    (0..rows.n_rows()).map(|row| sign * f64::from(rows.row(row)[weak % d]));
+                of_counted(&measure, &counted, &scores.collect::<Vec<f64>>())
             })
             .collect();
 
         let m = counted.len();
-        let mut attention = vec![1.0 / m as f64; m];
+        let mut distribution = vec![1.0 / m as f64; m];
         let mut measured = vec![0.0; m];
-        // What is constant in every query would rank as ties are broken.
+        // A feature that is constant within every query would rank by tie-breaking alone.
         let constant = |k: usize| {
             counted.iter().all(|&query| {
-                let mut values = judge.rows_of(query).map(|row| rows.row(row)[k]);
+                let mut values = measure.rows_of(query).map(|row| rows.row(row)[k]);
                 let first = values.next();
                 values.all(|value| Some(value) == first)
             })
@@ -117,19 +118,19 @@ impl AdaRank {
         let mut weights = vec![0.0; d];
         let mut scores = vec![0.0; rows.n_rows()];
         let mut bound = 1.0;
-        let mut watch = Watch::new(training, "adarank", self.rounds, self.patience).or_training();
-        watch.report.warnings.extend(weights_ignored(training.table, "adarank"));
+        let mut steps =
+            BestStep::new(training, "adarank", self.rounds, self.patience).or_training();
         let mut rounds = Vec::new();
         for round in 1..=self.rounds {
-            let merit = |way: &usize| {
-                attention.iter().zip(&alone[*way]).fold(0.0, |sum, (p, e)| sum + p * e)
+            let phi = |weak: usize| {
+                distribution.iter().zip(&alone[weak]).fold(0.0, |sum, (p, e)| sum + p * e)
             };
-            let ways = (0..n_ways).filter(|way| !taken[way % d]);
-            let best = ways
-                .map(|way| (way, merit(&way)))
+            let best = (0..n_weak)
+                .filter(|weak| !taken[weak % d])
+                .map(|weak| (weak, phi(weak)))
                 .reduce(|best, other| if other.1 > best.1 { other } else { best });
-            let Some((way, phi)) = best else { break };
-            let (feature, sign) = (way % d, if way < d { 1.0 } else { -1.0 });
+            let Some((weak, phi)) = best else { break };
+            let (feature, sign) = (weak % d, if weak < d { 1.0 } else { -1.0 });
             taken[feature] = !self.repeat;
             let phi = phi.clamp(0.0, MOST_PHI);
             let alpha = 0.5 * ((1.0 + phi) / (1.0 - phi)).ln();
@@ -137,31 +138,31 @@ impl AdaRank {
             for (row, score) in scores.iter_mut().enumerate() {
                 *score += alpha * sign * f64::from(rows.row(row)[feature]);
             }
-            let now = of_counted(&judge, &counted, &scores);
-            let gained = |at: usize| now[at] - measured[at] - alpha * alone[way][at];
+            let now = of_counted(&measure, &counted, &scores);
+            let gained = |at: usize| now[at] - measured[at] - alpha * alone[weak][at];
             let least = (0..m).map(gained).fold(f64::INFINITY, f64::min);
             bound *= (-least).exp() * (1.0 - phi * phi).sqrt();
             measured = now;
             let loss = measured.iter().map(|e| 1.0 - e).sum::<f64>() / m as f64;
             rounds.push(Round { feature, phi, alpha, bound, loss });
             let total: f64 = measured.iter().map(|e| (-e).exp()).sum();
-            attention = measured.iter().map(|e| (-e).exp() / total).collect();
-            if watch.look(round, bound, &weights)? {
+            distribution = measured.iter().map(|e| (-e).exp() / total).collect();
+            if steps.record(round, bound, &weights)? {
                 break;
             }
         }
         if rounds.is_empty() {
-            watch.report.warnings.push("every feature is constant: all scores are 0".to_owned());
-            watch.look(1, bound, &weights)?;
+            steps.report.warnings.push("every feature is constant: all scores are 0".to_owned());
+            steps.record(1, bound, &weights)?;
         }
-        let (scorer, report) = watch.finish();
+        let (scorer, report) = steps.finish();
         Ok((scorer, report, rounds))
     }
 }
 
-/// The measure of the queries that count.
-fn of_counted(judge: &Judge<'_>, counted: &[usize], scores: &[f64]) -> Vec<f64> {
-    let values = judge.values(scores);
+/// The measure of the queries at `counted`.
+fn of_counted(measure: &TableMeasure<'_>, counted: &[usize], scores: &[f64]) -> Vec<f64> {
+    let values = measure.values(scores);
     counted.iter().map(|&query| values[query].unwrap_or(0.0)).collect()
 }
 
@@ -233,7 +234,7 @@ mod tests {
         let (_, report) = same_at_any_thread_count(|| {
             AdaRank::default().fit(&silent(&weighted, Some(&weighted))).unwrap()
         });
-        assert!(report.warnings[0].contains("not used"), "{:?}", report.warnings);
+        assert!(report.warnings[0].contains("ignores the weights"), "{:?}", report.warnings);
         assert!(report.kept.is_some());
     }
 }

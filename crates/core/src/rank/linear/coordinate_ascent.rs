@@ -1,23 +1,25 @@
-//! Coordinate ascent: one weight after another is moved to where the measure itself is best, with
-//! all others held. (Metzler and Croft, Information Retrieval 2007.)
+//! Coordinate ascent: a line search on the measure itself along one weight after another, with all
+//! others fixed. (Metzler and Croft, Information Retrieval 2007.)
 //!
-//! A measure is flat almost everywhere, so it is looked at a fixed set of steps of each weight,
-//! doubling to both sides, and at weight 0. The rows of a query are put in order for one step after
-//! another, each order beginning with the last, in which little has changed; queries for which the
-//! feature is constant keep their value, and so do those that no order changes. Steps are in units
-//! of 1 over the feature's deviation, and after every pass the weights are scaled to sum to 1 in
-//! these units, which changes no order. Passes end when one gains too little; then another start
-//! begins, and of all passes the best on validation is kept (on training where there is none).
+//! A measure is flat almost everywhere, so it is evaluated at a fixed set of steps of each weight,
+//! doubling to both sides, and at weight 0. The rows of a query are sorted for one step after
+//! another, starting from the order of the step before, which differs little; queries in which the
+//! feature is constant keep their value, and so do those whose value does not depend on the order.
+//! Steps are in units of 1 over the feature's standard deviation, and after every pass the weights
+//! are scaled to sum to 1 in these units, which changes no order. Passes end when one gains too
+//! little; then another start begins. The best of all passes on validation is kept (on training
+//! without validation).
 
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::judge::Judge;
-use super::learnable::{at_least_one, has_pairs, not_negative, nothing, weights_ignored};
-use super::rows::Rows;
-use super::watch::Watch;
+use super::best_step::BestStep;
+use super::checks::{at_least_one, has_pairs, nothing};
+use super::matrix::FeatureMatrix;
+use super::table_measure::TableMeasure;
 use crate::Result;
+use crate::matchers::check::check_weight;
 use crate::random::Random;
 use crate::rank::{RankMethod, RankReport, Scorer, Training};
 
@@ -25,17 +27,17 @@ use crate::rank::{RankMethod, RankReport, Scorer, Training};
 const FIRST: f64 = 0.001;
 const DOUBLINGS: i32 = 11;
 
-/// One weight at a time, by the measure.
+/// Coordinate ascent on the measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CoordinateAscent {
-    /// Starts: the first with equal weights, the others with drawn ones.
+    /// Number of starts: the first from equal weights, the others from random ones.
     pub starts: usize,
-    /// The most passes over all weights from a start.
+    /// Maximum number of passes over all weights per start.
     pub passes: usize,
     /// A pass that gains less than this on training is the last of its start.
     pub tolerance: f64,
-    /// Draws starts and the order of features.
+    /// Seed of the random starts and of the order of features.
     pub seed: u64,
 }
 
@@ -49,15 +51,14 @@ impl RankMethod for CoordinateAscent {
     fn check(&self) -> Result<()> {
         at_least_one("starts", self.starts)?;
         at_least_one("passes", self.passes)?;
-        not_negative("tolerance", self.tolerance)
+        check_weight("tolerance", self.tolerance)
     }
 
     fn fit(&self, training: &Training<'_>) -> Result<(Scorer, RankReport)> {
         has_pairs(training.table)?;
         let mut ascent = Ascent::new(training)?;
         let total = self.starts.saturating_mul(self.passes);
-        let mut watch = Watch::new(training, "coordinate ascent", total, 0).or_training();
-        watch.report.warnings.extend(weights_ignored(training.table, "coordinate_ascent"));
+        let mut steps = BestStep::new(training, "coordinate_ascent", total, 0).or_training();
         let d = ascent.units.len();
         let mut step = 0;
         for start in 0..self.starts {
@@ -77,7 +78,7 @@ impl RankMethod for CoordinateAscent {
                 step += 1;
                 let now = ascent.mean();
                 let weights = ascent.scaled();
-                watch.look(step, 1.0 - now, &weights)?;
+                steps.record(step, 1.0 - now, &weights)?;
                 if now - before < self.tolerance {
                     break;
                 }
@@ -85,25 +86,21 @@ impl RankMethod for CoordinateAscent {
                 ascent.begin(ascent.in_units(&weights));
             }
         }
-        Ok(watch.finish())
-    }
-
-    fn set_seed(&mut self, seed: u64) {
-        self.seed = seed;
+        Ok(steps.finish())
     }
 }
 
-/// Weights and what the measure makes of them.
+/// The weights, and the measure of each query.
 struct Ascent<'a> {
-    judge: Judge<'a>,
-    rows: Rows<'a>,
+    measure: TableMeasure<'a>,
+    rows: FeatureMatrix<'a>,
     queries: Vec<Query>,
-    /// 1 over the deviation of each feature within queries; 0 where it is constant in all.
+    /// 1 over the standard deviation of each feature within queries; 0 if it is constant in all.
     units: Vec<f64>,
     weights: Vec<f64>,
 }
 
-/// A query whose value depends on the order.
+/// A query whose value depends on the order of its rows.
 struct Query {
     number: usize,
     scores: Vec<f64>,
@@ -113,7 +110,6 @@ struct Query {
     differ: Vec<bool>,
 }
 
-/// Workspace to try steps in.
 #[derive(Default)]
 struct Workspace {
     column: Vec<f64>,
@@ -123,14 +119,14 @@ struct Workspace {
 
 impl<'a> Ascent<'a> {
     fn new(training: &Training<'a>) -> Result<Self> {
-        let judge = Judge::new(training.table, training.goal);
-        let rows = Rows::of(training.table);
+        let measure = TableMeasure::new(training.table, training.goal);
+        let rows = FeatureMatrix::of(training.table);
         let d = rows.n_features();
         let mut squares = vec![0.0; d];
         let mut n = 0.0;
         let mut queries = Vec::new();
-        for number in (0..judge.n_queries()).filter(|&query| judge.counts(query)) {
-            let here = judge.rows_of(number);
+        for number in (0..measure.n_queries()).filter(|&query| measure.counts(query)) {
+            let here = measure.rows_of(number);
             let mut differ = vec![false; d];
             for (k, differ) in differ.iter_mut().enumerate() {
                 let values = || here.clone().map(|row| f64::from(rows.row(row)[k]));
@@ -151,19 +147,19 @@ impl<'a> Ascent<'a> {
         }
         let unit = |square: f64| if square > 0.0 { (square / n).sqrt().recip() } else { 0.0 };
         let units = squares.into_iter().map(unit).collect();
-        Ok(Ascent { judge, rows, queries, units, weights: vec![0.0; d] })
+        Ok(Ascent { measure, rows, queries, units, weights: vec![0.0; d] })
     }
 
-    /// Begins anew with weights in units.
+    /// Starts again from `weights` in units.
     fn begin(&mut self, weights: Vec<f64>) {
-        let (rows, judge) = (&self.rows, &self.judge);
+        let (rows, measure) = (&self.rows, &self.measure);
         self.weights =
             weights.iter().zip(&self.units).map(|(weight, unit)| weight * unit).collect();
         let scores = rows.times(&self.weights);
         self.queries.par_iter_mut().for_each(|query| {
-            query.scores.copy_from_slice(&scores[judge.rows_of(query.number)]);
-            judge.sort(query.number, &query.scores, &mut query.order);
-            query.value = judge.value(query.number, &query.scores, &query.order).unwrap_or(0.0);
+            query.scores.copy_from_slice(&scores[measure.rows_of(query.number)]);
+            measure.sort(query.number, &query.scores, &mut query.order);
+            query.value = measure.value(query.number, &query.scores, &query.order).unwrap_or(0.0);
         });
     }
 
@@ -184,15 +180,14 @@ impl<'a> Ascent<'a> {
         weights.iter().zip(&self.units).map(in_unit).collect()
     }
 
-    /// Moves the weight of a feature to where the measure is best among the steps; it stays unless
-    /// one is better, and of equal ones the nearest is taken.
+    /// Moves the weight of a feature by the step with the best measure, the smallest of equal ones,
+    /// if that is better than no step.
     fn improve(&mut self, feature: usize) {
         let (unit, weight) = (self.units[feature], self.weights[feature]);
         if unit == 0.0 {
             return;
         }
-        // By rising size, and turned to both sides, so that orders change little from one to the
-        // next.
+        // Sorted, so that the order of rows changes little from one step to the next.
         let size: f64 = self.in_units(&self.weights).iter().map(|w| w.abs()).sum::<f64>().max(1e-9);
         let mut steps: Vec<f64> = (0..=DOUBLINGS)
             .flat_map(|k| [1.0, -1.0].map(|sign| sign * FIRST * f64::from(1 << k) * size * unit))
@@ -201,7 +196,7 @@ impl<'a> Ascent<'a> {
             steps.push(-weight);
         }
         steps.sort_by(f64::total_cmp);
-        let sums = self.tried(feature, &steps);
+        let sums = self.sums(feature, &steps);
         let now: f64 = self.queries.iter().map(|query| query.value).sum();
         let mut best: Option<(f64, f64)> = None;
         for (&step, &sum) in steps.iter().zip(&sums) {
@@ -215,18 +210,18 @@ impl<'a> Ascent<'a> {
         }
         let Some((_, step)) = best else { return };
         self.weights[feature] += step;
-        let (rows, judge) = (&self.rows, &self.judge);
+        let (rows, measure) = (&self.rows, &self.measure);
         self.queries.par_iter_mut().filter(|query| query.differ[feature]).for_each(|query| {
-            for (row, score) in judge.rows_of(query.number).zip(&mut query.scores) {
+            for (row, score) in measure.rows_of(query.number).zip(&mut query.scores) {
                 *score += step * f64::from(rows.row(row)[feature]);
             }
-            judge.sort(query.number, &query.scores, &mut query.order);
-            query.value = judge.value(query.number, &query.scores, &query.order).unwrap_or(0.0);
+            measure.sort(query.number, &query.scores, &mut query.order);
+            query.value = measure.value(query.number, &query.scores, &query.order).unwrap_or(0.0);
         });
     }
 
-    /// The sum of the measure over the queries after each of `steps` of a feature's weight.
-    fn tried(&self, feature: usize, steps: &[f64]) -> Vec<f64> {
+    /// The sum of the measure over the queries for each of `steps` of a feature's weight.
+    fn sums(&self, feature: usize, steps: &[f64]) -> Vec<f64> {
         let of_query = |workspace: &mut Workspace, query: &Query| {
             if !query.differ[feature] {
                 return vec![query.value; steps.len()];
@@ -234,14 +229,14 @@ impl<'a> Ascent<'a> {
             let Workspace { column, moved, order } = workspace;
             order.clone_from(&query.order);
             column.clear();
-            let rows = self.judge.rows_of(query.number);
+            let rows = self.measure.rows_of(query.number);
             column.extend(rows.map(|row| f64::from(self.rows.row(row)[feature])));
             let value = |step: &f64| {
                 moved.clear();
                 let scores = query.scores.iter().zip(column.iter());
                 moved.extend(scores.map(|(score, value)| score + step * value));
-                self.judge.sort(query.number, moved, order);
-                self.judge.value(query.number, moved, order).unwrap_or(0.0)
+                self.measure.sort(query.number, moved, order);
+                self.measure.value(query.number, moved, order).unwrap_or(0.0)
             };
             steps.iter().map(value).collect::<Vec<f64>>()
         };
@@ -293,7 +288,7 @@ mod tests {
                         plain(&weights)
                     })
                     .collect();
-                close(&ascent.tried(feature, &steps), &expected, 1e-12);
+                close(&ascent.sums(feature, &steps), &expected, 1e-12);
             }
             for feature in 0..5 {
                 let before = ascent.mean();

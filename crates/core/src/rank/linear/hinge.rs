@@ -1,69 +1,53 @@
-//! The exact optimum of losses over pairs, as support vector machines have them:
+//! The exact optimum of the pairwise losses of support vector machines:
 //!
 //! ```text
 //! min_w  P(w) = ½‖w‖² + C Σ_pairs cost·ℓ(1 − ⟨w, x_i − x_j⟩),   ℓ(u) = max(0, u) or max(0, u)²
 //! ```
-//! Newton's method on the loss with its corner rounded off over a width, which is made smaller and
-//! smaller. The slopes of the rounded losses are a point α of the dual problem
+//! Newton's method on the loss with its corner rounded off over a width that shrinks step by step.
+//! The slopes of the rounded losses are a point α of the dual problem
 //!
 //! ```text
 //! max_α  D(α) = Σα − ½‖Σα(x_i − x_j)‖²,   0 ≤ α ≤ C·cost        (− Σα²/(4C·cost) when squared)
 //! ```
-//! so that P(w) − D(α) bounds how far w is from the optimum, and it is what is stopped by. At the
-//! rounded optimum only pairs within the rounding add to it: cost·u(1 − u/width) each.
+//! so that the gap P(w) − D(α) bounds the distance of P(w) from the optimum; it is the stopping
+//! criterion. At the rounded optimum only pairs within the rounding add to it: cost·u(1 − u/width)
+//! each.
 
 use faer::Mat;
 use rayon::prelude::*;
 
-use super::learnable::not_finite;
+use super::checks::not_finite;
+use super::cholesky::solve;
+use super::matrix::{FeatureMatrix, add_products, inner};
+use super::optimum::Optimum;
 use super::pairs::{HingeShape, Pairs, Sums};
-use super::positive::solve;
-use super::rows::{Rows, add_products, inner};
 use crate::{Result, Run};
 
-/// Up to so many features the second derivatives are a matrix, beyond it an operator.
+/// The maximum number of features for an explicit Hessian; with more it is an operator.
 const DENSE: usize = 64;
-/// Rows whose products are taken at once.
+/// Rows whose products are computed at once.
 const GROUP: usize = 8192;
-/// The first width, and how fast it shrinks.
+/// The first width, the factor by which it shrinks, and the last.
 const FIRST_WIDTH: f64 = 0.5;
 const SHRINK: f64 = 0.25;
 const LAST_WIDTH: f64 = 1e-9;
-/// Steps of conjugate gradients, and of a search along a line.
+/// Maximum steps of conjugate gradients, and of a line search.
 const INNER: usize = 250;
 const ALONG: usize = 40;
 
 /// Losses over the pairs of some rows.
 pub(super) struct HingeProblem<'a> {
-    pub rows: Rows<'a>,
+    pub rows: FeatureMatrix<'a>,
     pub pairs: Pairs,
     /// Whether the loss is squared.
     pub squared: bool,
-    /// The most steps.
+    /// Maximum number of steps.
     pub steps: usize,
-    /// Stops when the gap is below this share of the objective.
+    /// Stop when the gap is at most this share of the objective.
     pub tolerance: f64,
 }
 
-/// Where a fit ended.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Optimum {
-    pub weights: Vec<f64>,
-    /// P(w).
-    pub objective: f64,
-    /// P(w) − D(α): the optimum is not further below.
-    pub gap: f64,
-    pub steps: usize,
-}
-
-impl Optimum {
-    /// Whether the gap is as small as was asked for.
-    pub fn reached(&self, tolerance: f64) -> bool {
-        self.gap <= tolerance * self.objective
-    }
-}
-
-/// Where Newton's method stands.
+/// An iterate of Newton's method.
 struct Point {
     weights: Vec<f64>,
     scores: Vec<f64>,
@@ -119,9 +103,9 @@ impl HingeProblem<'_> {
                 continue;
             }
             let direction = self.direction(&point, c, shape, &order, step)?;
-            match self.along(&point, &direction, c, shape, &mut order) {
+            match self.line_search(&point, &direction, c, shape, &mut order) {
                 Some(weights) => point = self.point(weights, c, shape, &mut order),
-                // Rounding is all that is left at this width.
+                // Only rounding errors are left at this width.
                 None if self.squared || width * SHRINK < LAST_WIDTH => return Ok(best),
                 None => {
                     width *= SHRINK;
@@ -202,7 +186,7 @@ impl HingeProblem<'_> {
         sum
     }
 
-    /// L·p for one number a row.
+    /// L·p for one number per row.
     fn curvature_times(
         &self,
         point: &Point,
@@ -226,9 +210,9 @@ impl HingeProblem<'_> {
         product
     }
 
-    /// The weights where the objective is about least along `direction`; nothing if it falls
-    /// nowhere. The derivative is what is looked at: it keeps its digits near the optimum.
-    fn along(
+    /// A line search: the weights near the minimum of the objective along `direction`, or nothing
+    /// if it does not fall. It uses the derivative, which keeps its precision near the optimum.
+    fn line_search(
         &self,
         point: &Point,
         direction: &[f64],
@@ -264,7 +248,7 @@ impl HingeProblem<'_> {
             length = if high.is_infinite() {
                 2.0 * length
             } else {
-                // Where the chord of the slopes is zero, kept off the ends.
+                // The zero of the chord of the slopes, kept off the ends.
                 let chord = low + (high - low) * low_slope / (low_slope - high_slope);
                 chord.clamp(low + 0.1 * (high - low), high - 0.1 * (high - low))
             };
@@ -275,7 +259,7 @@ impl HingeProblem<'_> {
     }
 }
 
-/// Solves A·x = b, roughly.
+/// Solves A·x = b approximately.
 fn conjugate_gradients(times: impl Fn(&[f64]) -> Vec<f64>, b: &[f64]) -> Vec<f64> {
     let mut x = vec![0.0; b.len()];
     let mut rest = b.to_vec();

@@ -6,36 +6,35 @@
 //! τ(a, b) is what NDCG@1 of a perfect list loses when a row of grade a and one of grade b change
 //! places, on average over the queries that have both: (1/n_a)·(1 − (2^b − 1)/(2^a − 1)) where a is
 //! the highest grade of the query and n_a rows have it, else 0. Grades of 0 and below gain nothing.
-//! μ_q is the most pairs of any query over those of q. (Cao et al., SIGIR 2006; Xu et al., ECML
-//! 2006.) Kinds of pairs with τ = 0 drop out, which a warning tells.
+//! μ_q is the largest number of pairs of any query over that of q. (Cao et al., SIGIR 2006; Xu et
+//! al., ECML 2006.) Pairs of grades with τ = 0 drop out, with a warning.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::learnable::{has_pairs, nothing};
+use super::checks::{has_pairs, nothing};
 use super::pairs::{Costs, distinct, n_pairs};
 use super::ranking_svm::RankingSvm;
 use crate::rank::{FeatureTable, RankMethod, RankReport, Scorer, Training};
 use crate::{Error, Result};
 
-/// The most grades there may be.
-const MOST_GRADES: usize = 256;
+/// The maximum number of different grades.
+const MAX_GRADES: usize = 256;
 
-/// The margin of pairs, by what they are worth.
+/// Ranking SVM with costs of pairs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct IrSvm {
-    /// What errors cost against the size of the weights; where none is given, the best of `cs` on
+    /// The cost of errors relative to the ℓ2 penalty; if none is given, the best of `cs` on
     /// validation, and 0.1 without validation.
     pub c: Option<f64>,
-    /// The values of `c` that are tried on validation.
+    /// The values of `c` to try on validation.
     pub cs: Vec<f64>,
-    /// Whether the loss of a pair is the square of the hinge.
+    /// Whether the loss of a pair is the squared hinge.
     pub squared: bool,
-    /// Stops when the gap between the objective and what it can be at best is below this share of
-    /// the objective.
+    /// Stop when the duality gap is at most this share of the objective.
     pub tolerance: f64,
-    /// The most steps of Newton's method for one value of `c`.
+    /// Maximum number of steps of Newton's method for one value of `c`.
     pub steps: usize,
 }
 
@@ -75,8 +74,8 @@ impl RankMethod for IrSvm {
 fn costs(table: &FeatureTable, report: &mut RankReport) -> Result<Costs> {
     let grades = distinct(table.grades());
     let n = grades.len();
-    if n > MOST_GRADES {
-        let expected = format!("{MOST_GRADES} unlike grades at most: put them into classes");
+    if n > MAX_GRADES {
+        let expected = format!("{MAX_GRADES} different grades at most: round them");
         return Err(Error::parameter("grades", n, &expected));
     }
     let (mut drops, mut queries) = (vec![0.0; n * n], vec![0.0; n * n]);
@@ -107,7 +106,7 @@ fn costs(table: &FeatureTable, report: &mut RankReport) -> Result<Costs> {
         let named =
             dropped.iter().map(|kind| format!("{} > {}", grades[kind / n], grades[kind % n]));
         report.warnings.push(format!(
-            "pairs of these grades are worth nothing at the top and are not learnt from: {}",
+            "pairs of these grades do not change NDCG@1 and are ignored: {}",
             named.collect::<Vec<_>>().join(", ")
         ));
     }
@@ -203,7 +202,7 @@ mod tests {
     fn pairs_worth_nothing_are_told() {
         let table = fixture::graded(&[("q", 2.0), ("q", 1.0), ("q", 0.0)]);
         let (scorer, report) = IrSvm::default().fit(&silent(&table, None)).unwrap();
-        assert!(report.warnings[0].ends_with("not learnt from: 1 > 0"), "{:?}", report.warnings);
+        assert!(report.warnings[0].ends_with("ignored: 1 > 0"), "{:?}", report.warnings);
         assert!(scorer.score(&[0.0]) > scorer.score(&[1.0]));
         let below = fixture::graded(&[("q", -1.0), ("q", 0.0)]);
         let error = IrSvm::default().fit(&silent(&below, None)).unwrap_err().to_string();
@@ -213,6 +212,6 @@ mod tests {
         assert!(IrSvm::default().fit(&silent(&clicks, None)).is_ok());
         let rows: Vec<(&str, f32)> = (0..300).map(|grade| ("q", grade as f32)).collect();
         let error = IrSvm::default().fit(&silent(&fixture::graded(&rows), None)).unwrap_err();
-        assert!(error.to_string().contains("256 unlike grades"), "{error}");
+        assert!(error.to_string().contains("256 different grades"), "{error}");
     }
 }

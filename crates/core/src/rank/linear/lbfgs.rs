@@ -1,25 +1,25 @@
-//! L-BFGS: makes a smooth function small by its gradient and what the last steps told of its
-//! curvature. (Nocedal 1980.)
+//! L-BFGS: minimises a smooth function by its gradients and an estimate of its curvature from the
+//! last steps. (Nocedal 1980.)
 
 use std::collections::VecDeque;
 
-use super::rows::inner;
+use super::matrix::inner;
 use crate::Result;
 
 /// Steps remembered.
 const MEMORY: usize = 10;
-/// Tries along one direction.
+/// Maximum steps of a line search.
 const TRIES: usize = 30;
 
-/// Goes from `start` until no derivative is above `tolerance`, `most` steps are done, nothing falls
-/// any more, or `look` says so. `function` yields value and gradient; `look` hears the step, the
-/// value and the point.
+/// Minimises `function`, which returns its value and gradient, from `start` until no derivative is
+/// above `tolerance`, for `most` steps, or until the value does not fall any more. `observe` gets the
+/// number of each step, the value and the point, and says whether to stop.
 pub(super) fn minimise(
     start: Vec<f64>,
     most: usize,
     tolerance: f64,
     mut function: impl FnMut(&[f64]) -> (f64, Vec<f64>),
-    mut look: impl FnMut(usize, f64, &[f64]) -> Result<bool>,
+    mut observe: impl FnMut(usize, f64, &[f64]) -> Result<bool>,
 ) -> Result<()> {
     let mut point = start;
     let (mut value, mut gradient) = function(&point);
@@ -29,10 +29,10 @@ pub(super) fn minimise(
         let slope = inner(&gradient, &direction);
         let largest = gradient.iter().fold(0.0, |most: f64, g| most.max(g.abs()));
         if largest <= tolerance || slope >= 0.0 {
-            look(step, value, &point)?;
+            observe(step, value, &point)?;
             return Ok(());
         }
-        // The first step has no scale of its own.
+        // There is no curvature yet to scale the first step.
         let mut length = if memory.is_empty() { (1.0 / largest).min(1.0) } else { 1.0 };
         let (mut low, mut high) = (0.0, f64::INFINITY);
         let mut found = None;
@@ -40,7 +40,7 @@ pub(super) fn minimise(
             let next: Vec<f64> =
                 point.iter().zip(&direction).map(|(x, p)| x + length * p).collect();
             let (there, slopes) = function(&next);
-            // Wolfe's conditions: it falls enough, and is flatter than where it began.
+            // Wolfe's conditions: the value falls enough, and the slope is flatter than before.
             if there.is_nan() || there > value + 1e-4 * length * slope {
                 high = length;
             } else if inner(&slopes, &direction) < 0.9 * slope {
@@ -53,8 +53,8 @@ pub(super) fn minimise(
             length = if high.is_finite() { 0.5 * (low + high) } else { 2.0 * length };
         }
         let Some((next, there, slopes)) = found else {
-            // Rounding is all that is left.
-            look(step, value, &point)?;
+            // Only rounding errors are left.
+            observe(step, value, &point)?;
             return Ok(());
         };
         let moved: Vec<f64> = next.iter().zip(&point).map(|(a, b)| a - b).collect();
@@ -67,14 +67,14 @@ pub(super) fn minimise(
             memory.push_back((moved, turned, curvature));
         }
         (point, value, gradient) = (next, there, slopes);
-        if look(step, value, &point)? {
+        if observe(step, value, &point)? {
             return Ok(());
         }
     }
     Ok(())
 }
 
-/// −B⁻¹g by two loops over what is remembered.
+/// −B⁻¹g by two loops over the remembered steps.
 fn direction(gradient: &[f64], memory: &VecDeque<(Vec<f64>, Vec<f64>, f64)>) -> Vec<f64> {
     let mut direction: Vec<f64> = gradient.iter().map(|g| -g).collect();
     let mut shares = Vec::with_capacity(memory.len());

@@ -1,13 +1,14 @@
-//! ListMLE: the list in the order of the grades is to be likely by Plackett and Luce's model, in
-//! which rows are drawn one after another, each with chance exp s among those left.
+//! ListMLE: maximises the likelihood of the list in the order of the grades under the Plackett–Luce
+//! model, in which rows are drawn one after another with probabilities ∝ exp s among those left.
 //!
 //! ```text
 //! min_w  −1/m Σ_q Σ_{j = 1..n_q} [ s_π(j) − ln Σ_{k = j..n_q} exp s_π(k) ] + λ/2·‖w‖²
 //! ```
-//! with π the rows of a query by falling grade, over the m queries with rows of unlike grade. Rows
-//! of equal grade have no order: it is drawn anew each epoch, from the seed. Adam over batches of
-//! queries, on features scaled to deviation 1 (the penalty is on the weights of the features as
-//! they came), its rate falling with the root of the epochs; stopped early by validation.
+//! with π the rows of a query by falling grade, over the m queries with rows of different grade. The
+//! order of rows of equal grade is drawn anew each epoch, from the seed. Adam over batches of
+//! queries, on features scaled to standard deviation 1 (the penalty is on the weights of the
+//! unscaled features), with a rate that falls with the root of the epochs; early stopping on
+//! validation.
 //! (Xia et al., ICML 2008; Kingma and Ba 2015.)
 
 use std::ops::Range;
@@ -16,34 +17,35 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::learnable::{at_least_one, has_pairs, not_negative, positive, weights_ignored};
-use super::rows::{Rows, add_scaled, dot, inner};
-use super::watch::Watch;
+use super::best_step::BestStep;
+use super::checks::{all_equal, at_least_one, has_pairs};
+use super::matrix::{FeatureMatrix, add_scaled, dot, inner};
 use crate::Result;
+use crate::matchers::check::{check_positive, check_weight};
 use crate::random::Random;
 use crate::rank::{FeatureTable, RankMethod, RankReport, Scorer, Training};
 
-/// How fast Adam forgets gradients and their squares, and what keeps it from dividing by 0.
-const FORGET: (f64, f64) = (0.9, 0.999);
-const LEAST: f64 = 1e-12;
+/// The decay rates of Adam's means of gradients and of their squares, and its ε.
+const BETAS: (f64, f64) = (0.9, 0.999);
+const EPSILON: f64 = 1e-12;
 /// The epoch after which the rate has fallen to 1/√2.
-const FALL: f64 = 10.0;
+const RATE_DECAY: f64 = 10.0;
 
-/// Likelihood of the right list.
+/// Likelihood of the list in the order of the grades.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ListMle {
-    /// The penalty λ on squared weights.
+    /// The ℓ2 penalty λ.
     pub penalty: f64,
-    /// The most epochs.
+    /// Maximum number of epochs.
     pub epochs: usize,
-    /// Stops after so many epochs without a better one on validation; 0 goes on to the end.
+    /// Stop after so many epochs without a better one on validation; 0 never stops early.
     pub patience: usize,
-    /// The rate of learning.
+    /// The learning rate.
     pub rate: f64,
-    /// Queries a step.
+    /// Queries per batch.
     pub batch: usize,
-    /// Draws the order of equal grades and of queries.
+    /// Seed of the order of equal grades and of queries.
     pub seed: u64,
 }
 
@@ -55,8 +57,8 @@ impl Default for ListMle {
 
 impl RankMethod for ListMle {
     fn check(&self) -> Result<()> {
-        not_negative("penalty", self.penalty)?;
-        positive("rate", self.rate)?;
+        check_weight("penalty", self.penalty)?;
+        check_positive("rate", self.rate)?;
         at_least_one("epochs", self.epochs)?;
         at_least_one("batch", self.batch)
     }
@@ -64,8 +66,7 @@ impl RankMethod for ListMle {
     fn fit(&self, training: &Training<'_>) -> Result<(Scorer, RankReport)> {
         has_pairs(training.table)?;
         let problem = Problem::new(training.table, self.penalty);
-        let mut watch = Watch::new(training, "listmle", self.epochs, self.patience);
-        watch.report.warnings.extend(weights_ignored(training.table, "listmle"));
+        let mut steps = BestStep::new(training, "listmle", self.epochs, self.patience);
         let scales = problem.scales();
         let mut weights = vec![0.0; scales.len()];
         let mut adam = Adam::new(scales.len());
@@ -73,22 +74,18 @@ impl RankMethod for ListMle {
             let mut queries: Vec<usize> = (0..problem.queries.len()).collect();
             // Streams beyond those of the queries' orders.
             Random::new(self.seed, u64::MAX - epoch as u64).shuffle(&mut queries);
-            let rate = self.rate / (1.0 + epoch as f64 / FALL).sqrt();
+            let rate = self.rate / (1.0 + epoch as f64 / RATE_DECAY).sqrt();
             let mut losses = 0.0;
             for batch in queries.chunks(self.batch) {
                 let (loss, gradient) = problem.value(&weights, batch, self.seed, epoch);
                 losses += loss * batch.len() as f64;
                 adam.step(&mut weights, &gradient, &scales, rate);
             }
-            if watch.look(epoch, losses / queries.len() as f64, &weights)? {
+            if steps.record(epoch, losses / queries.len() as f64, &weights)? {
                 break;
             }
         }
-        Ok(watch.finish())
-    }
-
-    fn set_seed(&mut self, seed: u64) {
-        self.seed = seed;
+        Ok(steps.finish())
     }
 }
 
@@ -107,13 +104,13 @@ impl Adam {
     /// A step on weights w = v·scale: by v the derivative is `scale` times that by w.
     fn step(&mut self, weights: &mut [f64], gradient: &[f64], scales: &[f64], rate: f64) {
         self.steps = self.steps.saturating_add(1);
-        let (first, second) = FORGET;
+        let (first, second) = BETAS;
         let (far, wide) = (1.0 - first.powi(self.steps), 1.0 - second.powi(self.steps));
         for k in 0..weights.len() {
             let slope = gradient[k] * scales[k];
             self.means[k] = first * self.means[k] + (1.0 - first) * slope;
             self.squares[k] = second * self.squares[k] + (1.0 - second) * slope * slope;
-            let root = (self.squares[k] / wide).sqrt() + LEAST;
+            let root = (self.squares[k] / wide).sqrt() + EPSILON;
             weights[k] -= rate * scales[k] * (self.means[k] / far) / root;
         }
     }
@@ -121,18 +118,16 @@ impl Adam {
 
 struct Problem<'a> {
     table: &'a FeatureTable,
-    rows: Rows<'a>,
+    rows: FeatureMatrix<'a>,
     queries: Vec<Range<usize>>,
     penalty: f64,
 }
 
 impl<'a> Problem<'a> {
     fn new(table: &'a FeatureTable, penalty: f64) -> Self {
-        let unlike = |rows: &Range<usize>| {
-            table.grades()[rows.clone()].windows(2).any(|two| two[0] != two[1])
-        };
-        let queries = table.by_query().filter(unlike).collect();
-        Problem { table, rows: Rows::of(table), queries, penalty }
+        let differ = |rows: &Range<usize>| !all_equal(&table.grades()[rows.clone()]);
+        let queries = table.by_query().filter(differ).collect();
+        Problem { table, rows: FeatureMatrix::of(table), queries, penalty }
     }
 
     /// 1 over the standard deviation of each feature; 1 for those that are constant.
@@ -167,7 +162,7 @@ impl<'a> Problem<'a> {
                 let order = self.order(query, seed, epoch);
                 let row = |&at: &u32| self.rows.row(rows.start + at as usize);
                 let scores: Vec<f64> = order.iter().map(|at| dot(row(at), weights)).collect();
-                let (loss, slopes) = unlikelihood(&scores);
+                let (loss, slopes) = negative_log_likelihood(&scores);
                 let mut gradient = vec![0.0; weights.len()];
                 for (at, slope) in order.iter().zip(slopes) {
                     add_scaled(&mut gradient, slope, row(at));
@@ -186,9 +181,9 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// −ln of the chance that rows with these scores are drawn in this order, and its derivative by
-/// each score. All sums of exponentials are kept as logarithms.
-fn unlikelihood(scores: &[f64]) -> (f64, Vec<f64>) {
+/// −ln of the probability that rows with these scores are drawn in this order, and its derivative by
+/// each score. Sums of exponentials are computed as logarithms.
+fn negative_log_likelihood(scores: &[f64]) -> (f64, Vec<f64>) {
     let mut left = vec![0.0; scores.len()];
     let mut sum = f64::NEG_INFINITY;
     for (left, &score) in left.iter_mut().zip(scores).rev() {
@@ -222,9 +217,9 @@ mod tests {
         let scores = [0.3f64, -1.0, 2.0];
         let e: Vec<f64> = scores.iter().map(|s| s.exp()).collect();
         let chance = e[0] / (e[0] + e[1] + e[2]) * e[1] / (e[1] + e[2]);
-        close(&[unlikelihood(&scores).0], &[-chance.ln()], 1e-12);
+        close(&[negative_log_likelihood(&scores).0], &[-chance.ln()], 1e-12);
         // Far apart, where plain exponentials would be 0 or infinite.
-        let (loss, slopes) = unlikelihood(&[-2000.0, 2000.0]);
+        let (loss, slopes) = negative_log_likelihood(&[-2000.0, 2000.0]);
         close(&[loss], &[4000.0], 1e-12);
         close(&slopes, &[-1.0, 1.0], 1e-12);
     }

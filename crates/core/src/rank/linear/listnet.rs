@@ -1,36 +1,40 @@
-//! ListNet: the chance of each row to be first, by the scores, is to be that by the grades.
+//! ListNet: cross entropy between the probabilities of each row to be first by the grades and by the
+//! scores.
 //!
 //! ```text
 //! min_w  −1/m Σ_q Σ_{i of q} P_g(i) ln P_s(i) + λ/2·‖w‖²,   P_v(i) = exp v_i / Σ_k exp v_k
 //! ```
-//! over the m queries with rows of unlike grade; the others would ask for equal scores (`equal`
-//! keeps them). The function is convex; L-BFGS over all queries, stopped early by validation.
+//! over the m queries with rows of different grade; the others would ask for equal scores (`equal`
+//! keeps them). The function is convex; L-BFGS over all queries, with early stopping on validation.
 //! (Cao et al., ICML 2007, with the top-one probability.)
+
+use std::ops::Range;
 
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::best_step::BestStep;
+use super::checks::{all_equal, at_least_one, has_pairs};
 use super::lbfgs::minimise;
-use super::learnable::{at_least_one, has_pairs, not_negative, weights_ignored};
-use super::rows::{Rows, inner};
-use super::watch::Watch;
+use super::matrix::{FeatureMatrix, inner};
 use crate::Result;
+use crate::matchers::check::check_weight;
 use crate::rank::{FeatureTable, RankMethod, RankReport, Scorer, Training};
 
-/// Cross entropy of being first.
+/// Cross entropy of the top-one probabilities.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ListNet {
-    /// The penalty λ on squared weights.
+    /// The ℓ2 penalty λ.
     pub penalty: f64,
-    /// The most steps.
+    /// Maximum number of steps.
     pub steps: usize,
-    /// Stops after so many steps without a better one on validation; 0 goes on to the end.
+    /// Stop after so many steps without a better one on validation; 0 never stops early.
     pub patience: usize,
-    /// Stops when no derivative is larger.
+    /// Stop when no derivative is larger than this.
     pub tolerance: f64,
-    /// Whether queries whose rows all have the same grade are learnt from, too.
+    /// Whether to learn also from queries whose rows all have the same grade.
     pub equal: bool,
 }
 
@@ -42,28 +46,27 @@ impl Default for ListNet {
 
 impl RankMethod for ListNet {
     fn check(&self) -> Result<()> {
-        not_negative("penalty", self.penalty)?;
-        not_negative("tolerance", self.tolerance)?;
+        check_weight("penalty", self.penalty)?;
+        check_weight("tolerance", self.tolerance)?;
         at_least_one("steps", self.steps)
     }
 
     fn fit(&self, training: &Training<'_>) -> Result<(Scorer, RankReport)> {
         has_pairs(training.table)?;
         let problem = Problem::new(training.table, self.penalty, self.equal);
-        let mut watch = Watch::new(training, "listnet", self.steps, self.patience);
-        watch.report.warnings.extend(weights_ignored(training.table, "listnet"));
+        let mut steps = BestStep::new(training, "listnet", self.steps, self.patience);
         let start = vec![0.0; training.table.n_features()];
         let value = |weights: &[f64]| problem.value(weights);
         minimise(start, self.steps, self.tolerance, value, |step, value, weights| {
-            watch.look(step, value, weights)
+            steps.record(step, value, weights)
         })?;
-        Ok(watch.finish())
+        Ok(steps.finish())
     }
 }
 
 struct Problem<'a> {
-    rows: Rows<'a>,
-    queries: Vec<std::ops::Range<usize>>,
+    rows: FeatureMatrix<'a>,
+    queries: Vec<Range<usize>>,
     /// P_g of each row.
     target: Vec<f64>,
     penalty: f64,
@@ -71,16 +74,14 @@ struct Problem<'a> {
 
 impl<'a> Problem<'a> {
     fn new(table: &'a FeatureTable, penalty: f64, equal: bool) -> Self {
-        let unlike = |rows: &std::ops::Range<usize>| {
-            table.grades()[rows.clone()].windows(2).any(|two| two[0] != two[1])
-        };
-        let queries = table.by_query().filter(|rows| rows.len() > 1 && (equal || unlike(rows)));
+        let differ = |rows: &Range<usize>| !all_equal(&table.grades()[rows.clone()]);
+        let queries = table.by_query().filter(|rows| rows.len() > 1 && (equal || differ(rows)));
         let queries: Vec<_> = queries.collect();
         let mut target: Vec<f64> = table.grades().iter().map(|&grade| f64::from(grade)).collect();
         for rows in &queries {
             softmax(&mut target[rows.clone()]);
         }
-        Problem { rows: Rows::of(table), queries, target, penalty }
+        Problem { rows: FeatureMatrix::of(table), queries, target, penalty }
     }
 
     /// The value and its gradient.
@@ -112,7 +113,7 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// Makes numbers their exponentials over the sum of these; yields the logarithm of the sum.
+/// Replaces numbers by their softmax; returns the logarithm of the sum of exponentials.
 fn softmax(numbers: &mut [f64]) -> f64 {
     let most = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     numbers.iter_mut().for_each(|number| *number = (*number - most).exp());

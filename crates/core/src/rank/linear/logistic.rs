@@ -1,38 +1,39 @@
-//! Pointwise classification: how likely a row is to be relevant.
+//! Pointwise classification: logistic regression on whether a row is relevant.
 //!
 //! ```text
 //! min_{w,b}  Σ_i c_i ln(1 + exp(−z_i (⟨w, x_i⟩ + b))) / Σ_i c_i + λ/2·‖w‖²
 //! ```
 //! with z_i = 1 where the grade is relevant (`relevant_from` of the measures) and −1 elsewhere,
-//! and c_i what the row counts. The bias is not penalised. Newton's method with a halved step where
-//! a whole one does not help. (Nallapati, SIGIR 2004.)
+//! and c_i the weight of the row. The bias is not penalised. Newton's method with step halving.
+//! (Nallapati, SIGIR 2004.)
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Linear;
-use super::learnable::{at_least_one, has_features, not_finite, nothing};
-use super::path::Path;
-use super::positive::solve;
-use super::rows::{Rows, inner};
+use super::checks::{at_least_one, has_features, not_finite, nothing};
+use super::cholesky::solve;
+use super::matrix::{FeatureMatrix, inner};
+use super::regularisation_path::RegularisationPath;
 use crate::Result;
+use crate::matchers::check::check_positive;
+use crate::rank::Linear;
 use crate::rank::{RankMethod, RankReport, Scorer, Training};
 
-/// Every step at most halves the step so often.
+/// Maximum halvings of a step.
 const HALVINGS: usize = 40;
 
 /// Logistic regression on relevance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Logistic {
-    /// The penalty λ on squared weights; where none is given, the best of `penalties` on
-    /// validation, and 0.001 without validation.
+    /// The ℓ2 penalty λ; if none is given, the best of `penalties` on validation, and 0.001 without
+    /// validation.
     pub penalty: Option<f64>,
-    /// The penalties that are tried on validation.
+    /// The penalties to try on validation.
     pub penalties: Vec<f64>,
-    /// The most steps of Newton's method.
+    /// Maximum number of steps of Newton's method.
     pub steps: usize,
-    /// Stops when no derivative is larger.
+    /// Stop when no derivative is larger than this.
     pub tolerance: f64,
 }
 
@@ -48,8 +49,13 @@ impl Default for Logistic {
 }
 
 impl Logistic {
-    fn path(&self) -> Path<'_> {
-        Path { name: "penalty", given: self.penalty, tried: &self.penalties, otherwise: 1e-3 }
+    fn path(&self) -> RegularisationPath<'_> {
+        RegularisationPath {
+            name: "penalty",
+            given: self.penalty,
+            tried: &self.penalties,
+            otherwise: 1e-3,
+        }
     }
 }
 
@@ -57,7 +63,7 @@ impl RankMethod for Logistic {
     fn check(&self) -> Result<()> {
         self.path().check("penalties")?;
         at_least_one("steps", self.steps)?;
-        super::learnable::positive("tolerance", self.tolerance)
+        check_positive("tolerance", self.tolerance)
     }
 
     fn fit(&self, training: &Training<'_>) -> Result<(Scorer, RankReport)> {
@@ -67,7 +73,7 @@ impl RankMethod for Logistic {
         let from = training.goal.variant.relevant_from;
         let signs = table.grades().iter().map(|&grade| if grade >= from { 1.0 } else { -1.0 });
         let problem = Problem {
-            rows: Rows::of(table),
+            rows: FeatureMatrix::of(table),
             counts: (0..table.n_rows()).map(|row| table.weight(row) / total).collect(),
             signs: signs.collect(),
         };
@@ -78,19 +84,17 @@ impl RankMethod for Logistic {
             let which = if counted(1.0) { "every row is relevant" } else { "no row is relevant" };
             return Err(nothing(&format!("{which} (grades from {from} on are)")));
         }
-        let mut report = RankReport::default();
         let mut state = vec![0.0; table.n_features() + 1];
-        let linear = self.path().fit(training, &mut report, |penalty, report| {
+        self.path().fit(training, RankReport::default(), |penalty, report| {
             let objective = self.newton(&problem, penalty, &mut state, training, report)?;
             let (&bias, weights) = state.split_last().unwrap_or((&0.0, &[]));
             Ok((Linear { weights: weights.to_vec(), bias }, objective))
-        })?;
-        Ok((Scorer::Linear(linear), report))
+        })
     }
 }
 
 impl Logistic {
-    /// From `state`, weights and last the bias, to the optimum; what is made small there.
+    /// Moves `state`, the weights and then the bias, to the optimum; returns the objective there.
     fn newton(
         &self,
         problem: &Problem<'_>,
@@ -112,7 +116,7 @@ impl Logistic {
             }
             let mut hessian = problem.rows.second_moments(&at.curvature, &vec![0.0; d]);
             (0..d).for_each(|k| hessian[(k, k)] += penalty);
-            // Where every row is certain, the bias has no curvature left.
+            // Where every probability is 0 or 1, the bias has no curvature left.
             hessian[(d, d)] += f64::MIN_POSITIVE.max(1e-12);
             let mut direction: Vec<f64> = at.gradient.iter().map(|g| -g).collect();
             solve(&mut hessian, &mut direction).ok_or_else(|| not_finite("the curvature", step))?;
@@ -133,7 +137,7 @@ impl Logistic {
                 length /= 2.0;
             }
             if !moved {
-                // Rounding is all that is left.
+                // Only rounding errors are left.
                 return Ok(at.value);
             }
         }
@@ -146,8 +150,8 @@ impl Logistic {
 }
 
 struct Problem<'a> {
-    rows: Rows<'a>,
-    /// What rows count, in all 1.
+    rows: FeatureMatrix<'a>,
+    /// The weights of the rows, scaled to sum to 1.
     counts: Vec<f64>,
     signs: Vec<f64>,
 }

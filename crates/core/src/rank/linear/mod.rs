@@ -1,25 +1,26 @@
 //! Linear rankers: a score is a weighted sum of features.
 
 mod adarank;
+mod best_step;
+mod checks;
+mod cholesky;
 mod coordinate_ascent;
+mod cutting_planes;
 mod hinge;
 mod ir_svm;
-mod judge;
 mod lbfgs;
-mod learnable;
 mod listmle;
 mod listnet;
 mod logistic;
+mod matrix;
+mod optimum;
 mod pairs;
-mod path;
-mod planes;
-mod positive;
 mod rankboost;
 mod ranking_svm;
 mod regression;
-mod rows;
+mod regularisation_path;
 mod svm_map;
-mod watch;
+mod table_measure;
 
 #[cfg(test)]
 mod fixture;
@@ -36,31 +37,3 @@ pub use rankboost::RankBoost;
 pub use ranking_svm::RankingSvm;
 pub use regression::Regression;
 pub use svm_map::SvmMap;
-
-/// A weighted sum of features.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Linear {
-    /// One weight a feature.
-    pub weights: Vec<f64>,
-    /// What every row has.
-    pub bias: f64,
-}
-
-impl Linear {
-    /// The score of a row; a missing feature adds nothing.
-    pub fn score(&self, row: &[f32]) -> f64 {
-        let products = self.weights.iter().zip(row).map(|(weight, &value)| weight * of(value));
-        products.fold(self.bias, |sum, product| sum + product)
-    }
-
-    /// What each feature adds to the score of a row, and last what every row has.
-    pub fn contributions(&self, row: &[f32]) -> Vec<f64> {
-        let products = self.weights.iter().zip(row).map(|(weight, &value)| weight * of(value));
-        products.chain([self.bias]).collect()
-    }
-}
-
-/// The value as a number; 0 if it is missing.
-fn of(value: f32) -> f64 {
-    if value.is_nan() { 0.0 } else { f64::from(value) }
-}

@@ -1,12 +1,12 @@
-//! Sums over all pairs of rows of unlike grade, query by query, without ever listing the pairs.
+//! Sums over all pairs of rows of different grade, query by query, without listing the pairs.
 //!
 //! A pair of a better row i and a worse row j falls short of the margin by u = 1 − s_i + s_j, and
 //! its loss is a function of u that is 0 up to 0, then a parabola, then from a width on a line.
 //! With the rows in the order of their scores, the worse rows near enough to i are those above a
-//! point that moves down with i: one walk adds up all that i needs, level by level of the grades.
+//! point that moves down with i: one pass adds up the sums that i needs, by level of the grades.
 //! O(n log n) a query whatever the number of grades (Joachims 2006; Lee and Lin 2014).
 
-mod tally;
+mod level_sums;
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::rank::FeatureTable;
-use tally::Tally;
+use level_sums::LevelSums;
 
 /// The loss of a pair as a function of how far it falls short of the margin.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,9 +41,9 @@ impl HingeShape {
     }
 }
 
-/// What a pair counts beside the weight of its better row.
+/// Costs of pairs, which multiply the weight of the better row.
 pub(super) struct Costs {
-    /// The grades there are, rising.
+    /// The different grades, rising.
     pub grades: Vec<f32>,
     /// By the better grade and the worse one.
     pub by_grades: Vec<f64>,
@@ -52,7 +52,7 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    /// What a pair of these grades counts.
+    /// The cost of a pair of these grades.
     pub fn of(&self, better: f32, worse: f32) -> f64 {
         let at = |grade: f32| self.grades.partition_point(|&other| other < grade);
         self.by_grades[at(better) * self.grades.len() + at(worse)]
@@ -65,14 +65,15 @@ pub(super) struct Pairs {
     n_rows: usize,
 }
 
-struct Query {
-    rows: Range<usize>,
-    n_levels: usize,
+/// The rows of a query by level.
+pub(super) struct Query {
+    pub rows: Range<usize>,
+    pub n_levels: usize,
     /// The place of each row's grade among those of the query.
-    levels: Vec<u32>,
-    /// What a pair counts of which the row is the better one.
-    counts: Vec<f64>,
-    /// What a pair of two levels counts, where that differs.
+    pub levels: Vec<u32>,
+    /// The weight of each row, that of the pairs of which it is the better one.
+    pub weights: Vec<f64>,
+    /// The cost of a pair of two levels, if it depends on them.
     costs: Option<Vec<f64>>,
 }
 
@@ -93,37 +94,29 @@ enum Side {
 }
 
 impl Pairs {
-    /// The pairs of `table`; each counts the weight of its better row, and what `costs` say.
+    /// The pairs of `table`; the cost of a pair is the weight of its better row, times its `costs`.
     pub fn of(table: &FeatureTable, costs: Option<&Costs>) -> Self {
         let query = |(number, rows): (usize, Range<usize>)| {
-            let grades = &table.grades()[rows.clone()];
-            let known = distinct(grades);
-            let level = |&grade: &f32| known.partition_point(|&other| other < grade) as u32;
-            let by_query = costs.map_or(1.0, |costs| costs.by_query[number]);
-            let costs = costs.map(|costs| {
+            let (mut query, known) = Query::of(table, rows);
+            if let Some(costs) = costs {
                 let pairs = known.iter().flat_map(|&a| known.iter().map(move |&b| (a, b)));
-                pairs.map(|(a, b)| if a > b { costs.of(a, b) } else { 0.0 }).collect()
-            });
-            Query {
-                n_levels: known.len(),
-                levels: grades.iter().map(level).collect(),
-                counts: rows.clone().map(|row| by_query * table.weight(row)).collect(),
-                costs,
-                rows,
+                let cost = |(a, b)| if a > b { costs.of(a, b) } else { 0.0 };
+                query.costs = Some(pairs.map(cost).collect());
+                query.weights.iter_mut().for_each(|weight| *weight *= costs.by_query[number]);
             }
+            query
         };
         let queries = table.by_query().enumerate().map(query);
         let queries = queries.filter(|query| query.n_levels > 1).collect();
         Pairs { queries, n_rows: table.n_rows() }
     }
 
-    /// The rows of every query in the order of their numbers: where ordering begins.
+    /// The rows of every query in the order of their numbers, the initial order to sort.
     pub fn first_order(&self) -> Vec<Vec<u32>> {
         self.queries.iter().map(|query| (0..query.rows.len() as u32).collect()).collect()
     }
 
-    /// Sums of losses and slopes at `scores`; `order` holds the rows of each query in some order
-    /// and is put into that of the scores.
+    /// Sums of losses and slopes at `scores`. Sorts `order`, the rows of each query, by score.
     pub fn sums(&self, scores: &[f64], order: &mut [Vec<u32>], shape: HingeShape) -> Sums {
         let work = self.queries.par_iter().zip(order.par_iter_mut()).map(|(query, order)| {
             let scores = &scores[query.rows.clone()];
@@ -140,7 +133,7 @@ impl Pairs {
         sums
     }
 
-    /// The sum of losses alone, with the rows already in the order of the scores.
+    /// The sum of losses, with the rows already in the order of the scores.
     pub fn value(&self, scores: &[f64], order: &[Vec<u32>], shape: HingeShape) -> f64 {
         let work = self.queries.par_iter().zip(order).map(|(query, order)| {
             query.value(&scores[query.rows.clone()], order, shape, &mut |_, _| {})
@@ -148,7 +141,7 @@ impl Pairs {
         work.collect::<Vec<f64>>().iter().sum()
     }
 
-    /// The queries, whose rows lie side by side, in groups of about `n` rows.
+    /// Adjacent queries in groups of about `n` rows.
     pub fn groups(&self, n: usize) -> Vec<Range<usize>> {
         let mut groups = Vec::new();
         let (mut from, mut rows) = (0, 0);
@@ -167,8 +160,8 @@ impl Pairs {
         self.queries[query].rows.clone()
     }
 
-    /// The second derivative of a query's losses by the scores of its rows, times `K` − 1 columns
-    /// at a time of `columns`; both lie row by row with `width` columns.
+    /// The second derivative of a query's losses by the scores of its rows, times `columns`, `K` − 1
+    /// of them at a time. Columns and product are row-major with `width` columns.
     pub fn curvature_times<const K: usize>(
         &self,
         query: usize,
@@ -192,12 +185,12 @@ impl Pairs {
             for side in [Side::Better, Side::Worse] {
                 let other_counts = |row: usize| match side {
                     Side::Better => 1.0,
-                    Side::Worse => query.counts[row],
+                    Side::Worse => query.weights[row],
                 };
                 let channels = |row: usize| take(row, other_counts(row));
                 query.walk(scores, order, shape.width, side, channels, &mut |row, near, far| {
                     let count = match side {
-                        Side::Better => query.counts[row],
+                        Side::Better => query.weights[row],
                         Side::Worse => 1.0,
                     } * shape.curvature;
                     let others = near[0] - far[0];
@@ -213,6 +206,21 @@ impl Pairs {
 }
 
 impl Query {
+    /// The query with these rows, and its different grades, rising.
+    pub fn of(table: &FeatureTable, rows: Range<usize>) -> (Self, Vec<f32>) {
+        let grades = &table.grades()[rows.clone()];
+        let known = distinct(grades);
+        let level = |&grade: &f32| known.partition_point(|&other| other < grade) as u32;
+        let query = Query {
+            n_levels: known.len(),
+            levels: grades.iter().map(level).collect(),
+            weights: rows.clone().map(|row| table.weight(row)).collect(),
+            costs: None,
+            rows,
+        };
+        (query, known)
+    }
+
     fn sums(&self, scores: &[f64], order: &[u32], shape: HingeShape) -> (f64, f64, Vec<f64>) {
         let mut by_row = vec![0.0; scores.len()];
         let mut total = 0.0;
@@ -220,7 +228,7 @@ impl Query {
             by_row[row] -= slope;
             total += slope;
         });
-        let channels = |row: usize| [self.counts[row], self.counts[row] * scores[row]];
+        let channels = |row: usize| [self.weights[row], self.weights[row] * scores[row]];
         self.walk(scores, order, shape.width, Side::Worse, channels, &mut |row, near, far| {
             let (n, sum) = (near[0] - far[0], near[1] - far[1]);
             let short = (1.0 + scores[row]) * n - sum;
@@ -229,7 +237,7 @@ impl Query {
         (value, total, by_row)
     }
 
-    /// The sum of losses; `tell` hears each better row and the sum of its slopes.
+    /// The sum of losses; `tell` gets each better row and the sum of its slopes.
     fn value(
         &self,
         scores: &[f64],
@@ -244,18 +252,18 @@ impl Query {
             let [n, sum, squares] = [near[0] - far[0], near[1] - far[1], near[2] - far[2]];
             let parabola = (n * short + 2.0 * sum) * short + squares;
             let beyond = far[0] * short + far[1];
-            // Nothing times an infinite width is nothing.
+            // With no pair beyond it, the width may be infinite.
             let corner = if far[0] == 0.0 { 0.0 } else { far[0] * shape.width / 2.0 };
-            let count = self.counts[row];
+            let count = self.weights[row];
             value += count * (shape.curvature / 2.0 * parabola + shape.slope * (beyond - corner));
             tell(row, count * (shape.curvature * (n * short + sum) + shape.slope * far[0]));
         });
         value
     }
 
-    /// Goes through the rows that can be on `side` of a pair and tells for each the sums of
-    /// `channels` over the other rows of its pairs: of those short of the margin at all, and of
-    /// those short by `width` or more.
+    /// Visits the rows that can be on `side` of a pair and gives to `tell`, for each, the sums of
+    /// `channels` over the other rows of its pairs that fall short of the margin, and over those
+    /// that fall short by `width` or more.
     fn walk<const K: usize>(
         &self,
         scores: &[f64],
@@ -267,8 +275,8 @@ impl Query {
     ) {
         let n = order.len();
         let top = self.n_levels - 1;
-        // For the better side rows come from the highest score down, for the worse side from the
-        // lowest up, with the levels turned round: then the others always are levels below.
+        // The better side is visited from the highest score down, the worse side from the lowest
+        // up with the levels reversed: so the other rows are always at lower levels.
         let at = |place: usize| match side {
             Side::Better => order[n - 1 - place] as usize,
             Side::Worse => order[place] as usize,
@@ -287,7 +295,7 @@ impl Query {
             (Some(costs), Side::Worse) => costs[(top - other) * self.n_levels + top - row],
         };
         let many = self.costs.is_none();
-        let (mut near, mut far) = (Tally::new(top, many), Tally::new(top, many));
+        let (mut near, mut far) = (LevelSums::new(top, many), LevelSums::new(top, many));
         let (mut next_near, mut next_far) = (0, 0);
         for place in 0..n {
             let row = at(place);
@@ -305,7 +313,7 @@ impl Query {
                 far.add(level(other), channels(other));
                 next_far += 1;
             }
-            let sums = |tally: &Tally<K>| match many {
+            let sums = |tally: &LevelSums<K>| match many {
                 true => tally.below(own),
                 false => tally.below_by(own, |other| cost(own, other)),
             };
@@ -314,7 +322,7 @@ impl Query {
     }
 }
 
-/// The grades there are, rising; −0 is 0.
+/// The different grades, rising; −0 is 0.
 pub(super) fn distinct(grades: &[f32]) -> Vec<f32> {
     let mut known: Vec<f32> = grades.iter().map(|grade| grade + 0.0).collect();
     known.sort_unstable_by(f32::total_cmp);
@@ -322,7 +330,7 @@ pub(super) fn distinct(grades: &[f32]) -> Vec<f32> {
     known
 }
 
-/// How many pairs of unlike grade the rows make.
+/// The number of pairs of different grade.
 pub(super) fn n_pairs(grades: &[f32]) -> f64 {
     let mut sorted: Vec<f32> = grades.iter().map(|grade| grade + 0.0).collect();
     sorted.sort_unstable_by(f32::total_cmp);

@@ -1,4 +1,4 @@
-//! RankBoost: boosting of thresholds on features by the pairs that are still the wrong way.
+//! RankBoost: boosting of thresholds on features, with more weight on misordered pairs.
 //!
 //! ```text
 //! D(i, j) ∝ c_i·exp(s_j − s_i),   pairs of a query with g_i > g_j        s = Σ_t α_t h_t
@@ -6,49 +6,49 @@
 //! r       = Σ_pairs D(i, j)·(h_t(x_i) − h_t(x_j)),   (f, θ) with the largest |r|
 //! α_t     = ½ ln[(1 + r)/(1 − r)]
 //! ```
-//! with c_i what the better row counts. D is never listed: within a query it is a product of
-//! something of i and something of j, so that r = Σ_x π(x)·h_t(x) with a potential π(x) for each
-//! row, which sums by grade give in O(n) a query whatever the number of grades. The share of the
-//! exponential loss that is left after T rounds is the objective; it is never above
-//! Π_t √(1 − r_t²). A negative α_t says that less is better. (Freund, Iyer, Schapire and Singer,
-//! JMLR 2003, the third method.)
+//! with c_i the weight of the better row. D is not stored: within a query it is a product of a
+//! factor of i and a factor of j, so that r = Σ_x π(x)·h_t(x) with a potential π(x) for each row,
+//! which sums by grade give in O(n) per query for any number of grades. The objective is the share
+//! of the exponential loss that is left after T rounds; it is never above Π_t √(1 − r_t²). A
+//! negative α_t means that less is better. (Freund, Iyer, Schapire and Singer, JMLR 2003, the third
+//! method.)
 //!
-//! A missing value goes to the side of θ where r is larger.
+//! Missing values go to the side of θ where r is larger.
 
-mod potential;
+mod potentials;
 mod thresholds;
 
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::learnable::{at_least_one, has_pairs, not_finite};
+use super::checks::{at_least_one, has_pairs, not_finite};
 use crate::early_stopping::EarlyStopping;
-use crate::rank::trees::{Leaf, Split, Tree, Trees};
-use crate::rank::{RankMethod, RankReport, RankStep, Scorer, Training};
+use crate::rank::scorer::{Leaf, Split, Tree, Trees};
+use crate::rank::{FeatureTable, RankMethod, RankReport, RankStep, Scorer, Training};
 use crate::{Error, Result};
-use potential::Potentials;
-use thresholds::{Binned, Weak};
+use potentials::Potentials;
+use thresholds::{ThresholdBins, WeakRanker};
 
-/// A threshold that gets every pair right would weigh without end.
+/// A threshold that orders every pair correctly would get an infinite weight.
 const MOST_R: f64 = 1.0 - 1e-9;
-/// Every pair is right by a wide margin where no more of the loss is left.
+/// Boosting stops when no more of the loss is left: every pair is right by a wide margin.
 const LEAST_LOSS: f64 = 1e-9;
-/// What is left where no threshold tells rows apart any better.
+/// Boosting stops when no threshold has a larger |r|.
 const LEAST_R: f64 = 1e-12;
 
-/// Boosting of thresholds.
+/// Boosting of thresholds on features.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RankBoost {
-    /// The most rounds.
+    /// Maximum number of rounds.
     pub rounds: usize,
-    /// Stops after so many rounds without a better one on validation; 0 goes on to the end.
+    /// Stop after so many rounds without a better one on validation; 0 never stops early.
     pub patience: usize,
-    /// The most thresholds that are tried for a feature: between all its values where these are
-    /// few, else with about as many rows between any two.
+    /// Maximum number of thresholds of a feature: between all its values if these are few, else
+    /// with about as many rows between any two.
     pub thresholds: usize,
-    /// Whether all queries count alike to begin with, however many pairs they have.
+    /// Whether all queries have the same initial weight, however many pairs they have.
     pub balanced: bool,
 }
 
@@ -61,10 +61,10 @@ impl Default for RankBoost {
 impl RankMethod for RankBoost {
     fn check(&self) -> Result<()> {
         at_least_one("rounds", self.rounds)?;
-        if (1..=Binned::MOST).contains(&self.thresholds) {
+        if (1..=ThresholdBins::MOST).contains(&self.thresholds) {
             return Ok(());
         }
-        let expected = format!("a whole number from 1 to {}", Binned::MOST);
+        let expected = format!("a whole number from 1 to {}", ThresholdBins::MOST);
         Err(Error::parameter("thresholds", self.thresholds, &expected))
     }
 
@@ -79,12 +79,12 @@ impl RankMethod for RankBoost {
 }
 
 impl RankBoost {
-    /// Also yields r of every round.
+    /// Returns also r of every round.
     fn boost(&self, training: &Training<'_>) -> Result<(Trees, RankReport, Vec<f64>)> {
         let table = training.table;
         has_pairs(table)?;
         training.run.step("thresholds", 0, None)?;
-        let binned = Binned::new(table, self.thresholds);
+        let binned = ThresholdBins::new(table, self.thresholds);
         let mut potentials = Potentials::new(table, self.balanced)?;
         let mut report = RankReport::default();
         let mut best = EarlyStopping::new(self.patience);
@@ -102,7 +102,7 @@ impl RankBoost {
             let r = weak.r.clamp(-MOST_R, MOST_R);
             let alpha = 0.5 * ((1.0 + r) / (1.0 - r)).ln();
             let tree = stump(&weak, alpha, r, binned.counts(&weak))?;
-            let add = |scores: &mut [f64], table: &crate::rank::FeatureTable| {
+            let add = |scores: &mut [f64], table: &FeatureTable| {
                 let rows = scores.par_iter_mut().enumerate();
                 rows.for_each(|(row, score)| *score += tree.score(table.row(row)));
             };
@@ -125,13 +125,13 @@ impl RankBoost {
                 validation,
             });
             let stop =
-                validation.is_some_and(|value| best.observe(round, goal.turned(value), || ()));
+                validation.is_some_and(|value| best.observe(round, goal.oriented(value), || ()));
             if stop || objective <= LEAST_LOSS {
                 break;
             }
         }
         if trees.is_empty() {
-            report.warnings.push("no threshold tells rows apart: all scores are 0".to_owned());
+            report.warnings.push("no threshold separates rows: all scores are 0".to_owned());
         }
         let kept = best.into_best().map_or(trees.len(), |(round, ..)| round);
         trees.truncate(kept);
@@ -141,7 +141,7 @@ impl RankBoost {
 }
 
 /// 0 up to the threshold, α beyond it.
-fn stump(weak: &Weak, alpha: f64, r: f64, counts: [u32; 2]) -> Result<Tree> {
+fn stump(weak: &WeakRanker, alpha: f64, r: f64, counts: [u32; 2]) -> Result<Tree> {
     let split = Split {
         feature: weak.feature,
         threshold: weak.threshold,
@@ -150,7 +150,7 @@ fn stump(weak: &Weak, alpha: f64, r: f64, counts: [u32; 2]) -> Result<Tree> {
         missing_left: weak.missing_left,
         zero_is_missing: false,
         is_category: false,
-        // The share of the loss, or more, that it takes away.
+        // A lower bound of the share of the loss that it removes.
         gain: 1.0 - (1.0 - r * r).sqrt(),
     };
     let [below, above] = counts;

@@ -1,32 +1,32 @@
-//! Pointwise regression: the score of a row is to be its grade.
+//! Pointwise regression: least squares on the grades.
 //!
 //! ```text
 //! min_{w,b}  Σ_i c_i (⟨w, x_i⟩ + b − g_i)² + λ·(Σ_i c_i)·‖w‖²
 //! ```
-//! with c_i what the row counts. The bias is not penalised; with the means taken off it drops out
-//! and the normal equations (S + λI)·w = r are solved by Cholesky, S being the covariance of the
+//! with c_i the weight of the row. The bias is not penalised; with centred features it drops out and
+//! the normal equations (S + λI)·w = r are solved by Cholesky, S being the covariance of the
 //! features and r that of features and grades. (Fuhr, TOIS 1989; Cossock and Zhang, COLT 2006.)
 
 use faer::Mat;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Linear;
-use super::learnable::{has_features, not_finite, nothing};
-use super::path::Path;
-use super::positive::solve;
-use super::rows::{Rows, inner};
+use super::checks::{has_features, not_finite, nothing};
+use super::cholesky::solve;
+use super::matrix::{FeatureMatrix, inner};
+use super::regularisation_path::RegularisationPath;
 use crate::Result;
+use crate::rank::Linear;
 use crate::rank::{FeatureTable, RankMethod, RankReport, Scorer, Training};
 
 /// Least squares on the grades.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Regression {
-    /// The penalty λ on squared weights, for each row; where none is given, the best of
-    /// `penalties` on validation, and 0.01 without validation.
+    /// The ℓ2 penalty λ per row; if none is given, the best of `penalties` on validation, and 0.01
+    /// without validation.
     pub penalty: Option<f64>,
-    /// The penalties that are tried on validation.
+    /// The penalties to try on validation.
     pub penalties: Vec<f64>,
 }
 
@@ -37,8 +37,13 @@ impl Default for Regression {
 }
 
 impl Regression {
-    fn path(&self) -> Path<'_> {
-        Path { name: "penalty", given: self.penalty, tried: &self.penalties, otherwise: 0.01 }
+    fn path(&self) -> RegularisationPath<'_> {
+        RegularisationPath {
+            name: "penalty",
+            given: self.penalty,
+            tried: &self.penalties,
+            otherwise: 0.01,
+        }
     }
 }
 
@@ -50,15 +55,13 @@ impl RankMethod for Regression {
     fn fit(&self, training: &Training<'_>) -> Result<(Scorer, RankReport)> {
         has_features(training.table)?;
         let moments = Moments::of(training.table)?;
-        let mut report = RankReport::default();
-        let linear = self.path().fit(training, &mut report, |penalty, _| moments.ridge(penalty))?;
-        Ok((Scorer::Linear(linear), report))
+        self.path().fit(training, RankReport::default(), |penalty, _| moments.ridge(penalty))
     }
 }
 
 /// Means and covariances of features and grades.
 struct Moments {
-    /// Of the features, and last of the grades.
+    /// The means of the features, then of the grades.
     means: Vec<f64>,
     covariance: Mat<f64>,
     with_grades: Vec<f64>,
@@ -67,18 +70,18 @@ struct Moments {
 
 impl Moments {
     fn of(table: &FeatureTable) -> Result<Self> {
-        let rows = Rows::of(table);
+        let rows = FeatureMatrix::of(table);
         let (n, d) = (rows.n_rows(), rows.n_features());
         let counts: Vec<f64> = (0..n).map(|row| table.weight(row)).collect();
         let total: f64 = counts.iter().sum();
         if total <= 0.0 {
-            return Err(nothing("every row counts 0"));
+            return Err(nothing("every row has weight 0"));
         }
         let grades = || table.grades().iter().map(|&grade| f64::from(grade));
         let mean_grade = grades().zip(&counts).map(|(grade, c)| c * grade).sum::<f64>() / total;
         let mut means = rows.transposed(&counts);
         means.iter_mut().for_each(|mean| *mean /= total);
-        // Around the means, so that what is nearly constant does not drown.
+        // Centred, for the precision of nearly constant features.
         let mut moments = rows.second_moments(&counts, &means);
         let around: Vec<f64> = grades().zip(&counts).map(|(g, c)| c * (g - mean_grade)).collect();
         let variance = grades().zip(&around).map(|(g, c)| c * (g - mean_grade)).sum::<f64>();

@@ -1,13 +1,13 @@
-//! SVM-MAP: a structural support vector machine whose loss is what average precision lacks to 1.
+//! SVM-MAP: a structural support vector machine whose loss is 1 − average precision.
 //!
 //! ```text
 //! min_w  ½‖w‖² + C/n Σ_q max_π [ 1 − AP(π) − ⟨w, Φ(π*) − Φ(π)⟩ ]
 //! Φ(π) = 1/(|R||N|) Σ_{i ∈ R, j ∈ N} ±(x_i − x_j),   + where π has i above j
 //! ```
 //! with R the relevant rows of a query and N the others, π* a list with all of R on top, and n the
-//! number of all queries, as in the paper. The list π that violates most is found
-//! exactly (svm_map/violated.rs) and the optimum by cutting planes with a gap (planes.rs). Queries
-//! without a row of either kind say nothing. (Yue, Finley, Radlinski and Joachims, SIGIR 2007.)
+//! number of all queries, as in the paper. The most violated list π is found exactly
+//! (svm_map/violated.rs) and the optimum by cutting planes with a gap (cutting_planes.rs). Queries
+//! that have only one kind of rows are ignored. (Yue, Finley, Radlinski and Joachims, SIGIR 2007.)
 
 mod violated;
 
@@ -15,28 +15,27 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Linear;
-use super::learnable::{at_least_one, has_features, nothing, positive, weights_ignored};
-use super::path::Path;
-use super::planes::Planes;
-use super::rows::Rows;
+use super::checks::{at_least_one, has_features, nothing, weights_ignored};
+use super::cutting_planes::CuttingPlanes;
+use super::matrix::FeatureMatrix;
+use super::regularisation_path::RegularisationPath;
 use crate::Result;
+use crate::matchers::check::check_positive;
 use crate::rank::{FeatureTable, RankMethod, RankReport, Scorer, Training};
 use violated::Query;
 
-/// The margin of lists by average precision.
+/// Structural hinge loss by average precision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SvmMap {
-    /// What errors cost against the size of the weights; where none is given,
-    /// the best of `cs` on validation, and 10 without validation.
+    /// The cost of errors relative to the ℓ2 penalty; if none is given, the best of `cs` on
+    /// validation, and 10 without validation.
     pub c: Option<f64>,
-    /// The values of `c` that are tried on validation.
+    /// The values of `c` to try on validation.
     pub cs: Vec<f64>,
-    /// Stops when the gap between the objective and what it can be at best is below this share of
-    /// the objective.
+    /// Stop when the duality gap is at most this share of the objective.
     pub tolerance: f64,
-    /// The most cutting planes for one value of `c`.
+    /// Maximum number of cutting planes for one value of `c`.
     pub rounds: usize,
 }
 
@@ -47,15 +46,15 @@ impl Default for SvmMap {
 }
 
 impl SvmMap {
-    fn path(&self) -> Path<'_> {
-        Path { name: "c", given: self.c, tried: &self.cs, otherwise: 10.0 }
+    fn path(&self) -> RegularisationPath<'_> {
+        RegularisationPath { name: "c", given: self.c, tried: &self.cs, otherwise: 10.0 }
     }
 }
 
 impl RankMethod for SvmMap {
     fn check(&self) -> Result<()> {
         self.path().check("cs")?;
-        positive("tolerance", self.tolerance)?;
+        check_positive("tolerance", self.tolerance)?;
         at_least_one("rounds", self.rounds)
     }
 
@@ -63,32 +62,18 @@ impl RankMethod for SvmMap {
         let table = training.table;
         has_features(table)?;
         let problem = Problem::new(table, training.goal.variant.relevant_from)?;
-        let mut report = RankReport::default();
-        report.warnings.extend(weights_ignored(table, "svm_map"));
-        let mut planes = Planes::new(table.n_features());
-        let linear = self.path().fit(training, &mut report, |c, report| {
+        let mut planes = CuttingPlanes::new(table.n_features());
+        self.path().fit(training, weights_ignored(table, "svm_map"), |c, report| {
             let ask = |weights: &[f64]| problem.risk(weights);
-            let found = planes.minimise(c, self.rounds, self.tolerance, training.run, ask)?;
-            let (share, rounds) = (found.gap / found.objective, found.rounds);
-            report.notes.push(format!(
-                "c = {c}: objective {:.6}, gap {share:.1e} of it after {rounds} planes",
-                found.objective
-            ));
-            if found.gap > self.tolerance * found.objective {
-                report.warnings.push(format!(
-                    "c = {c}: the gap is {share:.1e} of the objective after {rounds} planes, not \
-                     {}; more `rounds` or a smaller `c` may help",
-                    self.tolerance
-                ));
-            }
-            Ok((Linear { weights: found.weights, bias: 0.0 }, found.objective))
-        })?;
-        Ok((Scorer::Linear(linear), report))
+            let optimum = planes.minimise(c, self.rounds, self.tolerance, training.run, ask)?;
+            let kinds = ("planes", "more `rounds` or a smaller `c`");
+            Ok(optimum.into_linear(c, self.tolerance, kinds, report))
+        })
     }
 }
 
 struct Problem<'a> {
-    rows: Rows<'a>,
+    rows: FeatureMatrix<'a>,
     queries: Vec<Query>,
     n_queries: f64,
 }
@@ -101,10 +86,10 @@ impl<'a> Problem<'a> {
             let what = "no query has both relevant rows and others";
             return Err(nothing(&format!("{what} (grades from {relevant_from} on are relevant)")));
         }
-        Ok(Problem { rows: Rows::of(table), queries, n_queries: table.n_queries() as f64 })
+        Ok(Problem { rows: FeatureMatrix::of(table), queries, n_queries: table.n_queries() as f64 })
     }
 
-    /// The mean loss of the queries, and one of its slopes.
+    /// The mean loss of the queries, and a subgradient of it.
     fn risk(&self, weights: &[f64]) -> (f64, Vec<f64>) {
         let mut scores = self.rows.times(weights);
         let parts: Vec<(f64, Vec<f64>)> =

@@ -1,5 +1,5 @@
-//! Tables with named columns: one is the query, one the grade, the document, the weight and the
-//! position where there are such, and every other is a feature.
+//! Tables with named columns: the query, optionally the grade, the document, the weight, the position
+//! and the group; every other column is a feature.
 
 use super::TableFile;
 use crate::rank::{FeatureTable, TableBuilder};
@@ -8,7 +8,7 @@ use crate::{Error, Result, Run};
 
 pub(super) fn read(file: &TableFile, format: TableFormat, run: &Run<'_>) -> Result<FeatureTable> {
     let mut grid = HeaderTable::open(&file.path, format, *run)?;
-    let layout = Layout::find(file, &grid)?;
+    let layout = TableColumns::find(file, &grid)?;
     let names = layout.features.iter().map(|&at| grid.header()[at].clone()).collect();
     let mut builder = TableBuilder::new(names);
     builder.absent(f32::NAN);
@@ -51,7 +51,7 @@ pub(super) fn read(file: &TableFile, format: TableFormat, run: &Run<'_>) -> Resu
         if query.is_empty() {
             return Err(grid.wrong("a query", &column(layout.query)));
         }
-        // A row without an id is called by its place.
+        // A row without an id has its place as id.
         let place = (builder.n_rows() + 1).to_string();
         let doc = layout.doc.map_or(place.as_str(), |at| grid.field(at));
         builder.push(query, doc, graded, &values)?;
@@ -71,13 +71,13 @@ pub(super) fn read(file: &TableFile, format: TableFormat, run: &Run<'_>) -> Resu
     Ok(builder.finish())
 }
 
-/// What the columns of queries, documents and grades are usually called.
+/// The usual names of the columns of queries, documents and grades.
 const QUERY: &[&str] = &["query", "qid", "query_id"];
 const DOC: &[&str] = &["doc", "docid", "doc_id", "docno"];
 const GRADES: &[&str] = &["grade", "label", "relevance", "rel"];
 
-/// Where the columns are.
-struct Layout {
+/// The places of the columns.
+struct TableColumns {
     query: usize,
     doc: Option<usize>,
     grade: Option<usize>,
@@ -87,14 +87,14 @@ struct Layout {
     features: Vec<usize>,
 }
 
-impl Layout {
+impl TableColumns {
     fn find(file: &TableFile, grid: &HeaderTable<'_>) -> Result<Self> {
         let (given, header) = (&file.columns, grid.header());
         let unusable = |problem: String| Error::Unusable {
             path: grid.label().to_owned(),
             problem,
             advice: format!(
-                "there are {}; say which column is meant, as in `column = query=qid`",
+                "the columns are {}; name the column, as in `column = query=qid`",
                 header.join(", ")
             ),
         };
@@ -131,14 +131,14 @@ impl Layout {
             );
         }
         let features: Vec<usize> = (0..header.len()).filter(|at| !taken.contains(at)).collect();
-        // A second grade would be learnt from, and be the best of all features.
+        // A second grade would become the best of all features.
         let mut telling = QUERY.iter().chain(GRADES).chain(DOC);
         let is_feature = |name: &&&str| features.iter().any(|&at| header[at] == **name);
         if let Some(name) = telling.find(is_feature) {
             return Err(unusable(format!(
-                "the column {name} would be a feature, and looks like a query, a document or a grade: leave it out with `ignore = {name}`"
+                "the column {name} would be a feature, but its name is that of a query, a document or a grade: leave it out with `ignore = {name}`"
             )));
         }
-        Ok(Layout { query, doc, grade, weight, position, group, features })
+        Ok(TableColumns { query, doc, grade, weight, position, group, features })
     }
 }

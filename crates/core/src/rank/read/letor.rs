@@ -1,30 +1,30 @@
-//! Tables of LETOR and SVMlight, with LightGBM's side files for those
-//! without `qid`: `FILE.query` (rows of each query), `FILE.weight`, `FILE.position`; and
-//! `FILE.names`, a name a feature.
+//! Tables in LETOR and SVMlight format, with LightGBM's side files: `FILE.query` (the number of rows
+//! of each query, for rows without `qid`), `FILE.weight` and `FILE.position`; and `FILE.names`, one
+//! name per feature.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::TableFile;
 use crate::rank::{FeatureTable, TableBuilder};
-use crate::rows::{Letor, LetorRow, RowSource, text_lines};
+use crate::rows::{Letor, LetorRow, text_lines};
 use crate::{Error, Result, Run};
 
-/// One row without its features.
+/// A row without its features.
 struct Row {
     grade: f32,
     query: Option<String>,
     doc: Option<String>,
-    /// Where its features begin among all.
+    /// The place of its first feature among all entries.
     first: usize,
     /// A feature whose value was rounded to 32 bits.
     rounded: Option<u32>,
 }
 
-/// Bytes that a value takes while a file is read: the sparse entry, and the dense value.
+/// Bytes per value while a file is read: the sparse entry, and the dense value.
 const BYTES: u64 = 12;
 
-/// Bytes that a name takes.
+/// Bytes per name.
 const NAME: u64 = 48;
 
 pub(super) fn read(file: &TableFile, run: &Run<'_>) -> Result<FeatureTable> {
@@ -33,8 +33,7 @@ pub(super) fn read(file: &TableFile, run: &Run<'_>) -> Result<FeatureTable> {
     let (mut least, mut most) = (u32::MAX, None::<u32>);
     let mut source = Letor::open(&file.path, file.without_grades, *run)?;
     let mut read = LetorRow::default();
-    while let Some(row) = source.read_row(&mut read)? {
-        row.map_err(|bad| bad.error_for_good(&file.path))?;
+    while source.read_row(&mut read)? {
         for &(feature, _) in &read.features {
             least = least.min(feature);
             most = most.max(Some(feature));
@@ -44,13 +43,13 @@ pub(super) fn read(file: &TableFile, run: &Run<'_>) -> Result<FeatureTable> {
         entries.extend_from_slice(features);
         rows.push(Row { grade, query: query.take(), doc: doc.take(), first, rounded });
     }
-    let said = said_names(file, run)?;
-    let n_said = said.as_ref().map(|(_, names)| names.len() as u64);
-    // The first feature of a file that counts from 0 is called 0; where names are said, they say it.
+    let given = given_names(file, run)?;
+    let n_given = given.as_ref().map(|(_, names)| names.len() as u64);
+    // Features count from 0 if there is a feature 0, or if there are as many names as that needs.
     let most = most.map_or(0, u64::from);
-    let first = if least == 0 || n_said == Some(most + 1) { 0 } else { 1 };
+    let first = if least == 0 || n_given == Some(most + 1) { 0 } else { 1 };
     let n_used = if entries.is_empty() { 0 } else { most + 1 - u64::from(first) };
-    let n_features = n_used.max(n_said.unwrap_or(0));
+    let n_features = n_used.max(n_given.unwrap_or(0));
     let needed = (rows.len() as u64).saturating_mul(n_features).saturating_mul(BYTES);
     let needed = needed.saturating_add(n_features.saturating_mul(NAME));
     if needed > run.memory_left() {
@@ -60,17 +59,17 @@ pub(super) fn read(file: &TableFile, run: &Run<'_>) -> Result<FeatureTable> {
                 file.path.display(),
                 rows.len(),
             ),
-            advice: "rows are kept whole: number the features without gaps, or read fewer rows"
+            advice: "rows are stored densely: number the features without gaps, or read fewer rows"
                 .into(),
         });
     }
-    let names = match said {
+    let names = match given {
         None => (u64::from(first)..u64::from(first) + n_used).map(|f| f.to_string()).collect(),
         Some((path, names)) if (names.len() as u64) < n_used => {
             return Err(Error::Unusable {
                 path,
                 problem: format!("{} names for {n_used} features", names.len()),
-                advice: "write one name a line, the first line for feature 1 (or 0)".into(),
+                advice: "write one name per line, the first line for feature 1 (or 0)".into(),
             });
         }
         Some((_, names)) => names,
@@ -94,7 +93,7 @@ pub(super) fn read(file: &TableFile, run: &Run<'_>) -> Result<FeatureTable> {
             (None, Some(groups)) => groups.query(place),
             (None, None) => String::new(),
         };
-        // A row without an id is called by its place.
+        // A row without an id has its place as id.
         let doc = row.doc.clone().unwrap_or_else(|| (place + 1).to_string());
         builder.push(&query, &doc, row.grade, &values)?;
     }
@@ -109,15 +108,15 @@ pub(super) fn read(file: &TableFile, run: &Run<'_>) -> Result<FeatureTable> {
     if let Some(positions) =
         numbers(&side(&file.path, "position"), rows.len(), run, |text| text.parse::<u32>().ok())?
     {
-        // LightGBM counts positions from 0; 0 says here that it is not known.
+        // LightGBM counts positions from 0; here 0 means unknown.
         let from_zero = u32::from(positions.contains(&0));
         builder.positions(positions.iter().map(|p| p.saturating_add(from_zero)).collect())?;
     }
     Ok(builder.finish())
 }
 
-/// The names of the features, where a file says them: the one given, or `FILE.names` beside the table.
-fn said_names(file: &TableFile, run: &Run<'_>) -> Result<Option<(PathBuf, Vec<String>)>> {
+/// The names of the features from the given file, or from `FILE.names` beside the table.
+fn given_names(file: &TableFile, run: &Run<'_>) -> Result<Option<(PathBuf, Vec<String>)>> {
     let beside = Some(side(&file.path, "names")).filter(|path| path.is_file());
     let Some(path) = file.names.clone().or(beside) else { return Ok(None) };
     let mut names: Vec<String> = Vec::new();
@@ -131,7 +130,7 @@ fn said_names(file: &TableFile, run: &Run<'_>) -> Result<Option<(PathBuf, Vec<St
                 line: number,
                 expected: "a name, each once".into(),
                 found: format!("{name:?}"),
-                advice: "write one name a line, the first line for feature 1".into(),
+                advice: "write one name per line, the first line for feature 1".into(),
             });
         }
         names.push(name.to_owned());
@@ -139,7 +138,7 @@ fn said_names(file: &TableFile, run: &Run<'_>) -> Result<Option<(PathBuf, Vec<St
     Ok(Some((path, names)))
 }
 
-/// How many rows each query has, where rows do not say their query.
+/// The rows of each query, for rows without a query.
 struct Groups {
     ends: Vec<usize>,
 }
@@ -151,12 +150,12 @@ impl Groups {
             path,
             problem,
             advice: format!(
-                "write qid:ID into every row, or the number of rows of each query, one a line, into {}",
+                "write qid:ID into every row, or the number of rows of each query, one per line, into {}",
                 beside.display()
             ),
         };
         if rows.iter().any(|row| row.query.is_some()) {
-            let problem = format!("row {} has no qid, others have", at + 1);
+            let problem = format!("row {} has no qid, but others have one", at + 1);
             return Err(unusable(path.to_owned(), problem));
         }
         if !beside.is_file() {
@@ -174,14 +173,14 @@ impl Groups {
             end = size.ok_or_else(|| Error::Line {
                 path: beside.clone(),
                 line: number,
-                expected: "how many rows the next query has".into(),
+                expected: "the number of rows of the next query".into(),
                 found: format!("{text:?}"),
-                advice: "write one whole number a line".into(),
+                advice: "write one whole number per line".into(),
             })?;
             ends.push(end);
         }
         if end != rows.len() {
-            let problem = format!("its queries have {end} rows, the table has {}", rows.len());
+            let problem = format!("its queries have {end} rows, but the table has {}", rows.len());
             return Err(unusable(beside.clone(), problem));
         }
         Ok(Groups { ends })
@@ -195,13 +194,14 @@ impl Groups {
 
 /// The side file of `path`: `rank.train` and `rank.train.gz` have `rank.train.query`.
 fn side(path: &Path, ending: &str) -> PathBuf {
-    let packed = path.extension().is_some_and(|e| e == "gz" || e == "zst");
-    let mut name = if packed { path.with_extension("") } else { path.to_owned() }.into_os_string();
+    let compressed = path.extension().is_some_and(|e| e == "gz" || e == "zst");
+    let mut name =
+        if compressed { path.with_extension("") } else { path.to_owned() }.into_os_string();
     name.push(format!(".{ending}"));
     name.into()
 }
 
-/// One number a row, from a side file if there is one.
+/// One number per row, from a side file if there is one.
 fn numbers<T>(
     path: &Path,
     n_rows: usize,
@@ -220,7 +220,7 @@ fn numbers<T>(
         numbers.push(parse(line.trim()).ok_or_else(|| Error::Line {
             path: path.to_owned(),
             line: number,
-            expected: "a number from 0 on, one a row of the table".into(),
+            expected: "a number from 0 on, one per row of the table".into(),
             found: format!("{:?}", line.trim()),
             advice: "correct the line, or move the file away".into(),
         })?);
@@ -229,7 +229,7 @@ fn numbers<T>(
         return Err(Error::Unusable {
             path: path.to_owned(),
             problem: format!("{} numbers for {n_rows} rows", numbers.len()),
-            advice: "write one number a row of the table, or move the file away".into(),
+            advice: "write one number per row of the table, or move the file away".into(),
         });
     }
     Ok(Some(numbers))

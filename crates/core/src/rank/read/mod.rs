@@ -1,5 +1,5 @@
-//! Feature tables as people have them: LETOR and SVMlight files, with LightGBM's side files, and
-//! CSV, TSV or Parquet with named columns.
+//! Reading feature tables: LETOR and SVMlight files with LightGBM's side files, and CSV, TSV or
+//! Parquet with named columns.
 
 mod columns;
 mod letor;
@@ -10,16 +10,16 @@ use super::FeatureTable;
 use crate::rows::TableFormat;
 use crate::{Error, Result, Run};
 
-/// How the rows of a feature table are written.
+/// The file format of a feature table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RankFormat {
     /// `grade qid:ID 1:value 2:value … # docid = ID`, as in LETOR and SVMlight.
     Letor,
-    /// Columns with names, between commas.
+    /// Comma-separated values with a header.
     Csv,
-    /// Columns with names, between tabs.
+    /// Tab-separated values with a header.
     Tsv,
-    /// Columns with names.
+    /// Apache Parquet.
     Parquet,
 }
 
@@ -32,7 +32,7 @@ impl RankFormat {
         ("parquet", RankFormat::Parquet),
     ];
 
-    /// What the ending of `path` says; LETOR where it says nothing.
+    /// The format by the extension of `path`; LETOR if it has none of the others.
     pub fn of(path: &Path) -> Self {
         match TableFormat::of(path) {
             Some(TableFormat::Csv) => RankFormat::Csv,
@@ -43,41 +43,39 @@ impl RankFormat {
     }
 }
 
-/// A feature table to be read.
+/// A file with a feature table.
 #[derive(Debug, Clone, Default)]
 pub struct TableFile {
-    /// The file, packed (`.gz`, `.zst`) or not; `-` is standard input.
+    /// The file, compressed (`.gz`, `.zst`) or not; `-` is standard input.
     pub path: PathBuf,
-    /// How it is written, where the ending of its name does not say.
+    /// The format, if not that of the extension.
     pub format: Option<RankFormat>,
-    /// Of LETOR files: a file with the names of the features, one a line, the first of feature 1.
+    /// For LETOR files: a file with the names of the features, one per line, the first of feature 1.
     pub names: Option<PathBuf>,
-    /// Of LETOR files: a feature that a row does not name is missing, instead of 0.
+    /// For LETOR files: a feature that a row does not name is missing, instead of 0.
     pub absent_is_missing: bool,
-    /// Of tables with columns: which column is the query, the document, the grade, the weight and
-    /// the position.
+    /// For tables with columns: the names of the columns that are no features.
     pub columns: Columns,
-    /// A table to be scored needs no grades: 0 where there are none.
+    /// Whether grades may be absent, as in a table to score; they are 0 then.
     pub without_grades: bool,
 }
 
-/// The names of the columns that are no features; where one is not given, its usual names are
-/// looked for.
+/// The names of the columns that are no features. If one is not given, its usual names are tried.
 #[derive(Debug, Clone, Default)]
 pub struct Columns {
-    /// The query.
+    /// The id of the query.
     pub query: Option<String>,
-    /// The document.
+    /// The id of the document.
     pub doc: Option<String>,
     /// The grade.
     pub grade: Option<String>,
-    /// What the row counts.
+    /// The weight of the row.
     pub weight: Option<String>,
     /// The rank at which it was shown.
     pub position: Option<String>,
-    /// What the query belongs to, where several belong together.
+    /// The group of the query, if several queries belong together.
     pub group: Option<String>,
-    /// Columns that are neither.
+    /// Columns to ignore.
     pub ignore: Vec<String>,
 }
 
@@ -87,7 +85,7 @@ impl TableFile {
         TableFile { path: path.into(), ..TableFile::default() }
     }
 
-    /// Reads it. An error says where a row is not what it should be.
+    /// Reads the table. An error names the line of a row that is not valid.
     pub fn read(&self, run: &Run<'_>) -> Result<FeatureTable> {
         let table = match self.format.unwrap_or_else(|| RankFormat::of(&self.path)) {
             RankFormat::Letor => letor::read(self, run)?,

@@ -51,7 +51,7 @@ fn side_files_say_queries_weights_and_positions() {
     assert_eq!(table.weights().unwrap(), [1.0, 0.5, 2.0]);
     assert_eq!(table.positions().unwrap(), [1, 2, 1]);
     write(".query", "2\n2\n");
-    assert!(read().unwrap_err().to_string().contains("have 4 rows, the table has 3"));
+    assert!(read().unwrap_err().to_string().contains("have 4 rows, but the table has 3"));
     write(".query", "2\nx\n");
     assert!(read().unwrap_err().to_string().contains("rank.train.query:2"));
     write(".query", "3\n");
@@ -70,7 +70,7 @@ fn a_bad_row_is_named_with_its_line() {
         ("1 qid:1 2", "expected a feature as NUMBER:VALUE"),
         ("1 qid:1 qid:2 1:1", "expected one qid:ID"),
         ("1 qid:1 1:1 1:2", "expected each feature once"),
-        ("1 qid:1 1:2\n0 1:2", "row 2 has no qid, others have"),
+        ("1 qid:1 1:2\n0 1:2", "row 2 has no qid, but others have one"),
         ("", "there is no row"),
     ] {
         let error = read("train", text).unwrap_err().to_string();

@@ -1,65 +1,65 @@
-//! Features cut into few bins, so that a split looks at bins and not at values.
+//! Binning of features, so that the search for splits goes over bins instead of values.
 //!
-//! As in LightGBM: at most 255 bins of about equally many rows, none of fewer than three; a value
-//! that is very frequent has a bin of its own, and so has zero; one more bin for missing values. The
-//! bounds lie half-way between values that occur. Large tables are looked at in a sample of rows.
+//! As in LightGBM: at most 255 bins with about the same number of rows, none with fewer than three;
+//! zero and very frequent values have bins of their own; one more bin is for missing values. The
+//! bounds are half-way between values that occur. They come from a sample of rows if the table is
+//! large.
 //!
-//! Eight features make a block, whose bins lie side by side: one load brings eight, and eight
-//! histograms fit into the fastest cache.
+//! Eight features form a block, whose bins are adjacent: one load fetches eight, and eight
+//! histograms fit into the L1 cache.
 
 use rayon::prelude::*;
 
-use super::histogram::{AHEAD, prefetch};
+use super::prefetch::{AHEAD, prefetch};
 use crate::rank::FeatureTable;
 
-/// How many features lie side by side.
+/// The number of features in a block.
 pub(super) const WIDTH: usize = 8;
 
-/// The fewest rows in a bin.
+/// The minimum number of rows in a bin.
 const MIN_ROWS: usize = 3;
 
-/// How many rows bounds are chosen from, at most.
+/// The maximum number of rows that bounds are chosen from.
 const SAMPLE: usize = 200_000;
 
 /// The bins of one feature.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct BinnedFeature {
-    /// Which feature it is.
+    /// The number of the feature in the table.
     pub feature: u32,
     /// The largest value of each bin but the last.
     pub bounds: Vec<f64>,
-    /// Whether values are missing; these are in the bin after the last.
+    /// Whether values are missing; they have the bin after the last.
     pub has_missing: bool,
 }
 
 impl BinnedFeature {
-    /// How many bins hold values.
+    /// The number of bins of values.
     pub fn n_values(&self) -> usize {
         self.bounds.len() + 1
     }
 
-    /// How many bins there are in all.
+    /// The number of bins, with that of missing values.
     pub fn n_bins(&self) -> usize {
         self.n_values() + usize::from(self.has_missing)
     }
 }
 
-/// A table as bins. Features that have one bin are left out: nothing can be split there.
+/// A binned table. Features with one bin are left out: they cannot be split.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Binned {
     /// The features, [`WIDTH`] to a block.
     pub columns: Vec<BinnedFeature>,
     /// Block by block, the bins of every row.
     pub blocks: Vec<Vec<[u8; WIDTH]>>,
-    /// How many rows there are.
     pub n_rows: usize,
 }
 
 impl Binned {
-    /// The table cut into at most `bins` bins a feature, 255 at most.
+    /// Bins the table, with at most `bins` bins per feature and at most 255.
     pub fn of(table: &FeatureTable, bins: usize) -> Self {
         let features: Vec<u32> = (0..table.n_features() as u32).collect();
-        // As many as lie in a line of the cache, row by row.
+        // As many features of a row as fit into a cache line.
         let groups = features.par_chunks(16);
         let found = groups.map(|group| columns_of(table, group, bins.clamp(2, 255)));
         let columns = found.collect::<Vec<_>>().into_iter().flatten();
@@ -69,7 +69,7 @@ impl Binned {
     }
 }
 
-/// How many rows are done at a time.
+/// The number of rows per task.
 const ROWS: usize = 4096;
 
 /// The bins of every row, block by block. The table is read row by row, once.
@@ -98,16 +98,16 @@ fn encode(table: &FeatureTable, columns: &[BinnedFeature]) -> Vec<Vec<[u8; WIDTH
 /// Finds the bin of a value.
 struct Finder {
     feature: usize,
-    /// The bounds as the values are, and some that no value exceeds.
+    /// The bounds in the precision of the values, padded with infinities.
     bounds: Vec<f32>,
-    /// For the highest bits of a value, how many bounds have lower ones.
+    /// By the highest bits of a value, the number of bounds with lower ones.
     lower: Vec<u8>,
-    /// How many halvings find the place among the bounds with the same highest bits.
+    /// The number of halvings that find the place among bounds with the same highest bits.
     steps: u32,
     missing: u8,
 }
 
-/// The bits of a value by which a finder begins.
+/// The number of highest bits of a value for the first lookup.
 const BITS: u32 = 14;
 
 impl Finder {
@@ -132,7 +132,7 @@ impl Finder {
         if value.is_nan() {
             return self.missing;
         }
-        // How many bounds are below the value, by halving: no branch that depends on it.
+        // A branchless binary search for the number of bounds below the value.
         let mut bin = self.lower[highest(value)] as usize;
         for step in (0..self.steps).rev() {
             let half = 1 << step;
@@ -156,7 +156,7 @@ fn below(bound: f64) -> f32 {
     if f64::from(near) > bound { near.next_down() } else { near }
 }
 
-/// The bins of some features that lie side by side.
+/// The bins of adjacent features.
 fn columns_of(table: &FeatureTable, features: &[u32], bins: usize) -> Vec<BinnedFeature> {
     let n = table.n_rows();
     let n_sample = n.min(SAMPLE);
@@ -196,7 +196,7 @@ fn column(feature: u32, mut values: Vec<f32>, has_missing: bool, bins: usize) ->
             _ => distinct.push((value, 1)),
         }
     }
-    // Where nothing but missing values is seen there is nothing to split.
+    // If all values are missing there is nothing to split.
     let has_missing = has_missing && !distinct.is_empty();
     BinnedFeature { feature, bounds: bounds(&distinct, bins), has_missing }
 }
@@ -207,25 +207,26 @@ fn bounds(distinct: &[(f32, usize)], bins: usize) -> Vec<f64> {
     let positive = distinct.partition_point(|&(value, _)| value <= 0.0);
     let (below, above) = (&distinct[..negative], &distinct[positive..]);
     let count = |part: &[(f32, usize)]| part.iter().map(|&(_, count)| count).sum::<usize>();
-    let room = bins - usize::from(negative < positive);
+    let others = bins - usize::from(negative < positive);
     let (n_below, n_above) = (count(below), count(above));
-    let share = room as f64 * n_below as f64 / (n_below + n_above).max(1) as f64;
+    let share = others as f64 * n_below as f64 / (n_below + n_above).max(1) as f64;
     let mut for_below = share.round() as usize;
     if n_below > 0 && n_above > 0 {
-        for_below = for_below.clamp(1, room.max(2) - 1);
+        for_below = for_below.clamp(1, others.max(2) - 1);
     }
     let mut cuts = Vec::new();
     cut(below, for_below, 0, &mut cuts);
-    // Zero is on its own.
+    // Zero has a bin of its own.
     cuts.extend([negative, positive].into_iter().filter(|&at| 0 < at && at < distinct.len()));
-    cut(above, room - for_below.min(room), positive, &mut cuts);
+    cut(above, others - for_below.min(others), positive, &mut cuts);
     cuts.dedup();
     cuts.truncate(bins - 1);
     let between = |&at: &usize| 0.5 * (f64::from(distinct[at - 1].0) + f64::from(distinct[at].0));
     cuts.iter().map(between).collect()
 }
 
-/// Adds to `cuts` where to cut `distinct` into at most `bins` bins, counted from `offset` on.
+/// Appends to `cuts` the places, counted from `offset` on, that cut `distinct` into at most `bins`
+/// bins.
 fn cut(distinct: &[(f32, usize)], bins: usize, offset: usize, cuts: &mut Vec<usize>) {
     let total: usize = distinct.iter().map(|&(_, count)| count).sum();
     let many = distinct.len() > bins;
@@ -233,7 +234,7 @@ fn cut(distinct: &[(f32, usize)], bins: usize, offset: usize, cuts: &mut Vec<usi
     if left < 2 {
         return;
     }
-    // A value as frequent as a bin is large has a bin of its own; the others share the rest.
+    // A value as frequent as the mean bin has a bin of its own; the others share the rest.
     let mean = total as f64 / left as f64;
     let heavy = |at: usize| many && distinct[at].1 as f64 >= mean;
     let mut rows = total;

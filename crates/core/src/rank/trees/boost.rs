@@ -1,5 +1,5 @@
-//! Gradient boosting: every tree is fitted to the gradients of a loss at the scores so far, and adds
-//! a little to them (Friedman, 2001).
+//! Gradient boosting: every tree is fitted to the gradients of a loss at the current scores, and is
+//! added to them times the learning rate (Friedman, 2001).
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,29 +10,33 @@ use serde::{Deserialize, Serialize};
 
 use super::bins::Binned;
 use super::grow::{Grower, Grown, TreeShape};
-use super::histogram::{Scale, Sums};
+use super::histogram::{GradientScale, Sums};
 use super::split::Limits;
 use super::{Tree, Trees};
 use crate::early_stopping::EarlyStopping;
+use crate::matchers::check::{
+    MOST, check_positive, check_range, check_share_above_zero, check_weight,
+};
 use crate::random::Random;
+use crate::rank::table::first_names;
 use crate::rank::{FeatureTable, RankReport, RankStep, Training};
 use crate::{Error, Result};
 
-/// What is made small.
+/// A loss to minimise.
 pub(super) trait Loss: Sync {
-    /// What every row has before the first tree.
+    /// The score of every row before the first tree.
     fn base(&self) -> f64;
 
     /// The gradient and the second derivative of the loss at every row's score.
     fn gradients(&self, scores: &[f64], out: &mut [[f64; 2]]);
 
-    /// The loss itself, where it is worth telling.
+    /// The loss, if it is to be reported.
     fn value(&self, _scores: &[f64]) -> Option<f64> {
         None
     }
 }
 
-/// What is left out of a bag together.
+/// What a bag samples.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Bag {
@@ -43,90 +47,88 @@ pub enum Bag {
     Queries,
 }
 
-/// Makes a params struct of the parameters that all boosted trees have and some of its own, and its
-/// `boosting()`.
+/// Defines a params struct: the parameters of all boosted trees and some of its own.
 macro_rules! boosted {
     (
         $(#[$about:meta])*
-        pub struct $name:ident {
+        $visibility:vis struct $name:ident {
             $($(#[$doc:meta])* pub $field:ident: $kind:ty = $default:expr,)*
         }
     ) => {
         $(#[$about])*
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(default, deny_unknown_fields)]
-        pub struct $name {
-            /// How many trees are grown at most.
+        $visibility struct $name {
+            /// Maximum number of trees.
             pub trees: usize,
-            /// The most leaves of a tree.
+            /// Maximum number of leaves of a tree.
             pub leaves: usize,
-            /// How much of every tree is added.
+            /// Learning rate: how much of every tree is added.
             pub rate: f64,
-            /// The fewest rows in a leaf.
+            /// Minimum number of rows in a leaf.
             pub min_leaf: usize,
-            /// The least sum of second derivatives in a leaf.
+            /// Minimum sum of second derivatives in a leaf.
             pub min_hessian: f64,
-            /// The least gain of a split.
+            /// Minimum gain of a split.
             pub min_gain: f64,
-            /// The most splits on the way to a leaf; 0 for any number.
+            /// Maximum number of splits on the way to a leaf; 0 for any number.
             pub depth: usize,
-            /// The penalty on squared leaf values.
+            /// The ℓ2 penalty on leaf values.
             pub l2: f64,
-            /// Into how many bins the values of a feature are cut, from 2 to 255.
+            /// Maximum number of bins of a feature, from 2 to 255.
             pub bins: usize,
             /// The share of rows that each tree is grown on, drawn anew for every tree.
             pub bagging: f64,
-            /// What is drawn for a bag: rows or queries.
+            /// What a bag samples: rows or queries.
             pub bag: Bag,
-            /// The share of features that each tree looks at, drawn anew for every tree.
+            /// The share of features that each tree uses, drawn anew for every tree.
             pub feature_share: f64,
-            /// With which features the score must rise (1) or fall (-1): monotone.bm25 = 1.
+            /// Features with which the score must rise (1) or fall (-1): monotone.bm25 = 1.
             pub monotone: BTreeMap<String, i8>,
-            /// After how many trees that are no better on validation to stop; 0 grows them all.
+            /// Stop after so many trees without a better validation score; 0 grows them all.
             /// The best number of trees is kept either way.
             pub patience: usize,
-            /// Over how many last trees the measure on validation is averaged to say which number
-            /// of trees is best: that of a single one is up to chance where queries are few.
+            /// The number of last trees over which the validation score is averaged to choose the best
+            /// number of trees: the score of a single one depends on chance where queries are few.
             pub smooth: usize,
-            /// The seed of bags and of drawn features.
+            /// Seed of bags and of sampled features.
             pub seed: u64,
             $($(#[$doc])* pub $field: $kind,)*
         }
 
         impl Default for $name {
             fn default() -> Self {
-                let Boosting {
-                    trees, leaves, rate, min_leaf, min_hessian, min_gain, depth, l2, bins,
-                    bagging, bag, feature_share, monotone, patience, smooth, seed,
-                } = Boosting::default();
                 $name {
-                    trees, leaves, rate, min_leaf, min_hessian, min_gain, depth, l2, bins,
-                    bagging, bag, feature_share, monotone, patience, smooth, seed,
+                    trees: 300,
+                    leaves: 31,
+                    rate: 0.05,
+                    min_leaf: 20,
+                    min_hessian: 1e-3,
+                    min_gain: 0.0,
+                    depth: 0,
+                    l2: 0.0,
+                    bins: 255,
+                    bagging: 1.0,
+                    bag: Bag::Rows,
+                    feature_share: 1.0,
+                    monotone: BTreeMap::new(),
+                    patience: 50,
+                    smooth: 10,
+                    seed: 1,
                     $($field: $default,)*
                 }
             }
         }
 
-        impl $name {
-            /// What all boosted trees have.
-            fn boosting(&self) -> Boosting {
+        impl From<&$name> for Boosting {
+            fn from(params: &$name) -> Self {
+                let $name {
+                    trees, leaves, rate, min_leaf, min_hessian, min_gain, depth, l2, bins,
+                    bagging, bag, feature_share, monotone, patience, smooth, seed, ..
+                } = params.clone();
                 Boosting {
-                    trees: self.trees,
-                    leaves: self.leaves,
-                    rate: self.rate,
-                    min_leaf: self.min_leaf,
-                    min_hessian: self.min_hessian,
-                    min_gain: self.min_gain,
-                    depth: self.depth,
-                    l2: self.l2,
-                    bins: self.bins,
-                    bagging: self.bagging,
-                    bag: self.bag,
-                    feature_share: self.feature_share,
-                    monotone: self.monotone.clone(),
-                    patience: self.patience,
-                    smooth: self.smooth,
-                    seed: self.seed,
+                    trees, leaves, rate, min_leaf, min_hessian, min_gain, depth, l2, bins,
+                    bagging, bag, feature_share, monotone, patience, smooth, seed,
                 }
             }
         }
@@ -134,82 +136,27 @@ macro_rules! boosted {
 }
 pub(super) use boosted;
 
-/// The parameters of boosting.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Boosting {
-    pub trees: usize,
-    pub leaves: usize,
-    pub rate: f64,
-    pub min_leaf: usize,
-    pub min_hessian: f64,
-    pub min_gain: f64,
-    pub depth: usize,
-    pub l2: f64,
-    pub bins: usize,
-    pub bagging: f64,
-    pub bag: Bag,
-    pub feature_share: f64,
-    pub monotone: BTreeMap<String, i8>,
-    pub patience: usize,
-    pub smooth: usize,
-    pub seed: u64,
+boosted! {
+    /// The parameters of all boosted trees.
+    pub(super) struct Boosting {}
 }
 
-impl Default for Boosting {
-    fn default() -> Self {
-        Boosting {
-            trees: 300,
-            leaves: 31,
-            rate: 0.05,
-            min_leaf: 20,
-            min_hessian: 1e-3,
-            min_gain: 0.0,
-            depth: 0,
-            l2: 0.0,
-            bins: 255,
-            bagging: 1.0,
-            bag: Bag::Rows,
-            feature_share: 1.0,
-            monotone: BTreeMap::new(),
-            patience: 50,
-            smooth: 10,
-            seed: 1,
-        }
-    }
-}
-
-/// How often progress is told.
-const A_WHILE: Duration = Duration::from_millis(100);
+/// The time between two reports of progress.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Boosting {
     /// Refuses values that make no sense.
     pub fn check(&self) -> Result<()> {
-        let share = |name: &str, value: f64| match value > 0.0 && value <= 1.0 {
-            true => Ok(()),
-            false => Err(Error::parameter(name, value, "a number above 0, at most 1")),
-        };
-        let from_zero = |name: &str, value: f64| match value >= 0.0 && value.is_finite() {
-            true => Ok(()),
-            false => Err(Error::parameter(name, value, "a finite number from 0 on")),
-        };
-        let within = |name: &str, value: usize, low: usize, high: usize| match (low..=high)
-            .contains(&value)
-        {
-            true => Ok(()),
-            false => Err(Error::parameter(name, value, &format!("{low} to {high}"))),
-        };
-        within("trees", self.trees, 1, 1_000_000)?;
-        within("leaves", self.leaves, 2, 100_000)?;
-        within("bins", self.bins, 2, 255)?;
-        within("smooth", self.smooth, 1, 1_000_000)?;
-        share("bagging", self.bagging)?;
-        share("feature_share", self.feature_share)?;
-        from_zero("min_hessian", self.min_hessian)?;
-        from_zero("min_gain", self.min_gain)?;
-        from_zero("l2", self.l2)?;
-        if !(self.rate > 0.0 && self.rate.is_finite()) {
-            return Err(Error::parameter("rate", self.rate, "a finite number above 0"));
-        }
+        check_range("trees", self.trees, 1, MOST)?;
+        check_range("leaves", self.leaves, 2, 100_000)?;
+        check_range("bins", self.bins, 2, 255)?;
+        check_range("smooth", self.smooth, 1, MOST)?;
+        check_share_above_zero("bagging", self.bagging)?;
+        check_share_above_zero("feature_share", self.feature_share)?;
+        check_weight("min_hessian", self.min_hessian)?;
+        check_weight("min_gain", self.min_gain)?;
+        check_weight("l2", self.l2)?;
+        check_positive("rate", self.rate)?;
         match self.monotone.iter().find(|(_, trend)| !(-1..=1).contains(*trend)) {
             None => Ok(()),
             Some((name, trend)) => {
@@ -219,10 +166,10 @@ impl Boosting {
         }
     }
 
-    /// Grows trees that make `loss` small.
+    /// Grows trees that minimise `loss`.
     pub fn fit(&self, training: &Training<'_>, loss: &dyn Loss) -> Result<(Trees, RankReport)> {
-        // On a thread of the pool: from another, every small piece of work for several threads
-        // would be a call across.
+        // On a thread of the pool: from another thread, every small parallel task would have to be
+        // sent to the pool.
         rayon::scope(|_| self.fit_here(training, loss))
     }
 
@@ -246,7 +193,7 @@ impl Boosting {
         let mut merits: Vec<f64> = Vec::new();
         let mut told = Instant::now();
         for step in 1..=self.trees {
-            if told.elapsed() >= A_WHILE {
+            if told.elapsed() >= PROGRESS_INTERVAL {
                 run.step("growing trees", step as u64 - 1, Some(self.trees as u64))?;
                 told = Instant::now();
             }
@@ -272,15 +219,16 @@ impl Boosting {
                 rows.for_each(|(row, score)| *score += grown.tree.score(table.row(row)));
             }
             trees.push(grown.tree);
-            let merit = validation.as_ref().and_then(|scores| training.merit(scores));
+            let validated = training.validation.zip(validation.as_ref());
+            let validated = validated.and_then(|(table, scores)| training.goal.mean(table, scores));
             report.steps.push(RankStep {
                 step,
                 objective: loss.value(&scores),
                 training: None,
-                validation: merit.map(|merit| training.goal.turned(merit)),
+                validation: validated,
             });
-            if let Some(merit) = merit {
-                merits.push(merit);
+            if let Some(value) = validated {
+                merits.push(training.goal.oriented(value));
                 let last = &merits[merits.len().saturating_sub(self.smooth)..];
                 let smoothed = last.iter().sum::<f64>() / last.len() as f64;
                 if best.observe(step, smoothed, || trees.len()) {
@@ -290,8 +238,8 @@ impl Boosting {
         }
         if trees.is_empty() {
             report.warnings.push(
-                "no tree could be grown: no split of a feature leaves min_leaf rows on both sides \
-                 and makes the loss smaller"
+                "no tree could be grown: no split leaves min_leaf rows on both sides and lowers \
+                 the loss"
                     .into(),
             );
         }
@@ -308,7 +256,10 @@ impl Boosting {
             return Err(Error::Unknown {
                 kind: "feature",
                 name: name.clone(),
-                advice: format!("monotone names features; there are {}", listed(table.names())),
+                advice: format!(
+                    "`monotone` names features; there are {}",
+                    first_names(table.names())
+                ),
             });
         }
         let trend = |feature: u32| {
@@ -328,13 +279,6 @@ impl Boosting {
     }
 }
 
-/// The first names of many.
-fn listed(names: &[String]) -> String {
-    let shown: Vec<&str> = names.iter().take(8).map(String::as_str).collect();
-    let more = if names.len() > shown.len() { " …" } else { "" };
-    format!("{}{more}", shown.join(", "))
-}
-
 fn check_rows(table: &FeatureTable) -> Result<()> {
     if table.n_rows() == 0 {
         return Err(Error::Empty {
@@ -348,13 +292,14 @@ fn check_rows(table: &FeatureTable) -> Result<()> {
     }
 }
 
-/// Rounds the gradients for the histograms.
-fn round(gradients: &[[f64; 2]], sums: &mut [Sums]) -> Scale {
+/// Rounds the gradients to whole numbers for the histograms.
+fn round(gradients: &[[f64; 2]], sums: &mut [Sums]) -> GradientScale {
     let most = |of: fn(&[f64; 2]) -> f64| {
         let chunks = gradients.par_chunks(1 << 14);
         chunks.map(|chunk| chunk.iter().map(of).fold(0.0, f64::max)).reduce(|| 0.0, f64::max)
     };
-    let scale = Scale::new(gradients.len(), most(|pair| pair[0].abs()), most(|pair| pair[1]));
+    let scale =
+        GradientScale::new(gradients.len(), most(|pair| pair[0].abs()), most(|pair| pair[1]));
     let rows = sums.par_chunks_mut(1 << 14).zip(gradients.par_chunks(1 << 14));
     rows.for_each(|(sums, gradients)| {
         for (sums, &[gradient, hessian]) in sums.iter_mut().zip(gradients) {
@@ -364,7 +309,7 @@ fn round(gradients: &[[f64; 2]], sums: &mut [Sums]) -> Scale {
     scale
 }
 
-/// Adds a tree to the scores of the rows it was grown on, and of those out of the bag.
+/// Adds a tree to the scores of the rows in the bag and out of it.
 fn add(grown: &Grown, grower: &Grower<'_>, out: &[u32], table: &FeatureTable, scores: &mut [f64]) {
     for (leaf, rows) in grown.tree.leaves().iter().zip(&grown.rows) {
         for &row in &grower.rows()[rows.clone()] {
@@ -378,7 +323,7 @@ fn add(grown: &Grown, grower: &Grower<'_>, out: &[u32], table: &FeatureTable, sc
     }
 }
 
-/// Draws the rows and features of each tree.
+/// Samples the rows and features of each tree.
 struct Bags<'a> {
     boosting: &'a Boosting,
     table: &'a FeatureTable,
@@ -396,12 +341,12 @@ impl<'a> Bags<'a> {
         self.boosting.bagging >= 1.0 && self.boosting.feature_share >= 1.0
     }
 
-    /// The rows to grow on; nothing for all.
+    /// The rows in the bag; nothing if it has all.
     fn rows(&self) -> Option<&[u32]> {
         (self.boosting.bagging < 1.0).then_some(&self.inside)
     }
 
-    /// The rows not grown on.
+    /// The rows out of the bag.
     fn out(&self) -> &[u32] {
         &self.outside
     }
@@ -418,7 +363,7 @@ impl<'a> Bags<'a> {
             };
             let mut wanted = share_of(groups, self.boosting.bagging);
             for group in 0..groups {
-                // Exactly as many as wanted, each set of them equally likely.
+                // Sampling without replacement: exactly as many as wanted.
                 let drawn = random.below((groups - group) as u64) < wanted as u64;
                 wanted -= usize::from(drawn);
                 let side = if drawn { &mut self.inside } else { &mut self.outside };

@@ -1,40 +1,41 @@
-//! One tree, leaf by leaf: always the leaf whose split gains the most is split next.
+//! Leaf-wise growth of a tree: the leaf whose split gains the most is split next.
 //!
-//! The histogram of the smaller child is filled row by row, that of the larger is the parent's less
-//! the smaller's. Filling, taking away and looking for splits are done block by block, so that a
-//! block stays in the fastest cache, and blocks in parallel.
+//! The histogram of the smaller child is filled row by row, that of the larger is the parent's minus
+//! the smaller's. Filling, subtracting and the search for splits go block by block, so that a block
+//! stays in the L1 cache, with blocks in parallel.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
 use super::bins::{Binned, WIDTH};
-use super::histogram::{self, AHEAD, Histogram, Scale, Sums, prefetch};
+use super::histogram::{self, GradientScale, Histogram, Sums};
+use super::prefetch::{AHEAD, prefetch};
 use super::split::{Bounds, Candidate, Finder, Limits};
 use super::{Child, Leaf, Split, Tree};
 use crate::{Result, Run};
 
-/// What a tree may look like.
+/// Limits of a tree.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TreeShape {
-    /// The most leaves.
+    /// Maximum number of leaves.
     pub leaves: usize,
-    /// The most splits on the way to a leaf; 0 for any number.
+    /// Maximum number of splits on the way to a leaf; 0 for any number.
     pub depth: usize,
-    /// What every split must meet.
+    /// Limits of every split.
     pub limits: Limits,
-    /// For every column, whether the score must rise (1) or fall (−1) with it; empty where there
-    /// is no such wish.
+    /// For every column, whether the score must rise (1) or fall (−1) with it; empty without such
+    /// constraints.
     pub trends: Vec<i8>,
 }
 
-/// Rows fewer than this are not dealt out to threads.
+/// Fewer rows than this are processed by one thread.
 const FEW_ROWS: usize = 8192;
 
-/// Work (cells and rows times features) that is not worth dealing out to threads.
+/// Less work than this (cells and rows times features) is done by one thread.
 const LITTLE_WORK: usize = 30_000;
 
-/// The bytes that histograms of leaves may take; beyond them they are filled anew.
+/// The maximum size of the histograms of leaves; those beyond it are filled again when needed.
 const MOST_BYTES: usize = 1 << 30;
 
 /// A leaf that may yet be split.
@@ -43,7 +44,7 @@ struct Node {
     depth: usize,
     sums: Sums,
     bounds: Bounds,
-    /// Which histogram is its own, if one was kept.
+    /// The place of its histogram, if it was kept.
     histogram: Option<usize>,
     best: Option<Candidate>,
     /// The split above it, and whether it is on its left.
@@ -54,17 +55,17 @@ struct Node {
 pub(super) struct Grower<'a> {
     binned: &'a Binned,
     shape: &'a TreeShape,
-    /// The rows of the tree, those of a leaf side by side.
+    /// The rows of the tree, those of a leaf adjacent.
     rows: Vec<u32>,
-    /// Room for rows that go right.
+    /// Scratch for rows that go right.
     aside: Vec<u32>,
     /// The sums of the rows that a histogram is filled with.
     sums: Vec<Sums>,
     histograms: Vec<Histogram>,
     free: Vec<usize>,
-    /// Which columns may be split at, block by block, as bits.
+    /// The columns that may be split, block by block, as bits.
     allowed: Vec<u8>,
-    /// The bytes that histograms may take.
+    /// The maximum size of the histograms, in bytes.
     most_bytes: usize,
 }
 
@@ -90,12 +91,12 @@ impl<'a> Grower<'a> {
         }
     }
 
-    /// The rows of the last tree, those of a leaf side by side.
+    /// The rows of the last tree, those of a leaf adjacent.
     pub fn rows(&self) -> &[u32] {
         &self.rows
     }
 
-    /// Says which columns the next trees may look at.
+    /// Sets the columns that the next trees may split.
     pub fn allow(&mut self, is_allowed: impl Fn(usize) -> bool) {
         for (block, bits) in self.allowed.iter_mut().enumerate() {
             let bit = |lane: usize| u8::from(is_allowed(block * WIDTH + lane)) << lane;
@@ -107,7 +108,7 @@ impl<'a> Grower<'a> {
     pub fn grow(
         &mut self,
         sums: &[Sums],
-        scale: &Scale,
+        scale: &GradientScale,
         bag: Option<&[u32]>,
         run: &Run<'_>,
     ) -> Result<Grown> {
@@ -129,7 +130,7 @@ impl<'a> Grower<'a> {
             above: None,
         }];
         if self.may_split(&nodes[0], 1) {
-            self.look_at_first(&mut nodes[0], sums, scale);
+            self.search_root(&mut nodes[0], sums, scale);
         }
         let mut splits: Vec<Split> = Vec::new();
         while nodes.len() < self.shape.leaves {
@@ -138,13 +139,13 @@ impl<'a> Grower<'a> {
             // The first of those that gain the most.
             let chosen = (0..nodes.len()).fold(0, |a, b| if gain(b) > gain(a) { b } else { a });
             let Some(candidate) = nodes[chosen].best.take() else { break };
-            let right = self.part(&mut nodes[chosen], &candidate, scale);
-            self.tie(&mut splits, &nodes, chosen, &candidate);
+            let right = self.split_node(&mut nodes[chosen], &candidate, scale);
+            self.push_split(&mut splits, &nodes, chosen, &candidate);
             nodes[chosen].above = Some((splits.len() - 1, true));
             nodes.push(Node { above: Some((splits.len() - 1, false)), ..right });
             let last = nodes.len() - 1;
             let (first, second) = nodes.split_at_mut(last);
-            self.look_at(&mut first[chosen], &mut second[0], sums, scale, last + 1);
+            self.search_children(&mut first[chosen], &mut second[0], sums, scale, last + 1);
         }
         let leaf = |node: &Node| {
             let value = self.finder(node, scale).value(node.sums);
@@ -155,8 +156,8 @@ impl<'a> Grower<'a> {
         Ok(Grown { tree: Tree::new(splits, leaves)?, rows })
     }
 
-    /// Adds the split of the node `chosen`, whose left side keeps its place as a leaf.
-    fn tie(&self, splits: &mut Vec<Split>, nodes: &[Node], chosen: usize, best: &Candidate) {
+    /// Appends the split of the node `chosen`, whose left side keeps its place as a leaf.
+    fn push_split(&self, splits: &mut Vec<Split>, nodes: &[Node], chosen: usize, best: &Candidate) {
         if let Some((above, is_left)) = nodes[chosen].above {
             let at = splits.len() as Child;
             let child = if is_left { &mut splits[above].left } else { &mut splits[above].right };
@@ -165,7 +166,7 @@ impl<'a> Grower<'a> {
         let column = &self.binned.columns[best.column];
         splits.push(Split {
             feature: column.feature,
-            // Beyond the last bin there are missing values alone.
+            // Only missing values are beyond the last bin.
             threshold: column.bounds.get(best.bin).copied().unwrap_or(f64::INFINITY),
             left: !(chosen as Child),
             right: !(nodes.len() as Child),
@@ -176,8 +177,8 @@ impl<'a> Grower<'a> {
         });
     }
 
-    /// Splits the rows of `node`, which becomes its left child; the right one.
-    fn part(&mut self, node: &mut Node, best: &Candidate, scale: &Scale) -> Node {
+    /// Splits the rows of `node`, which becomes its left child; returns the right one.
+    fn split_node(&mut self, node: &mut Node, best: &Candidate, scale: &GradientScale) -> Node {
         let column = &self.binned.columns[best.column];
         let mut goes_left = [false; 256];
         goes_left[..=best.bin].fill(true);
@@ -188,7 +189,7 @@ impl<'a> Grower<'a> {
         let lane = best.column % WIDTH;
         let rows = &mut self.rows[node.rows.clone()];
         self.aside.resize(rows.len().max(self.aside.len()), 0);
-        let n_left = part(
+        let n_left = partition(
             rows,
             &mut self.aside,
             |row| prefetch(bins, row as usize),
@@ -226,7 +227,7 @@ impl<'a> Grower<'a> {
         self.shape.trends.get(column).copied().unwrap_or(0)
     }
 
-    fn finder<'s>(&'s self, node: &Node, scale: &'s Scale) -> Finder<'s> {
+    fn finder<'s>(&'s self, node: &Node, scale: &'s GradientScale) -> Finder<'s> {
         let is_monotone = !self.shape.trends.is_empty();
         Finder::new(scale, &self.shape.limits, node.sums, node.bounds, is_monotone)
     }
@@ -238,14 +239,14 @@ impl<'a> Grower<'a> {
         n_leaves < self.shape.leaves && !deep && !few && !self.binned.blocks.is_empty()
     }
 
-    /// Looks for splits of the first node.
-    fn look_at_first(&mut self, node: &mut Node, sums: &[Sums], scale: &Scale) {
+    /// Finds the best split of the root.
+    fn search_root(&mut self, node: &mut Node, sums: &[Sums], scale: &GradientScale) {
         let at = self.take_histogram();
         self.gather(node.rows.clone(), sums);
         let mut histogram = std::mem::take(&mut self.histograms[at]);
         let work = node.rows.len() * self.binned.columns.len();
         let this = &*self;
-        let best = deal(&mut histogram, work, |block, cells| {
+        let best = for_each_block(&mut histogram, work, |block, cells| {
             this.fill(cells, block, node.rows.clone());
             this.best_of(cells, block, node, scale)
         });
@@ -254,13 +255,13 @@ impl<'a> Grower<'a> {
         node.histogram = Some(at);
     }
 
-    /// Looks for splits of two children; the left one has their parent's histogram.
-    fn look_at(
+    /// Finds the best splits of two children; the left one has their parent's histogram.
+    fn search_children(
         &mut self,
         left: &mut Node,
         right: &mut Node,
         sums: &[Sums],
-        scale: &Scale,
+        scale: &GradientScale,
         n_leaves: usize,
     ) {
         let parent = left.histogram.take();
@@ -282,7 +283,7 @@ impl<'a> Grower<'a> {
             self.gather(large.rows.clone(), sums);
             let this = &*self;
             let work = large.rows.len() * self.binned.columns.len();
-            deal(&mut large_cells, work, |block, cells| {
+            for_each_block(&mut large_cells, work, |block, cells| {
                 this.fill(cells, block, large.rows.clone());
             });
         }
@@ -291,7 +292,7 @@ impl<'a> Grower<'a> {
         let n_columns = this.binned.columns.len();
         let work = (small.rows.len() + 512) * n_columns;
         let mut both: Vec<_> = small_cells.iter_mut().zip(&mut large_cells).collect();
-        let found = deal(&mut both, work, |block, (small_cells, large_cells)| {
+        let found = for_each_block(&mut both, work, |block, (small_cells, large_cells)| {
             this.fill(small_cells, block, small.rows.clone());
             if parent.is_some() {
                 histogram::subtract(large_cells, small_cells, this.columns(block));
@@ -311,7 +312,7 @@ impl<'a> Grower<'a> {
         self.keep(large, at_large);
     }
 
-    /// Keeps a histogram for the node, if it will be split and there is room.
+    /// Keeps the histogram of a node that may be split, if memory allows.
     fn keep(&mut self, node: &mut Node, at: usize) {
         let bytes =
             self.histograms.len() * self.binned.blocks.len() * size_of::<histogram::Block>();
@@ -333,7 +334,7 @@ impl<'a> Grower<'a> {
         &columns[..columns.len().min(WIDTH)]
     }
 
-    /// Puts the sums of rows side by side.
+    /// Copies the sums of rows next to each other.
     fn gather(&mut self, rows: Range<usize>, sums: &[Sums]) {
         let rows = &self.rows[rows];
         self.sums.resize(rows.len().max(self.sums.len()), Sums::default());
@@ -366,7 +367,7 @@ impl<'a> Grower<'a> {
         cells: &histogram::Block,
         block: usize,
         node: &Node,
-        scale: &Scale,
+        scale: &GradientScale,
     ) -> Option<Candidate> {
         let finder = self.finder(node, scale);
         let mut best: Option<Candidate> = None;
@@ -383,7 +384,7 @@ impl<'a> Grower<'a> {
     }
 }
 
-/// The one that gains more; of equals the first.
+/// The candidate with the larger gain; of equal ones the first.
 fn better(a: Option<Candidate>, b: Option<Candidate>) -> Option<Candidate> {
     match (a, b) {
         (Some(a), Some(b)) => Some(if b.gain > a.gain { b } else { a }),
@@ -391,8 +392,8 @@ fn better(a: Option<Candidate>, b: Option<Candidate>) -> Option<Candidate> {
     }
 }
 
-/// Does `work` on every item, in parallel if there is much to do.
-fn deal<T: Send, R: Send>(
+/// Does `work` on every item, in parallel if the amount is large.
+fn for_each_block<T: Send, R: Send>(
     items: &mut [T],
     amount: usize,
     work: impl Fn(usize, &mut T) -> R + Sync,
@@ -403,9 +404,9 @@ fn deal<T: Send, R: Send>(
     items.par_iter_mut().enumerate().map(|(at, item)| work(at, item)).collect()
 }
 
-/// Brings the rows that go left to the front, both sides in their order; how many those are.
-/// `comes` is told of a row some time before it is asked where that goes.
-fn part(
+/// A stable partition that moves the rows that go left to the front; returns their number. `comes` is
+/// called with a row some time before `goes_left` is.
+fn partition(
     rows: &mut [u32],
     aside: &mut [u32],
     comes: impl Fn(u32) + Sync,
@@ -419,7 +420,7 @@ fn part(
             }
             let row = rows[at];
             let left = usize::from(goes_left(row));
-            // Written to both; the one that is not meant is overwritten.
+            // Branchless: written to both sides, and the wrong one is overwritten.
             rows[n_left] = row;
             aside[n_right] = row;
             n_left += left;

@@ -2,13 +2,14 @@
 //!
 //! Gradients and second derivatives are rounded to whole numbers before they are added: sums of
 //! whole numbers do not depend on their order, so a tree is the same at any number of threads, and
-//! the histogram of a child is exactly its parent's less its sibling's. The rounding is as fine as
+//! the histogram of a child is exactly its parent's minus its sibling's. The rounding is as fine as
 //! 64 bits allow, 2⁻⁴⁰ of the largest gradient for half a million rows.
 
 use super::bins::{BinnedFeature, WIDTH};
+use super::prefetch::{AHEAD, prefetch};
 
-/// What rows add up to: their gradients, their second derivatives and how many they are, the latter
-/// two in one number.
+/// Sums over rows: of gradients, of second derivatives and of the number of rows, the latter two in
+/// one number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(align(16))]
 pub(super) struct Sums {
@@ -18,7 +19,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    /// The sum of both, as one addition of two numbers where the processor has that.
+    /// The sum of both, as one SIMD addition.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub fn plus(self, other: Sums) -> Sums {
@@ -49,34 +50,34 @@ impl Sums {
     }
 }
 
-/// How numbers are rounded.
+/// The rounding of gradients to whole numbers of steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Scale {
+pub(super) struct GradientScale {
     /// Steps in a gradient of 1.
     pub gradient: f64,
     /// Steps in a second derivative of 1.
     pub hessian: f64,
-    /// The bits in which rows are counted.
+    /// The number of bits of the count of rows.
     pub count_bits: u32,
 }
 
-/// Adding it and taking it away rounds to whole numbers.
+/// Adding and subtracting it rounds to whole numbers.
 const ROUND: f64 = 1.5 * (1u64 << 52) as f64;
 
-impl Scale {
-    /// For `n` rows, whose largest gradient and second derivative are given.
+impl GradientScale {
+    /// The scale for `n` rows with this largest gradient and second derivative.
     pub fn new(n: usize, gradient: f64, hessian: f64) -> Self {
         let count_bits = (usize::BITS - n.leading_zeros()).max(1);
         let steps = |bits: u32| (1u64 << bits.min(50)) as f64 - 1.0;
         let over = |steps: f64, most: f64| if most > 0.0 { steps / most } else { 0.0 };
-        Scale {
+        GradientScale {
             gradient: over(steps(62 - count_bits), gradient),
             hessian: over(steps(64 - 2 * count_bits), hessian),
             count_bits,
         }
     }
 
-    /// One row.
+    /// The sums of one row.
     #[inline(always)]
     pub fn row(&self, gradient: f64, hessian: f64) -> Sums {
         let whole = |number: f64| ((number + ROUND) - ROUND) as i64;
@@ -86,7 +87,7 @@ impl Scale {
         }
     }
 
-    /// How many rows there are in `sums`.
+    /// The number of rows in `sums`.
     #[inline(always)]
     pub fn count(&self, sums: Sums) -> usize {
         (sums.rest & ((1 << self.count_bits) - 1)) as usize
@@ -126,10 +127,7 @@ pub(super) fn empty(n_blocks: usize) -> Histogram {
     vec![[[Sums::default(); 256]; WIDTH]; n_blocks]
 }
 
-/// How many rows ahead items are asked for.
-pub(super) const AHEAD: usize = 32;
-
-/// Fills `block` with the sums of `rows`, whose own are in `sums`.
+/// Fills `block` with the sums by bin of `rows`; `sums` has those of each row.
 pub(super) fn fill(
     block: &mut Block,
     columns: &[BinnedFeature],
@@ -137,7 +135,9 @@ pub(super) fn fill(
     rows: &[u32],
     sums: &[Sums],
 ) {
-    clear(block, columns);
+    for (lane, column) in columns.iter().enumerate() {
+        block[lane][..column.n_bins()].fill(Sums::default());
+    }
     for (at, (&row, &sums)) in rows.iter().zip(sums).enumerate() {
         if let Some(&coming) = rows.get(at + AHEAD) {
             prefetch(bins, coming as usize);
@@ -150,32 +150,13 @@ pub(super) fn fill(
     }
 }
 
-/// Asks for an item without waiting for it.
-#[inline(always)]
-pub(super) fn prefetch<T>(items: &[T], at: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch reads nothing into the program and never faults, whatever the address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(items.as_ptr().wrapping_add(at).cast::<i8>()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (items, at);
-}
-
-/// Takes what `less` has away from `block`.
+/// Subtracts `less` from `block`.
 pub(super) fn subtract(block: &mut Block, less: &Block, columns: &[BinnedFeature]) {
     for (lane, column) in columns.iter().enumerate() {
         let n = column.n_bins();
         for (cell, &less) in block[lane][..n].iter_mut().zip(&less[lane][..n]) {
             *cell = cell.minus(less);
         }
-    }
-}
-
-fn clear(block: &mut Block, columns: &[BinnedFeature]) {
-    for (lane, column) in columns.iter().enumerate() {
-        block[lane][..column.n_bins()].fill(Sums::default());
     }
 }
 
@@ -186,7 +167,7 @@ mod tests {
     #[test]
     fn sums_are_as_fine_as_they_say() {
         let n = 500_000;
-        let scale = Scale::new(n, 3.0, 0.25);
+        let scale = GradientScale::new(n, 3.0, 0.25);
         let mut random = crate::random::Random::new(5, 0);
         let (mut sums, mut gradients, mut hessians) = (Sums::default(), 0.0, 0.0);
         for _ in 0..n {
@@ -203,7 +184,7 @@ mod tests {
     #[test]
     fn the_largest_sums_fit() {
         for n in [1, 2, 3, 255, 256, (1 << 19) - 1] {
-            let scale = Scale::new(n, 2.0, 7.0);
+            let scale = GradientScale::new(n, 2.0, 7.0);
             let row = scale.row(-2.0, 7.0);
             let mut sums = Sums::default();
             (0..n).for_each(|_| sums = sums.plus(row));

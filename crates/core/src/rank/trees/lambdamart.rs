@@ -1,19 +1,19 @@
-//! LambdaMART: boosted trees whose gradients are what swapping two rows would do to a measure
-//! (Burges, 2010), in the form of LightGBM.
+//! LambdaMART: boosted trees whose gradients are weighted by the change of a measure when two rows
+//! swap ranks (Burges, 2010), in the form of LightGBM.
 //!
 //! For rows i, j of a query, i the better one, with scores s and ranks r by these scores:
 //!
 //! ```text
 //! ρ = 1 / (1 + e^{σ (s_i − s_j)})
-//! λ_ij = σ ρ |Δ_ij|,  pushed up at i and down at j;  second derivative σ² ρ (1 − ρ) |Δ_ij|
+//! λ_ij = σ ρ |Δ_ij|,  up for i and down for j;  second derivative σ² ρ (1 − ρ) |Δ_ij|
 //! ndcg: Δ_ij = (gain_i − gain_j) (discount(r_i) − discount(r_j)) / ideal DCG at the truncation
 //! map:  Δ_ij = the change of average precision
 //! ```
-//! Only pairs count of which one row is among the first `truncation`: O(n · truncation) a query.
-//! With `norm`, Δ is divided by 0.01 + |s_i − s_j|, and the gradients of a query are scaled by
-//! log2(1 + Σλ) / Σλ, so that queries with many pairs do not drown the others. A pair counts what its
-//! better row counts; the scale of a query does not look at that, so that weights mean the same in
-//! every query.
+//! Only pairs with a row among the first `truncation` contribute: O(n · truncation) per query. With
+//! `norm`, Δ is divided by 0.01 + |s_i − s_j|, and the gradients of a query are scaled by
+//! log2(1 + Σλ) / Σλ, so that queries with many pairs do not dominate. A pair has the weight of its
+//! better row; the scale of a query does not depend on weights, so that these mean the same in every
+//! query.
 
 use std::collections::BTreeMap;
 
@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::boost::{Bag, Boosting, Loss, boosted};
 use crate::eval::{Gain, Variant};
+use crate::matchers::check::check_positive;
 use crate::rank::{FeatureTable, RankMethod, RankReport, Scorer, Training};
 use crate::{Error, Result};
 
@@ -42,11 +43,11 @@ boosted! {
     pub struct LambdaMart {
         /// The measure whose changes are the gradients.
         pub lambdas: Lambdas = Lambdas::Ndcg,
-        /// Of a pair of rows, one must be among so many first ones.
+        /// The truncation level: one row of a pair must be among so many first ones.
         pub truncation: usize = 30,
-        /// How steep the probability that one row is better than another is in their scores.
+        /// σ, the slope of the sigmoid of the difference of two scores.
         pub sigmoid: f64 = 1.0,
-        /// Whether the gradients of queries are brought to one size.
+        /// Whether the gradients of each query are normalised.
         pub norm: bool = true,
     }
 }
@@ -56,18 +57,16 @@ impl RankMethod for LambdaMart {
         if self.truncation == 0 {
             return Err(Error::parameter("truncation", 0, "a whole number from 1 on"));
         }
-        if !(self.sigmoid > 0.0 && self.sigmoid.is_finite()) {
-            return Err(Error::parameter("sigmoid", self.sigmoid, "a finite number above 0"));
-        }
-        self.boosting().check()
+        check_positive("sigmoid", self.sigmoid)?;
+        Boosting::from(self).check()
     }
 
     fn fit(&self, training: &Training<'_>) -> Result<(Scorer, RankReport)> {
         let loss = Pairs::new(self, training.table, &training.goal.variant);
         let nothing = loss.queries.iter().all(|query| query.skip);
-        let (trees, mut report) = self.boosting().fit(training, &loss)?;
+        let (trees, mut report) = Boosting::from(self).fit(training, &loss)?;
         if nothing {
-            let what = "no two rows of a query differ in what they are worth: nothing to learn";
+            let what = "no two rows of a query have different gains: there is nothing to learn";
             report.warnings.insert(0, what.into());
         }
         Ok((Scorer::Trees(trees), report))
@@ -76,15 +75,11 @@ impl RankMethod for LambdaMart {
     fn is_linear(&self) -> bool {
         false
     }
-
-    fn set_seed(&mut self, seed: u64) {
-        self.seed = seed;
-    }
 }
 
-/// What of a query does not change with the scores.
+/// The constants of a query.
 struct Query {
-    /// Whether its rows are all worth the same.
+    /// Whether all its rows have the same gain.
     skip: bool,
     /// One over the ideal DCG, or over the number of relevant rows.
     norm: f64,
@@ -94,9 +89,9 @@ struct Query {
 struct Pairs<'a> {
     params: &'a LambdaMart,
     table: &'a FeatureTable,
-    /// What every row is worth, over what the best of its query is.
+    /// The gain of every row over that of the best row of its query.
     gains: Vec<f64>,
-    /// What the first ranks are worth.
+    /// The discounts of the first ranks.
     discounts: Vec<f64>,
     queries: Vec<Query>,
 }
@@ -110,7 +105,7 @@ impl<'a> Pairs<'a> {
         for rows in table.by_query() {
             let of_query = &mut gains[rows.clone()];
             match params.lambdas {
-                Lambdas::Ndcg => worth(&table.grades()[rows], variant.gain, of_query),
+                Lambdas::Ndcg => relative_gains(&table.grades()[rows], variant.gain, of_query),
                 Lambdas::Map => {
                     for (gain, &grade) in of_query.iter_mut().zip(&table.grades()[rows]) {
                         *gain = if grade >= variant.relevant_from { 1.0 } else { 0.0 };
@@ -133,30 +128,30 @@ impl<'a> Pairs<'a> {
     }
 }
 
-/// What rows of these grades are worth, the best one 1 where that is more than nothing: 2^g of any
-/// grade is within what numbers hold.
-fn worth(grades: &[f32], gain: Gain, out: &mut [f64]) {
+/// The gains of rows of these grades, scaled so that the best is 1 unless it is 0: 2^g would overflow
+/// for high grades.
+fn relative_gains(grades: &[f32], gain: Gain, out: &mut [f64]) {
     let highest = grades.iter().fold(0.0f32, |a, &b| a.max(b));
-    let best = gain.beside(highest, highest);
+    let best = gain.scaled(highest, highest);
     for (out, &grade) in out.iter_mut().zip(grades) {
-        *out = if best > 0.0 { gain.beside(grade, highest) / best } else { 0.0 };
+        *out = if best > 0.0 { gain.scaled(grade, highest) / best } else { 0.0 };
     }
 }
 
-/// Workspace for the work on one query.
+/// Intermediate results of one query.
 #[derive(Default)]
 struct Workspace {
-    /// Ranks to rows of the query.
+    /// By rank, the row of the query.
     order: Vec<u32>,
-    /// By rank.
+    /// By rank, like the gains, weights and gradients.
     scores: Vec<f64>,
     gains: Vec<f64>,
     weights: Vec<f64>,
     out: Vec<[f64; 2]>,
-    /// All ranks, and those of rows that are worth something.
+    /// All ranks, and those of rows with a gain.
     all: Vec<u32>,
     worthy: Vec<u32>,
-    /// How many relevant rows there are up to a rank, and the sum of 1/rank over them.
+    /// By rank, the number of relevant rows up to it, and the sum of 1/rank over them.
     relevant: Vec<[f64; 2]>,
 }
 
@@ -242,8 +237,8 @@ impl Pairs<'_> {
 }
 
 impl Workspace {
-    /// Adds up the pairs of a query by rank; `change` says how much a swap of the ranks of a better
-    /// and a worse row changes the measure. The sum of all λ, as if all rows counted 1.
+    /// Adds up the pairs of a query by rank; `change` is the change of the measure when a better and
+    /// a worse row swap ranks. Returns the sum of all λ without weights.
     fn pairs(&mut self, params: &LambdaMart, change: impl Fn(&[f64], usize, usize) -> f64) -> f64 {
         let n = self.scores.len();
         self.all.clear();
@@ -257,7 +252,7 @@ impl Workspace {
         let mut sum = 0.0;
         for first in 0..n.min(params.truncation) {
             let (score, gain) = (scores[first], gains[first]);
-            // Pairs of two rows that are worth nothing are the most, and none counts.
+            // Pairs of two rows without a gain are the most frequent and contribute nothing.
             let others = if gain == 0.0 { &self.worthy } else { &self.all };
             let after = others.partition_point(|&rank| rank as usize <= first);
             let mut own = [0.0; 2];
@@ -266,18 +261,18 @@ impl Workspace {
                 if gain == gains[second] {
                     continue;
                 }
-                // 1 if the first is the better one.
+                // The sign is 1 if the first is the better one.
                 let (high, low, sign) = match gain > gains[second] {
                     true => (first, second, 1.0),
                     false => (second, first, -1.0),
                 };
                 let lead = sign * (score - scores[second]);
                 let gap = if apart { 0.01 + lead.abs() } else { 1.0 };
-                // One division for both: by the gap, and for the chance.
+                // One division for both: by the gap, and for ρ.
                 let inverse = 1.0 / (gap * (1.0 + (sigma * lead).exp()));
-                let chance = gap * inverse;
+                let rho = gap * inverse;
                 let lambda = sigma * change(gains, high, low) * inverse;
-                let hessian = sigma * (1.0 - chance) * lambda;
+                let hessian = sigma * (1.0 - rho) * lambda;
                 sum += 2.0 * lambda;
                 let (lambda, hessian) = (weights[high] * lambda, weights[high] * hessian);
                 own = [own[0] - sign * lambda, own[1] + hessian];
@@ -289,8 +284,7 @@ impl Workspace {
     }
 }
 
-/// For every rank, from the first: how many relevant rows there are up to it, and the sum of 1/rank
-/// over them.
+/// For every rank: the number of relevant rows up to it, and the sum of 1/rank over them.
 fn precisions(gains: &[f64], mut workspace: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
     workspace.clear();
     let mut so_far = [0.0; 2];
@@ -302,8 +296,8 @@ fn precisions(gains: &[f64], mut workspace: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
     workspace
 }
 
-/// By how much average precision, times the number of relevant rows, changes when a relevant and
-/// another row swap ranks (from 0).
+/// The change of average precision, times the number of relevant rows, when a relevant and another
+/// row swap ranks (from 0).
 fn change_of_precision(relevant: &[[f64; 2]], high: usize, low: usize) -> f64 {
     let (first, second) = (high.min(low), high.max(low));
     let precision = |rank: usize, more: f64| (relevant[rank][0] + more) / (rank + 1) as f64;

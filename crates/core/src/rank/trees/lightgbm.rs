@@ -1,11 +1,10 @@
-//! Reads the text models that LightGBM writes (`save_model`), so that a model learnt there scores
-//! here.
+//! Reads the text models that LightGBM writes (`save_model`).
 //!
-//! A model is a head of `key=value` lines, then trees of such lines with one number a split or leaf.
-//! `decision_type` holds bits: 1 a test of categories, 2 missing values go left, and in the next two
-//! what is missing (0 nothing: a missing value is 0; 1 zero and missing values; 2 missing values).
-//! Scores are raw: what an objective would make of them, a probability say, is left out, and does not
-//! change the order. What a forest says is the mean of its trees.
+//! A model has a head of `key=value` lines, then trees of such lines with one number per split or
+//! leaf. `decision_type` holds bits: 1 for a test of categories, 2 if missing values go left, and in
+//! the next two what is missing (0 nothing: a missing value is 0; 1 zero and missing values; 2 missing
+//! values). Scores are raw: the transformation of an objective, to a probability for instance, is
+//! left out, as it does not change the order. The score of a random forest is the mean of its trees.
 
 use std::fs;
 use std::path::Path;
@@ -21,12 +20,12 @@ pub struct LightGbm {
     pub names: Vec<String>,
     /// The trees.
     pub trees: Trees,
-    /// What was learnt, as LightGBM names it, such as `lambdarank`.
+    /// The objective, as LightGBM names it, such as `lambdarank`.
     pub objective: String,
 }
 
 impl LightGbm {
-    /// Reads a model file. An error, with the line, where it is not one that can be scored.
+    /// Reads a model file. An error with the line if it cannot be scored.
     pub fn read(path: &Path) -> Result<Self> {
         let bytes = fs::read(path).map_err(Error::io("read", path))?;
         let text = String::from_utf8(bytes).map_err(|_| Error::Unusable {
@@ -37,7 +36,7 @@ impl LightGbm {
         LightGbm::parse(&text, path)
     }
 
-    /// Reads a model from text; `path` is named in errors.
+    /// Reads a model from text; errors name `path`.
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
         let reader = Reader { path };
         let mut sections = vec![Section { line: 1, entries: Vec::new() }];
@@ -69,7 +68,7 @@ impl LightGbm {
         for key in ["num_class", "num_tree_per_iteration"] {
             let entry = reader.entry(head, key)?;
             if entry.value != "1" {
-                let expected = format!("{key}=1, one score a row");
+                let expected = format!("{key}=1, one score per row");
                 return Err(reader.line(entry.line, &expected, entry.value));
             }
         }
@@ -161,7 +160,7 @@ impl Reader<'_> {
         let n_leaves = self.number(section, "num_leaves")?;
         let values: Vec<f64> = self.numbers(section, "leaf_value", n_leaves)?;
         let leaves: Vec<Leaf> = match n_leaves {
-            // A tree that was not split says nothing of its rows.
+            // A tree that was not split has no count of rows.
             1 => vec![Leaf { value: values[0], count: 1 }],
             _ => {
                 let counts: Vec<u32> = self.numbers(section, "leaf_count", n_leaves)?;
@@ -176,7 +175,7 @@ impl Reader<'_> {
             .map_err(|error| self.line(section.line, "a tree", &error.to_string()))
     }
 
-    /// The lists of categories: where each begins, and their bits.
+    /// The lists of categories: the start of each, and their bits.
     fn categories(&self, section: &Section<'_>) -> Result<(Vec<u32>, Vec<u32>)> {
         let n_lists = self.number(section, "num_cat")?;
         if n_lists == 0 {
@@ -223,9 +222,9 @@ impl Reader<'_> {
     }
 }
 
-/// A threshold for values in 32 bits. LightGBM reads values in 64: one that is just up to its threshold
-/// may lie beyond it when it is rounded, so the threshold is rounded with it. Not so where it lies in the
-/// middle of two neighbours in 32 bits: there the values were such, and the upper one is to go right.
+/// A threshold for values in 32 bits. LightGBM reads values in 64: one just below its threshold may
+/// exceed it when rounded, so the threshold is rounded up as well. If it is the middle of two adjacent
+/// numbers in 32 bits, the values were in 32 bits, and the upper one is to go right.
 fn in_single(threshold: f64) -> f64 {
     let above = threshold as f32;
     let middle = (f64::from(above.next_down()) + f64::from(above)) / 2.0;

@@ -1,5 +1,4 @@
-//! MART: boosted trees for squared loss on the grades (Friedman, 2001), as in the talk and in Li and
-//! others (2014, §6.5).
+//! MART: boosted trees for squared loss on the grades (Friedman, 2001; Li and others, 2014, §6.5).
 //!
 //! ```text
 //! Σ_i c_i (f(x_i) − g_i)²/2,  gradient c_i (f − g_i), second derivative c_i
@@ -22,20 +21,17 @@ boosted! {
 
 impl RankMethod for Mart {
     fn check(&self) -> Result<()> {
-        self.boosting().check()
+        Boosting::from(self).check()
     }
 
     fn fit(&self, training: &Training<'_>) -> Result<(Scorer, RankReport)> {
-        let (trees, report) = self.boosting().fit(training, &Squares { table: training.table })?;
+        let (trees, report) =
+            Boosting::from(self).fit(training, &Squares { table: training.table })?;
         Ok((Scorer::Trees(trees), report))
     }
 
     fn is_linear(&self) -> bool {
         false
-    }
-
-    fn set_seed(&mut self, seed: u64) {
-        self.seed = seed;
     }
 }
 

@@ -1,41 +1,41 @@
 //! The best split of a node, from its histogram.
 //!
-//! With G the sum of gradients and H that of second derivatives, a leaf is worth −G / (H + λ) and
-//! lowers the loss by G² / (H + λ), twice over; a split gains what its two sides lower it by, less
-//! what the node does.
+//! With G the sum of gradients and H that of second derivatives, the value of a leaf is −G / (H + λ),
+//! and it lowers twice the loss by G² / (H + λ). The gain of a split is the sum of that over its two
+//! sides, minus that of the node.
 
 use super::bins::BinnedFeature;
-use super::histogram::{Scale, Sums};
+use super::histogram::{GradientScale, Sums};
 
-/// What a split must meet.
+/// Limits of a split.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Limits {
-    /// The fewest rows on a side.
+    /// Minimum number of rows on a side.
     pub min_leaf: usize,
-    /// The least sum of second derivatives on a side.
+    /// Minimum sum of second derivatives on a side.
     pub min_hessian: f64,
-    /// The penalty λ on squared leaf values.
+    /// The ℓ2 penalty λ on leaf values.
     pub l2: f64,
-    /// The least gain.
+    /// Minimum gain.
     pub min_gain: f64,
 }
 
-/// A way to split a node.
+/// A possible split of a node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Candidate {
-    /// By how much it makes the loss smaller, twice over.
+    /// By how much it lowers twice the loss.
     pub gain: f64,
-    /// The column that is looked at.
+    /// The column that is tested.
     pub column: usize,
     /// Bins up to this one go left.
     pub bin: usize,
     /// Whether missing values go left.
     pub missing_left: bool,
-    /// What goes left.
+    /// The sums of the rows that go left.
     pub left: Sums,
 }
 
-/// What a leaf may be worth.
+/// Bounds of the value of a leaf.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Bounds {
     pub low: f64,
@@ -46,21 +46,21 @@ impl Bounds {
     pub const NONE: Bounds = Bounds { low: f64::NEG_INFINITY, high: f64::INFINITY };
 }
 
-/// Finds splits of one node.
+/// Finds the best split of one node.
 pub(super) struct Finder<'a> {
-    scale: &'a Scale,
+    scale: &'a GradientScale,
     limits: &'a Limits,
-    /// All that is in the node.
+    /// The sums of the rows of the node.
     total: Sums,
-    /// What leaves below the node may be worth.
+    /// Bounds of the values of leaves below the node.
     bounds: Bounds,
-    /// Whether any feature must rise or fall.
+    /// Whether any feature has a monotone constraint.
     is_monotone: bool,
-    /// By how much the node lowers the loss unsplit, twice over.
+    /// By how much the unsplit node lowers twice the loss.
     own: f64,
 }
 
-/// A place to split, and what goes left there.
+/// A place to split, and the sums of the rows that go left.
 #[derive(Clone, Copy)]
 struct Place {
     bin: usize,
@@ -69,9 +69,9 @@ struct Place {
 }
 
 impl<'a> Finder<'a> {
-    /// For a node with the sums `total`, leaves below which are worth what `bounds` allow.
+    /// A finder for a node with the sums `total`, with `bounds` of the values of leaves below it.
     pub fn new(
-        scale: &'a Scale,
+        scale: &'a GradientScale,
         limits: &'a Limits,
         total: Sums,
         bounds: Bounds,
@@ -82,14 +82,14 @@ impl<'a> Finder<'a> {
         finder
     }
 
-    /// What a leaf with `sums` is worth.
+    /// The value of a leaf with `sums`.
     pub fn value(&self, sums: Sums) -> f64 {
         let below = self.scale.hessian(sums) + self.limits.l2;
         let value = if below > 0.0 { -self.scale.gradient(sums) / below } else { 0.0 };
         value.clamp(self.bounds.low, self.bounds.high)
     }
 
-    /// By how much a leaf worth `value` makes the loss of `sums` smaller, twice over.
+    /// By how much a leaf with this value lowers twice the loss of `sums`.
     fn lowered(&self, sums: Sums, value: f64) -> f64 {
         let below = self.scale.hessian(sums) + self.limits.l2;
         -(2.0 * self.scale.gradient(sums) * value + below * value * value)
@@ -125,21 +125,20 @@ impl<'a> Finder<'a> {
             best = found.map(|(bin, left)| Place { bin, left, with_missing }).or(best);
         }
         let Place { bin, left, with_missing } = best?;
-        // Empty bins beyond the last on the left may go either way: the cut goes through their
-        // middle.
+        // Empty bins after the last on the left may go either way: the cut is in their middle.
         let next = (bin + 1..values.len()).find(|&next| values[next] != Sums::default());
         let bin = next.map_or(bin, |next| (bin + next - 1) / 2);
-        // Where nothing is known of missing values, they go with the most.
+        // If training has no missing values, they go with the majority.
         let with_most = 2 * self.scale.count(left) >= self.scale.count(self.total);
         let missing_left = if is_missing { with_missing } else { with_most };
         Some(Candidate { gain: most - self.own, column: number, bin, missing_left, left })
     }
 
-    /// The last bin to go left, and all that goes left, where two sides lower the loss by more than
-    /// `most`, and by the most. `start` goes left in any case.
+    /// The last bin that goes left and the sums on the left, for the split that lowers twice the loss
+    /// the most, and by more than `most`. `start` goes left in any case.
     fn scan(&self, cells: &[Sums], start: Sums, most: &mut f64) -> Option<(usize, Sums)> {
         let scale = self.scale;
-        // In steps of the sums, what is lowered is larger by this factor.
+        // In steps of the sums, the reduction is larger by this factor.
         let unit = scale.hessian / (scale.gradient * scale.gradient);
         let l2 = self.limits.l2 * scale.hessian;
         let min_hessian = self.limits.min_hessian * scale.hessian + l2;
@@ -175,7 +174,7 @@ impl<'a> Finder<'a> {
         best
     }
 
-    /// The same where what leaves are worth is bounded, and must rise or fall with the feature.
+    /// The same with bounded values of leaves that must rise or fall with the feature.
     fn scan_bounded(
         &self,
         cells: &[Sums],

@@ -18,32 +18,34 @@ pub(super) struct Leaf {
     optional: bool,
     /// Whether whole numbers are 0 or more.
     unsigned: bool,
-    /// Of moments, dates and times of day: what the column's numbers mean.
+    /// The unit of timestamps, dates and times of day.
     clock: Option<Clock>,
 }
 
-/// What a number says of time.
+/// The unit in which a number encodes time.
 #[derive(Clone, Copy)]
 enum Clock {
     /// Days since 1970.
     Date,
-    /// Since midnight, in units of which so many make a second.
+    /// Since midnight, in this many units per second.
     Time(i64),
-    /// Since 1970, in units of which so many make a second.
+    /// Since 1970, in this many units per second.
     Moment(i64),
 }
 
 impl Clock {
-    /// What the numbers in `column` say of time, if anything.
+    /// The unit of `column`, if it holds times.
     fn of(column: &ColumnDescriptor) -> Option<Clock> {
-        let a_second = |unit| match unit {
+        let per_second = |unit| match unit {
             TimeUnit::MILLIS => 1_000,
             TimeUnit::MICROS => 1_000_000,
             TimeUnit::NANOS => 1_000_000_000,
         };
         match (column.logical_type_ref(), column.converted_type()) {
-            (Some(LogicalType::Timestamp(moment)), _) => Some(Clock::Moment(a_second(moment.unit))),
-            (Some(LogicalType::Time(time)), _) => Some(Clock::Time(a_second(time.unit))),
+            (Some(LogicalType::Timestamp(moment)), _) => {
+                Some(Clock::Moment(per_second(moment.unit)))
+            }
+            (Some(LogicalType::Time(time)), _) => Some(Clock::Time(per_second(time.unit))),
             (Some(LogicalType::Date), _) | (_, ConvertedType::DATE) => Some(Clock::Date),
             (_, ConvertedType::TIMESTAMP_MILLIS) => Some(Clock::Moment(1_000)),
             (_, ConvertedType::TIMESTAMP_MICROS) => Some(Clock::Moment(1_000_000)),
@@ -53,21 +55,21 @@ impl Clock {
         }
     }
 
-    /// How people write `value`.
+    /// `value` as a date or time in text.
     fn show(self, value: i64) -> String {
         match self {
             Clock::Date => {
                 let moment = time::show(value.saturating_mul(86_400), true);
                 moment.split(' ').next().unwrap_or_default().to_owned()
             }
-            Clock::Time(a_second) => time::show(value.div_euclid(a_second), false),
-            Clock::Moment(a_second) => time::show(value.div_euclid(a_second), true),
+            Clock::Time(per_second) => time::show(value.div_euclid(per_second), false),
+            Clock::Moment(per_second) => time::show(value.div_euclid(per_second), true),
         }
     }
 }
 
 impl Leaf {
-    /// How to read the leaf number `at` of a schema; else what it holds, for people.
+    /// How to read the leaf number `at` of a schema; else a description of its values.
     pub(super) fn of(at: usize, column: &ColumnDescriptor) -> std::result::Result<Self, String> {
         let about = column.self_type().get_basic_info();
         let is_list = about.has_repetition() && about.repetition() == Repetition::REPEATED;
@@ -94,7 +96,7 @@ pub(super) enum Cell {
     Other(Value),
 }
 
-/// Whether a column can be read; else what it holds.
+/// Whether a column can be read; else a description of its values.
 fn readable(column: &ColumnDescriptor) -> std::result::Result<(), String> {
     use ConvertedType as Is;
     let converted = column.converted_type();
@@ -116,21 +118,18 @@ fn readable(column: &ColumnDescriptor) -> std::result::Result<(), String> {
                 matches!(column.logical_type_ref(), None | Some(LogicalType::Integer { .. }));
             (whole.contains(&converted) && integer) || Clock::of(column).is_some()
         }
-        // Some writers do not mark text as such.
+        // Some writers do not declare text as such.
         PhysicalType::BYTE_ARRAY => {
             matches!(converted, Is::NONE | Is::UTF8 | Is::ENUM | Is::JSON)
         }
-        // Nothing but the moments of old writers.
+        // Used for timestamps alone, by old writers.
         PhysicalType::INT96 => true,
         PhysicalType::FIXED_LEN_BYTE_ARRAY => false,
     };
-    if fine {
-        return Ok(());
-    }
-    Err(kind(column))
+    if fine { Ok(()) } else { Err(kind(column)) }
 }
 
-/// What a column holds, for people.
+/// A description of the values of a column that cannot be read.
 fn kind(column: &ColumnDescriptor) -> String {
     match (column.logical_type_ref(), column.converted_type()) {
         (Some(LogicalType::Decimal { .. }), _) | (_, ConvertedType::DECIMAL) => {
@@ -140,14 +139,14 @@ fn kind(column: &ColumnDescriptor) -> String {
         (Some(LogicalType::Bson), _) | (_, ConvertedType::BSON) => "BSON".into(),
         (Some(LogicalType::Float16), _) => "numbers of 16 bits".into(),
         (_, ConvertedType::INTERVAL) => "intervals of time".into(),
-        (None, ConvertedType::NONE) => "bytes that nothing says the meaning of".into(),
+        (None, ConvertedType::NONE) => "bytes of unknown meaning".into(),
         _ => "values of another kind".into(),
     }
 }
 
-/// The seconds since 1970 of a moment as old programs write it: the day counted from the
-/// beginning of the Julian calendar, and the nanoseconds of the day.
-fn old_moment(value: Int96) -> i64 {
+/// The seconds since 1970 of a timestamp of the deprecated type INT96: the nanoseconds of the day, and
+/// the Julian day.
+fn int96_seconds(value: Int96) -> i64 {
     let [low, high, day] = [0, 1, 2].map(|at| value.data().get(at).copied().unwrap_or_default());
     let nanoseconds = (u64::from(high) << 32) | u64::from(low);
     let seconds = (nanoseconds / 1_000_000_000).cast_signed();
@@ -183,16 +182,16 @@ pub(super) fn read(
             Cell::Other(if leaf.unsigned { value.cast_unsigned().into() } else { value.into() })
         }),
         ColumnReader::FloatColumnReader(reader) => typed(reader, leaf, n, cells, |value| {
-            // Widened, it would have digits that nobody wrote.
+            // Widened to f64, it would have digits that the file does not have.
             fraction(value.to_string().parse().unwrap_or(f64::from(value)))
         }),
         ColumnReader::DoubleColumnReader(reader) => typed(reader, leaf, n, cells, fraction),
         ColumnReader::ByteArrayColumnReader(reader) => typed(reader, leaf, n, cells, Cell::Text),
         ColumnReader::Int96ColumnReader(reader) => typed(reader, leaf, n, cells, |value| {
-            Cell::Other(time::show(old_moment(value), true).into())
+            Cell::Other(time::show(int96_seconds(value), true).into())
         }),
         ColumnReader::FixedLenByteArrayColumnReader(_) => {
-            Err(ParquetError::NYI("such columns are not read".into()))
+            Err(ParquetError::NYI("columns of this type are not supported".into()))
         }
     }
 }
@@ -227,7 +226,7 @@ fn typed<T: DataType>(
     Ok(())
 }
 
-/// A fraction; one that is not finite stays text, which no number is made of.
+/// A number, or text if it is not finite, which JSON numbers cannot be.
 fn fraction(value: f64) -> Cell {
     Cell::Other(match Number::from_f64(value) {
         Some(number) => Value::Number(number),

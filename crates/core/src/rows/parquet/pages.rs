@@ -1,5 +1,5 @@
-//! The pages of a column, checked for what the decoders take for granted: a damaged file must
-//! end in an error, not in a panic.
+//! The pages of a column, with checks of what the decoders assume, so that a damaged file causes an
+//! error, not a panic.
 
 use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageMetadata, PageReader};
@@ -12,7 +12,7 @@ pub(super) fn open_column(group: &dyn RowGroupReader, leaf: usize) -> Result<Col
     let column = group.metadata().column(leaf);
     let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
     if start < 0 || column.compressed_size() < 0 {
-        return Err(ParquetError::General("a column begins nowhere or has no length".into()));
+        return Err(ParquetError::General("a column has a negative offset or length".into()));
     }
     let descriptor = group.metadata().schema_descr().column(leaf);
     let pages = Checked { pages: group.get_column_page_reader(leaf)?, has_dictionary: false };

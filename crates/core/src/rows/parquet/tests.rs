@@ -212,8 +212,8 @@ fn columns_of_other_kinds_are_refused_where_they_are_used() {
     assert_eq!(rows(&bytes).unwrap()[0].1, ["a", "", "", "", ""]);
     with(&bytes, |rows| rows.check_columns(&|used| used == 0)).unwrap();
     for (at, words) in [
-        (1, "the column sum holds decimal numbers, expected text, numbers, truth values, dates"),
-        (2, "the column raw holds bytes that nothing says the meaning of"),
+        (1, "the column sum holds decimal numbers, expected text, numbers, booleans, dates"),
+        (2, "the column raw holds bytes of unknown meaning"),
         (3, "the column s holds nested values"),
         (4, "the column list holds lists"),
     ] {

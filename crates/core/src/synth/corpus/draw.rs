@@ -1,32 +1,33 @@
-//! What is planted, and how a document is drawn from it.
+//! The planted topics, and documents drawn from them.
 
-use super::super::weblog::names::Names;
 use super::Corpus;
 use crate::random::Random;
+use crate::synth::weblog::names::Names;
+use crate::synth::zipf::Zipf;
 
-/// One word in so many is general.
+/// 1/`GENERAL_IN` of the words are general.
 const GENERAL_IN: usize = 50;
-/// One topical word in so many belongs to a second topic, too.
+/// 1/`TWICE_IN` of the topical words belong to a second topic as well.
 const TWICE_IN: usize = 3;
-/// One topic in so many is shared by all classes.
+/// 1/`SHARED_IN` of the topics are shared by all classes.
 const SHARED_IN: usize = 5;
 /// The share of a document's words that are general.
 const GENERAL_SHARE: f64 = 0.4;
 /// The most topics of a document.
 const MOST_TOPICS: u64 = 4;
-/// The chance that a topic of a document is a shared one.
+/// The probability that a topic of a document is a shared one.
 const SHARED_CHANCE: f64 = 0.25;
 /// The flattening of Zipf's law at its head.
 const FLAT: f64 = 2.7;
 
-/// What a stream of random numbers is for; each gets streams of its own.
+/// The purpose of a stream of random numbers.
 #[derive(Debug, Clone, Copy)]
 enum Draw {
     /// Spelling.
     Names,
-    /// Which topic a word belongs to.
+    /// The topics of words.
     Topics,
-    /// One stream a document.
+    /// One stream per document.
     Document,
 }
 
@@ -42,15 +43,15 @@ pub(super) struct Planted {
     n_classes: usize,
     /// The words of every topic, most frequent first.
     topics: Vec<Vec<u32>>,
-    /// By n the sum of 1/(rank + 2.7) over the first n ranks.
-    zipf: Vec<f64>,
+    /// The distribution of words in a topic, by rank.
+    zipf: Zipf,
 }
 
 /// A document as numbers.
 pub(super) struct Drawn {
     /// Its class.
     pub class: usize,
-    /// Its words, sorted, repeated ones as often as they occur.
+    /// Its words, sorted, with repetitions.
     pub words: Vec<u32>,
 }
 
@@ -64,7 +65,8 @@ impl Planted {
         let mut topics: Vec<Vec<u32>> = vec![Vec::new(); n_topics];
         let mut order: Vec<usize> = (0..n_topics).collect();
         for (i, word) in (n_general as u32..terms as u32).enumerate() {
-            // The topics take words in turns of random order: each has frequent and rare ones.
+            // Every round of topics in random order takes the next words, so that each topic has frequent
+            // and rare ones.
             let turn = i % n_topics;
             if turn == 0 {
                 draws.shuffle(&mut order);
@@ -75,23 +77,20 @@ impl Planted {
                 topics[order[other]].push(word);
             }
         }
-        // One class has all topics to itself, so that none need be shared.
+        // A single class has all topics, and none is shared.
         let n_shared =
             if classes == 1 { 0 } else { (n_topics / SHARED_IN).min(n_topics - classes) };
         let longest = topics.iter().map(Vec::len).max().unwrap_or(0).max(n_general);
-        let mut zipf = vec![0.0];
-        for rank in 1..=longest {
-            zipf.push(zipf[rank - 1] + 1.0 / (rank as f64 + FLAT));
-        }
+        let zipf = Zipf::new(longest, |rank| 1.0 / (rank + FLAT));
         Planted { names, n_general, n_shared, n_classes: classes, topics, zipf }
     }
 
-    /// How many topics there are.
+    /// The number of topics.
     pub(super) fn n_topics(&self) -> usize {
         self.topics.len()
     }
 
-    /// How many of them, the first ones, all classes share.
+    /// The number of topics that all classes share, the first ones.
     pub(super) fn n_shared(&self) -> usize {
         self.n_shared
     }
@@ -101,7 +100,7 @@ impl Planted {
         Some(k.checked_sub(self.n_shared)? % self.n_classes)
     }
 
-    /// What a class is called: numbers of equal width, so that names sort as numbers do.
+    /// The name of a class, a number of fixed width, so that names sort as numbers do.
     pub(super) fn class_name(&self, class: usize) -> String {
         let width = (self.n_classes - 1).to_string().len();
         format!("c{class:0width$}")
@@ -115,7 +114,7 @@ impl Planted {
     /// The words of a topic with their probabilities, most frequent first.
     pub(super) fn weights(&self, k: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
         let words = &self.topics[k];
-        let total = self.zipf[words.len()];
+        let total = self.zipf.total(words.len());
         (1..).zip(words).map(move |(rank, &word)| (word, 1.0 / (f64::from(rank) + FLAT) / total))
     }
 
@@ -136,12 +135,12 @@ impl Planted {
         let mut words: Vec<u32> = (0..length)
             .map(|_| {
                 if draws.uniform() < GENERAL_SHARE {
-                    return self.rank(self.n_general, &mut draws) as u32;
+                    return self.zipf.draw(self.n_general, &mut draws) as u32;
                 }
                 let at = draws.uniform() * sum;
                 let chosen = mixture.partition_point(|&(_, end)| end <= at).min(mixture.len() - 1);
                 let words = &self.topics[mixture[chosen].0];
-                words[self.rank(words.len(), &mut draws)]
+                words[self.zipf.draw(words.len(), &mut draws)]
             })
             .collect();
         words.sort_unstable();
@@ -156,11 +155,5 @@ impl Planted {
         }
         let of_class = (self.topics.len() - self.n_shared - class).div_ceil(self.n_classes);
         self.n_shared + class + self.n_classes * draws.below(of_class as u64) as usize
-    }
-
-    /// A rank below `n` by Zipf's law.
-    fn rank(&self, n: usize, draws: &mut Random) -> usize {
-        let at = draws.uniform() * self.zipf[n];
-        self.zipf[1..=n].partition_point(|&end| end <= at).min(n - 1)
     }
 }

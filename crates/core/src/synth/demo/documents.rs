@@ -1,24 +1,25 @@
-//! The demo's documents: a title, one to three sentences and an address each.
+//! The demo's documents: a title, one to three sentences and a URL each.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::{Demo, DocumentTruth, Stream, chance, pick, spread};
+use super::draw::{Stream, chance, pick, spread};
+use super::log::{Demo, DocumentTruth};
 use crate::data::Document;
 use crate::random::Random;
 use crate::synth::concepts::{Concept, Concepts, Facet};
 
-/// The share of documents that treat a related concept as well.
+/// The share of documents that also treat a related concept.
 const COMBINED: f64 = 0.14;
-/// The share of documents that also say it in the people's words.
+/// The share of documents that also use the words of people.
 const BOTH_WORDS: f64 = 0.25;
 /// The share of documents with a sentence of related terms.
 const WITH_TERMS: f64 = 0.75;
-/// How often a document is drawn anew because its text is there already.
+/// The most attempts to draw a document whose text does not exist yet.
 const ATTEMPTS: usize = 20;
 
-/// Writes the documents, those of one concept side by side.
+/// The documents, sorted by concept.
 pub(super) fn write(demo: &Demo, concepts: &Concepts) -> (Vec<Document>, Vec<DocumentTruth>) {
     let mut random = demo.random(Stream::Documents);
     let shares = spread(demo.documents, concepts.concepts.len(), &mut random);
@@ -30,7 +31,7 @@ pub(super) fn write(demo: &Demo, concepts: &Concepts) -> (Vec<Document>, Vec<Doc
         let topic = concepts.topic(concept);
         let related = concepts.related(concept);
         for turn in 0..share {
-            // Facets in turn, so that every one of them has a page before one has two.
+            // Facets in turn, so that every facet has a page before one has two.
             let facet = turn % topic.facets.len();
             let combined = turn > 0 && chance(COMBINED, &mut random);
             let second = combined.then(|| *pick(&related, &mut random));
@@ -59,15 +60,12 @@ pub(super) fn write(demo: &Demo, concepts: &Concepts) -> (Vec<Document>, Vec<Doc
 }
 
 fn document(number: usize, title: String, body: String, url: String, class: &str) -> Document {
-    let mut fields = Map::new();
-    fields.insert("title".into(), Value::String(title));
-    fields.insert("body".into(), Value::String(body));
-    fields.insert("url".into(), Value::String(url));
-    fields.insert("class".into(), Value::String(class.to_owned()));
-    Document { id: format!("d{:04}", number + 1), fields }
+    let fields = [("title", title), ("body", body), ("url", url), ("class", class.to_owned())];
+    let fields = fields.map(|(name, text)| (name.to_owned(), Value::String(text)));
+    Document { id: format!("d{:04}", number + 1), fields: Map::from_iter(fields) }
 }
 
-/// What a document is about.
+/// The subject of a document.
 struct Subject<'a> {
     first: &'a Concept,
     second: Option<&'a Concept>,
@@ -167,7 +165,7 @@ fn capital(text: &str) -> String {
     }
 }
 
-/// The text as a piece of an address: ASCII letters and digits joined by hyphens.
+/// The text as a part of a URL: ASCII letters and digits joined by hyphens.
 fn slug(text: &str) -> String {
     let plain: String = text
         .to_lowercase()

@@ -1,30 +1,29 @@
-//! Queries of the demo that name a concept and no side of it, with the sides that every page
-//! answers: judgments by subtopic, for those who want pages of results that show all sides.
+//! Broad queries of the demo, which name a concept and no facet of it, with the facets that every page
+//! answers: judgments by subtopic, for diversification.
 
-use super::{DemoLog, Words};
+use super::log::{DemoLog, Wording};
 use crate::Result;
 use crate::synth::raw::{FACETS, FACETS_TEST, FACETS_TRAIN, RawFolder};
 
-/// How many queries a concept has at most.
-const A_CONCEPT: usize = 2;
+/// The most broad queries per concept.
+const PER_CONCEPT: usize = 2;
 
 impl DemoLog {
-    /// Queries for a concept as a whole, at most two a concept, in the order of the concepts.
+    /// Queries for a concept as a whole, at most two per concept, in the order of the concepts.
     pub fn broad_queries(&self) -> Vec<usize> {
         let mut of_concept: Vec<Vec<usize>> = vec![Vec::new(); self.concepts.concepts.len()];
         for (query, truth) in self.query_truths.iter().enumerate() {
             let list = &mut of_concept[truth.concept];
-            let broad = truth.facet == 0 && !truth.misspelt && truth.words != Words::Both;
-            if broad && list.len() < A_CONCEPT {
+            let broad = truth.facet == 0 && !truth.misspelt && truth.wording != Wording::Both;
+            if broad && list.len() < PER_CONCEPT {
                 list.push(query);
             }
         }
         of_concept.into_iter().flatten().collect()
     }
 
-    /// What a document says to a broad query: its facet, counted from 1, and how well it answers
-    /// it: 2 if it is about the concept alone, 1 if about another one as well, 0 if it is about a
-    /// related one; nothing for all others.
+    /// A document's answer to a broad query: its facet, from 1, and its grade: 2 if it is about the
+    /// concept alone, 1 if about another one as well, 0 if about a related one; `None` for all others.
     pub fn answer(&self, query: usize, document: usize) -> Option<(usize, u8)> {
         let (meant, about) = (&self.query_truths[query], &self.document_truths[document]);
         let group = |concept: usize| self.concepts.concepts[concept].group;
@@ -37,8 +36,8 @@ impl DemoLog {
         Some((about.facet + 1, grade))
     }
 
-    /// Writes the queries (id, text) and the judgments (id, facet, document, grade) for them, those
-    /// of one half of the concepts to learn from, those of the other half to measure on.
+    /// Writes the queries (id, text) and their judgments (id, facet, document, grade): those of one half
+    /// of the concepts for training, of the other half for test.
     pub(super) fn write_facets(&self, folder: &RawFolder) -> Result<()> {
         let queries = self.broad_queries();
         let mut texts = folder.lines(FACETS)?;

@@ -1,20 +1,21 @@
-//! The demo's judgments: the true grades of a pool of documents for some of the queries.
+//! The demo's judgments: the true grades of pooled documents for some of the queries.
 
 use std::collections::BTreeSet;
 
-use super::{Demo, DemoLog, Stream};
+use super::draw::Stream;
+use super::log::{Demo, DemoLog};
 
-/// The share of the searchable queries that is called head, and that is called torso.
+/// The shares of head and torso among the searched queries.
 const HEAD: f64 = 0.1;
 const TORSO: f64 = 0.3;
-/// How many of the engine's results are judged.
+/// The depth of the pool in the engine's results.
 const TOP: usize = 5;
-/// How many documents on related concepts are judged.
+/// The number of documents on related concepts in the pool.
 const RELATED: usize = 4;
 
-/// Judges a quarter each of `demo.judged` queries from the head, the torso, the tail and those
-/// that nobody searches, into `log`. The pool holds every document of grade 2 or more, so that
-/// a ranking of the whole collection loses nothing for want of a judgment.
+/// Judges a quarter each of `demo.judged` queries from the head, the torso, the tail and the unseen
+/// ones, into `log`. The pool holds every document of grade 2 or more, so that rankings of the whole
+/// collection are measured correctly.
 pub(super) fn draw(demo: &Demo, log: &mut DemoLog, rankings: &[Vec<u32>], about: &[Vec<u32>]) {
     let mut random = demo.random(Stream::Judgments);
     let head = (demo.queries as f64 * HEAD).round() as usize;

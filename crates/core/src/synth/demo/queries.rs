@@ -1,30 +1,31 @@
-//! The demo's queries: several ways to ask for each concept and its facets, some misspelt,
-//! ordered by how often they will be asked.
+//! The demo's queries: several phrasings for each concept and its facets, some misspelt, ordered by
+//! frequency.
 
 use std::collections::HashSet;
 
-use super::{Demo, QueryTruth, Stream, Words, chance, pick, spread};
+use super::draw::{Stream, chance, pick, spread};
+use super::log::{Demo, QueryTruth, Wording};
 use crate::random::Random;
 use crate::synth::concepts::{Concept, Concepts, Facet};
 use crate::{Error, Result};
 
-/// The share of queries in the pages' words, and of those in some of each.
+/// The shares of queries in the words of pages, and of those in the words of both.
 const PAGES: f64 = 0.18;
 const BOTH: f64 = 0.2;
 /// The share of queries that name a facet, where the words allow it.
 const WITH_FACET: f64 = 0.6;
-/// How often a query is drawn anew because it is there already.
+/// The most attempts to draw a query that does not exist yet.
 const ATTEMPTS: usize = 200;
-/// Letters a word must have to be misspelt.
+/// The least letters of a word that is misspelt.
 const LONG_WORD: usize = 5;
 
-/// Writes the distinct queries, most frequent first, then those that nobody searches.
+/// The distinct queries, most frequent first, then the unseen ones.
 pub(super) fn write(demo: &Demo, concepts: &Concepts) -> Result<(Vec<String>, Vec<QueryTruth>)> {
     let mut random = demo.random(Stream::Queries);
     let n_concepts = concepts.concepts.len();
     let shares = spread(demo.queries + demo.unseen, n_concepts, &mut random);
     let mut seen = HashSet::new();
-    // (interest, text, truth); the first query of a concept is its typical one.
+    // (interest, turn, text, truth); the first query of a concept is its typical one.
     let mut drafts = Vec::with_capacity(demo.queries + demo.unseen);
     for (concept, &share) in shares.iter().enumerate() {
         let interest = popularity(n_concepts, &mut random);
@@ -33,14 +34,14 @@ pub(super) fn write(demo: &Demo, concepts: &Concepts) -> Result<(Vec<String>, Ve
                 .ok_or_else(|| {
                     let made = seen.len();
                     let expected =
-                        format!("fewer: after {made} there is no new way to ask for a concept");
+                        format!("fewer: after {made} queries no new one for a concept was found");
                     Error::parameter("queries", demo.queries + demo.unseen, &expected)
                 })?;
             let jitter = 0.5 + random.uniform();
             drafts.push((interest * jitter / (turn as f64 + 1.0), turn, text, truth));
         }
     }
-    // Nobody searches some queries; the typical one of a concept is never among them.
+    // The typical query of a concept is never among the unseen.
     random.shuffle(&mut drafts);
     drafts.sort_by_key(|(_, turn, ..)| *turn == 0);
     let mut searched = drafts.split_off(demo.unseen.min(drafts.len()));
@@ -49,7 +50,7 @@ pub(super) fn write(demo: &Demo, concepts: &Concepts) -> Result<(Vec<String>, Ve
     Ok(searched.into_iter().map(|(_, _, text, truth)| (text, truth)).unzip())
 }
 
-/// How much people care for a concept: a few are asked for often, most now and then.
+/// The popularity of a concept, with a heavy tail.
 fn popularity(n_concepts: usize, random: &mut Random) -> f64 {
     let rank = random.below(n_concepts as u64) as f64;
     1.0 / (rank + 30.0).sqrt()
@@ -65,8 +66,8 @@ fn draft(
 ) -> Option<(String, QueryTruth)> {
     let (concept, topic) = (&concepts.concepts[number], concepts.topic(number));
     for attempt in 0..ATTEMPTS {
-        let (mut text, facet, words) = if turn == 0 && attempt == 0 {
-            (concept.people[0].text.clone(), 0, Words::People)
+        let (mut text, facet, wording) = if turn == 0 && attempt == 0 {
+            (concept.people[0].text.clone(), 0, Wording::People)
         } else {
             ask(concept, &topic.facets, random)
         };
@@ -75,14 +76,14 @@ fn draft(
         let misspelt = wrong.is_some();
         text = wrong.unwrap_or(text);
         if seen.insert(text.clone()) {
-            return Some((text, QueryTruth { concept: number, facet, words, misspelt }));
+            return Some((text, QueryTruth { concept: number, facet, wording, misspelt }));
         }
     }
     None
 }
 
-/// One way to ask for a concept, with the facet it asks for.
-fn ask(concept: &Concept, facets: &[Facet], random: &mut Random) -> (String, usize, Words) {
+/// A phrasing for a concept, with its facet.
+fn ask(concept: &Concept, facets: &[Facet], random: &mut Random) -> (String, usize, Wording) {
     let facet = random.below(facets.len() as u64) as usize;
     let with_facet = chance(WITH_FACET, random);
     let template = pick(&facets[facet].queries, random);
@@ -92,35 +93,35 @@ fn ask(concept: &Concept, facets: &[Facet], random: &mut Random) -> (String, usi
     let nouns: Vec<&str> =
         concept.people.iter().filter(|p| !p.question).map(|p| p.text.as_str()).collect();
     let noun = *early(&nouns, random);
-    let (text, facet, words) = if kind < PAGES {
+    let (text, facet, wording) = if kind < PAGES {
         match with_facet {
-            true => (format!("{page} {title}"), facet, Words::Pages),
-            false => (page.clone(), 0, Words::Pages),
+            true => (format!("{page} {title}"), facet, Wording::Pages),
+            false => (page.clone(), 0, Wording::Pages),
         }
     } else if kind < PAGES + BOTH {
         match random.below(3) {
-            0 => (format!("{noun} {title}"), facet, Words::Both),
-            1 => (format!("{noun} {}", pick(&concept.terms, random)), 0, Words::Both),
-            _ => (template.replace("{}", page), facet, Words::Both),
+            0 => (format!("{noun} {title}"), facet, Wording::Both),
+            1 => (format!("{noun} {}", pick(&concept.terms, random)), 0, Wording::Both),
+            _ => (template.replace("{}", page), facet, Wording::Both),
         }
     } else {
         match with_facet {
-            true => (template.replace("{}", noun), facet, Words::People),
-            false => (early(&concept.people, random).text.clone(), 0, Words::People),
+            true => (template.replace("{}", noun), facet, Wording::People),
+            false => (early(&concept.people, random).text.clone(), 0, Wording::People),
         }
     };
-    (text.to_lowercase(), facet, words)
+    (text.to_lowercase(), facet, wording)
 }
 
-/// An item, the first ones more often.
+/// An item; early ones are more likely.
 fn early<'a, T>(items: &'a [T], random: &mut Random) -> &'a T {
     let n = items.len() as u64;
     let drawn = random.below(n).min(random.below(n));
     &items[drawn as usize]
 }
 
-/// Swaps two letters, drops one or doubles one, inside one long word; `None` if no word is
-/// long enough or the slip changes nothing.
+/// Swaps, drops or doubles a letter inside of one long word; `None` if no word is long enough or the
+/// text does not change.
 fn misspell(text: &str, random: &mut Random) -> Option<String> {
     let mut words: Vec<Vec<char>> = text.split(' ').map(|word| word.chars().collect()).collect();
     let long: Vec<usize> =
@@ -129,7 +130,7 @@ fn misspell(text: &str, random: &mut Random) -> Option<String> {
         return None;
     }
     let word = &mut words[*pick(&long, random)];
-    // The first letter is nearly always right.
+    // The first letter stays, as in most real misspellings.
     let at = 1 + random.below(word.len() as u64 - 2) as usize;
     match random.below(3) {
         0 => word.swap(at, at + 1),

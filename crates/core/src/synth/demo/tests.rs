@@ -5,6 +5,7 @@ use rust_stemmers::{Algorithm, Stemmer};
 use serde_json::Value;
 
 use super::*;
+use crate::data::Document;
 
 /// Title and body, stemmed, without stop words.
 fn terms(text: &str) -> Vec<String> {
@@ -95,9 +96,9 @@ fn queries_mostly_use_the_peoples_words_and_few_are_misspelt() {
         log.query_truths.iter().filter(|truth| what(truth)).count() as f64
             / log.queries.len() as f64
     };
-    assert!((0.55..0.8).contains(&share(&|truth| truth.words == Words::People)));
-    assert!((0.08..0.3).contains(&share(&|truth| truth.words == Words::Pages)));
-    assert!((0.08..0.3).contains(&share(&|truth| truth.words == Words::Both)));
+    assert!((0.55..0.8).contains(&share(&|truth| truth.wording == Wording::People)));
+    assert!((0.08..0.3).contains(&share(&|truth| truth.wording == Wording::Pages)));
+    assert!((0.08..0.3).contains(&share(&|truth| truth.wording == Wording::Both)));
     let misspelt = share(&|truth| truth.misspelt);
     assert!((0.02..0.07).contains(&misspelt), "{misspelt}");
 }
@@ -167,9 +168,9 @@ fn most_typical_queries_share_no_word_with_most_pages_on_them() {
         let silent = pages.iter().filter(|&&document| {
             terms(&text_of(&log.documents[document as usize])).iter().all(|t| !asked.contains(t))
         });
-        truth.words == Words::People && truth.facet == 0 && 2 * silent.count() > pages.len()
+        truth.wording == Wording::People && truth.facet == 0 && 2 * silent.count() > pages.len()
     });
-    let plain = |truth: &&QueryTruth| truth.words == Words::People && truth.facet == 0;
+    let plain = |truth: &&QueryTruth| truth.wording == Wording::People && truth.facet == 0;
     let plain = log.query_truths.iter().filter(plain).count();
     assert!(apart.count() as f64 > 0.6 * plain as f64);
 }

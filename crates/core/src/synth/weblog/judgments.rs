@@ -1,41 +1,27 @@
 //! Five-level judgments from the planted truth.
 //!
-//! How well a document answers is decided by how close its aspect is to the query's and by
-//! how good the document is: appeal = base + spread · quality. A judge sees the appeal with
-//! some error and says 0 to 4. Clicks are drawn from the same appeal ([`Log::clicks`]), so
-//! they agree with the grades, but a judged document need not have been clicked. Judged are
-//! documents of every kind: clicked, of the same aspect, concept and field, documents that
-//! only share a word with the query, and any.
+//! The relevance of a document depends on how close its aspect is to the query's and on the quality of
+//! the document: appeal = base + spread · quality. A judge sees the appeal with some error and gives a
+//! grade from 0 to 4. Clicks are drawn from the same appeal ([`Log::clicks`]), so they agree with the
+//! grades, but a judged document need not have been clicked. The judged documents are of every kind:
+//! clicked, of the same aspect, concept or field, with a word of the query, and any.
 
 use std::collections::HashMap;
 
-use super::line::Kinship;
-use super::log::{Draw, Log};
-use super::spread::Law;
+use super::line::Closeness;
+use super::log::{Draw, Log, n_unseen};
+use super::spread::Distribution;
 use crate::Result;
 use crate::sparse::Csr;
 
-/// One judged query in so many is not in the log.
-const UNSEEN_IN: usize = 10;
-/// The fewest documents judged for a query.
+/// The least number of judged documents per query.
 const FEWEST: u32 = 3;
-/// How many documents with a word are remembered.
+/// The most candidate documents per word.
 const REMEMBERED: usize = 8;
-/// The error of a judge.
+/// The standard deviation of a judge's error.
 const ERROR: f64 = 0.45;
 
-/// How well `document` answers a query about `aspect`, on the scale of the grades.
-pub fn appeal(log: &Log, aspect: usize, document: usize) -> f64 {
-    let (base, spread) = match log.line.kinship(aspect, log.line.aspect_of_document(document)) {
-        Kinship::Aspect => (2.9, 0.8),
-        Kinship::Concept => (1.6, 0.6),
-        Kinship::Field => (0.6, 0.4),
-        Kinship::None => (0.0, 0.2),
-    };
-    base + spread * f64::from(log.quality[document])
-}
-
-/// The judged queries, and what is needed to choose documents for them.
+/// The judged queries, and candidate documents for them.
 pub struct Judged {
     queries: Vec<JudgedQuery>,
     by_row: HashMap<usize, usize>,
@@ -50,19 +36,13 @@ struct JudgedQuery {
 }
 
 impl Judged {
-    /// How many of `n_judged` queries are not in the log.
-    pub fn unseen(n_judged: usize) -> usize {
-        n_judged / UNSEEN_IN
-    }
-
-    /// Picks queries with chances that grow with the root of their clicks, and makes up those
-    /// that nobody has asked in the log.
+    /// Samples queries with weights of the root of their clicks, and adds unseen ones.
     pub fn pick(log: &Log, clicks: &Csr) -> Self {
         let mut random = log.random(Draw::Pick, 0);
         let n_log = log.query_at.len();
-        let n_unseen = Self::unseen(log.n_judged);
-        // The smallest of exponential waiting times, one for each query at the rate of its
-        // weight, are a sample without replacement.
+        let n_unseen = n_unseen(log.n_judged);
+        // The smallest of exponential waiting times, with the weights as rates, are a weighted sample
+        // without replacement.
         let mut waiting: Vec<(f64, u32)> = (0..n_log)
             .map(|row| {
                 let clicks: f64 = clicks.row(row).values.iter().map(|&n| f64::from(n)).sum();
@@ -91,9 +71,9 @@ impl Judged {
         Judged { queries, by_row, documents_with: HashMap::new(), n_log }
     }
 
-    /// How many judged queries are not in the log.
+    /// The number of judged queries that are not in the log.
     pub fn n_unseen(&self) -> usize {
-        Self::unseen(self.queries.len())
+        n_unseen(self.queries.len())
     }
 
     /// The aspects of the judged queries that are not in the log, in order of their rows.
@@ -112,8 +92,8 @@ impl Judged {
         }
     }
 
-    /// Remembers a document under those of its words that a judged query has. Documents come
-    /// in random order, so the first with a word are as good as any.
+    /// Notes a document under its words that are in a judged query. Documents come in random order, so
+    /// the first with a word are a random sample.
     pub fn note_document(&mut self, document: usize, words: &[u32]) {
         for word in words {
             if let Some(with) = self.documents_with.get_mut(word)
@@ -135,11 +115,11 @@ impl Judged {
     pub fn grade(&self, log: &Log) -> Result<(Csr, Csr)> {
         let n = self.queries.len();
         let total = (n as f64 * log.judged_per_query).round() as usize;
-        let law = Law::poisson(FEWEST, log.judged_per_query);
-        let lengths = law.spread(n, total, &mut log.random(Draw::Pick, 1));
+        let distribution = Distribution::poisson(FEWEST, log.judged_per_query);
+        let lengths = distribution.spread(n, total, &mut log.random(Draw::Pick, 1));
         let mut splits = [Vec::new(), Vec::new()];
         for (i, (query, length)) in self.queries.iter().zip(lengths).enumerate() {
-            // The queries are in random order, so taking turns splits them at random.
+            // The queries are in random order, so alternating splits them at random.
             self.grade_one(log, query, length as usize, &mut splits[i % 2]);
         }
         let [validation, test] = splits;
@@ -158,7 +138,7 @@ impl Judged {
         grades: &mut Vec<(u32, u32, f32)>,
     ) {
         let mut random = log.random(Draw::Grade, query.row);
-        let near = |kinship| log.line.documents_near(query.aspect, kinship);
+        let near = |closeness| log.line.documents_near(query.aspect, closeness);
         let matching: Vec<u32> =
             query.words.iter().flat_map(|word| &self.documents_with[word]).copied().collect();
         let mut chosen: Vec<u32> = log
@@ -173,14 +153,14 @@ impl Judged {
             tries += 1;
             let kind = if tries > 10 * n { 1.0 } else { random.uniform() };
             let range = match kind {
-                ..0.34 => near(Kinship::Aspect),
-                ..0.56 => near(Kinship::Concept),
-                ..0.68 => near(Kinship::Field),
+                ..0.34 => near(Closeness::Aspect),
+                ..0.56 => near(Closeness::Concept),
+                ..0.68 => near(Closeness::Field),
                 ..0.80 if !matching.is_empty() => {
                     let document = matching[random.below(matching.len() as u64) as usize];
                     document as usize..document as usize + 1
                 }
-                _ => near(Kinship::None),
+                _ => near(Closeness::None),
             };
             if range.is_empty() {
                 continue;
@@ -191,7 +171,7 @@ impl Judged {
             }
         }
         for document in chosen {
-            let seen = appeal(log, query.aspect, document as usize) + ERROR * random.normal();
+            let seen = log.appeal(query.aspect, document as usize) + ERROR * random.normal();
             let grade = seen.round().clamp(0.0, 4.0) as f32;
             // Adding 0 turns a rounded −0 into 0.
             grades.push((query.row as u32, log.document_row[document as usize], grade + 0.0));

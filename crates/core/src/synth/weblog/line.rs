@@ -1,9 +1,9 @@
-//! The planted truth: one line on which clicks, queries, documents and words all lie.
+//! The planted truth: one line on which clicks, queries, documents and words are placed.
 //!
-//! The line has one place for every clicked pair. Queries tile it, each as long as it has
-//! clicked documents; documents tile it too, each as long as it has queries. Aspects cut the
-//! line into stretches of a few dozen places, a few aspects make a concept, four concepts a
-//! field. Whatever lies on the same stretch belongs together:
+//! The line has one place for every clicked pair. Queries tile it, each with a length of its number of
+//! clicked documents; documents tile it too, each with its number of queries. Aspects cut the line
+//! into stretches of a few dozen places, a few aspects make a concept, four concepts a field. Queries,
+//! documents and words of the same stretch are related:
 //!
 //! ```text
 //! fields     |                  0                  |  …
@@ -12,24 +12,23 @@
 //! queries    |  | || |     | | |  | …
 //! documents  || |   | || |   | | |  …
 //! ```
-//! A click joins the query at one place with the document at another: mostly of the same
-//! aspect, sometimes of the same concept or field, seldom from anywhere. Because places are
-//! only permuted, every query and document keeps its number of partners exactly.
+//! A click joins the query at one place with the document at another: mostly of the same aspect,
+//! sometimes of the same concept or field, seldom of any other. Because places are only permuted, every
+//! query and document keeps its exact number of partners.
 
 use std::ops::Range;
 
 use crate::random::Random;
 
-/// Concepts that make one field.
-const CONCEPTS_A_FIELD: usize = 4;
+/// The number of concepts of a field.
+const CONCEPTS_PER_FIELD: usize = 4;
 
-/// Shares of the clicks that stay within the aspect, the concept, the field; the rest go
-/// anywhere.
+/// Shares of the clicks within the aspect, the concept, the field; the rest are anywhere.
 const STAYS: [f64; 3] = [0.82, 0.11, 0.04];
 
 /// How close two places of the line are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kinship {
+pub enum Closeness {
     /// Nothing in common.
     None,
     /// Concepts of one field.
@@ -40,17 +39,17 @@ pub enum Kinship {
     Aspect,
 }
 
-/// Where things lie.
+/// The places of aspects, concepts, queries and documents.
 pub struct Line {
-    /// Where each aspect starts, and the end of the line.
+    /// The start of each aspect, and the end of the line.
     aspects: Vec<u32>,
     /// The first aspect of each concept, and the number of aspects.
     concepts: Vec<u32>,
     /// The concept of each aspect.
     concept_of: Vec<u32>,
-    /// Where each query starts, and the end of the line.
+    /// The start of each query, and the end of the line.
     queries: Vec<u32>,
-    /// Where each document starts, and the end of the line.
+    /// The start of each document, and the end of the line.
     documents: Vec<u32>,
 }
 
@@ -110,12 +109,12 @@ impl Line {
         self.queries[query] as usize..self.queries[query + 1] as usize
     }
 
-    /// The aspect that a query is about: where it starts.
+    /// The aspect of a query, that of its start.
     pub fn aspect_of_query(&self, query: usize) -> usize {
         self.aspect_at(self.queries[query])
     }
 
-    /// The aspect that a document is about: where it starts.
+    /// The aspect of a document, that of its start.
     pub fn aspect_of_document(&self, document: usize) -> usize {
         self.aspect_at(self.documents[document])
     }
@@ -135,55 +134,56 @@ impl Line {
         self.concepts[concept] as usize..self.concepts[concept + 1] as usize
     }
 
-    /// The documents that start within the kin of `aspect` that are at least this close.
-    pub fn documents_near(&self, aspect: usize, kinship: Kinship) -> Range<usize> {
-        let places = self.places_near(aspect, kinship);
+    /// The documents that start within the aspects that are at least this close to `aspect`.
+    pub fn documents_near(&self, aspect: usize, closeness: Closeness) -> Range<usize> {
+        let places = self.places_near(aspect, closeness);
         let first = |place: usize| self.documents.partition_point(|&d| (d as usize) < place);
         first(places.start)..first(places.end)
     }
 
     /// How close two aspects are.
-    pub fn kinship(&self, one: usize, other: usize) -> Kinship {
+    pub fn closeness(&self, one: usize, other: usize) -> Closeness {
         let (a, b) = (self.concept_of(one), self.concept_of(other));
         if one == other {
-            Kinship::Aspect
+            Closeness::Aspect
         } else if a == b {
-            Kinship::Concept
-        } else if a / CONCEPTS_A_FIELD == b / CONCEPTS_A_FIELD {
-            Kinship::Field
+            Closeness::Concept
+        } else if a / CONCEPTS_PER_FIELD == b / CONCEPTS_PER_FIELD {
+            Closeness::Field
         } else {
-            Kinship::None
+            Closeness::None
         }
     }
 
-    fn places_near(&self, aspect: usize, kinship: Kinship) -> Range<usize> {
+    fn places_near(&self, aspect: usize, closeness: Closeness) -> Range<usize> {
         let concept = self.concept_of(aspect);
-        let aspects = match kinship {
-            Kinship::Aspect => aspect..aspect + 1,
-            Kinship::Concept => self.aspects_of(concept),
-            Kinship::Field => {
-                let first = concept - concept % CONCEPTS_A_FIELD;
-                let last = (first + CONCEPTS_A_FIELD).min(self.n_concepts());
+        let aspects = match closeness {
+            Closeness::Aspect => aspect..aspect + 1,
+            Closeness::Concept => self.aspects_of(concept),
+            Closeness::Field => {
+                let first = concept - concept % CONCEPTS_PER_FIELD;
+                let last = (first + CONCEPTS_PER_FIELD).min(self.n_concepts());
                 self.concepts[first] as usize..self.concepts[last] as usize
             }
-            Kinship::None => 0..self.concept_of.len(),
+            Closeness::None => 0..self.concept_of.len(),
         };
         self.aspects[aspects.start] as usize..self.aspects[aspects.end] as usize
     }
 
-    /// The document that is clicked at each place; no query meets a document twice.
+    /// The clicked document of each place; a query has no document twice.
     pub fn join(&self, random: &mut Random) -> Vec<u32> {
         let mut joined = Vec::with_capacity(self.n_pairs());
         for (document, span) in self.documents.windows(2).enumerate() {
             joined.resize(joined.len() + (span[1] - span[0]) as usize, document as u32);
         }
-        let reach: Vec<Kinship> = joined.iter().map(|_| draw_reach(random)).collect();
-        for kinship in [Kinship::Aspect, Kinship::Concept, Kinship::Field, Kinship::None] {
+        let reach: Vec<Closeness> = joined.iter().map(|_| draw_closeness(random)).collect();
+        for closeness in [Closeness::Aspect, Closeness::Concept, Closeness::Field, Closeness::None]
+        {
             let mut aspect = 0;
             while aspect < self.concept_of.len() {
-                let span = self.places_near(aspect, kinship);
+                let span = self.places_near(aspect, closeness);
                 let mut places: Vec<u32> = (span.start as u32..span.end as u32)
-                    .filter(|&place| reach[place as usize] == kinship)
+                    .filter(|&place| reach[place as usize] == closeness)
                     .collect();
                 let from: Vec<u32> = places.iter().map(|&place| joined[place as usize]).collect();
                 random.shuffle(&mut places);
@@ -193,28 +193,28 @@ impl Line {
                 aspect = self.aspects.partition_point(|&start| (start as usize) < span.end);
             }
         }
-        self.part_twins(&mut joined, random);
+        self.remove_repetitions(&mut joined, random);
         joined
     }
 
-    /// Exchanges documents until no query has one twice, nearby if that is possible.
-    fn part_twins(&self, joined: &mut [u32], random: &mut Random) {
+    /// Swaps documents until no query has one twice, with nearby places if possible.
+    fn remove_repetitions(&self, joined: &mut [u32], random: &mut Random) {
         for query in 0..self.n_queries() {
             let span = self.query(query);
             for place in span.clone().skip(1) {
                 let mut tries = 0u32;
                 while joined[span.start..place].contains(&joined[place]) {
                     let near = match tries {
-                        0..20 => Kinship::Concept,
-                        20..40 => Kinship::Field,
-                        _ => Kinship::None,
+                        0..20 => Closeness::Concept,
+                        20..40 => Closeness::Field,
+                        _ => Closeness::None,
                     };
                     tries += 1;
                     let places = self.places_near(self.aspect_of_query(query), near);
                     let other = places.start + random.below(places.len() as u64) as usize;
                     let owner = self.queries.partition_point(|&q| q as usize <= other) - 1;
-                    // An exchange within the query changes nothing, and one that gives
-                    // either side what it has already only moves the trouble.
+                    // A swap within the query changes nothing, and one that repeats a document of
+                    // either query does not help.
                     if owner != query
                         && !joined[span.clone()].contains(&joined[other])
                         && !joined[self.query(owner)].contains(&joined[place])
@@ -227,16 +227,12 @@ impl Line {
     }
 }
 
-fn draw_reach(random: &mut Random) -> Kinship {
-    let draw = random.uniform();
-    if draw < STAYS[0] {
-        Kinship::Aspect
-    } else if draw < STAYS[0] + STAYS[1] {
-        Kinship::Concept
-    } else if draw < STAYS[0] + STAYS[1] + STAYS[2] {
-        Kinship::Field
-    } else {
-        Kinship::None
+fn draw_closeness(random: &mut Random) -> Closeness {
+    match random.uniform() {
+        draw if draw < STAYS[0] => Closeness::Aspect,
+        draw if draw < STAYS[0] + STAYS[1] => Closeness::Concept,
+        draw if draw < STAYS[0] + STAYS[1] + STAYS[2] => Closeness::Field,
+        _ => Closeness::None,
     }
 }
 
@@ -287,21 +283,21 @@ mod tests {
         for query in 0..3_000 {
             for place in line.query(query) {
                 let document = line.aspect_of_document(joined[place] as usize);
-                seen[line.kinship(line.aspect_of_query(query), document) as usize] += 1;
+                seen[line.closeness(line.aspect_of_query(query), document) as usize] += 1;
             }
         }
-        assert!(seen[Kinship::Aspect as usize] > 5_000, "{seen:?}");
-        assert!(seen[Kinship::None as usize] < 700, "{seen:?}");
+        assert!(seen[Closeness::Aspect as usize] > 5_000, "{seen:?}");
+        assert!(seen[Closeness::None as usize] < 700, "{seen:?}");
     }
 
     #[test]
     fn documents_near_an_aspect_are_of_that_kinship() {
         let (line, _) = small();
-        for kinship in [Kinship::Aspect, Kinship::Concept, Kinship::Field] {
-            for document in line.documents_near(17, kinship) {
-                assert!(line.kinship(17, line.aspect_of_document(document)) >= kinship);
+        for closeness in [Closeness::Aspect, Closeness::Concept, Closeness::Field] {
+            for document in line.documents_near(17, closeness) {
+                assert!(line.closeness(17, line.aspect_of_document(document)) >= closeness);
             }
         }
-        assert_eq!(line.documents_near(17, Kinship::None), 0..2_500);
+        assert_eq!(line.documents_near(17, Closeness::None), 0..2_500);
     }
 }

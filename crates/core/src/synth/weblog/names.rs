@@ -1,12 +1,12 @@
-//! Pseudo-words that a person can say and an analyser leaves alone.
+//! Pronounceable pseudo-words that the analyser does not change.
 //!
-//! A word is a chain of consonant + vowel syllables that ends in a, o or u. No rule of the
-//! English stemmer touches such an ending, so that what is planted is what is analysed. The
-//! forms are told apart by their length: CVCV, CVCCV, CVCVCV, then one syllable more.
+//! A word is a chain of consonant + vowel syllables that ends in a, o or u. No rule of the English
+//! stemmer changes such an ending, so that terms are the planted words. The forms differ in length:
+//! CVCV, CVCCV, CVCVCV, then one syllable more.
 
 use crate::random::Random;
 
-/// Without z, and no l in the middle: zero and hello are stop words.
+/// Without z, and no l in the middle, because zero and hello are stop words.
 const CONSONANTS: &[u8] = b"bdfghjklmnprstvw";
 const VOWELS: &[u8] = b"aeiou";
 const LAST_VOWELS: &[u8] = b"aou";
@@ -19,11 +19,11 @@ const TWO_CLOSED: usize = TWO * MIDDLES.len();
 const THREE: usize = SYLLABLES * TWO;
 const FOUR: usize = SYLLABLES * THREE;
 
-/// A step through the words of one length that visits all of them, far from their
-/// alphabetical order: a prime that divides none of the lengths' counts.
+/// The step through the words of one form, a prime that divides none of their numbers, so that all are
+/// visited, far from alphabetical order.
 const STRIDE: usize = 1_000_003;
 
-/// How many words there can be.
+/// The number of possible words.
 pub const MOST: usize = TWO + TWO_CLOSED + THREE + FOUR;
 
 /// The spelling of every word of a log.
@@ -32,8 +32,8 @@ pub struct Names {
 }
 
 impl Names {
-    /// `n` names; the first `n_short` words get the shortest, as frequent words do in a
-    /// language, the others are dealt out at random.
+    /// `n` names; the first `n_short` words get the shortest ones, as frequent words of a language do,
+    /// the others random ones.
     pub fn new(n: usize, n_short: usize, random: &mut Random) -> Self {
         let mut names: Vec<String> = (0..n).map(name).collect();
         random.shuffle(&mut names[..n_short]);
@@ -52,7 +52,7 @@ impl Names {
     }
 }
 
-/// The word of number `i`, all of them different for `i` below [`MOST`].
+/// The word of number `i`, unique for `i` below [`MOST`].
 fn name(mut i: usize) -> String {
     let forms = [(TWO, 2, false), (TWO_CLOSED, 2, true), (THREE, 3, false), (FOUR, 4, false)];
     let mut last = forms[0];

@@ -1,35 +1,33 @@
-//! Which words a query asks with and a document is written in.
+//! The words of queries and documents.
 //!
-//! A concept has a vocabulary: the words that lie on its stretch of the line and, where those
-//! are few, words of elsewhere, which thereby mean several things. A word of a vocabulary is
-//! used by queries, by documents, or by both, so that matching words finds only part of what
-//! belongs together. Every aspect has its favourites, and general words mix in everywhere.
+//! A concept has a vocabulary: the words on its stretch of the line and, where those are few, words of
+//! other concepts, which are thereby ambiguous. A word of a vocabulary is used by queries, by
+//! documents, or by both, so that matching words finds only a part of the related documents. Every
+//! aspect has favourite words, and general words are everywhere.
 
 use std::collections::HashSet;
 
 use super::line::Line;
 use crate::random::Random;
 
-/// The fewest words of a vocabulary.
+/// The least number of words of a vocabulary.
 const LEAST_WORDS: usize = 48;
-/// One word in so many is general.
+/// 1/`GENERAL_WORD_IN` of the words are general.
 const GENERAL_WORD_IN: usize = 50;
-/// How often a word is one that the aspect favours rather than one of the whole concept.
+/// The share of an aspect's favourites among words of the concept.
 const FAVOURED: f64 = 0.85;
-/// How often a word comes from another concept.
+/// The share of words of other concepts.
 const STRAY: f64 = 0.04;
 
-/// Who speaks.
+/// The kind of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Somebody who searches.
     Query,
-    /// Somebody who writes.
     Document,
 }
 
 impl Side {
-    /// How often a word is a general one.
+    /// The share of general words.
     fn general(self) -> f64 {
         match self {
             Side::Query => 0.12,
@@ -37,8 +35,8 @@ impl Side {
         }
     }
 
-    /// Whether this side uses the word at `place` of a vocabulary: of twenty, twelve are
-    /// common to both, four are the queries' own, four the documents'.
+    /// Whether this side uses the word at `place` of a vocabulary: of twenty words, twelve are used by
+    /// both sides, four by queries alone, four by documents alone.
     fn uses(self, place: usize) -> bool {
         match place * 7 % 20 {
             0..12 => true,
@@ -58,7 +56,7 @@ pub struct Speech {
 }
 
 impl Speech {
-    /// How many of `n_words` words are general: the first ones.
+    /// The number of general words among `n_words`, the first ones.
     pub fn n_general(n_words: usize) -> usize {
         n_words.div_ceil(GENERAL_WORD_IN)
     }
@@ -93,8 +91,8 @@ impl Speech {
         Speech { n_words, n_general, n_documents, words, starts }
     }
 
-    /// Appends the words that only `document` is sure to hold: every word has one such
-    /// document, so that no word is never used.
+    /// Appends the words that `document` is guaranteed to hold: every word has one such document, so
+    /// that all words are used.
     pub fn entrusted(&self, document: usize, words: &mut Vec<u32>) {
         let n_topical = self.n_words - self.n_general;
         for (first, n) in [(self.n_general, n_topical), (0, self.n_general)] {
@@ -105,7 +103,7 @@ impl Speech {
         }
     }
 
-    /// Fills `words` up to `n` different words for something about `aspect`.
+    /// Fills `words` up to `n` distinct words for a text about `aspect`.
     pub fn fill(
         &self,
         line: &Line,
@@ -162,7 +160,7 @@ fn zipf(n: usize, random: &mut Random) -> usize {
     (((n + 1) as f64).powf(random.uniform()) as usize - 1).min(n - 1)
 }
 
-/// A rank below `n`: the first, the name of the thing, about every other time, and a long tail.
+/// A rank below `n`: the first about every other time, as the name of the aspect, and a long tail.
 fn steep(n: usize, random: &mut Random) -> usize {
     (((n + 1) as f64).powf(random.uniform().powi(4)) as usize - 1).min(n - 1)
 }

@@ -1,24 +1,24 @@
-//! Whole numbers with a given law and an exact sum.
+//! Whole numbers of a given distribution with an exact sum.
 //!
-//! Averages of a log have to be met, not met on average. So the numbers are the quantiles of
-//! their law, nudged to the sum that is wanted and put in random order: the law is as close
-//! as whole numbers allow, and no seed gives a lucky or an unlucky tail.
+//! The averages of a log must be exact, not only in expectation. So the numbers are the quantiles of
+//! their distribution, adjusted to the sum and shuffled: they are as close to it as whole numbers can
+//! be, and no seed gives an unusual tail.
 
 use crate::random::Random;
 
 /// Weights of the values `least`, `least + 1`, ….
-pub struct Law {
+pub struct Distribution {
     least: u32,
     weights: Vec<f64>,
 }
 
-impl Law {
+impl Distribution {
     /// The shifted power law p(n) ∝ (n + a)^−`tail` on 1..=`most`, with the shift a that
     /// gives the mean `mean`. The smaller `tail`, the heavier the tail.
     pub fn power(mean: f64, tail: f64, most: usize) -> Self {
         let at = |shift: f64| {
             let weights = (1..=most).map(|n| (n as f64 + shift).powf(-tail)).collect();
-            Law { least: 1, weights }
+            Distribution { least: 1, weights }
         };
         // The mean grows with the shift, from 1 at −1 towards the middle of the range.
         let (mut low, mut high) = (-1.0 + 1e-9, 1e4);
@@ -37,10 +37,10 @@ impl Law {
         for n in 1..=most {
             weights.push(weights[n - 1] * rate / n as f64);
         }
-        Law { least, weights }
+        Distribution { least, weights }
     }
 
-    /// One less than its least value with the probability `share`, this law otherwise.
+    /// One less than the least value with probability `share`, else of this distribution.
     pub fn or_one_less(mut self, share: f64) -> Self {
         let sum: f64 = self.weights.iter().sum();
         self.weights.insert(0, sum * share / (1.0 - share));
@@ -54,15 +54,15 @@ impl Law {
         f64::from(self.least) + first / sum
     }
 
-    /// `n` numbers of this law, in random order, with its mean as closely as can be.
+    /// `n` numbers of this distribution, in random order, with its mean as closely as possible.
     pub fn spread_freely(&self, n: usize, random: &mut Random) -> Vec<u32> {
         self.spread(n, (self.mean() * n as f64).round() as usize, random)
     }
 
-    /// `n` numbers of this law, in random order, that sum to `total`.
+    /// `n` numbers of this distribution, in random order, with sum `total`.
     ///
     /// # Panics
-    /// If `n` numbers of this law's range cannot have that sum.
+    /// If `n` numbers in the range of the distribution cannot have that sum.
     pub fn spread(&self, n: usize, total: usize, random: &mut Random) -> Vec<u32> {
         let most = self.least + self.weights.len() as u32 - 1;
         assert!(
@@ -100,11 +100,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spread_has_the_sum_asked_for_and_the_range_of_its_law() {
+    fn a_spread_has_the_sum_asked_for_and_the_range_of_its_distribution() {
         for tail in [2.5, 4.0] {
-            let law = Law::power(1.74, tail, 200);
-            assert!((law.mean() - 1.74).abs() < 1e-6);
-            let numbers = law.spread(10_000, 17_400, &mut Random::new(3, 0));
+            let distribution = Distribution::power(1.74, tail, 200);
+            assert!((distribution.mean() - 1.74).abs() < 1e-6);
+            let numbers = distribution.spread(10_000, 17_400, &mut Random::new(3, 0));
             assert_eq!(numbers.iter().sum::<u32>(), 17_400);
             assert_eq!(numbers.iter().min(), Some(&1));
             assert!(numbers.iter().max() > Some(&10));
@@ -114,7 +114,8 @@ mod tests {
     #[test]
     fn a_smaller_exponent_makes_a_heavier_tail() {
         let squares = |tail| {
-            let numbers = Law::power(2.0, tail, 200).spread(10_000, 20_000, &mut Random::new(1, 0));
+            let numbers =
+                Distribution::power(2.0, tail, 200).spread(10_000, 20_000, &mut Random::new(1, 0));
             numbers.iter().map(|n| n * n).sum::<u32>()
         };
         assert!(squares(3.0) > squares(5.0));
@@ -122,8 +123,8 @@ mod tests {
 
     #[test]
     fn a_share_can_be_one_less() {
-        let law = Law::poisson(2, 2.5).or_one_less(0.25);
-        let numbers = law.spread(1_000, 2_125, &mut Random::new(1, 0));
+        let distribution = Distribution::poisson(2, 2.5).or_one_less(0.25);
+        let numbers = distribution.spread(1_000, 2_125, &mut Random::new(1, 0));
         let ones = numbers.iter().filter(|&&n| n == 1).count();
         assert!((240..=260).contains(&ones), "{ones}");
     }

@@ -2,6 +2,7 @@ use std::collections::HashSet;
 
 use super::table_one::{TableOne, Texts};
 use super::*;
+use crate::Error;
 use crate::data::Dataset;
 
 fn written(shape: &Weblog) -> (tempfile::TempDir, Dataset) {

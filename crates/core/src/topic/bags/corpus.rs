@@ -1,4 +1,4 @@
-//! The counts that topics are learnt from, by document and by word.
+//! The training counts of PLSI and LDA, by document and by word.
 
 use rayon::prelude::*;
 
@@ -6,26 +6,26 @@ use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
 
 /// Bags of words by document and by word.
-pub struct Corpus<'a> {
+pub struct BagCorpus<'a> {
     /// Documents × terms.
     pub docs: &'a Csr,
     /// Terms × documents.
     pub postings: Csr,
-    /// All words.
+    /// Tokens in all documents.
     pub n_words: f64,
 }
 
-impl<'a> Corpus<'a> {
-    /// `docs` with its transpose, where `most` bytes hold both and `more` besides.
+impl<'a> BagCorpus<'a> {
+    /// `docs` with its transpose; an error if they and `more` bytes take more than `most` bytes.
     pub fn new(docs: &'a Csr, more: u64, most: u64) -> Result<Self> {
         check_counts(docs)?;
-        // Twelve bytes an entry for the time being, then eight.
+        // Transposing takes twelve bytes per entry, the result eight.
         let bytes = (12 + 8) * docs.nnz() as u64 + 8 * docs.n_cols() as u64;
         let all = bytes.saturating_add(more);
         if all > most {
             return Err(Error::Memory {
                 what: format!(
-                    "the topics of {} documents and {} words take {} MiB with the words themselves, but only {} MiB are free",
+                    "topics of {} documents and {} words take {} MiB, with the words themselves, but only {} MiB are free",
                     docs.n_rows(),
                     docs.n_cols(),
                     all >> 20,
@@ -36,16 +36,16 @@ impl<'a> Corpus<'a> {
         }
         let lengths: Vec<f64> =
             (0..docs.n_rows()).into_par_iter().map(|d| length(docs.row(d))).collect();
-        Ok(Corpus { docs, postings: docs.transpose(), n_words: lengths.iter().sum() })
+        Ok(BagCorpus { docs, postings: docs.transpose(), n_words: lengths.iter().sum() })
     }
 }
 
-/// The words of a bag.
+/// The number of tokens.
 pub fn length(row: Row<'_>) -> f64 {
     row.values.iter().map(|&n| f64::from(n)).sum()
 }
 
-/// Refuses counts below zero, and bags that are all empty.
+/// Refuses negative counts and documents that are all empty.
 fn check_counts(docs: &Csr) -> Result<()> {
     let below = docs
         .rows()
@@ -54,7 +54,7 @@ fn check_counts(docs: &Csr) -> Result<()> {
     if let Some((d, term, n)) = below {
         return Err(Error::Structure {
             problem: format!(
-                "document {d} has {n} times the word {term}: topics are learnt from counts, which are 0 or more"
+                "document {d} has the count {n} for word {term}, expected a count ≥ 0"
             ),
         });
     }

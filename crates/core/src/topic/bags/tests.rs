@@ -1,24 +1,10 @@
-use std::cell::Cell;
-
 use proptest::prelude::*;
 
 use super::*;
 use crate::oracle::same_at_any_thread_count;
 use crate::random::Random;
-
-thread_local! {
-    /// Whether this thread leaves the loops for AVX2 alone.
-    pub static PORTABLE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Asserts that `work`, on this thread, gives the same with and without AVX2.
-pub fn same_with_any_instructions<T: PartialEq>(work: impl Fn() -> T) {
-    let wide = work();
-    PORTABLE.set(true);
-    let portable = work();
-    PORTABLE.set(false);
-    assert!(wide == portable, "AVX2 gives something else");
-}
+use crate::topic::simd::copy_in;
+use crate::topic::simd::tests::same_with_any_instructions;
 
 /// Bags of words with empty documents, words that none has, and one word that is there for sure.
 pub fn bags() -> impl Strategy<Value = Csr> {
@@ -67,8 +53,8 @@ pub fn are_found(probabilities: &Dense, documents: &Dense) {
     assert_eq!(probabilities.row(23), [0.0, 0.0]);
 }
 
-fn rows(n_rows: usize, dim: usize, seed: u64) -> Rows {
-    let mut rows = Rows::zeros(n_rows, dim);
+fn rows(n_rows: usize, dim: usize, seed: u64) -> PaddedMatrix {
+    let mut rows = PaddedMatrix::zeros(n_rows, dim);
     let mut random = Random::new(seed, 0);
     for i in 0..n_rows {
         let row: Vec<f32> = (0..dim).map(|_| random.uniform() as f32 + 0.01).collect();
@@ -77,7 +63,7 @@ fn rows(n_rows: usize, dim: usize, seed: u64) -> Rows {
     rows
 }
 
-fn plain(rows: &Rows, i: usize) -> Vec<f64> {
+fn plain(rows: &PaddedMatrix, i: usize) -> Vec<f64> {
     let mut row = vec![0.0f32; rows.dim];
     copy_out(rows.row(i), &mut row);
     row.into_iter().map(f64::from).collect()
@@ -85,7 +71,7 @@ fn plain(rows: &Rows, i: usize) -> Vec<f64> {
 
 proptest! {
     #[test]
-    fn a_walk_is_the_plain_sum(dim in 1usize..40, n in 0usize..300, seed in 0u64..100) {
+    fn an_accumulation_is_the_plain_sum(dim in 1usize..40, n in 0usize..300, seed in 0u64..100) {
         let matrix = rows(50, dim, seed);
         let own = rows(1, dim, seed + 1);
         let mut random = Random::new(seed, 7);
@@ -93,7 +79,7 @@ proptest! {
         let values: Vec<f32> = (0..n).map(|_| 1.0 + random.below(4) as f32).collect();
         let entries = Row { indices: &indices, values: &values };
         let mut sums = Sums::new(matrix.lanes());
-        let log = walk_with_log(entries, &matrix, own.row(0), &mut sums);
+        let log = accumulate_with_log(entries, &matrix, own.row(0), &mut sums);
         let own_plain = plain(&own, 0);
         let (mut expected, mut expected_log) = (vec![0.0f64; dim], 0.0);
         for (index, n) in entries.iter() {
@@ -109,17 +95,17 @@ proptest! {
             prop_assert!((found - expected).abs() <= 1e-5 * (1.0 + expected), "{found} {expected}");
         }
         // Without the logarithm, and with the rows side by side, it is the same to the bit.
-        walk(entries, &matrix, own.row(0), &mut sums);
+        accumulate(entries, &matrix, own.row(0), &mut sums);
         prop_assert_eq!(&sums.sum, &found);
         let mut workspace = Workspace::new(dim);
         for (index, n) in entries.iter() {
             workspace.push(n).copy_from_slice(matrix.row(index as usize));
         }
-        gather(&workspace.words, &workspace.counts, own.row(0), &mut sums);
+        accumulate_adjacent(&workspace.words, &workspace.counts, own.row(0), &mut sums);
         prop_assert_eq!(&sums.sum, &found);
         same_with_any_instructions(|| {
             let mut sums = Sums::new(matrix.lanes());
-            let log = walk_with_log(entries, &matrix, own.row(0), &mut sums);
+            let log = accumulate_with_log(entries, &matrix, own.row(0), &mut sums);
             (log, logs(&workspace.words, &workspace.counts, own.row(0)), sums.sum)
         });
     }
@@ -139,11 +125,11 @@ fn columns_are_summed_alike_at_any_thread_count() {
 #[test]
 fn counts_below_zero_and_no_words_at_all_are_refused_and_memory_is_reckoned_with() {
     let bad = Csr::from_triplets(2, 3, vec![(0, 1, 2.0), (1, 2, -1.0)]).unwrap();
-    let message = Corpus::new(&bad, 0, u64::MAX).err().unwrap().to_string();
-    assert!(message.contains("document 1 has -1 times the word 2"), "{message}");
-    let message = Corpus::new(&Csr::empty(3, 3), 0, u64::MAX).err().unwrap().to_string();
+    let message = BagCorpus::new(&bad, 0, u64::MAX).err().unwrap().to_string();
+    assert!(message.contains("document 1 has the count -1 for word 2"), "{message}");
+    let message = BagCorpus::new(&Csr::empty(3, 3), 0, u64::MAX).err().unwrap().to_string();
     assert!(message.contains("no document has a word"), "{message}");
     let good = Csr::from_triplets(1, 1, vec![(0, 0, 1.0)]).unwrap();
-    let message = Corpus::new(&good, 10 << 20, 1 << 20).err().unwrap().to_string();
+    let message = BagCorpus::new(&good, 10 << 20, 1 << 20).err().unwrap().to_string();
     assert!(message.contains("10 MiB") && message.contains("`dim`"), "{message}");
 }

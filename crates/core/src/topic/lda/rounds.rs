@@ -1,15 +1,22 @@
-//! The rounds of one document, and how rows of θ̃ and φ̃ are made.
+//! The E-step of one document, and rows of θ̃ and φ̃ from γ and λ.
 
-use crate::topic::bags::{LANES, Lane, Workspace, copy_in, gather, wide};
-use crate::topic::special::{digamma, digamma_f64, exp};
+use crate::special::digamma;
+use crate::topic::bags::{Workspace, accumulate_adjacent};
+use crate::topic::simd::{F32x8, LANES, copy_in, wide};
 
-/// The least exponent: what is smaller beside the largest counts as this.
+/// Exponents are clamped at this, relative to the largest.
 const SMALLEST: f32 = -40.0;
-/// Stands for −∞.
+/// Used as −∞.
 const NONE: f32 = -1e30;
 
 /// γ = α + (words of the document)/K.
-pub(super) fn begin(gamma: &mut [Lane], alpha: f32, counts: &[f32], mask: &[Lane], dim: usize) {
+pub(super) fn initial_gamma(
+    gamma: &mut [F32x8],
+    alpha: f32,
+    counts: &[f32],
+    mask: &[F32x8],
+    dim: usize,
+) {
     let words: f64 = counts.iter().map(|&n| f64::from(n)).sum();
     let even = (f64::from(alpha) + words / dim as f64) as f32;
     for (gamma, mask) in gamma.iter_mut().zip(mask) {
@@ -20,15 +27,15 @@ pub(super) fn begin(gamma: &mut [Lane], alpha: f32, counts: &[f32], mask: &[Lane
 }
 
 wide! {
-    /// Rounds of γ and θ̃ of one document until γ comes to rest. `workspace` has its words, and θ̃ in the end; the
-    /// logarithm of what θ̃ was scaled by (without ψ(Σγ)), and the rounds.
-    pub(super) fn rest(
+    /// Iterates γ and θ̃ of one document until γ converges. `workspace` holds its words, and θ̃ at the
+    /// end. Returns the logarithm of the scale of θ̃ (without ψ(Σγ)) and the number of rounds.
+    pub(super) fn iterate(
         workspace: &mut Workspace,
         alpha: f32,
-        mask: &[Lane],
+        mask: &[F32x8],
         rounds: usize,
         tolerance: f32,
-        gamma: &mut [Lane],
+        gamma: &mut [F32x8],
     ) -> (f32, usize) {
         let Workspace { words, counts, theta, sums, .. } = workspace;
         let dim = mask.iter().flat_map(|lane| lane.0).sum::<f32>();
@@ -37,8 +44,8 @@ wide! {
         let mut scale = scaled(theta, None, mask);
         while taken < rounds {
             taken += 1;
-            gather(words, counts, theta, sums);
-            let mut change = Lane::default();
+            accumulate_adjacent(words, counts, theta, sums);
+            let mut change = F32x8::default();
             for (((gamma, theta), sum), mask) in
                 gamma.iter_mut().zip(theta.iter_mut()).zip(&sums.sum).zip(mask)
             {
@@ -59,25 +66,25 @@ wide! {
 }
 
 wide! {
-    /// θ̃ of a document from its γ, scaled; the logarithm of what it was scaled by, without ψ(Σγ).
-    pub(super) fn scale_document(row: &mut [Lane], mask: &[Lane]) -> f32 {
+    /// Turns γ of a document into scaled θ̃. Returns the logarithm of the scale, without ψ(Σγ).
+    pub(super) fn scale_document(row: &mut [F32x8], mask: &[F32x8]) -> f32 {
         scaled(row, None, mask)
     }
 }
 
 wide! {
-    /// φ̃ of a word from its λ, scaled; the logarithm of what it was scaled by.
-    pub(super) fn scale_word(row: &mut [Lane], psi: &[Lane], mask: &[Lane]) -> f32 {
+    /// Turns λ of a word into scaled φ̃. Returns the logarithm of the scale.
+    pub(super) fn scale_word(row: &mut [F32x8], psi: &[F32x8], mask: &[F32x8]) -> f32 {
         scaled(row, Some(psi), mask)
     }
 }
 
-/// exp(ψ(x) − less), divided by the largest of them; the logarithm of that.
+/// x ← exp(ψ(x) − less), divided by the largest entry. Returns the logarithm of that.
 #[inline(always)]
-fn scaled(x: &mut [Lane], less: Option<&[Lane]>, mask: &[Lane]) -> f32 {
-    let mut largest = Lane([NONE; LANES]);
+fn scaled(x: &mut [F32x8], less: Option<&[F32x8]>, mask: &[F32x8]) -> f32 {
+    let mut largest = F32x8([NONE; LANES]);
     for (at, (x, mask)) in x.iter_mut().zip(mask).enumerate() {
-        let mut psi = digamma(*x);
+        let mut psi = x.digamma();
         if let Some(less) = less {
             for lane in 0..LANES {
                 psi.0[lane] -= less[at].0[lane];
@@ -98,7 +105,7 @@ fn scaled(x: &mut [Lane], less: Option<&[Lane]>, mask: &[Lane]) -> f32 {
             let value = x.0[lane] - most;
             x.0[lane] = if value > SMALLEST { value } else { SMALLEST };
         }
-        *x = exp(*x);
+        *x = x.exp();
         for lane in 0..LANES {
             x.0[lane] *= mask.0[lane];
         }
@@ -107,12 +114,10 @@ fn scaled(x: &mut [Lane], less: Option<&[Lane]>, mask: &[Lane]) -> f32 {
 }
 
 /// ψ of every topic's total.
-pub(super) fn psi_of(totals: &[f64]) -> Vec<Lane> {
-    let psi: Vec<f32> = totals
-        .iter()
-        .map(|&total| if total > 0.0 { digamma_f64(total) as f32 } else { 0.0 })
-        .collect();
-    let mut lanes = vec![Lane::default(); psi.len().div_ceil(LANES)];
+pub(super) fn psi_of(totals: &[f64]) -> Vec<F32x8> {
+    let psi: Vec<f32> =
+        totals.iter().map(|&total| if total > 0.0 { digamma(total) as f32 } else { 0.0 }).collect();
+    let mut lanes = vec![F32x8::default(); psi.len().div_ceil(LANES)];
     copy_in(&psi, &mut lanes);
     lanes
 }

@@ -5,61 +5,60 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::LdaFit;
-use super::rounds::{begin, psi_of, rest, scale_document, scale_word};
+use super::rounds::{initial_gamma, iterate, psi_of, scale_document, scale_word};
 use crate::random::Random;
-use crate::special::ln_gamma;
+use crate::special::{digamma, ln_gamma};
 use crate::topic::bags::{
-    Corpus, LANES, Lane, Rows, Sums, Workspace, copy_in, each_row, length, logs, mask, total,
-    walk_with_log,
+    BagCorpus, PaddedMatrix, Sums, Workspace, accumulate_with_log, for_each_row, length, logs,
 };
-use crate::topic::special::digamma_f64;
+use crate::topic::simd::{F32x8, LANES, copy_in, mask, total};
 use crate::{Result, Run};
 
-/// The shape of the gamma distribution of which λ begins, as scikit-learn draws it; its mean is 1.
+/// The shape of the gamma distribution of the initial λ, as in scikit-learn; its mean is 1.
 const SHAPE: f64 = 100.0;
 
-/// Everything that moves while LDA is learnt.
+/// The variables of a fit.
 pub(super) struct State<'a> {
     fit: &'a LdaFit,
-    corpus: &'a Corpus<'a>,
-    mask: Vec<Lane>,
+    corpus: &'a BagCorpus<'a>,
+    mask: Vec<F32x8>,
     /// Documents × topics.
-    pub gamma: Rows,
+    pub gamma: PaddedMatrix,
     /// θ̃, scaled.
-    theta: Rows,
+    theta: PaddedMatrix,
     /// Terms × topics.
-    pub lambda: Rows,
-    /// φ̃, scaled, and what every row was scaled by, as a logarithm.
-    phi: Rows,
+    pub lambda: PaddedMatrix,
+    /// φ̃, scaled, and the logarithm of every row's scale.
+    phi: PaddedMatrix,
     scales: Vec<f32>,
     /// Σ_w λ_wk.
     totals: Vec<f64>,
-    /// Words that documents have.
+    /// The number of words that documents have.
     n_known: usize,
-    /// Whether documents begin every pass anew.
-    anew: bool,
+    /// Whether documents restart in every pass.
+    restart: bool,
 }
 
-/// What an E-step yields.
+/// The result of an E-step.
 #[derive(Default)]
 pub(super) struct Expected {
-    /// The documents' part of the bound but for Σ n·ln t.
+    /// The documents' part of the bound, without Σ n·ln t.
     pub bound: f64,
-    /// The rounds of all documents.
+    /// The sum of all documents' rounds.
     pub rounds: f64,
-    /// How much better γ is than it was, where documents began anew: the change of the bound.
+    /// If documents restarted: the change of the bound.
     pub gain: f64,
 }
 
 impl<'a> State<'a> {
-    pub fn start(fit: &'a LdaFit, corpus: &'a Corpus<'a>) -> Self {
+    pub fn start(fit: &'a LdaFit, corpus: &'a BagCorpus<'a>) -> Self {
         let (dim, docs) = (fit.dim, corpus.docs);
         let mask = mask(dim);
-        let mut gamma = Rows::zeros(docs.n_rows(), dim);
+        let mut gamma = PaddedMatrix::zeros(docs.n_rows(), dim);
         gamma.par_rows_mut().enumerate().for_each(|(d, gamma)| {
-            begin(gamma, fit.alpha as f32, docs.row(d).values, &mask, dim);
+            initial_gamma(gamma, fit.alpha as f32, docs.row(d).values, &mask, dim);
         });
-        let mut lambda = Rows::zeros(docs.n_cols(), dim);
+        let mut lambda = PaddedMatrix::zeros(docs.n_cols(), dim);
         lambda.par_rows_mut().enumerate().for_each_init(
             || vec![0.0f32; dim],
             |drawn, (w, row)| {
@@ -76,19 +75,19 @@ impl<'a> State<'a> {
             corpus,
             mask,
             gamma,
-            theta: Rows::zeros(docs.n_rows(), dim),
+            theta: PaddedMatrix::zeros(docs.n_rows(), dim),
             lambda,
-            phi: Rows::zeros(docs.n_cols(), dim),
+            phi: PaddedMatrix::zeros(docs.n_cols(), dim),
             scales: vec![0.0; docs.n_cols()],
             totals: Vec::new(),
             n_known,
-            anew: true,
+            restart: true,
         };
         state.refresh();
         state
     }
 
-    /// φ̃ from λ.
+    /// Recomputes φ̃ from λ.
     fn refresh(&mut self) {
         self.totals = self.lambda.column_sums();
         let psi = psi_of(&self.totals);
@@ -102,23 +101,23 @@ impl<'a> State<'a> {
         });
     }
 
-    /// γ and θ̃ of all documents, begun anew if that is better.
+    /// The E-step of all documents, restarted if that raises the bound.
     pub fn expect_all(&mut self, first: bool, run: &Run<'_>) -> Result<Expected> {
         let all = 0..self.corpus.docs.n_rows();
-        if self.anew && !first {
+        if self.restart && !first {
             let before = self.gamma.clone();
             let expected = self.expect(all.clone(), true, run)?;
             if expected.gain >= 0.0 {
                 return Ok(expected);
             }
             self.gamma = before;
-            self.anew = false;
+            self.restart = false;
         }
         self.expect(all, false, run)
     }
 
-    /// γ and θ̃ of the documents `span`, from even γ or from what it is.
-    pub fn expect(&mut self, span: Range<usize>, anew: bool, run: &Run<'_>) -> Result<Expected> {
+    /// The E-step, γ and θ̃ of the documents `span`, from uniform γ or from the current one.
+    pub fn expect(&mut self, span: Range<usize>, restart: bool, run: &Run<'_>) -> Result<Expected> {
         let State { fit, corpus, mask, gamma, theta, phi, .. } = self;
         let alpha = fit.alpha as f32;
         let constant = ln_gamma(fit.dim as f64 * f64::from(alpha));
@@ -137,9 +136,9 @@ impl<'a> State<'a> {
                     }
                     let (inner, tolerance) = (fit.inner, fit.inner_tolerance as f32);
                     let n_words = length(words);
-                    let bound_of = |gamma: &[Lane], scale: f32| {
+                    let bound_of = |gamma: &[F32x8], scale: f32| {
                         let sum = total(gamma);
-                        let psi = digamma_f64(sum);
+                        let psi = digamma(sum);
                         let divergence = divergence(gamma, alpha, prior, |_| psi, fit.dim);
                         constant - ln_gamma(sum) + n_words * (f64::from(scale) - psi) + divergence
                     };
@@ -147,16 +146,16 @@ impl<'a> State<'a> {
                         logs(&workspace.words, &workspace.counts, &workspace.theta)
                     };
                     let mut gain = 0.0;
-                    if anew {
+                    if restart {
                         workspace.theta.copy_from_slice(gamma);
                         let scale = scale_document(&mut workspace.theta, mask);
                         gain -= bound_of(gamma, scale) + log(workspace);
-                        begin(gamma, alpha, words.values, mask, fit.dim);
+                        initial_gamma(gamma, alpha, words.values, mask, fit.dim);
                     }
-                    let (scale, rounds) = rest(workspace, alpha, mask, inner, tolerance, gamma);
+                    let (scale, rounds) = iterate(workspace, alpha, mask, inner, tolerance, gamma);
                     theta.copy_from_slice(&workspace.theta);
                     let bound = bound_of(gamma, scale);
-                    if anew {
+                    if restart {
                         gain += bound + log(workspace);
                     }
                     Ok(Expected { bound, rounds: rounds as f64, gain })
@@ -171,7 +170,8 @@ impl<'a> State<'a> {
         Ok(parts.into_iter().fold(Expected::default(), add))
     }
 
-    /// λ from the documents `span`: Σ n·ln t, and with `priors` the words' part of the bound, both before.
+    /// The M-step, λ from the documents `span`. Returns Σ n·ln t and, with `priors`, the words' part of
+    /// the bound, both before the update.
     pub fn maximise(
         &mut self,
         span: Range<usize>,
@@ -182,20 +182,20 @@ impl<'a> State<'a> {
         let State { fit, corpus, mask, theta, lambda, phi, scales, totals, n_known, .. } = self;
         let eta = fit.eta as f32;
         let prior = ln_gamma(f64::from(eta));
-        let psi: Vec<f64> = totals.iter().map(|&total| digamma_f64(total)).collect();
+        let psi: Vec<f64> = totals.iter().map(|&total| digamma(total)).collect();
         let whole = span.len() == corpus.docs.n_rows();
         let share = corpus.docs.n_rows() as f64 / span.len() as f64;
         let (stay, eta_now, new) =
             ((1.0 - rate) as f32, (rate * fit.eta) as f32, (rate * share) as f32);
         let span = span.start as u32..span.end as u32;
         let workspace = || Sums::new(mask.len());
-        let mut bound = each_row(lambda.par_rows_mut(), run, workspace, |w, lambda, sums| {
+        let mut bound = for_each_row(lambda.par_rows_mut(), run, workspace, |w, lambda, sums| {
             let all = corpus.postings.row(w);
             if all.is_empty() {
                 return 0.0;
             }
             let entries = if whole { all } else { all.within(span.clone()) };
-            let mut bound = walk_with_log(entries, theta, phi.row(w), sums)
+            let mut bound = accumulate_with_log(entries, theta, phi.row(w), sums)
                 + length(entries) * f64::from(scales[w]);
             if priors {
                 bound += divergence(lambda, eta, prior, |k| psi[k], fit.dim);
@@ -212,10 +212,10 @@ impl<'a> State<'a> {
     }
 }
 
-/// Σ_k (prior − x_k)·(ψ(x_k) − psi_k) + ln Γ(x_k) − ln Γ(prior). What is still at its prior adds nothing, and
-/// most is.
+/// Σ_k (prior − x_k)·(ψ(x_k) − psi_k) + ln Γ(x_k) − ln Γ(prior). An x_k at its prior, as most are, adds
+/// nothing.
 fn divergence(
-    x: &[Lane],
+    x: &[F32x8],
     prior: f32,
     ln_gamma_prior: f64,
     psi: impl Fn(usize) -> f64,
@@ -226,7 +226,7 @@ fn divergence(
         if x != prior {
             let far = f64::from(prior) - f64::from(x);
             let x = f64::from(x);
-            sum += far * (digamma_f64(x) - psi(k)) + ln_gamma(x) - ln_gamma_prior;
+            sum += far * (digamma(x) - psi(k)) + ln_gamma(x) - ln_gamma_prior;
         }
     }
     sum
@@ -234,10 +234,10 @@ fn divergence(
 
 /// λ = stay·λ + eta + new·φ̃∘sum.
 fn move_to(
-    lambda: &mut [Lane],
-    phi: &[Lane],
-    sum: &[Lane],
-    mask: &[Lane],
+    lambda: &mut [F32x8],
+    phi: &[F32x8],
+    sum: &[F32x8],
+    mask: &[F32x8],
     [stay, eta, new]: [f32; 3],
 ) {
     for (((lambda, phi), sum), mask) in lambda.iter_mut().zip(phi).zip(sum).zip(mask) {

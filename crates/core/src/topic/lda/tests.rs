@@ -2,8 +2,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::oracle::same_at_any_thread_count;
-use crate::special::ln_gamma;
-use crate::topic::bags::tests::{are_found, bags, same_with_any_instructions, two_topics};
+use crate::sparse::Row;
+use crate::special::{digamma, ln_gamma};
+use crate::topic::bags::tests::{are_found, bags, two_topics};
+use crate::topic::simd::tests::same_with_any_instructions;
 
 fn fit(dim: usize, iterations: usize) -> LdaFit {
     LdaFit {
@@ -44,7 +46,7 @@ impl Slow<'_> {
 
     fn log_theta(&self, d: usize) -> Vec<f64> {
         let sum: f64 = self.gamma[d].iter().sum();
-        self.gamma[d].iter().map(|&g| digamma_f64(g) - digamma_f64(sum)).collect()
+        self.gamma[d].iter().map(|&g| digamma(g) - digamma(sum)).collect()
     }
 
     fn known(&self) -> Vec<usize> {
@@ -54,11 +56,10 @@ impl Slow<'_> {
 
     fn log_phi(&self) -> Vec<Vec<f64>> {
         let total = |k: usize| self.lambda.iter().map(|row| row[k]).sum::<f64>();
-        let psi: Vec<f64> = (0..self.dim()).map(|k| digamma_f64(total(k))).collect();
+        let psi: Vec<f64> = (0..self.dim()).map(|k| digamma(total(k))).collect();
         let mut log = vec![vec![f64::NEG_INFINITY; self.dim()]; self.lambda.len()];
         for w in self.known() {
-            log[w] =
-                self.lambda[w].iter().zip(&psi).map(|(&l, psi)| digamma_f64(l) - psi).collect();
+            log[w] = self.lambda[w].iter().zip(&psi).map(|(&l, psi)| digamma(l) - psi).collect();
         }
         log
     }
@@ -131,7 +132,7 @@ impl Slow<'_> {
 
 /// The slow version at the start of `fit`.
 fn slow<'a>(fit: &LdaFit, docs: &'a Csr) -> Slow<'a> {
-    let corpus = Corpus::new(docs, 0, u64::MAX).unwrap();
+    let corpus = BagCorpus::new(docs, 0, u64::MAX).unwrap();
     let state = State::start(fit, &corpus);
     Slow {
         docs,
@@ -155,7 +156,7 @@ proptest! {
         let inner_tolerance = -1.0;
         let fit = LdaFit { alpha, eta, inner: rounds, inner_tolerance, ..fit(dim, 4) };
         let mut slow = slow(&fit, &docs);
-        let corpus = Corpus::new(&docs, 0, u64::MAX).unwrap();
+        let corpus = BagCorpus::new(&docs, 0, u64::MAX).unwrap();
         let mut state = State::start(&fit, &corpus);
         for _ in 0..4 {
             let all = 0..docs.n_rows();
@@ -197,7 +198,7 @@ proptest! {
 fn the_gain_of_a_new_beginning_is_the_change_of_the_slow_bound() {
     let docs = two_topics(21);
     let fit = LdaFit { inner: 2, ..fit(3, 5) };
-    let corpus = Corpus::new(&docs, 0, u64::MAX).unwrap();
+    let corpus = BagCorpus::new(&docs, 0, u64::MAX).unwrap();
     let mut state = State::start(&fit, &corpus);
     let mut slow = slow(&fit, &docs);
     for anew in [false, true, true] {
@@ -257,12 +258,6 @@ fn folding_in_is_the_slow_e_step() {
         let sum: f64 = slow.gamma[d].iter().sum();
         for (found, expected) in folded.row(d).iter().zip(&slow.gamma[d]) {
             assert!((f64::from(*found) - expected / sum).abs() < 1e-3, "{d}");
-        }
-    }
-    let log_phi = slow.log_phi();
-    for (found, expected) in rows(&fitted.topics.expected_logs()).iter().zip(&log_phi) {
-        for (found, expected) in found.iter().zip(expected) {
-            assert!((found - expected.exp()).abs() < 1e-5);
         }
     }
 }

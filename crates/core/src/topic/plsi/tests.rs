@@ -2,7 +2,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::oracle::same_at_any_thread_count;
-use crate::topic::bags::tests::{are_found, bags, same_with_any_instructions, two_topics};
+use crate::sparse::Row;
+use crate::topic::bags::tests::{are_found, bags, two_topics};
+use crate::topic::simd::tests::same_with_any_instructions;
 
 fn fit(dim: usize, iterations: usize) -> PlsiFit {
     PlsiFit { dim, iterations, tolerance: 0.0, tempering: 1.0, fold_in: 200, seed: 3 }
@@ -61,7 +63,7 @@ proptest! {
         tempering in prop_oneof![2 => Just(1.0), 1 => 0.5f64..1.0],
     ) {
         let fit = PlsiFit { tempering, ..fit(dim, 8) };
-        let corpus = Corpus::new(&docs, 0, u64::MAX).unwrap();
+        let corpus = BagCorpus::new(&docs, 0, u64::MAX).unwrap();
         let mut phi = rows(&untempered(fit.start(&corpus), tempering as f32));
         let mut theta = vec![vec![1.0 / dim as f64; dim]; docs.n_rows()];
         let fitted = fit.fit(&docs, &Run::silent()).unwrap();

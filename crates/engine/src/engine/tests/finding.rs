@@ -1,5 +1,6 @@
 //! What is found, in which order, and why.
 
+use super::served::Retrieval;
 use super::*;
 
 #[test]
@@ -25,6 +26,36 @@ fn scores_are_those_of_the_model() {
             assert_eq!(found.models[0].name, name);
         }
     }
+}
+
+#[test]
+fn every_document_is_scored_up_to_exact_below_and_not_above() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    let building = building(made(), &["bm25", "pls"], &path);
+    let exact_below = Some(DOCUMENTS.len() + 8);
+    IndexBuilder { exact_below, ..building }.run(&Run::silent()).unwrap();
+    let engine = Engine::open(&path, Settings::default()).unwrap();
+    let exhaustive = || {
+        let state = engine.state();
+        [0, 1].map(|model| {
+            matches!(engine.retrieval(&state, &state.models[model]), Retrieval::Exhaustive)
+        })
+    };
+    // Of equal documents, an exact search takes those with the largest ids, and the text index those
+    // that were added first.
+    let equal = (0..8).map(|n| document(&format!("equal{n}"), "red planet")).collect();
+    seen(&engine, engine.upsert(equal).unwrap());
+    let request = SearchRequest { candidate_depth: Some(3), ..ask("planet", &["bm25"]) };
+    let best = ["equal7", "equal6", "equal5"];
+    assert_eq!(exhaustive(), [true; 2]);
+    assert_eq!(ids(&engine.search(&request).unwrap()), best);
+    seen(&engine, engine.upsert(vec![document("one more", "something else")]).unwrap());
+    assert_eq!(exhaustive(), [false; 2]);
+    assert_ne!(ids(&engine.search(&request).unwrap()), best);
+    seen(&engine, engine.delete(&["one more".into()]).unwrap());
+    assert_eq!(exhaustive(), [true; 2]);
+    assert_eq!(ids(&engine.search(&request).unwrap()), best);
 }
 
 #[test]
@@ -127,6 +158,6 @@ fn bad_requests_say_what_is_wrong() {
     ] {
         let problem = engine.search(&wrong).unwrap_err();
         assert!(matches!(problem, Error::Invalid(_)), "{problem}");
-        assert!(problem.message().contains(says), "{says}: {problem}");
+        assert!(problem.to_string().contains(says), "{says}: {problem}");
     }
 }

@@ -12,7 +12,8 @@ fn documents_come_and_go_under_every_model() {
 fn come_and_go(exact_below: Option<usize>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
-    let building = Building { exact_below, ..building(&["bm25", "pls", "walk"], &path) };
+    let building =
+        IndexBuilder { exact_below, ..building(made(), &["bm25", "pls", "walk"], &path) };
     building.run(&Run::silent()).unwrap();
     let check = |engine: &Engine| {
         for models in [&["bm25"][..], &["pls"], &["bm25", "pls"]] {
@@ -102,10 +103,10 @@ fn a_request_sees_its_own_snapshot_to_the_end() {
     seen(&engine, engine.delete(&["home".into()]).unwrap());
     // What went since is still there with its text, what came since is not.
     for (id, title) in [("cars", "Automobile policies compared"), ("home", "Insurance of houses")] {
-        let no = engine.standing(&state, id).unwrap();
-        assert_eq!(engine.bodies(&[no]).unwrap()[0].as_ref().unwrap()["title"], title);
+        let no = engine.number_of(&state, id).unwrap();
+        assert_eq!(engine.store.bodies(&[no]).unwrap()[0].as_ref().unwrap()["title"], title);
     }
-    assert!(matches!(engine.standing(&state, "late").unwrap_err(), Error::NotFound(_)));
+    assert!(matches!(engine.number_of(&state, "late").unwrap_err(), Error::NotFound(_)));
     let mut request = ask("automobile insurance", &["bm25"]);
     request.exclude_ids = vec!["cars".into()];
     let asked = engine.resolve(&state, &request).unwrap();
@@ -113,12 +114,12 @@ fn a_request_sees_its_own_snapshot_to_the_end() {
     let found: Vec<&str> = ranked.order.iter().map(|&(no, _)| state.id(no)).collect();
     assert_eq!(found, ["home"]);
     // When nobody sees that snapshot any more, its texts go.
-    let old = engine.standing(&state, "cars").unwrap();
+    let old = engine.number_of(&state, "cars").unwrap();
     drop(asked);
     drop(state);
     seen(&engine, engine.upsert(vec![document("more", "one more")]).unwrap());
     let started = Instant::now();
-    while engine.bodies(&[old]).unwrap()[0].is_some() {
+    while engine.store.bodies(&[old]).unwrap()[0].is_some() {
         assert!(started.elapsed().as_secs() < 20);
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -148,7 +149,7 @@ fn a_text_index_ahead_of_its_database_is_refused() {
             other => break other.err().unwrap(),
         }
     };
-    assert!(refused.message().contains("older copy"), "{refused}");
+    assert!(refused.to_string().contains("older copy"), "{refused}");
 }
 
 /// Opens an index that was open before: the thread that applies changes may hold it a moment longer

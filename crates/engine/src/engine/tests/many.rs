@@ -1,5 +1,4 @@
-//! An index above the size up to which every document is scored: text index and lists of
-//! neighbours say which ones are, and what must not be found is not.
+//! An index above `exact_below`: the text index and inverted lists find the candidates.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,8 +11,9 @@ const DOCUMENTS: usize = 6000;
 const TOPICS: usize = 40;
 const WORDS: usize = 12;
 
-/// Documents of a few topics, each with words of its own, and queries with other words.
-fn many(folder: &Path) -> PathBuf {
+/// Writes dataset and models: documents of a few topics, each with words of its own, and queries with
+/// other words.
+fn many(folder: &Path) {
     let mut random = Random::new(5, 0);
     let mut word = |kind: char, topic: usize| {
         // Letters only, and no ending that a stemmer would take away.
@@ -33,24 +33,17 @@ fn many(folder: &Path) -> PathBuf {
         let doc = (no * 17) % DOCUMENTS / TOPICS * TOPICS + no % TOPICS;
         clicks += &format!("{query}\td{doc}\t{}\n", 5 + no % 3);
     }
-    make_of(folder, &clicks, &documents, &[("bm25", "bm25", None), ("pls", "pls", Some(32))])
+    train_on(folder, &clicks, &documents, &[("bm25", "bm25", None), ("pls", "pls", Some(32))]);
 }
 
 #[test]
 fn many_documents_are_found_as_if_all_were_scored() {
     let folder = tempfile::tempdir().unwrap();
-    let dataset = many(folder.path());
-    let models = ["bm25", "pls"].map(|m| (Some(m.to_owned()), folder.path().join(m))).to_vec();
+    many(folder.path());
     let [exact, lists] = [None, Some(1000)].map(|exact_below| {
         let output = folder.path().join(format!("index-{exact_below:?}"));
-        let building = Building {
-            dataset: dataset.clone(),
-            models: models.clone(),
-            output: output.clone(),
-            exact_below,
-            ..Building::default()
-        };
-        let built = building.run(&Run::silent()).unwrap();
+        let building = building(folder.path(), &["bm25", "pls"], &output);
+        let built = IndexBuilder { exact_below, ..building }.run(&Run::silent()).unwrap();
         let neighbours = built.models[1].neighbours.clone().unwrap();
         assert_eq!(neighbours == "exact", exact_below.is_none(), "{neighbours}");
         Engine::open(&output, Settings::default()).unwrap()

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use liken::rank::features::{Ask, Group, Question, Table, extract};
+use liken::rank::features::{FeatureQuery, Group, QueryDocs, add_rows, extract};
 use liken::rank::{Goal, Normalisation, Over, RankParams, RankSetup, Ranker, Scale, TableBuilder};
 use liken::stack::{FeatureInputs, FeatureParams};
 
@@ -29,12 +29,10 @@ fn learnt(made: &FeatureInputs, method: &str, scale: Scale, over: Over, folder: 
     let counts = &made.counts;
     let queries: Vec<u32> = (0..counts.n_queries() as u32).collect();
     let docs: Vec<u32> = (0..counts.n_docs() as u32).collect();
-    let every = |_| Ask::These(Cow::Borrowed(&docs));
+    let every = |_| QueryDocs::Given(Cow::Borrowed(&docs));
     let rows = extract(&made.extractor, counts, &queries, every, &Run::silent()).unwrap();
-    let mut table = Table::new(&made.extractor);
-    for rows in &rows {
-        table.add(counts, rows, counts.clicks.row(rows.query as usize)).unwrap();
-    }
+    let mut table = TableBuilder::new(made.extractor.names());
+    add_rows(&mut table, counts, &rows, |query| counts.clicks.row(query)).unwrap();
     let mut params = RankParams::named(method).unwrap();
     if !params.is_linear() {
         params.set("trees", "20").unwrap();
@@ -55,9 +53,9 @@ fn ranked_index() -> (tempfile::TempDir, PathBuf, FeatureInputs) {
     let line = learnt(&made, "regression", Scale::ZScore, Over::Query, folder.path());
     let trees = learnt(&made, "mart", Scale::None, Over::All, folder.path());
     let path = folder.path().join("index");
-    let building = Building {
+    let building = IndexBuilder {
         rankers: vec![(Some("line".into()), line), (None, trees)],
-        ..building(&MODELS, &path)
+        ..building(super::made(), &MODELS, &path)
     };
     assert_eq!(building.run(&Run::silent()).unwrap().rankers, ["line", "mart"]);
     (folder, path, made)
@@ -79,8 +77,8 @@ fn same_as_offline(made: &FeatureInputs, ranker: &Ranker, text: &str, found: &Se
     let mut docs: Vec<u32> = found.hits.iter().map(|hit| number(&hit.id)).collect();
     docs.sort_unstable();
     let terms = counts.read_query(text);
-    let question = Question { terms: &terms, id: "", text };
-    let values = made.extractor.rows(counts, &question, &docs);
+    let query = FeatureQuery { terms: &terms, id: "", text };
+    let values = made.extractor.rows(counts, &query, &docs);
     let names = made.extractor.names();
     let mut table = TableBuilder::new(names.clone());
     for (&doc, row) in docs.iter().zip(values.chunks_exact(names.len())) {
@@ -209,7 +207,7 @@ fn a_search_gets_the_services_ranker_unless_it_says_otherwise() {
     for wrong in ["nobody", "", "../line"] {
         let problem = ranker(Some(wrong)).unwrap_err();
         assert!(matches!(problem, Error::Invalid(_)));
-        assert!(problem.message().contains("line, mart"), "{problem}");
+        assert!(problem.to_string().contains("line, mart"), "{problem}");
     }
     drop(engine);
     assert!(matches!(Engine::open(&path, settings("nobody")).err().unwrap(), Error::Invalid(_)));
@@ -244,10 +242,10 @@ fn given_documents_are_put_in_order_by_the_ranker() {
     request.ranker = None;
     assert_eq!(engine.rerank(&request).unwrap().ranker, None);
     request.ranker = Some("mart".into());
-    assert!(engine.rerank(&request).unwrap_err().message().contains("mart"));
+    assert!(engine.rerank(&request).unwrap_err().to_string().contains("mart"));
     request.ranker = None;
     request.documents[0].insert("id".into(), request.ids[0].clone().into());
-    assert!(engine.rerank(&request).unwrap_err().message().contains("of its own"));
+    assert!(engine.rerank(&request).unwrap_err().to_string().contains("of its own"));
 }
 
 #[test]
@@ -317,17 +315,18 @@ fn a_model_of_lightgbm_is_a_ranker_if_its_features_have_names() {
         std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
         let path = folder.path().join("index");
         let rankers = vec![(None, model)];
-        let made = Building { rankers, ..building(&["pls"], &path) }.run(&Run::silent());
+        let made =
+            IndexBuilder { rankers, ..building(made(), &["pls"], &path) }.run(&Run::silent());
         made.map(|_| path)
     };
     let problem = index("Column_0 Column_1").unwrap_err();
     assert!(
-        matches!(problem, Error::Invalid(_)) && problem.message().contains("no names"),
+        matches!(problem, Error::Invalid(_)) && problem.to_string().contains("no names"),
         "{problem}"
     );
     let problem = index("model(pls) field(price)").unwrap_err();
     let says = ["lightgbm", "field(price)", "field(year)"];
-    assert!(says.iter().all(|word| problem.message().contains(word)), "{problem}");
+    assert!(says.iter().all(|word| problem.to_string().contains(word)), "{problem}");
     let path = index("model(pls) field(year)").unwrap();
     // The counts are those of the model: where words stand is not asked for.
     assert!(!Layout::new(&path).counts().exists());
@@ -349,13 +348,13 @@ fn a_ranker_is_refused_that_needs_what_the_index_cannot_make() {
     let line = learnt(&made, "regression", Scale::ZScore, Over::All, folder.path());
     let path = folder.path().join("index");
     let with = |models: &[&str], rankers: Vec<(Option<String>, PathBuf)>| {
-        Building { rankers, ..building(models, &path) }.run(&Run::silent())
+        IndexBuilder { rankers, ..building(super::made(), models, &path) }.run(&Run::silent())
     };
     let problem = with(&["bm25", "walk"], vec![(None, line.clone())]).unwrap_err();
     assert!(matches!(problem, Error::Invalid(_)));
-    let says = ["regression", "model(pls)", "take in the model pls", "bm25, walk"];
-    assert!(says.iter().all(|word| problem.message().contains(word)), "{problem}");
-    assert!(!problem.message().contains("model(walk)") && !path.exists());
+    let says = ["regression", "model(pls)", "add the model pls", "bm25, walk"];
+    assert!(says.iter().all(|word| problem.to_string().contains(word)), "{problem}");
+    assert!(!problem.to_string().contains("model(walk)") && !path.exists());
     let named = |name: &str| Some(name.to_owned());
     for (rankers, says) in [
         (vec![(named("none"), line.clone())], "none"),
@@ -364,7 +363,7 @@ fn a_ranker_is_refused_that_needs_what_the_index_cannot_make() {
         (vec![(None, super::made().join("bm25"))], "bm25"),
     ] {
         let problem = with(&MODELS, rankers).unwrap_err();
-        assert!(problem.message().contains(says), "{says}: {problem}");
+        assert!(problem.to_string().contains(says), "{says}: {problem}");
         assert!(!path.exists());
     }
 }

@@ -66,7 +66,7 @@ fn child() {
     let Ok(told) = std::env::var(CHILD) else { return };
     let (round, path) = told.split_once(' ').unwrap();
     let round: u64 = round.parse().unwrap();
-    let store = Store::open(Path::new(path)).unwrap();
+    let store = reopened(Path::new(path)).unwrap();
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
             let store = &store;
@@ -156,7 +156,7 @@ fn what_was_acknowledged_survives_being_killed() {
     for at in 0..rounds {
         let told = round(at, &path);
         acknowledged += told.iter().sum::<u64>();
-        let store = Store::open(&path).unwrap();
+        let store = reopened(&path).unwrap();
         assert_eq!(store.check().unwrap(), Vec::<String>::new());
         // What is there, by round and thread.
         let mut found: BTreeMap<(u64, u64), (Documents, Sessions)> = BTreeMap::new();

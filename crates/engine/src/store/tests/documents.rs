@@ -70,7 +70,7 @@ proptest! {
                 }
                 Step::Reopen => {
                     drop(store);
-                    store = Store::open(&folder.path().join("store.sqlite")).unwrap();
+                    store = reopened(&folder.path().join("store.sqlite")).unwrap();
                 }
             }
             let found = standing(&store);
@@ -175,8 +175,8 @@ fn a_load_numbers_from_zero_and_names_what_comes_twice() {
     assert!(matches!(error, StoreError::Bad(_)));
     assert!(error.to_string().contains("\"b\" twice: documents 2 and 4"), "{error}");
     drop(twice);
-    let error = Store::open(&path).err().unwrap().to_string();
-    assert!(error.contains("broken off"), "{error}");
+    let error = reopened(&path).err().unwrap().to_string();
+    assert!(error.contains("unfinished"), "{error}");
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn a_write_waits_for_the_disk_however_the_store_was_opened() {
     let settings = |store: &Store| {
         let names = ["synchronous", "journal_mode", "foreign_keys", "query_only"];
         store
-            .write(Room::Reserve, move |connection| {
+            .write(Space::Reserve, move |connection| {
                 names.iter().map(|name| pragma(connection, name)).collect::<Result<Vec<_>>>()
             })
             .unwrap()
@@ -29,7 +29,7 @@ fn a_write_waits_for_the_disk_however_the_store_was_opened() {
     let expected = ["2", "wal", "1", "0"];
     assert_eq!(settings(&created), expected);
     drop(created);
-    let opened = Store::open(&path).unwrap();
+    let opened = reopened(&path).unwrap();
     assert_eq!(settings(&opened), expected);
     assert_eq!(settings(&Store::open_for_keys(&path).unwrap()), expected);
 }

@@ -16,7 +16,7 @@ fn page(query: &str, shown: &[&str]) -> Event {
     Event { kind, query, shown, time: Some(1_763_215_600.0), ..Event::default() }
 }
 
-fn log(store: &Store) -> (Vec<Value>, Exported) {
+fn log(store: &Store) -> (Vec<Value>, ExportReport) {
     let mut out = Vec::new();
     let exported = store.export_events(&mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
@@ -34,7 +34,7 @@ fn events_come_back_in_order_and_with_a_time() {
     ];
     assert_eq!(store.record(events.clone()).unwrap().written, 3);
     drop(store);
-    let store = Store::open(&folder.path().join("store.sqlite")).unwrap();
+    let store = reopened(&folder.path().join("store.sqlite")).unwrap();
     assert_eq!(store.record(vec![click("later", "d")]).unwrap().written, 1);
     let found = store.events(0, 100).unwrap();
     assert_eq!(found.iter().map(|(no, _)| *no).collect::<Vec<_>>(), [1, 2, 3, 4]);

@@ -36,8 +36,8 @@ fn a_full_disk_ends_writes_and_not_reads() {
     drop(store);
 
     let path = folder.path().join("store.sqlite");
-    let limited = Options { max_bytes: Some(1 << 20), ..Options::default() };
-    let store = Store::open_with(&path, limited).unwrap();
+    let store = reopened(&path).unwrap();
+    store.limit(Some(1 << 20)).unwrap();
     assert!(matches!(store.upsert(large(1000)), Err(StoreError::Full(_))));
     assert_eq!(standing(&store).len(), acknowledged + 50);
     assert_eq!(store.check().unwrap(), Vec::<String>::new());
@@ -51,7 +51,7 @@ fn what_does_not_fit_takes_nothing_else_with_it() {
     let store = &store;
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            store.write(Room::Usual(0), move |_| {
+            store.write(Space::Usual(0), move |_| {
                 let _ = held.recv();
                 Ok(())
             })
@@ -79,8 +79,7 @@ fn the_reserve_is_for_what_must_be_possible() {
     store.upsert(vec![("a".into(), saying("x")), ("b".into(), saying("x"))]).unwrap();
     store.add_key("old", crate::types::Scope::Read).unwrap();
     drop(store);
-    let store =
-        Store::open_with(&path, Options { reserve: u64::MAX, ..Options::default() }).unwrap();
+    let store = Store::open(&path, u64::MAX).unwrap();
     let error = store.upsert(vec![("c".into(), saying("x"))]).unwrap_err();
     assert!(matches!(&error, StoreError::Full(why) if why.contains("kept free")), "{error}");
     assert!(store.is_full());
@@ -95,8 +94,8 @@ fn on_disk(ask: fn(&Path) -> Option<u64>) -> (tempfile::TempDir, Store) {
     let path = folder.path().join("store.sqlite");
     let connection = schema::connect(&path, schema::Access::Create).unwrap();
     schema::create(&connection).unwrap();
-    let disk = Disk::told_by(&path, 64 << 20, ask);
-    (folder, Store::begin(&path, connection, disk, Options::default(), None))
+    let disk = Disk::measured_by(&path, 64 << 20, ask);
+    (folder, Store::begin(&path, connection, disk, None))
 }
 
 #[test]
@@ -159,7 +158,7 @@ fn requests_that_come_together_share_the_room() {
     let store = &store;
     let written = std::thread::scope(|scope| {
         scope.spawn(move || {
-            store.write(Room::Reserve, move |_| {
+            store.write(Space::Reserve, move |_| {
                 let _ = held.recv();
                 Ok(())
             })

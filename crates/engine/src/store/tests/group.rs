@@ -4,7 +4,8 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use super::*;
-use crate::store::documents::{insert, next_number};
+use crate::store::documents::insert;
+use crate::store::sql::next_number;
 
 #[test]
 fn nothing_is_lost_and_a_bad_request_fails_alone() {
@@ -14,7 +15,7 @@ fn nothing_is_lost_and_a_bad_request_fails_alone() {
     std::thread::scope(|scope| {
         // The writer waits, so that all others come together.
         scope.spawn(move || {
-            store.write(Room::Usual(0), move |_| {
+            store.write(Space::Usual(0), move |_| {
                 let _ = held.recv();
                 Ok(())
             })
@@ -26,7 +27,7 @@ fn nothing_is_lost_and_a_bad_request_fails_alone() {
                     match (thread + i) % 4 {
                         0 => {
                             let id = format!("bad {id}");
-                            let bad = store.write(Room::Usual(0), move |connection| {
+                            let bad = store.write(Space::Usual(0), move |connection| {
                                 let no = next_number(connection)?;
                                 insert(connection, no, &id, "{}")?;
                                 // A second row of one number: the database itself says no.

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::store::judgments::keep;
+use crate::store::judgments::replace;
 use crate::types::Judgment;
 
 fn judgment(query: &str, id: &str, judge: Option<&str>, grade: Option<u8>) -> Judgment {
@@ -11,7 +11,7 @@ fn judgment(query: &str, id: &str, judge: Option<&str>, grade: Option<u8>) -> Ju
     Judgment { query: query.into(), id: id.into(), grade, judge }
 }
 
-fn exported(store: &Store) -> (String, String, Exported) {
+fn exported(store: &Store) -> (String, String, ExportReport) {
     let (mut qrels, mut queries) = (Vec::new(), Vec::new());
     let exported = store.export_qrels(&mut qrels, &mut queries).unwrap();
     (String::from_utf8(qrels).unwrap(), String::from_utf8(queries).unwrap(), exported)
@@ -32,7 +32,7 @@ fn qrels_have_stable_queries_and_medians() {
     store.judge(given.to_vec()).unwrap();
     // Ids with white space were kept once.
     let kept = judgment("fresh bread", "d 3", None, Some(1));
-    store.write(Room::Reserve, move |connection| keep(connection, &kept, 0.0)).unwrap();
+    store.write(Space::Reserve, move |connection| replace(connection, &kept, 0.0)).unwrap();
     let (qrels, queries, said) = exported(&store);
     assert_eq!(qrels, "q1 0 d0 1\nq1 0 d1 2\nq2 0 d2 3\n");
     assert_eq!(queries, "q1\tfresh bread\nq2\told news\n");

@@ -25,6 +25,11 @@ fn fresh() -> (tempfile::TempDir, Store) {
     (folder, store)
 }
 
+/// The database at `path`, to read and to write.
+fn reopened(path: &Path) -> Result<Store> {
+    Store::open(path, RESERVE)
+}
+
 impl Store {
     /// Loads all documents of a new index; how many there were.
     fn bulk_load(&self, documents: impl IntoIterator<Item = (String, Body)>) -> Result<u32> {
@@ -48,6 +53,11 @@ impl Store {
         numbers
     }
 
+    /// The number of the current document called `id`.
+    fn number(&self, id: &str) -> Result<Option<u32>> {
+        self.read(|connection| super::documents::number(connection, id))
+    }
+
     /// The standing document called `id`, with its number.
     fn document(&self, id: &str) -> Option<(u32, Body)> {
         let no = self.number(id).unwrap()?;
@@ -56,7 +66,13 @@ impl Store {
 
     /// Lets the database grow to `most` bytes; without limit if `None`.
     fn limit(&self, most: Option<u64>) -> Result<()> {
-        self.write(Room::Reserve, move |connection| schema::limit(connection, most))
+        self.write(Space::Reserve, move |connection| {
+            let size: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+            // The largest number of pages that SQLite knows.
+            let pages = most.map_or(4_294_967_294, |most| most as i64 / size);
+            connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
+            Ok(())
+        })
     }
 }
 

@@ -27,7 +27,7 @@ fn phrases_stand_side_by_side_with_free_places_for_stop_words() {
         writer.add(no as u32, &tokens(text), &Map::new()).unwrap();
     }
     writer.commit(1).unwrap();
-    let snapshot = index.searcher();
+    let snapshot = index.snapshot();
     let search = |terms: &[(usize, &str)]| found(&snapshot, &phrase(terms));
     assert_eq!(search(&[(0, "distance"), (3, "sun")]), [0, 3]);
     assert_eq!(search(&[(5, "distance"), (8, "sun")]), [0, 3], "only differences count");
@@ -99,7 +99,7 @@ proptest! {
         writer.commit(2).unwrap();
         removed.iter().for_each(|&no| writer.remove(no as u32));
         writer.commit(3).unwrap();
-        let snapshot = index.searcher();
+        let snapshot = index.snapshot();
         prop_assume!(snapshot.documents() + removed.len() >= documents.len());
 
         let is_dead = |no: u32| dead.contains(&(no as usize));
@@ -144,7 +144,7 @@ fn few_allowed_documents_are_found_among_many() {
         writer.add(no, &tokens(&text), &map(json!({"rare": no % 4_000, "half": no % 2}))).unwrap();
     }
     writer.finish(1).unwrap();
-    let snapshot = index.searcher();
+    let snapshot = index.snapshot();
     let query = words(&["a", "b", "d", "b"]);
     let all = best_first(snapshot.candidates(&query, 20_000, None, None).unwrap());
     assert_eq!(all.len(), 20_000);
@@ -179,7 +179,7 @@ fn long_queries_are_answered_by_their_rarest_words() {
     let mut terms: Vec<String> = (0..1000).map(|n| format!("w{n}")).collect();
     terms.push("common".into());
     let query = TextQuery { terms, phrases: Vec::new() };
-    let got = index.searcher().candidates(&query, 1000, None, None).unwrap();
+    let got = index.snapshot().candidates(&query, 1000, None, None).unwrap();
     assert_eq!(got.len(), 128);
     assert!(got.iter().all(|c| c.0 != 200));
 }

@@ -61,7 +61,7 @@ fn a_filter_is_the_polynomial_of_the_explicit_matrix() {
 
     // The product that is known already changes nothing but the rounding.
     let mut product = Dense::zeros(9, 3);
-    squared(&operator, &start, &mut Dense::zeros(12, 3), &mut product);
+    apply_gram(&operator, &start, &mut Dense::zeros(12, 3), &mut product);
     let mut again = start.clone();
     filter(&operator, &mut again, Some(&product), &lambda, bound, &batches, &Run::silent())
         .unwrap();

@@ -1,6 +1,11 @@
-//! Feedback: events and judgments.
+//! Routes of feedback: events and judgments.
 
-use super::*;
+use liken_engine::types::{Event, Judgment, Scope, Written};
+
+use super::writing::WRITTEN;
+use crate::api::events::NumberedEvent;
+use crate::api::route::{AnswerSpec, BodySpec, Parameter, ParameterKind, Route};
+use crate::api::{events, judgments};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -9,64 +14,74 @@ pub(super) fn routes() -> Vec<Route> {
             description: "One event, a list of them, or NDJSON. They are on disk when the answer \
                 comes.",
             long: true,
-            handler: |call| Box::pin(events::record(call)),
-            ..post(
+            ..Route::post(
                 "/events",
                 Scope::Write,
-                bodies::<Event>(
+                events::record,
+                BodySpec::bulk::<Event>(
                     r#"{"kind": "click", "query": "heart attack", "id": "MED-10", "rank": 1,
                     "shown": ["MED-10", "MED-14"], "session": "s1", "time": 1760000000.0}"#,
                 ),
-                json::<Written>(WRITTEN),
+                AnswerSpec::json::<Written>(WRITTEN),
             )
         },
         Route {
             summary: "All events, one per line",
-            description: "Lines carry numbers; to go on, ask for those after the last.",
+            description: "Every line has a number; `after` the last one continues the export.",
             parameters: &[
                 Parameter {
                     name: "after",
-                    kind: Kind::Whole,
+                    kind: ParameterKind::Whole,
                     description: "Only events with larger numbers.",
                 },
-                Parameter { name: "limit", kind: Kind::Whole, description: "At most so many." },
+                Parameter {
+                    name: "limit",
+                    kind: ParameterKind::Whole,
+                    description: "The most events.",
+                },
             ],
             long: true,
-            handler: |call| Box::pin(events::export(call)),
-            ..get(
+            ..Route::get(
                 "/events",
                 Some(Scope::Write),
-                AnswerOf {
+                events::export,
+                AnswerSpec {
                     media: "application/x-ndjson",
-                    of: Some(TypeOf::new::<NumberedEvent>()),
-                    example: r#"{"number": 1, "kind": "click", "query": "heart", "id": "MED-10"}"#,
-                    also: &[],
+                    ..AnswerSpec::json::<NumberedEvent>(
+                        r#"{"number": 1, "kind": "click", "query": "heart", "id": "MED-10"}"#,
+                    )
                 },
             )
         },
         Route {
             summary: "Record judgments",
             description: "One judgment, a list of them, or NDJSON. A later grade of the same \
-                judge takes the place of an earlier one; null takes it back. Grades are whole \
-                numbers from 0 to 100; ids with white space cannot be judged, since TREC's qrels \
+                judge replaces an earlier one; null deletes it. Grades are whole \
+                numbers from 0 to 100; ids with white space cannot be judged, since TREC qrels \
                 cannot hold them.",
             long: true,
-            handler: |call| Box::pin(judgments::judge(call)),
-            ..post(
+            ..Route::post(
                 "/judgments",
                 Scope::Write,
-                bodies::<Judgment>(r#"{"query": "heart attack", "id": "MED-10", "grade": 2}"#),
-                json::<Written>(WRITTEN),
+                judgments::judge,
+                BodySpec::bulk::<Judgment>(
+                    r#"{"query": "heart attack", "id": "MED-10", "grade": 2}"#,
+                ),
+                AnswerSpec::json::<Written>(WRITTEN),
             )
         },
         Route {
             summary: "The current judgments",
-            parameters: &[QUERY],
-            handler: |call| Box::pin(judgments::list(call)),
-            ..get(
+            parameters: &[Parameter {
+                name: "query",
+                kind: ParameterKind::Text,
+                description: "Only those of this query.",
+            }],
+            ..Route::get(
                 "/judgments",
                 Some(Scope::Read),
-                json::<Vec<Judgment>>(
+                judgments::list,
+                AnswerSpec::json::<Vec<Judgment>>(
                     r#"[{"query": "heart attack", "id": "MED-10", "grade": 2, "judge": null}]"#,
                 ),
             )
@@ -74,33 +89,23 @@ pub(super) fn routes() -> Vec<Route> {
         Route {
             summary: "The current judgments as TREC qrels",
             description: "`query 0 document grade` per line. Queries are called q1, q2 … in the \
-                order in which they were first judged; /judgments.queries has their texts. Where \
-                several people judged, it is the median of their grades, rounded up.",
-            handler: |call| Box::pin(judgments::qrels(call)),
-            ..get(
+                order in which they were first judged; /judgments.queries has their texts. The \
+                grade of several judges is their median, rounded up.",
+            ..Route::get(
                 "/judgments.qrels",
                 Some(Scope::Read),
-                AnswerOf {
-                    media: "text/plain; charset=utf-8",
-                    of: None,
-                    example: "q1 0 MED-10 2\n",
-                    also: &[],
-                },
+                judgments::qrels,
+                AnswerSpec::text("text/plain; charset=utf-8", "q1 0 MED-10 2\n"),
             )
         },
         Route {
-            summary: "The queries that the qrels name",
-            description: "Id and text, with a tab between them.",
-            handler: |call| Box::pin(judgments::queries(call)),
-            ..get(
+            summary: "The queries of the qrels",
+            description: "Per line an id and a text, separated by a tab.",
+            ..Route::get(
                 "/judgments.queries",
                 Some(Scope::Read),
-                AnswerOf {
-                    media: "text/tab-separated-values; charset=utf-8",
-                    of: None,
-                    example: "q1\theart attack\n",
-                    also: &[],
-                },
+                judgments::queries,
+                AnswerSpec::text("text/tab-separated-values; charset=utf-8", "q1\theart attack\n"),
             )
         },
     ]

@@ -1,6 +1,12 @@
-//! Searching, scoring and explaining.
+//! Routes of search, re-ranking, explanations, embeddings and neighbours.
 
-use super::*;
+use liken_engine::types::{
+    EmbedRequest, EmbedResponse, ExplainRequest, ExplainResponse, RerankRequest, RerankResponse,
+    Scope, SearchRequest, SearchResponse, SimilarRequest, SimilarResponse,
+};
+
+use crate::api::route::{AnswerSpec, BodySpec, Route};
+use crate::api::search;
 
 pub(super) fn routes() -> Vec<Route> {
     let read = Scope::Read;
@@ -10,14 +16,14 @@ pub(super) fn routes() -> Vec<Route> {
             description: "Retrieves candidates by words and by nearest neighbours, scores them \
                 with the models, fuses the scores, and re-ranks and diversifies if asked to. Scores \
                 and order do not depend on `k` and `offset`.",
-            handler: |call| Box::pin(search::search(call)),
-            ..post(
+            ..Route::post(
                 "/search",
                 read,
-                body::<SearchRequest>(
+                search::search,
+                BodySpec::small::<SearchRequest>(
                     r#"{"query": "heart attack", "k": 10, "filter": {"year": {"gte": 2000}}}"#,
                 ),
-                json::<SearchResponse>(
+                AnswerSpec::json::<SearchResponse>(
                     r#"{"query": "heart attack", "unknown_words": [],
                     "models": [{"name": "rmls", "version": "1f6c0d2a"}], "candidate_depth": 200,
                     "candidates": 200, "offset": 0, "took_ms": 3.2, "hits": [{"rank": 1,
@@ -30,15 +36,15 @@ pub(super) fn routes() -> Vec<Route> {
             summary: "Re-rank given documents",
             description: "Documents are named by id, or given with their fields; the answer is \
                 ordered by score.",
-            handler: |call| Box::pin(search::rerank(call)),
-            ..post(
+            ..Route::post(
                 "/rerank",
                 read,
-                larger::<RerankRequest>(
+                search::rerank,
+                BodySpec::medium::<RerankRequest>(
                     r#"{"query": "heart attack", "ids": ["MED-10"],
                     "documents": [{"id": "x", "title": "Cardiac arrest"}]}"#,
                 ),
-                json::<RerankResponse>(
+                AnswerSpec::json::<RerankResponse>(
                     r#"{"models": [{"name": "rmls", "version": "1f6c0d2a"}], "took_ms": 0.4,
                     "unknown_ids": [], "hits": [{"rank": 1, "id": "MED-10", "score": 7.25,
                     "scores": {"rmls": 7.25}}]}"#,
@@ -48,12 +54,14 @@ pub(super) fn routes() -> Vec<Route> {
         Route {
             summary: "Embeddings of texts and documents",
             description: "The dot product of a query's and a document's embedding is the score.",
-            handler: |call| Box::pin(search::embed(call)),
-            ..post(
+            ..Route::post(
                 "/embed",
                 read,
-                larger::<EmbedRequest>(r#"{"queries": ["heart attack"], "ids": ["MED-10"]}"#),
-                json::<EmbedResponse>(
+                search::embed,
+                BodySpec::medium::<EmbedRequest>(
+                    r#"{"queries": ["heart attack"], "ids": ["MED-10"]}"#,
+                ),
+                AnswerSpec::json::<EmbedResponse>(
                     r#"{"model": {"name": "rmls", "version": "1f6c0d2a"}, "dim": 2,
                     "queries": [[0.5, 0.1]], "documents": [], "ids": [[0.4, 0.2]]}"#,
                 ),
@@ -61,12 +69,12 @@ pub(super) fn routes() -> Vec<Route> {
         },
         Route {
             summary: "Nearest neighbours of a query, a document or a word",
-            handler: |call| Box::pin(search::similar(call)),
-            ..post(
+            ..Route::post(
                 "/similar",
                 read,
-                body::<SimilarRequest>(r#"{"word": "heart", "k": 5}"#),
-                json::<SimilarResponse>(
+                search::similar,
+                BodySpec::small::<SimilarRequest>(r#"{"word": "heart", "k": 5}"#),
+                AnswerSpec::json::<SimilarResponse>(
                     r#"{"model": {"name": "rmls", "version": "1f6c0d2a"},
                     "queries": [{"name": "cardiac", "cosine": 0.9}], "documents": []}"#,
                 ),
@@ -75,12 +83,14 @@ pub(super) fn routes() -> Vec<Route> {
         Route {
             summary: "Why a document has its score",
             description: "Contributions that add up to the score.",
-            handler: |call| Box::pin(search::explain(call)),
-            ..post(
+            ..Route::post(
                 "/explain",
                 read,
-                body::<ExplainRequest>(r#"{"search": {"query": "heart attack"}, "id": "MED-10"}"#),
-                json::<ExplainResponse>(
+                search::explain,
+                BodySpec::small::<ExplainRequest>(
+                    r#"{"search": {"query": "heart attack"}, "id": "MED-10"}"#,
+                ),
+                AnswerSpec::json::<ExplainResponse>(
                     r#"{"id": "MED-10", "score": 7.25, "shared_words": ["heart"], "models":
                     [{"model": {"name": "rmls", "version": "1f6c0d2a"}, "score": 7.25,
                     "contribution": 7.25, "how": "the score itself", "parts": []}]}"#,

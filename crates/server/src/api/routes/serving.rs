@@ -1,17 +1,28 @@
-//! Models, and the status of the service.
+//! Routes of models, and of the status of the service.
 
-use super::*;
+use axum::http::Method;
+use liken_engine::types::{LoadRequest, ModelAbout, Scope, Status};
+
+use crate::api::route::{AnswerSpec, BodySpec, Route};
+use crate::api::status::Ready;
+use crate::api::types::ActivateRequest;
+use crate::api::{models, status};
+
+const STATUS: &str = r#"{"status": "ok", "documents": 3633, "written": 17, "applied": 17,
+    "models": [{"name": "rmls", "version": "1f6c0d2a"}], "liken": "0.1.0"}"#;
+const MODEL: &str = r#"{"name": "rmls", "version": "1f6c0d2a", "active": true, "method": "rmls",
+    "dim": 300, "loaded": 1760000000.0, "neighbours": "exact"}"#;
 
 pub(super) fn routes() -> Vec<Route> {
     let admin = Scope::Admin;
     vec![
         Route {
-            summary: "Every version of every model",
-            handler: |call| Box::pin(models::list(call)),
-            ..get(
+            summary: "All versions of all models",
+            ..Route::get(
                 "/models",
                 Some(Scope::Read),
-                json::<Vec<ModelAbout>>(
+                models::list,
+                AnswerSpec::json::<Vec<ModelAbout>>(
                     r#"[{"name": "rmls", "version": "1f6c0d2a", "active": true, "method": "rmls",
                     "dim": 300, "loaded": 1760000000.0, "neighbours": null}]"#,
                 ),
@@ -20,77 +31,73 @@ pub(super) fn routes() -> Vec<Route> {
         Route {
             summary: "Load a model folder from the server's disk into the index",
             description: "Computes the embeddings of all documents, which may take minutes; searches \
-                go on meanwhile.",
+                continue meanwhile.",
             long: true,
-            handler: |call| Box::pin(models::load(call)),
-            ..post(
+            ..Route::post(
                 "/models",
                 admin,
-                body::<LoadRequest>(
+                models::load,
+                BodySpec::small::<LoadRequest>(
                     r#"{"name": "rmls", "path": "models/rmls-2", "activate": true}"#,
                 ),
-                json::<ModelAbout>(MODEL),
+                AnswerSpec::json::<ModelAbout>(MODEL),
             )
         },
         Route {
             summary: "Activate a loaded version of a model",
             long: true,
-            handler: |call| Box::pin(models::activate(call)),
-            ..post(
+            ..Route::post(
                 "/models/{name}/activate",
                 admin,
-                body::<ActivateRequest>(r#"{"version": "1f6c0d2a"}"#),
-                json::<ModelAbout>(MODEL),
+                models::activate,
+                BodySpec::small::<ActivateRequest>(r#"{"version": "1f6c0d2a"}"#),
+                AnswerSpec::json::<ModelAbout>(MODEL),
             )
         },
         Route {
             method: Method::POST,
-            summary: "Roll back to the version of a model that was active before",
+            summary: "Roll back to the previously active version of a model",
             long: true,
-            handler: |call| Box::pin(models::roll_back(call)),
-            ..get("/models/{name}/rollback", Some(admin), json::<ModelAbout>(MODEL))
+            ..Route::get(
+                "/models/{name}/rollback",
+                Some(admin),
+                models::roll_back,
+                AnswerSpec::json::<ModelAbout>(MODEL),
+            )
         },
         Route {
-            summary: "Whether the process lives",
-            handler: |call| Box::pin(status::health(call)),
-            ..get("/health", None, json::<Status>(STATUS))
+            summary: "Whether the process is alive",
+            ..Route::get("/health", None, status::health, AnswerSpec::json::<Status>(STATUS))
         },
         Route {
-            summary: "Whether it can search",
-            description: "Shows the last change on disk and the last that search sees. If search \
+            summary: "Whether the service can search",
+            description: "Returns the last change on disk and the last that search sees. If search \
                 makes no progress with pending changes for half a minute, the service is degraded: \
                 the status is 503, with a reason.",
-            handler: |call| Box::pin(status::ready(call)),
-            ..get(
+            ..Route::get(
                 "/ready",
                 None,
-                AnswerOf {
+                status::ready,
+                AnswerSpec {
                     also: &[(
                         503,
                         "Degraded: it cannot search, or search does not see new changes.",
                     )],
-                    ..json::<Ready>(STATUS)
+                    ..AnswerSpec::json::<Ready>(STATUS)
                 },
             )
         },
         Route {
             summary: "Metrics for Prometheus",
-            handler: |call| Box::pin(status::metrics(call)),
-            ..get(
+            ..Route::get(
                 "/metrics",
                 Some(Scope::Read),
-                AnswerOf {
-                    media: "text/plain; version=0.0.4; charset=utf-8",
-                    of: None,
-                    example: "# TYPE liken_documents gauge\nliken_documents 3633\n",
-                    also: &[],
-                },
+                status::metrics,
+                AnswerSpec::text(
+                    "text/plain; version=0.0.4; charset=utf-8",
+                    "# TYPE liken_documents gauge\nliken_documents 3633\n",
+                ),
             )
-        },
-        Route {
-            summary: "This document",
-            handler: |call| Box::pin(status::openapi(call)),
-            ..get("/openapi.json", None, json::<Value>(r#"{"openapi": "3.1.0"}"#))
         },
     ]
 }

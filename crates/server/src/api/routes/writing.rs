@@ -1,21 +1,47 @@
-//! Documents: read, written, deleted.
+//! Routes of documents.
 
-use super::*;
+use axum::http::Method;
+use liken_engine::types::Scope;
+use serde_json::Value;
+
+use crate::api::documents::{self, BulkWritten, DeleteRequest, DocumentBody};
+use crate::api::route::{AnswerSpec, BodySpec, Parameter, ParameterKind, Route};
+
+pub(super) const WRITTEN: &str = r#"{"written": 1, "replaced": 0, "sequence": 17}"#;
+
+const WAIT: Parameter = Parameter {
+    name: "wait",
+    kind: ParameterKind::Bool,
+    description: "Answer once search sees the change.",
+};
+const LENIENT: Parameter = Parameter {
+    name: "lenient",
+    kind: ParameterKind::Bool,
+    description: "Write the valid ones; count and sample the invalid ones.",
+};
 
 pub(super) fn routes() -> Vec<Route> {
-    let written = || AnswerOf { also: NOT_YET, ..json::<BulkWritten>(WRITTEN) };
+    let written = || AnswerSpec {
+        also: &[(202, "On disk, but search does not see it yet.")],
+        ..AnswerSpec::json::<BulkWritten>(WRITTEN)
+    };
     let one = r#"{"id": "a1", "title": "Heart attack", "year": 2001}"#;
     let put_description = "One document, a list of them, or NDJSON (`application/x-ndjson`), one \
-        document per line, each with an `id`. A document takes the place of an earlier one with its \
-        id. They are on disk when the answer comes, and searchable soon after. If one is bad, all \
-        are refused, and the answer names the lines; unless `lenient` is asked for.";
+        document per line, each with an `id`. A document replaces an earlier one with its id. They are \
+        on disk when the answer comes, and searchable soon after. Unless `lenient` is set, one \
+        invalid document refuses all; the answer names the lines.";
     let put = || Route {
         summary: "Add or replace documents",
         description: put_description,
         parameters: &[WAIT, LENIENT],
         long: true,
-        handler: |call| Box::pin(documents::put(call)),
-        ..post("/documents", Scope::Write, bodies::<DocumentBody>(one), written())
+        ..Route::post(
+            "/documents",
+            Scope::Write,
+            documents::put,
+            BodySpec::bulk::<DocumentBody>(one),
+            written(),
+        )
     };
     vec![
         Route { method: Method::PUT, ..put() },
@@ -23,39 +49,42 @@ pub(super) fn routes() -> Vec<Route> {
         Route {
             summary: "A document",
             description: "The id may hold any characters, percent-encoded where a path needs it.",
-            handler: |call| Box::pin(documents::get(call)),
-            ..get("/documents/{*id}", Some(Scope::Read), json::<DocumentBody>(one))
+            ..Route::get(
+                "/documents/{*id}",
+                Some(Scope::Read),
+                documents::get,
+                AnswerSpec::json::<DocumentBody>(one),
+            )
         },
         Route {
             method: Method::PUT,
             summary: "Add or replace a document",
             description: "The id may be left out of the body.",
             parameters: &[WAIT],
-            handler: |call| Box::pin(documents::put_one(call)),
-            ..post(
+            ..Route::post(
                 "/documents/{*id}",
                 Scope::Write,
-                larger::<Value>(r#"{"title": "Heart"}"#),
+                documents::put_one,
+                BodySpec::medium::<Value>(r#"{"title": "Heart"}"#),
                 written(),
             )
         },
         Route {
             method: Method::DELETE,
             summary: "Delete a document",
-            description: "`written` is 0 if it was not there.",
+            description: "`written` is 0 if it did not exist.",
             parameters: &[WAIT],
-            handler: |call| Box::pin(documents::delete_one(call)),
-            ..get("/documents/{*id}", Some(Scope::Write), written())
+            ..Route::get("/documents/{*id}", Some(Scope::Write), documents::delete_one, written())
         },
         Route {
             summary: "Delete documents",
-            description: "`written` says how many of them were there.",
+            description: "`written` is the number of them that existed.",
             parameters: &[WAIT],
-            handler: |call| Box::pin(documents::delete_many(call)),
-            ..post(
+            ..Route::post(
                 "/documents/delete",
                 Scope::Write,
-                larger::<DeleteRequest>(r#"{"ids": ["a1", "a2"]}"#),
+                documents::delete_many,
+                BodySpec::medium::<DeleteRequest>(r#"{"ids": ["a1", "a2"]}"#),
                 written(),
             )
         },

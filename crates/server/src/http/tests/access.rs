@@ -123,7 +123,7 @@ fn other_names_and_other_sites_are_turned_away() {
 
 #[test]
 fn without_listed_origins_there_is_no_cors() {
-    let server = Server::start(Limits::default());
+    let server = Server::start(HttpLimits::default());
     let answer = server.ask("GET", "/health", "origin: https://shop.example\r\n", b"");
     assert!(!answer.headers.keys().any(|name| name.starts_with("access-control")));
     let answer = server.ask("OPTIONS", "/search", "origin: https://shop.example\r\n", b"");
@@ -132,7 +132,7 @@ fn without_listed_origins_there_is_no_cors() {
 
 #[test]
 fn a_request_keeps_its_id() {
-    let server = Server::start(Limits::default());
+    let server = Server::start(HttpLimits::default());
     let id =
         |headers: &str| server.ask("GET", "/nowhere", headers, b"").headers["x-request-id"].clone();
     assert_eq!(id("x-request-id: trace-1.A_b\r\n"), "trace-1.A_b");
@@ -148,7 +148,7 @@ async fn a_page_and_the_api_may_share_a_path() {
 
     let engine = small();
     let allows: Box<Allows> = Box::new(three_keys);
-    let state = AppState::with_keys(engine, Limits::default(), Log::none(), allows);
+    let state = AppState::with_keys(engine, HttpLimits::default(), Log::none(), allows);
     let pages = Router::new().route("/search", get(|| async { "a page" }));
     let open = Router::new().route("/style.css", get(|| async { "body {}" }));
     let routes = Routes { api: crate::api::router(), pages, open };

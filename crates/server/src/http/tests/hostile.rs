@@ -5,7 +5,7 @@ use super::*;
 
 #[test]
 fn bad_searches_are_refused_with_the_reason() {
-    let server = Server::start(Limits::default());
+    let server = Server::start(HttpLimits::default());
     let deep = format!("{{\"filter\": {}{}}}", "[".repeat(100_000), "]".repeat(100_000));
     let long = format!("{{\"query\": \"{}\"}}", "x".repeat(5000));
     for (body, expected) in [
@@ -50,7 +50,7 @@ fn bad_searches_are_refused_with_the_reason() {
 #[test]
 fn other_requests_are_held_to_limits_too() {
     let server = Server::start_within(
-        Limits { documents: 3, ..Limits::default() },
+        HttpLimits { documents: 3, ..HttpLimits::default() },
         liken_engine::Limits { ids: 3, ..liken_engine::Limits::default() },
     );
     for (path, body, expected) in [
@@ -67,7 +67,7 @@ fn other_requests_are_held_to_limits_too() {
         ("/events", r#"{"knd": "click"}"#, "unknown field"),
         ("/events", r#"[["click", "a"]]"#, "number 1: expected an object"),
         ("/judgments", r#"{"query": "a", "id": "b", "grade": 300}"#, "number 1: "),
-        ("/models", r#"{"name": "", "path": ""}"#, "name and path"),
+        ("/models", r#"{"name": "", "path": ""}"#, "a name and a path"),
         ("/models", r#"{"name": "a"}"#, "the field `path` is missing"),
         ("/documents", r#"{"id": "a", "x": {"y": 1, "y": 2}}"#, "the field `y` is given twice"),
         ("/documents", r#"{"id": "a\u0001"}"#, "control character"),
@@ -101,7 +101,7 @@ fn other_requests_are_held_to_limits_too() {
 
 #[test]
 fn parameters_are_checked() {
-    let server = Server::start(Limits::default());
+    let server = Server::start(HttpLimits::default());
     for (path, expected) in [
         ("/events?limit=0", "limit is 0"),
         ("/events?limit=1000000000", "limit is 1000000000"),
@@ -122,7 +122,7 @@ fn parameters_are_checked() {
 
 #[test]
 fn ids_in_paths_are_just_ids() {
-    let server = Server::start(Limits::default());
+    let server = Server::start(HttpLimits::default());
     for path in [
         "/documents/../../etc/passwd",
         "/documents/..%2f..%2fetc%2fpasswd",
@@ -153,7 +153,7 @@ fn ids_in_paths_are_just_ids() {
 
 #[test]
 fn unknown_paths_and_methods_are_problems() {
-    let server = Server::start(Limits::default());
+    let server = Server::start(HttpLimits::default());
     for path in ["/nowhere", "/search/", "//search", "/models/a/b/c", "/SEARCH", "/%2e%2e/"] {
         assert_eq!(server.get(path).status, 404, "{path}");
     }
@@ -180,8 +180,12 @@ fn unknown_paths_and_methods_are_problems() {
 
 #[test]
 fn bodies_of_other_types_and_sizes_are_refused() {
-    let limits =
-        Limits { question_bytes: 1000, body_bytes: 1500, bulk_bytes: 3000, ..Limits::default() };
+    let limits = HttpLimits {
+        question_bytes: 1000,
+        body_bytes: 1500,
+        bulk_bytes: 3000,
+        ..HttpLimits::default()
+    };
     let server = Server::start(limits);
     let body = br#"{"query": "a"}"#;
     for media in [
@@ -220,7 +224,7 @@ fn bodies_of_other_types_and_sizes_are_refused() {
 
 #[test]
 fn a_huge_body_is_refused_before_it_is_sent() {
-    let server = Server::start(Limits::default());
+    let server = Server::start(HttpLimits::default());
     let head = "POST /search HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
         content-type: application/json\r\ncontent-length: 100000000000\r\n\
         expect: 100-continue\r\n\r\n";
@@ -234,12 +238,12 @@ fn a_huge_body_is_refused_before_it_is_sent() {
 
 #[test]
 fn bodies_together_take_no_more_than_allowed() {
-    let limits = Limits { bodies_bytes: 256 << 10, ..Limits::default() };
+    let limits = HttpLimits { bodies_bytes: 256 << 10, ..HttpLimits::default() };
     let server = Server::start(limits);
     let large = vec![b' '; 512 << 10];
     let answer = server.post("/search", &large);
     assert_eq!(answer.status, 503);
-    assert!(answer.detail().contains("too much is being sent"), "{}", answer.detail());
+    assert!(answer.detail().contains("send too much at the same time"), "{}", answer.detail());
     assert_eq!(answer.headers["retry-after"], "1");
     // What was refused takes nothing any more.
     assert_eq!(server.post("/search", vec![b' '; 200 << 10]).status, 400);
@@ -248,7 +252,7 @@ fn bodies_together_take_no_more_than_allowed() {
 
 #[test]
 fn what_is_not_http_is_refused() {
-    let server = Server::start(Limits::default());
+    let server = Server::start(HttpLimits::default());
     let many: String = (0..500).map(|n| format!("x-{n}: y\r\n")).collect();
     let huge = format!("x: {}\r\n", "y".repeat(1 << 20));
     let request =
@@ -278,7 +282,7 @@ fn what_is_not_http_is_refused() {
 
 #[test]
 fn broken_chunks_are_refused() {
-    let server = Server::start(Limits::default());
+    let server = Server::start(HttpLimits::default());
     let head = "POST /search HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
         content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
     let answer = Answer::read(&server.raw(format!("{head}zz\r\nxx\r\n").as_bytes()));
@@ -288,7 +292,7 @@ fn broken_chunks_are_refused() {
 
 #[test]
 fn requests_in_one_go_are_answered_in_their_order() {
-    let server = Server::start(Limits::default());
+    let server = Server::start(HttpLimits::default());
     let mut all = String::new();
     for n in 0..20 {
         let path = if n % 2 == 0 { "/health" } else { "/nowhere" };
@@ -308,7 +312,7 @@ fn requests_in_one_go_are_answered_in_their_order() {
 
 #[test]
 fn panics_are_problems_and_keep_their_secrets() {
-    let server = Server::start(Limits::default());
+    let server = Server::start(HttpLimits::default());
     for path in ["/panics", "/panics-on-a-thread"] {
         for _ in 0..5 {
             let answer = server.get(path);

@@ -21,7 +21,7 @@ fn serve_with(options: ServeOptions, open: bool) -> std::io::Error {
 
 #[test]
 fn an_address_in_use_is_named() {
-    let server = Server::start(Limits::default());
+    let server = Server::start(HttpLimits::default());
     let options = ServeOptions { addr: server.addr, ..ServeOptions::default() };
     let error = serve_with(options, true);
     assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse);
@@ -39,7 +39,7 @@ fn an_open_index_is_not_offered_to_others_by_accident() {
     for (open, allow_open) in [(false, false), (true, true)] {
         let allows: Box<Allows> = Box::new(move |_, _| Ok(open));
         let engine = small();
-        let state = AppState::with_keys(engine, Limits::default(), Log::none(), allows);
+        let state = AppState::with_keys(engine, HttpLimits::default(), Log::none(), allows);
         let options = ServeOptions { allow_open, ..everywhere() };
         assert!(runtime.block_on(serve_state(state, options, async {})).is_ok());
     }
@@ -47,7 +47,7 @@ fn an_open_index_is_not_offered_to_others_by_accident() {
 
 #[test]
 fn options_that_make_no_sense_are_refused() {
-    let limits = Limits { request_seconds: -1.0, ..Limits::default() };
+    let limits = HttpLimits { request_seconds: -1.0, ..HttpLimits::default() };
     let error = serve_with(ServeOptions { limits, ..ServeOptions::default() }, true);
     assert!(error.to_string().contains("request_seconds"), "{error}");
     for origin in ["*", "shop.example", "https://shop.example/path", "https://", "a\nb://c"] {
@@ -59,7 +59,7 @@ fn options_that_make_no_sense_are_refused() {
 
 #[test]
 fn a_full_house_says_so_and_has_room_again_later() {
-    let server = Server::start(Limits { connections: 4, ..Limits::default() });
+    let server = Server::start(HttpLimits { connections: 4, ..HttpLimits::default() });
     let mut guests: Vec<TcpStream> = (0..4).map(|_| server.connect()).collect();
     for guest in &mut guests {
         guest.write_all(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
@@ -75,7 +75,7 @@ fn a_full_house_says_so_and_has_room_again_later() {
 
 #[test]
 fn what_runs_is_finished_and_nothing_new_begins() {
-    let server = Server::start(Limits::default());
+    let server = Server::start(HttpLimits::default());
     let addr = server.addr;
     let mut running = server.connect();
     let mut idle = server.connect();
@@ -96,7 +96,8 @@ fn what_runs_is_finished_and_nothing_new_begins() {
 
 #[test]
 fn what_does_not_end_is_cut_off() {
-    let limits = Limits { grace_seconds: 0.1, request_seconds: 3600.0, ..Limits::default() };
+    let limits =
+        HttpLimits { grace_seconds: 0.1, request_seconds: 3600.0, ..HttpLimits::default() };
     let server = Server::start(limits);
     let mut running = server.connect();
     running.write_all(b"GET /never HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();

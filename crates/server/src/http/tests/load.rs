@@ -20,7 +20,8 @@ pub(super) async fn blocks(state: axum::extract::State<AppState>) -> Result<&'st
 
 #[test]
 fn more_than_may_wait_are_told_to_come_back() {
-    let limits = Limits { threads: 1, waiting: 2, request_seconds: 600.0, ..Limits::default() };
+    let limits =
+        HttpLimits { threads: 1, waiting: 2, request_seconds: 600.0, ..HttpLimits::default() };
     let server = Server::start(limits);
     let full = |server: &Server| {
         let text = String::from_utf8(server.get("/metrics").body).unwrap();
@@ -92,7 +93,7 @@ fn every_request_is_logged_once_and_its_query_only_if_asked_for() {
 
 #[test]
 fn requests_are_counted_by_route_and_not_by_what_clients_write() {
-    let server = Server::start(Limits::default());
+    let server = Server::start(HttpLimits::default());
     for n in 0..5 {
         server.get(&format!("/made-up/{n}"));
         server.get(&format!("/documents/{n}"));

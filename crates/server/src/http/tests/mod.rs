@@ -15,15 +15,15 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::routing::get;
-use liken_engine::testing::{small, small_with};
 use liken_engine::types::Scope;
 use liken_engine::{Engine, Settings};
 use serde_json::Value;
 
 use super::keys::Allows;
 use super::serve::serve_state;
-use super::{AppState, Limits, Log, Routes, ServeOptions, WorkerPool};
+use super::{AppState, HttpLimits, Log, Routes, ServeOptions, WorkerPool};
 use crate::problem::Problem;
+use crate::testing::{small, small_with};
 
 /// Waits until `there` says so; nothing depends on how long that takes.
 #[track_caller]
@@ -92,12 +92,12 @@ fn pages() -> Router<AppState> {
 
 impl Server {
     /// Without keys.
-    pub(crate) fn start(limits: Limits) -> Self {
+    pub(crate) fn start(limits: HttpLimits) -> Self {
         Server::start_within(limits, liken_engine::Limits::default())
     }
 
     /// With an engine that holds requests to `of_engine`.
-    fn start_within(limits: Limits, of_engine: liken_engine::Limits) -> Self {
+    fn start_within(limits: HttpLimits, of_engine: liken_engine::Limits) -> Self {
         let options = ServeOptions { limits, ..ServeOptions::default() };
         let engine = move || small_with(Settings { limits: of_engine, ..Settings::default() });
         Server::of(engine, options, Box::new(|_, _| Ok(true)))

@@ -14,8 +14,13 @@ pub(super) async fn holds() -> &'static str {
     "done"
 }
 
-fn quick() -> Limits {
-    Limits { request_seconds: 1.0, header_seconds: 0.5, write_seconds: 0.5, ..Limits::default() }
+fn quick() -> HttpLimits {
+    HttpLimits {
+        request_seconds: 1.0,
+        header_seconds: 0.5,
+        write_seconds: 0.5,
+        ..HttpLimits::default()
+    }
 }
 
 #[test]
@@ -91,7 +96,7 @@ fn pages_that_never_end_are_given_up() {
 
 #[test]
 fn clients_that_do_not_read_are_given_up() {
-    let server = Server::start(Limits { connections: 1, ..quick() });
+    let server = Server::start(HttpLimits { connections: 1, ..quick() });
     let mut stream = server.connect();
     stream.write_all(b"GET /large HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
     // There is one place only: once it is free again, the client that did not read is gone.
@@ -101,7 +106,7 @@ fn clients_that_do_not_read_are_given_up() {
 
 #[test]
 fn pages_that_take_too_long_keep_their_places_until_they_end() {
-    let server = Server::start(Limits { threads: 1, ..quick() });
+    let server = Server::start(HttpLimits { threads: 1, ..quick() });
     // There are two places.
     for _ in 0..2 {
         let answer = server.get("/holds");
@@ -122,19 +127,19 @@ fn pages_that_take_too_long_keep_their_places_until_they_end() {
 
 #[test]
 fn what_is_sent_to_pages_counts_among_all_bodies() {
-    let server = Server::start(Limits { bodies_bytes: 1 << 20, ..Limits::default() });
+    let server = Server::start(HttpLimits { bodies_bytes: 1 << 20, ..HttpLimits::default() });
     let form = "content-type: application/x-www-form-urlencoded\r\n";
     assert_eq!(server.ask("POST", "/", form, &[b'x'; 1 << 19]).status, 200);
     let answer = server.ask("POST", "/", form, &[b'x'; 3 << 19]);
     assert_eq!(answer.status, 503);
-    assert!(answer.detail().contains("too much is being sent"), "{}", answer.detail());
+    assert!(answer.detail().contains("send too much at the same time"), "{}", answer.detail());
     // Its room is free again.
     assert_eq!(server.ask("POST", "/", form, &[b'x'; 1 << 19]).status, 200);
 }
 
 #[test]
 fn who_makes_no_progress_is_not_ready() {
-    let limits = Limits { stuck_seconds: 0.05, ..Limits::default() };
+    let limits = HttpLimits { stuck_seconds: 0.05, ..HttpLimits::default() };
     let options = ServeOptions { limits, ..ServeOptions::default() };
     let incidents = options.incidents.clone();
     let server = Server::with(options, Box::new(|_, _| Ok(true)));

@@ -4,12 +4,12 @@ use liken::eval::RunComparison;
 use liken_pages::{Axis, Chart, Mark, Panel, Point, Series};
 
 use super::queries::Histogram;
-use crate::pages::layout::{fixed, grouped};
+use crate::pages::format::{count, fixed};
 
-/// Most measures that are drawn.
+/// The most measures that are drawn.
 const MOST_PANELS: usize = 4;
 
-/// The mean of every run with its interval, a panel for each of the first measures.
+/// The mean of every system with its interval, one plot for each of the first measures.
 pub fn intervals(comparison: &RunComparison) -> Vec<String> {
     let names: Vec<String> = comparison.rows.iter().map(|row| row.name.clone()).collect();
     let panel = |(m, measure): (usize, &String)| {
@@ -25,7 +25,6 @@ pub fn intervals(comparison: &RunComparison) -> Vec<String> {
             );
             let point = Point::new(r as f64, mean).about(about);
             let interval = Some((interval.low, interval.high));
-            // The baseline stands out.
             let baseline = r == comparison.baseline_row;
             let (colour, mark) = if baseline { (5, Mark::Diamond) } else { (0, Mark::Dot) };
             let points = vec![Point { interval, ..point }];
@@ -39,7 +38,7 @@ pub fn intervals(comparison: &RunComparison) -> Vec<String> {
         }
     };
     let shown = comparison.measures.iter().enumerate().take(MOST_PANELS);
-    // Wide enough for the names to stand side by side, as far as a page is.
+    // Wide enough for the names side by side, within the width of a page.
     let longest = names.iter().map(|name| name.chars().count().min(16)).max().unwrap_or(0);
     let width = (80.0 + names.len() as f64 * (6.5 * longest as f64 + 8.0)).clamp(420.0, 860.0);
     let chart = |(m, measure): (usize, &String)| {
@@ -49,7 +48,7 @@ pub fn intervals(comparison: &RunComparison) -> Vec<String> {
     shown.map(chart).collect()
 }
 
-/// The means under measure number `m` in words, for those who cannot see the plot.
+/// The means of measure number `m` in words, for screen readers.
 fn summary(comparison: &RunComparison, m: usize) -> String {
     let mean = |row: &liken::eval::RunRow| {
         let cell = row.cells.get(m)?;
@@ -61,14 +60,13 @@ fn summary(comparison: &RunComparison, m: usize) -> String {
     format!("{} with 95 % intervals: {}", comparison.measures[m], means.join(", "))
 }
 
-/// How many queries gain and lose how much.
+/// The histogram of gains.
 pub fn gains(histogram: &Histogram, measure: &str, of: &str, baseline: &str) -> String {
     let sides = histogram.sides;
     let series = |range: std::ops::Range<usize>, name: &str, colour: usize| {
         let bars = range.filter(|&at| histogram.bins[at] > 0).map(|at| {
             let n = histogram.bins[at];
-            let queries = if n == 1 { "query" } else { "queries" };
-            let about = format!("{} {queries}: {}", grouped(n), histogram.about(at));
+            let about = format!("{}: {}", count(n, "query"), histogram.about(at));
             Point::new(at as f64, n as f64).about(about)
         });
         Series { points: bars.collect(), ..Series::scatter(name, colour, Mark::Bar) }

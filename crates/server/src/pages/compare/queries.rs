@@ -1,13 +1,13 @@
-//! Query by query: where one run beats another and where it loses.
+//! The comparison of two systems query by query.
 
 use std::cmp::Ordering;
 
 use liken::eval::{Measure, RunComparison};
 
-use super::judged_queries::JudgedQueries;
-use crate::pages::layout::Order;
+use crate::pages::format::fixed;
+use crate::pages::judged_queries::JudgedQueries;
 
-/// Queries on a page.
+/// The queries of a page.
 pub const PER_PAGE: usize = 50;
 
 /// One query of a comparison.
@@ -15,28 +15,37 @@ pub const PER_PAGE: usize = 50;
 pub struct QueryRow {
     /// Its id.
     pub id: String,
-    /// What was asked.
+    /// The text of the query.
     pub text: String,
     /// Its clicks in the log.
     pub clicks: f64,
-    /// The value of every run.
+    /// The value of every system.
     pub values: Vec<f64>,
-    /// By how much the run looked at is better than the baseline; below zero if it is worse.
+    /// How much better the chosen system is than the baseline; negative if it is worse.
     pub gain: f64,
 }
 
-/// What rows are ordered by.
+/// The order of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// The smallest first.
+    Ascending,
+    /// The largest first.
+    Descending,
+}
+
+/// What rows are sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sort {
     /// The gain.
     Gain,
-    /// The size of the gain, whoever wins.
+    /// The absolute gain.
     Size,
-    /// The query's text.
+    /// The text.
     Query,
-    /// Its clicks.
+    /// The clicks.
     Clicks,
-    /// The value of a run.
+    /// The value of a system.
     Value(usize),
 }
 
@@ -52,9 +61,9 @@ impl Sort {
         }
     }
 
-    /// The one of that name, of a table with so many runs; the gain for any other.
-    pub fn named(name: &str, n_runs: usize) -> Self {
-        let values = (0..n_runs).map(Sort::Value);
+    /// The key of that name in a table of `n_systems`; the gain if there is none.
+    pub fn named(name: &str, n_systems: usize) -> Self {
+        let values = (0..n_systems).map(Sort::Value);
         let all = [Sort::Gain, Sort::Size, Sort::Query, Sort::Clicks].into_iter().chain(values);
         all.into_iter().find(|sort| sort.name() == name).unwrap_or(Sort::Gain)
     }
@@ -65,11 +74,11 @@ impl Sort {
 pub enum Outcome {
     /// All of them.
     All,
-    /// Where the run looked at is better.
+    /// Those for which the chosen system is better.
     Wins,
-    /// Where it is worse.
+    /// Those for which it is worse.
     Losses,
-    /// Where it is neither.
+    /// Those without a difference.
     Ties,
 }
 
@@ -92,11 +101,11 @@ impl Outcome {
     }
 }
 
-/// Every query of `comparison` under measure number `measure`, with what run number `of` gains
-/// over the baseline. Where less is better, a smaller value is a gain.
+/// All queries of `comparison` by the measure at index `measure`, with the gain of the system at
+/// index `of` over the baseline. For measures where less is better, a smaller value is a gain.
 pub fn rows(
     comparison: &RunComparison,
-    questions: &JudgedQueries,
+    judged: &JudgedQueries,
     measure: usize,
     of: usize,
 ) -> Vec<QueryRow> {
@@ -105,12 +114,12 @@ pub fn rows(
     let value = |run: usize, query: usize| comparison.rows[run].values[measure][query];
     let runs = 0..comparison.rows.len();
     let row = |(place, id): (usize, &String)| {
-        let question = questions.find(id);
+        let query = judged.find(id);
         let difference = value(of, place) - value(comparison.baseline_row, place);
         QueryRow {
             id: id.clone(),
-            text: question.map_or_else(|| id.clone(), |question| question.text.clone()),
-            clicks: question.map_or(0.0, |question| question.clicks),
+            text: query.map_or_else(|| id.clone(), |query| query.text.clone()),
+            clicks: query.map_or(0.0, |query| query.clicks),
             values: runs.clone().map(|run| value(run, place)).collect(),
             gain: if higher { difference } else { 0.0 - difference },
         }
@@ -118,7 +127,7 @@ pub fn rows(
     comparison.queries.iter().enumerate().map(row).collect()
 }
 
-/// The rows that are asked for, in order: `filter` is a part of the query's text or id.
+/// The rows with `outcome` whose text or id contains `filter`, sorted.
 pub fn select(
     mut rows: Vec<QueryRow>,
     filter: &str,
@@ -153,23 +162,23 @@ pub fn select(
     rows
 }
 
-/// How many queries gain how much: bins of equal width to both sides of the ties.
+/// A histogram of gains, with bins of equal width on both sides of the ties.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Histogram {
     /// The width of a bin.
     pub width: f64,
-    /// Losses, the largest first; then the ties; then the wins.
+    /// Losses, the largest first, then the ties, then the wins.
     pub bins: Vec<usize>,
-    /// Bins to each side.
+    /// The bins on each side.
     pub sides: usize,
 }
 
 impl Histogram {
-    /// Of `gains`, with `sides` bins to each side.
+    /// The histogram of `gains`, with `sides` bins on each side.
     pub fn of(gains: impl Iterator<Item = f64> + Clone, sides: usize) -> Self {
         let largest = gains.clone().fold(0.0f64, |largest, gain| largest.max(gain.abs()));
         let sides = sides.max(1);
-        // Values are shares for most measures: their bins are tenths where they reach that far.
+        // Most measures are in 0–1: their bins are tenths unless all gains are small.
         let width = if largest > 0.5 && largest <= 1.0 { 1.0 } else { largest } / sides as f64;
         let mut bins = vec![0; 2 * sides + 1];
         for gain in gains {
@@ -181,20 +190,16 @@ impl Histogram {
         Histogram { width, bins, sides }
     }
 
-    /// What the bin at `at` holds, in words.
+    /// The range of the bin at `at`, in words.
     pub fn about(&self, at: usize) -> String {
-        let edge = |step: usize| crate::pages::layout::fixed(step as f64 * self.width, 2);
-        match at.cmp(&self.sides) {
-            Ordering::Equal => "no difference".into(),
-            Ordering::Greater => {
-                let step = at - self.sides;
-                format!("better by {} to {}", edge(step - 1), edge(step))
-            }
-            Ordering::Less => {
-                let step = self.sides - at;
-                format!("worse by {} to {}", edge(step - 1), edge(step))
-            }
-        }
+        let edge = |step: usize| fixed(step as f64 * self.width, 2);
+        let word = match at.cmp(&self.sides) {
+            Ordering::Equal => return "no difference".into(),
+            Ordering::Greater => "better",
+            Ordering::Less => "worse",
+        };
+        let step = at.abs_diff(self.sides);
+        format!("{word} by {} to {}", edge(step - 1), edge(step))
     }
 }
 

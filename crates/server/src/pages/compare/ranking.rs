@@ -1,4 +1,4 @@
-//! A model's answers to judged queries, as a run like that of any other engine.
+//! The ranking of a model for judged queries, as a run.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,17 +6,14 @@ use liken::eval::trec::TrecRun;
 use liken::matchers::Model;
 use liken::ranking::{tie_rank, top_k};
 
-use super::judged_queries::{JudgedQueries, JudgedQuery};
+use crate::pages::judged_queries::{DEPTH, JudgedQueries, JudgedQuery};
 
-/// Documents kept of each ranking: what TREC's runs have, and more than any usual measure sees.
-pub const DEPTH: usize = 1000;
-
-/// Ranks the documents that `model` was trained with for every question; `report` is told how many
-/// are done. Scores and order are those of `liken compare`.
-pub fn rank(model: &Model, questions: &JudgedQueries, report: &dyn Fn(usize)) -> TrecRun {
+/// Ranks the documents that `model` was trained on for every query, with the scores and the order of
+/// [`liken::eval::compare`]. Calls `report` with the number of queries done.
+pub fn rank(model: &Model, judged: &JudgedQueries, report: &dyn Fn(usize)) -> TrecRun {
     let n_own = model.about.counts.documents.min(model.counts.n_docs());
     let own = &model.counts.doc_ids[..n_own];
-    let named: HashSet<&str> = questions
+    let named: HashSet<&str> = judged
         .queries
         .iter()
         .flat_map(|query| query.judged.iter().chain(&query.excluded))
@@ -37,26 +34,28 @@ pub fn rank(model: &Model, questions: &JudgedQueries, report: &dyn Fn(usize)) ->
     };
     let ties = tie_rank(own);
     let mut scored: Vec<(&str, &str, f64)> = Vec::new();
-    for (done, question) in questions.queries.iter().enumerate() {
+    for (done, query) in judged.queries.iter().enumerate() {
         report(done);
-        let hits = if questions.judged_only {
-            let docs = all(&question.judged);
-            let scores = model.scores_of(&read(model, question), &docs);
+        let hits = if judged.judged_only {
+            let docs = all(&query.judged);
+            let scores = model.scores_of(&read(model, query), &docs);
             docs.into_iter().zip(scores).collect::<Vec<(u32, f32)>>()
         } else {
-            let scores = model.scores(&read(model, question));
-            let hits = top_k(&scores[..n_own], DEPTH, &ties, &all(&question.excluded));
+            let scores = model.scores(&read(model, query));
+            let hits = top_k(&scores[..n_own], DEPTH, &ties, &all(&query.excluded));
             hits.into_iter().map(|hit| (hit.doc, hit.score)).collect()
         };
         let rows = hits.into_iter().filter(|(_, score)| score.is_finite());
-        scored.extend(rows.map(|(doc, score)| {
-            (question.id.as_str(), own[doc as usize].as_str(), f64::from(score))
-        }));
+        scored.extend(
+            rows.map(|(doc, score)| {
+                (query.id.as_str(), own[doc as usize].as_str(), f64::from(score))
+            }),
+        );
     }
     TrecRun::new(model.about.name.clone(), scored)
 }
 
-/// The question as the model reads it, in training or new.
-fn read(model: &Model, question: &JudgedQuery) -> liken::features::QueryTerms {
-    model.counts.read_query_of(&question.id, &question.text)
+/// The terms of the query, known from training or folded in.
+fn read(model: &Model, query: &JudgedQuery) -> liken::features::QueryTerms {
+    model.counts.read_query_of(&query.id, &query.text)
 }

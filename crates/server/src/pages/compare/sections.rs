@@ -1,24 +1,24 @@
-//! The sections of the Compare page: the form, the tables, and what is shown where there are none.
+//! The sections of the Compare page: the form, the tables, and their placeholders.
 
-use liken::eval::{Against, Candidates, Cell, RunComparison};
+use liken::eval::{self, Candidates, PairedDifference, RunComparison};
 use liken_engine::Changed;
 use maud::{Markup, html};
 
 use super::caveats;
-use super::choice::{Choice, JudgedBy, System};
-use super::judged_queries::JudgedQueries;
+use super::params::{CompareParams, JudgedBy, System};
 use super::plots;
+use crate::pages::judged_queries::JudgedQueries;
 use crate::pages::layout::{
-    self, TableColumn, Tone, count, empty, figure, fixed, notice, signed, table,
+    Cell, NoticeKind, TableColumn, count, empty, figure, fixed, notice, plots as side_by_side,
+    signed, table,
 };
-use crate::pages::page_jobs::plots as side_by_side;
 use crate::pages::page_params::PageParams;
 
-/// What to compare, and how.
-pub fn form(asked: &PageParams, choice: &Choice, all: &[System]) -> Markup {
-    let chosen = |system: &System| choice.systems.iter().any(|e| e.key() == system.key());
+/// The form: systems, baseline, judgments, measures and candidates.
+pub fn form(asked: &PageParams, params: &CompareParams, all: &[System]) -> Markup {
+    let chosen = |system: &System| params.systems.iter().any(|e| e.key() == system.key());
     let is_baseline = |system: &System| {
-        choice.systems.get(choice.baseline).is_some_and(|e| e.key() == system.key())
+        params.systems.get(params.baseline).is_some_and(|e| e.key() == system.key())
     };
     let candidates = [
         (
@@ -53,29 +53,29 @@ pub fn form(asked: &PageParams, choice: &Choice, all: &[System]) -> Markup {
                     label for="on" { "Judged by" }
                     select #on name="on" {
                         @for (by, name, about) in JudgedBy::NAMES {
-                            option value=(name) selected[by == choice.by] { (about) }
+                            option value=(name) selected[by == params.by] { (about) }
                         }
                     }
                 }
                 div.field {
                     label for="measures" { "Measures" }
-                    input #measures type="text" name="measures" value=(choice.measures) size="30";
+                    input #measures type="text" name="measures" value=(params.measures) size="30";
                 }
                 div.field {
                     label for="candidates" { "Documents ranked" }
                     select #candidates name="candidates" {
                         @for (which, name, about) in candidates {
-                            option value=(name) selected[which == choice.wanted] { (about) }
+                            option value=(name) selected[which == params.wanted] { (about) }
                         }
                     }
                 }
                 label.check {
-                    input type="checkbox" name="missing" value="zero" checked[choice.complete];
+                    input type="checkbox" name="missing" value="zero" checked[params.complete];
                     "count missing queries as 0"
                 }
                 button.main type="submit" { "Compare" }
             }
-            // Which queries are shown, and how, stays as it was.
+            // The parameters of the list of queries are kept.
             @for (name, value) in asked.except(&[
                 "runs", "add", "baseline", "on", "qrels", "measures", "candidates", "missing", "page", "sort", "of",
             ]) {
@@ -85,42 +85,39 @@ pub fn form(asked: &PageParams, choice: &Choice, all: &[System]) -> Markup {
     }
 }
 
-/// Says so where the index has other documents than those that are ranked.
+/// A note if the index has other documents than those that are ranked.
 pub fn changed(changed: Changed, by: JudgedBy) -> Markup {
-    let mut said = Vec::new();
+    let be = |n: usize| if n == 1 { "is" } else { "are" };
+    let mut notes = Vec::new();
     if changed.added > 0 {
-        let are = if changed.added == 1 { "is" } else { "are" };
-        said.push(format!(
-            "{} written after training {are} not ranked",
-            count(changed.added, "document")
-        ));
+        let (added, be) = (count(changed.added, "document"), be(changed.added));
+        notes.push(format!("{added} written after training {be} not ranked"));
     }
     if changed.removed > 0 {
-        let are = if changed.removed == 1 { "is" } else { "are" };
-        let gone = count(changed.removed, "document");
-        said.push(format!("{gone} deleted or replaced since {are} still ranked"));
+        let (removed, be) = (count(changed.removed, "document"), be(changed.removed));
+        notes.push(format!("{removed} deleted or replaced since {be} still ranked"));
     }
-    html! { @if !said.is_empty() {
-        (notice(Tone::Plain, html! {
-            "Models rank the documents that they were trained with: " (said.join("; ")) "."
+    html! { @if !notes.is_empty() {
+        (notice(NoticeKind::Info, html! {
+            "Models rank the documents that they were trained with: " (notes.join("; ")) "."
             @if changed.added > 0 && by == JudgedBy::Page { " Grades of unseen documents count against every model." }
             " To compare with the current documents, train models on them and load these."
         }))
     } }
 }
 
-/// The whole comparison.
+/// The results of a comparison.
 pub fn results(
     asked: &PageParams,
-    choice: &Choice,
-    questions: &JudgedQueries,
+    params: &CompareParams,
+    judged: &JudgedQueries,
     comparison: &RunComparison,
 ) -> Markup {
     html! {
         h2 { "Means" }
-        (caveats::doubts(choice, questions, comparison))
+        (caveats::warnings(params, judged, comparison))
         (means(comparison))
-        (caveats::how(choice, questions, comparison))
+        (caveats::how(params, judged, comparison))
         (figure(
             "The mean of each system with its 95 % confidence interval; the diamond is the baseline.",
             side_by_side(&plots::intervals(comparison)),
@@ -130,27 +127,27 @@ pub fn results(
                 summary { "Differences and tests in full" }
                 (tests(comparison))
             }
-            (super::by_query::by_query(asked, choice, questions, comparison))
+            (super::by_query::by_query(asked, params, judged, comparison))
         } @else {
-            p.quiet { "Choose a second model or run to see which queries it wins and loses." }
+            p.quiet { "Choose a second model or run to compare the two query by query." }
         }
     }
 }
 
 fn means(comparison: &RunComparison) -> Markup {
-    let cell = |cell: &Cell| match (cell.mean, cell.interval) {
-        (Some(mean), Some(interval)) => layout::Cell {
+    let cell = |cell: &eval::Cell| match (cell.mean, cell.interval) {
+        (Some(mean), Some(interval)) => Cell {
             shown: html! {
                 strong { (fixed(mean, 4)) } (stars(cell.against.as_ref())) " "
                 span.quiet { "[" (fixed(interval.low, 3)) ", " (fixed(interval.high, 3)) "]" }
             },
             key: Some(mean),
         },
-        _ => layout::Cell::text("–"),
+        _ => Cell::text("–"),
     };
     let rows = comparison.rows.iter().enumerate().map(|(r, row)| {
         let baseline = r == comparison.baseline_row;
-        let name = layout::Cell::markup(html! {
+        let name = Cell::markup(html! {
             (row.name) @if baseline { " " span.quiet { "(baseline)" } }
         });
         std::iter::once(name).chain(row.cells.iter().map(cell)).collect()
@@ -160,7 +157,7 @@ fn means(comparison: &RunComparison) -> Markup {
     table("Means over the queries", &columns, rows.collect())
 }
 
-fn stars(against: Option<&Against>) -> &'static str {
+fn stars(against: Option<&PairedDifference>) -> &'static str {
     match against {
         Some(against) if against.t_holm < 0.01 => "**",
         Some(against) if against.t_holm < 0.05 => "*",
@@ -169,9 +166,9 @@ fn stars(against: Option<&Against>) -> &'static str {
 }
 
 fn tests(comparison: &RunComparison) -> Markup {
-    let p = |value: f64| layout::Cell {
-        shown: html! { (if value < 0.0001 { "<0.0001".to_owned() } else { fixed(value, 4) }) },
-        key: Some(value),
+    let p = |value: f64| match value {
+        value if value < 0.0001 => Cell::value(value, "<0.0001"),
+        value => Cell::number(value, 4),
     };
     let mut lines = Vec::new();
     for row in &comparison.rows {
@@ -179,24 +176,19 @@ fn tests(comparison: &RunComparison) -> Markup {
             let Some(against) = cell.against else { continue };
             let (wins, ties, losses) = against.wins_ties_losses;
             lines.push(vec![
-                layout::Cell::text(&row.name),
-                layout::Cell::text(measure),
-                layout::Cell {
-                    shown: html! { (signed(against.difference, 4)) },
-                    key: Some(against.difference),
-                },
-                against
-                    .effect_size
-                    .map_or_else(|| layout::Cell::text("–"), |d| layout::Cell::number(d, 2)),
+                Cell::text(&row.name),
+                Cell::text(measure),
+                Cell::value(against.difference, &signed(against.difference, 4)),
+                against.effect_size.map_or_else(|| Cell::text("–"), |d| Cell::number(d, 2)),
                 p(against.t),
                 p(against.t_holm),
                 p(against.t_bh),
                 p(against.sign),
                 p(against.randomisation),
                 p(against.bootstrap),
-                layout::Cell::number(wins as f64, 0),
-                layout::Cell::number(ties as f64, 0),
-                layout::Cell::number(losses as f64, 0),
+                Cell::count(wins),
+                Cell::count(ties),
+                Cell::count(losses),
             ]);
         }
     }
@@ -220,7 +212,7 @@ fn tests(comparison: &RunComparison) -> Markup {
     table(&caption, &columns, lines)
 }
 
-/// Shown where the index has no dataset.
+/// The placeholder if the index has no dataset.
 pub fn no_dataset() -> Markup {
     empty(
         "This index has no dataset inside",
@@ -231,7 +223,7 @@ pub fn no_dataset() -> Markup {
     )
 }
 
-/// Shown where no model was trained on the dataset.
+/// The placeholder if no model was trained on the dataset.
 pub fn no_model_of_the_dataset() -> Markup {
     empty(
         "None of the active models was trained on the dataset of this index",
@@ -242,14 +234,14 @@ pub fn no_model_of_the_dataset() -> Markup {
     )
 }
 
-/// Shown where there are no judgments.
+/// The placeholder if there are no judgments.
 pub fn nothing_judged(by: JudgedBy) -> Markup {
     match by {
         JudgedBy::Page => empty(
             "Nothing has been judged yet",
             html! { p {
                 "Grade some results on the " a href="/judge" { "Judge page" }
-                "; they count here at once."
+                "; comparisons use them at once."
             } },
         ),
         JudgedBy::HeldOut(_) => empty(

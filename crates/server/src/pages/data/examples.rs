@@ -1,4 +1,4 @@
-//! Some queries and documents of a dataset, to see what is in it.
+//! Examples of queries and documents of a dataset.
 
 use liken::data::{Dataset, Document};
 use liken_engine::titles::text_of;
@@ -9,10 +9,10 @@ use serde_json::Value;
 use crate::pages::layout::{address, grouped};
 use crate::pages::titles::title;
 
-/// Examples shown of queries and of documents.
+/// The number of examples of each kind.
 const EXAMPLES: usize = 6;
 
-/// Places evenly spread over `n`, beginning at `from`.
+/// Positions evenly spread over `n`, starting at `from`.
 fn spread(n: usize, from: usize) -> Vec<usize> {
     if n == 0 {
         return Vec::new();
@@ -21,7 +21,7 @@ fn spread(n: usize, from: usize) -> Vec<usize> {
     (0..EXAMPLES.min(n)).map(|at| (from % n + at * step) % n).collect()
 }
 
-/// Queries and documents from all over the dataset; `from` shifts the choice.
+/// The section of examples; `from` shifts the choice.
 pub fn examples(dataset: &Dataset, from: usize) -> Markup {
     let queries = spread(dataset.queries.len(), from).into_iter().filter_map(|i| {
         let query = dataset.queries.get(i).ok()?;

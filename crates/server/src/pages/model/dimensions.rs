@@ -1,30 +1,35 @@
-//! The latent dimensions of a bilinear model by their words: which words of queries and which
-//! words of documents point furthest along each.
+//! The latent dimensions of a bilinear model by their words: those of queries and of documents with
+//! the largest weights.
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
 use liken::features::Counts;
-use liken::matchers::{Map, Maps};
+use liken::matchers::{Bilinear, Map, Maps, Model};
 
-/// Dimensions on a page.
+/// The dimensions of a page.
 pub const PER_PAGE: usize = 20;
 
-/// A word and how far it points along a dimension, with its sign.
-pub type Pull = (String, f32);
+/// A word and its weight in a dimension.
+pub type WordWeight = (String, f32);
 
 /// A latent dimension.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dimension {
     /// Its number, from 1.
     pub number: usize,
-    /// Words of queries, the strongest first.
-    pub queries: Vec<Pull>,
-    /// Words of documents, the strongest first.
-    pub documents: Vec<Pull>,
+    /// Words of queries, the largest absolute weight first.
+    pub queries: Vec<WordWeight>,
+    /// Words of documents, the largest absolute weight first.
+    pub documents: Vec<WordWeight>,
 }
 
-/// The dimensions in `range` with the `most` strongest words of both sides.
+/// The first latent space of a model.
+pub fn latent_space(model: &Model) -> Option<&Bilinear> {
+    model.parts.iter().find_map(|part| part.matcher.bilinear())
+}
+
+/// The dimensions in `range`, with at most `most` words of each side.
 pub fn dimensions(
     maps: &Maps,
     counts: &Counts,
@@ -35,8 +40,9 @@ pub fn dimensions(
     let n_terms = counts.n_terms();
     let queries = strongest(&maps.l_x, n_terms, range.clone(), most);
     let documents = strongest(&maps.l_y, n_terms, range.clone(), most);
-    let named = |pulls: Vec<(u32, f32)>| -> Vec<Pull> {
-        pulls.into_iter().map(|(id, pull)| (counts.vocabulary.term(id).to_owned(), pull)).collect()
+    let named = |words: Vec<(u32, f32)>| -> Vec<WordWeight> {
+        let named = |(id, weight)| (counts.vocabulary.term(id).to_owned(), weight);
+        words.into_iter().map(named).collect()
     };
     range
         .zip(queries.into_iter().zip(documents))
@@ -48,8 +54,8 @@ pub fn dimensions(
         .collect()
 }
 
-/// For every column in `range` the `most` rows of the first `n_rows` with the largest absolute
-/// values, zeros left out. Rows after the words are clicks, which have no name to show.
+/// For every column in `range` the at most `most` rows of the first `n_rows` with the largest
+/// absolute values, without zeros. Rows after the words are clicks, which have no names.
 fn strongest(map: &Map, n_rows: usize, range: Range<usize>, most: usize) -> Vec<Vec<(u32, f32)>> {
     let mut found: Vec<Vec<(u32, f32)>> = vec![Vec::new(); range.len()];
     let order = |a: &(u32, f32), b: &(u32, f32)| -> Ordering {

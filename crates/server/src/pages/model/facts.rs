@@ -1,15 +1,15 @@
-//! What a model is: its parts with their parameters, what it knows, and for those that count
-//! words the statistics they count with.
+//! Facts about a model: what it was trained on, its parameters, and the counts of lexical models.
 
 use liken::matchers::{FitReport, Model, Part};
 use serde_json::Value;
 
+use super::dimensions::latent_space;
 use crate::pages::layout::{count, fixed, grouped};
 
-/// Words shown as the most frequent.
+/// The number of most frequent words.
 const FREQUENT: usize = 12;
 
-/// Facts about a model: name and value.
+/// Facts about a model: names and values.
 pub fn facts(model: &Model, version: &str, neighbours: Option<&str>) -> Vec<(String, String)> {
     let about = &model.about;
     let counts = &about.counts;
@@ -17,20 +17,18 @@ pub fn facts(model: &Model, version: &str, neighbours: Option<&str>) -> Vec<(Str
         ("method".to_owned(), about.name.clone()),
         ("version".to_owned(), version.to_owned()),
         (
-            "knows".to_owned(),
+            "trained on".to_owned(),
             format!(
-                "{}, {} queries, {}, {}",
+                "{}, {}, {}, {}",
                 count(counts.documents, "document"),
-                grouped(counts.queries),
+                count(counts.queries, "query"),
                 count(counts.terms, "term"),
                 count(counts.pairs, "training pair")
             ),
         ),
         ("dataset".to_owned(), about.dataset.identity.chars().take(12).collect::<String>() + "…"),
     ];
-    let dim =
-        model.parts.iter().find_map(|part| part.matcher.bilinear()).map(|b| (b.dim(), b.maps()));
-    if let Some((dim, maps)) = dim {
+    if let Some(space) = latent_space(model) {
         let share = |map: &liken::matchers::Map| {
             let all = (map.n_rows() * map.n_cols()).max(1);
             format!(
@@ -40,12 +38,12 @@ pub fn facts(model: &Model, version: &str, neighbours: Option<&str>) -> Vec<(Str
                 map.n_cols()
             )
         };
-        facts.push(("latent dimensions".into(), grouped(dim)));
-        facts.push(("map of queries".into(), share(&maps.l_x)));
-        facts.push(("map of documents".into(), share(&maps.l_y)));
+        facts.push(("latent dimensions".into(), grouped(space.dim())));
+        facts.push(("map of queries".into(), share(&space.maps().l_x)));
+        facts.push(("map of documents".into(), share(&space.maps().l_y)));
     }
     if let Some(neighbours) = neighbours {
-        facts.push(("neighbours are found".into(), neighbours.to_owned()));
+        facts.push(("nearest neighbours".into(), neighbours.to_owned()));
     }
     if let Some(evidence) = &about.evidence {
         facts.push(("evidence".into(), evidence.to_string()));
@@ -53,7 +51,7 @@ pub fn facts(model: &Model, version: &str, neighbours: Option<&str>) -> Vec<(Str
     facts
 }
 
-/// A part's parameters, by key; keys of tables within tables are joined by full stops.
+/// The parameters of a part by key; keys of nested tables are joined by full stops.
 pub fn parameters(part: &Part) -> Vec<(String, String)> {
     let tagged = serde_json::to_value(&part.params).unwrap_or(Value::Null);
     let mut flat = Vec::new();
@@ -75,7 +73,7 @@ fn flatten(prefix: &str, value: &Value, flat: &mut Vec<(String, String)>) {
     }
 }
 
-/// What a model counts words with: fields with their lengths, and the most frequent words.
+/// The counts of a model: lengths of fields, and the most frequent words.
 pub fn statistics(model: &Model) -> Vec<(String, String)> {
     let counts = &model.counts;
     let n_docs = counts.n_docs().max(1) as f64;
@@ -110,7 +108,7 @@ pub fn statistics(model: &Model) -> Vec<(String, String)> {
     facts
 }
 
-/// The reports of the fits that a model folder keeps, one a part; none if they cannot be read.
+/// The reports of the fits in a model folder, one per part; none if they cannot be read.
 pub fn reports(folder: &std::path::Path) -> Vec<FitReport> {
     let file = std::fs::File::open(folder.join("report.json"));
     file.ok()

@@ -1,28 +1,29 @@
-//! How a fit went: plots of what its report tells, and the rest in sentences.
+//! The history of a fit: plots and sentences made from its report.
 
 use liken::matchers::{FitReport, PlsReport, RmlsReport, StepsReport};
-use liken_pages::{Axis, Chart, Mark, Panel, Point, Series};
+use liken_pages::{Axis, Mark, Panel, Point, Series};
 
+use crate::pages::charts::svgs;
 use crate::pages::layout::{fixed, grouped};
 
-/// What there is to show of a fit.
+/// The history of the fit of a part.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct History {
-    /// Plots that belong together, with their captions.
+pub struct FitHistory {
+    /// Groups of plots with their captions.
     pub plots: Vec<(Vec<String>, String)>,
     /// Facts in sentences.
     pub facts: Vec<String>,
-    /// What one should be warned of.
+    /// Warnings.
     pub warnings: Vec<String>,
 }
 
-impl History {
-    /// Of a part of a model.
+impl FitHistory {
+    /// The history in a report.
     pub fn of(report: &FitReport) -> Self {
-        let mut history = History { warnings: report.warnings(), ..History::default() };
+        let mut history = FitHistory { warnings: report.warnings(), ..FitHistory::default() };
         match report {
             FitReport::Lexical => {
-                history.facts.push("Nothing was learnt: it counts words.".into());
+                history.facts.push("There is nothing to train: the method counts words.".into());
             }
             FitReport::Steps(report) | FitReport::Ranker(report) => history.steps(report),
             FitReport::Pls(report) => history.spectrum("singular values", report),
@@ -55,14 +56,10 @@ impl History {
     }
 
     fn plot(&mut self, panels: Vec<Panel>, about: String, caption: impl Into<String>) {
-        let svg = |panel: Panel| {
-            let about = format!("{}. {about}", panel.title);
-            Chart { about, ..Chart::of(vec![panel]) }.svg()
-        };
-        self.plots.push((panels.into_iter().map(svg).collect(), caption.into()));
+        self.plots.push((svgs(panels, &about), caption.into()));
     }
 
-    /// A fit in steps: a panel for every figure that has values.
+    /// A fit in steps: one panel per figure.
     fn steps(&mut self, report: &StepsReport) {
         self.facts.extend(report.notes.iter().cloned());
         let figure = |(f, name): (usize, &String)| {
@@ -74,8 +71,11 @@ impl History {
         if report.steps.len() > 1 && !panels.is_empty() {
             let about =
                 format!("{} of {} {}s", report.figures.join(", "), report.steps.len(), report.step);
-            let star =
-                if report.kept.is_some() { " The star is the one that was kept." } else { "" };
+            let star = if report.kept.is_some() {
+                " The star marks the step that was selected."
+            } else {
+                ""
+            };
             self.plot(panels, about, format!("The fit, {} by {}.{star}", report.step, report.step));
         } else if let Some(step) = report.steps.first() {
             let figures = report.figures.iter().zip(step);
@@ -95,7 +95,7 @@ impl History {
         self.way(&report.way);
     }
 
-    /// How products were made; start and sweeps mostly go the same way.
+    /// The way products were computed; mostly the same for the start and the sweeps.
     fn way(&mut self, way: &str) {
         let fact = format!("Products: {way}.");
         if !way.is_empty() && !self.facts.contains(&fact) {
@@ -122,7 +122,7 @@ impl History {
             fixed(sigma[0], 4),
             fixed(sigma[sigma.len() - 1], 4)
         );
-        self.plot(vec![panel], about, "How much each latent dimension carries: where the curve is flat, more dimensions would add little that differs.");
+        self.plot(vec![panel], about, "The strength of each latent dimension: where the curve is flat, further dimensions differ little in strength.");
     }
 
     fn rmls(&mut self, report: &RmlsReport) {
@@ -142,7 +142,8 @@ impl History {
         }
         let kept_name = report.steps.get(report.best).map_or("", |step| step.step.as_str());
         let about = format!("Objective and validation score of {} half-sweeps", report.steps.len());
-        let caption = format!("The training curve. The star is what was kept: {kept_name}.");
+        let caption =
+            format!("The training curve. The star marks the selected model: {kept_name}.");
         self.plot(panels, about, caption);
         let (x, y) = (of(&|s| s.density_x), of(&|s| s.density_y));
         let density = curve("Density", step, &[("L_x, queries", &x), ("L_y, documents", &y)], None);
@@ -176,7 +177,7 @@ impl History {
     }
 }
 
-/// Lines over the steps of a fit, the first at 0; the step `kept` has a star on the first line.
+/// Lines over the steps of a fit, from 0; the step `kept` has a star on the first line.
 fn curve(title: &str, step: &str, lines: &[(&str, &[f64])], kept: Option<usize>) -> Panel {
     let mut series: Vec<Series> = Vec::new();
     for (at, &(name, values)) in lines.iter().enumerate() {
@@ -187,7 +188,7 @@ fn curve(title: &str, step: &str, lines: &[(&str, &[f64])], kept: Option<usize>)
     let star = kept.and_then(|at| Some((at, *lines.first()?.1.get(at)?)));
     if let Some((at, value)) = star.filter(|(_, value)| value.is_finite()) {
         let mut kept = Series::scatter("", 1, Mark::Star);
-        kept.points = vec![Point::new(at as f64, value).about(format!("kept: {value}"))];
+        kept.points = vec![Point::new(at as f64, value).about(format!("selected: {value}"))];
         series.push(kept);
     }
     Panel { x: Axis::linear(step), y: Axis::linear(""), series, ..Panel::titled(capital(title)) }
@@ -215,7 +216,7 @@ mod tests {
                 "validation": validation
             })
         };
-        let history = History::of(&report(serde_json::json!({
+        let history = FitHistory::of(&report(serde_json::json!({
             "kind": "rmls", "way": "row by row", "best": 1, "collapsed": 2, "spectral": null,
             "steps": [
                 step("start", 1.0, 20.0, Some(0.2)), step("sweep 1, L_x", 2.0, 18.0, Some(0.4)),
@@ -238,7 +239,7 @@ mod tests {
 
     #[test]
     fn steps_have_a_panel_for_every_figure() {
-        let history = History::of(&report(serde_json::json!({
+        let history = FitHistory::of(&report(serde_json::json!({
             "kind": "steps", "step": "epoch", "figures": ["loss", "validation"],
             "steps": [[1.0, 0.1], [0.5, 0.3], [0.4, 0.2]], "kept": 1, "notes": ["so it was"],
             "warnings": ["careful"]
@@ -257,10 +258,10 @@ mod tests {
             "kind": "pls", "way": "", "dim": 3, "iterations": 5, "residual": 1e-6,
             "converged": true, "rank_deficient": false, "sigma": [3.0, 2.0, 0.0]
         });
-        let history = History::of(&report(pls));
+        let history = FitHistory::of(&report(pls));
         assert!(history.plots[0].0[0].contains("Singular values"));
         assert!(history.facts[0].starts_with("3 dimensions after 5 iterations"));
-        let lexical = History::of(&FitReport::Lexical);
+        let lexical = FitHistory::of(&FitReport::Lexical);
         assert!(lexical.plots.is_empty() && !lexical.facts.is_empty());
     }
 }

@@ -1,54 +1,57 @@
-//! Nearest neighbours in a model: words, queries and documents by their embeddings, and words by
-//! their translations.
+//! Nearest neighbours of words, queries and documents by their embeddings, and translations of words.
 
 use liken::matchers::{Dictionary, Model};
-use liken_engine::Served;
+use liken_engine::ServedModel;
 use liken_pages::shorten;
 use maud::{Markup, html};
 
-use super::space;
+use super::dimensions::latent_space;
 use crate::api::types::{Neighbour, SimilarRequest, SimilarResponse};
-use crate::pages::layout::{self, Cell, TableColumn, Tone, bar, fixed, notice};
+use crate::pages::layout::{self, Cell, NoticeKind, TableColumn, fixed, notice};
 use crate::pages::page_params::PageParams;
 use crate::pages::titles::LONGEST;
 use crate::problem::Problem;
 
-/// Neighbours shown.
+/// The number of neighbours.
 const NEAR: usize = 15;
 
-/// Asks the index for neighbours.
-pub type Look<'a> = &'a dyn Fn(&SimilarRequest) -> Result<SimilarResponse, Problem>;
+/// Finds the neighbours in the index.
+pub type FindSimilar<'a> = &'a dyn Fn(&SimilarRequest) -> Result<SimilarResponse, Problem>;
 
-/// Lists of neighbours, each with a heading.
+/// Lists of neighbours with headings.
 type NearLists = Vec<(&'static str, Vec<Neighbour>)>;
 
-/// The neighbours of a word, a query or a document, whichever `asked` names.
-fn near(look: Look<'_>, model: &str, asked: &PageParams) -> Option<Result<NearLists, Problem>> {
-    let given = |name: &str| asked.one(name).map(str::to_owned);
-    let (word, query, id) = (given("word"), given("query"), given("id"));
-    let request =
-        SimilarRequest { model: Some(model.to_owned()), k: Some(NEAR), ..Default::default() };
-    // Of several the first counts.
-    let (request, headings) = match (word, query, id) {
-        (Some(word), _, _) => (
-            SimilarRequest { word: Some(word), ..request },
-            ["words of queries", "words of documents"],
-        ),
-        (None, Some(query), _) => {
-            (SimilarRequest { query: Some(query), ..request }, ["queries", ""])
-        }
-        (None, None, Some(id)) => (SimilarRequest { id: Some(id), ..request }, ["", "documents"]),
-        (None, None, None) => return None,
+/// The neighbours of the word, query or document in the address.
+fn near(
+    find: FindSimilar<'_>,
+    model: &str,
+    asked: &PageParams,
+) -> Option<Result<NearLists, Problem>> {
+    // Of several kinds the first counts.
+    let kind = ["word", "query", "id"].into_iter().find(|kind| asked.one(kind).is_some())?;
+    let given = |name: &str| asked.one(name).filter(|_| name == kind).map(str::to_owned);
+    let request = SimilarRequest {
+        model: Some(model.to_owned()),
+        word: given("word"),
+        query: given("query"),
+        id: given("id"),
+        k: Some(NEAR),
+        ..SimilarRequest::default()
     };
-    Some(look(&request).map(|found| {
+    let headings = match kind {
+        "word" => ["words of queries", "words of documents"],
+        "query" => ["queries", ""],
+        _ => ["", "documents"],
+    };
+    Some(find(&request).map(|found| {
         let lists = headings.into_iter().zip([found.queries, found.documents]);
         lists.filter(|(heading, _)| !heading.is_empty()).collect()
     }))
 }
 
-/// Forms that ask for neighbours, and the neighbours found.
-pub fn near_part(look: Look<'_>, served: &Served, asked: &PageParams) -> Markup {
-    if space(&served.model).is_none() {
+/// Forms for neighbours, and the neighbours found.
+pub fn near_part(find: FindSimilar<'_>, served: &ServedModel, asked: &PageParams) -> Markup {
+    if latent_space(&served.model).is_none() {
         return html! {};
     }
     let form = |name: &str, label: &str, example: &str| {
@@ -77,20 +80,14 @@ pub fn near_part(look: Look<'_>, served: &Served, asked: &PageParams) -> Markup 
             (form("query", "Near a query", "how far is the sun"))
             (form("id", "Near a document, by its id", "doc7"))
         }
-        @match near(look, &served.about.model.name, asked) {
+        @match near(find, &served.about.model.name, asked) {
             None => {}
-            Some(Err(problem)) => (notice(Tone::Warn, html! { (problem.detail) })),
+            Some(Err(problem)) => (notice(NoticeKind::Warning, html! { (problem.detail) })),
             Some(Ok(lists)) => {
                 div.beside { @for (heading, list) in &lists { (near_table(asked, heading, list)) } }
             }
         }
     }
-}
-
-/// A cell with a number and a bar of its size beside it.
-pub fn drawn(value: f64, shown: &str, largest: f64) -> Cell {
-    let shown = html! { span.drawn { span { (shown) } (bar(value, largest, false)) } };
-    Cell { shown, key: Some(value) }
 }
 
 fn near_table(asked: &PageParams, heading: &str, list: &[Neighbour]) -> Markup {
@@ -100,33 +97,31 @@ fn near_table(asked: &PageParams, heading: &str, list: &[Neighbour]) -> Markup {
             "documents" => "id",
             _ => "word",
         };
-        let changes = [("word", ""), ("query", ""), ("id", ""), (kind, name)];
-        let changes: Vec<_> =
-            changes.into_iter().filter(|(n, v)| *n != kind || !v.is_empty()).collect();
+        let changes = ["word", "query", "id"].map(|k| (k, if k == kind { name } else { "" }));
         asked.address("/model", &changes) + "#near"
     };
     if list.is_empty() {
-        return html! { p { "No " (heading) ": the model has learnt nothing about it." } };
+        return html! { p { "No " (heading) ": the model has no embedding of it." } };
     }
     let rows = list.iter().map(|Neighbour { name, title, cosine }| {
         let shown = html! {
             a href=(link(name)) { (shorten(title.as_deref().unwrap_or(name), LONGEST)) }
             @if title.is_some() { " " span.id.quiet { (name) } }
         };
-        vec![Cell::markup(shown), drawn(*cosine, &fixed(*cosine, 3), 1.0)]
+        vec![Cell::markup(shown), Cell::bar(*cosine, &fixed(*cosine, 3), 1.0)]
     });
     let columns = [TableColumn::text(heading), TableColumn::text("cosine")];
     layout::table(&format!("Nearest {heading}"), &columns, rows.collect())
 }
 
-/// The table of translations, where the model has one.
+/// Translations of a word, if the model has a dictionary.
 pub fn dictionary_part(model: &Model, asked: &PageParams) -> Markup {
     let Ok(dictionary) = Dictionary::of(model) else { return html! {} };
     let word = asked.one("translate");
     let found = word.map(|word| {
         [
-            ("words of queries that it becomes, t(q|w)", dictionary.from_document(word, NEAR)),
-            ("words of documents that it comes from, P(w|q)", dictionary.from_query(word, NEAR)),
+            ("translations to words of queries, t(q|w)", dictionary.from_document(word, NEAR)),
+            ("words of documents that translate to it, P(w|q)", dictionary.from_query(word, NEAR)),
         ]
     });
     html! {
@@ -145,10 +140,10 @@ pub fn dictionary_part(model: &Model, asked: &PageParams) -> Markup {
         }
         @for (heading, entry) in found.into_iter().flatten() {
             @match entry {
-                Err(error) => (notice(Tone::Warn, html! { (Problem::from(error).detail) })),
+                Err(error) => (notice(NoticeKind::Warning, html! { (Problem::from(error).detail) })),
                 Ok(entry) => {
                     @let rows = entry.translations.iter().map(|(word, p)| {
-                        vec![Cell::text(word), drawn(*p, &fixed(*p, 3), 1.0)]
+                        vec![Cell::text(word), Cell::bar(*p, &fixed(*p, 3), 1.0)]
                     });
                     (layout::table(
                         &format!("{}: {heading}", entry.term),

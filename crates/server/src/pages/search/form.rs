@@ -1,11 +1,11 @@
-//! The box, and what else can be chosen.
+//! The form of the search page: the query box and the options.
 
 use maud::{Markup, html};
 
-use super::SearchView;
 use crate::pages::search_params::{FUSIONS, MOST_COLUMNS};
+use crate::pages::search_view::SearchView;
 
-/// The box, and what else can be chosen.
+/// The form.
 pub fn form(view: &SearchView) -> Markup {
     let ask = &view.ask;
     let choices = choices(view);
@@ -23,7 +23,7 @@ pub fn form(view: &SearchView) -> Markup {
                     @for i in 0..MOST_COLUMNS {
                         @let chosen = ask.columns.get(i).map_or("", String::as_str);
                         div.field {
-                            label for={ "m" (i) } { "TableColumn " (i + 1) }
+                            label for={ "m" (i) } { "Column " (i + 1) }
                             select id={ "m" (i) } name="m" {
                                 option value="" selected[chosen.is_empty()] { "none" }
                                 @for choice in &choices {
@@ -35,7 +35,7 @@ pub fn form(view: &SearchView) -> Markup {
                     div.field {
                         label for="fusion" { "Fusion" }
                         select #fusion name="fusion" {
-                            option value="" { "as the service has it" }
+                            option value="" { "default of the service" }
                             @for (name, about, method) in FUSIONS {
                                 option value=(name) selected[ask.fusion == Some(method)] { (about) }
                             }
@@ -44,11 +44,11 @@ pub fn form(view: &SearchView) -> Markup {
                     div.field {
                         label for="diversify" { "Variety" }
                         select #diversify name="diversify" {
-                            @let usual = [(None, "off"), (Some(0.8), "a little"), (Some(0.5), "more"), (Some(0.2), "most")];
-                            @for (lambda, about) in usual {
+                            @let presets = [(None, "off"), (Some(0.8), "a little"), (Some(0.5), "more"), (Some(0.2), "most")];
+                            @for (lambda, about) in presets {
                                 option value=(lambda.map_or(String::new(), |l: f64| l.to_string())) selected[ask.diversify == lambda] { (about) }
                             }
-                            @if let Some(own) = ask.diversify.filter(|own| !usual.iter().any(|(l, _)| *l == Some(*own))) {
+                            @if let Some(own) = ask.diversify.filter(|own| !presets.iter().any(|(l, _)| *l == Some(*own))) {
                                 option value=(own) selected { (own) }
                             }
                         }
@@ -60,7 +60,7 @@ pub fn form(view: &SearchView) -> Markup {
                     div.field {
                         label for="ranker" { "Ranker" }
                         select #ranker name="ranker" {
-                            option value="" selected[ask.ranker.is_empty()] { "as the service has it" }
+                            option value="" selected[ask.ranker.is_empty()] { "default of the service" }
                             @for ranker in rankers(view) {
                                 option value=(ranker) selected[ranker == ask.ranker] { (ranker) }
                             }
@@ -77,7 +77,7 @@ pub fn form(view: &SearchView) -> Markup {
     }
 }
 
-/// What the ranker can be: none, each of the index, and what is chosen now.
+/// The choices of a ranker: none, those of the index, and the chosen one.
 fn rankers(view: &SearchView) -> Vec<&str> {
     let mut rankers = vec!["none"];
     rankers.extend(view.rankers.iter().map(String::as_str));
@@ -87,9 +87,9 @@ fn rankers(view: &SearchView) -> Vec<&str> {
     rankers
 }
 
-/// What a column can be: each model, each pair of them, and what is chosen now.
+/// The choices of a column: each model, each pair of models, and those chosen.
 fn choices(view: &SearchView) -> Vec<String> {
-    /// With more models than this, pairs would bury the models.
+    /// With pairs of more models than this, single models would be hard to find.
     const PAIRED: usize = 5;
     let names: Vec<&str> = view.models.iter().map(|model| model.name.as_str()).collect();
     let mut choices: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();

@@ -1,9 +1,10 @@
-//! The plots of a topic model: the map, and how large and coherent topics are.
+//! The plots of a topic model: the map, and the sizes and coherence of topics.
 
 use liken::matchers::{TopicSummary, TopicsSummary};
-use liken_pages::{Axis, Bubble, Bubbles, Chart, Mark, Panel, Point, Series};
+use liken_pages::{Axis, Bubble, Bubbles, Panel};
 
-use crate::pages::layout::fixed;
+use crate::pages::charts::{self, svgs};
+use crate::pages::format::fixed;
 
 /// The id of a topic on the page.
 pub fn id(topic: usize) -> String {
@@ -16,7 +17,7 @@ pub fn first_words(topic: &TopicSummary, most: usize) -> String {
     words.join(" ")
 }
 
-/// What a topic is called.
+/// The name of a topic.
 pub fn title(topic: &TopicSummary) -> String {
     match &topic.class {
         Some(class) => format!("Topic {} ({class})", topic.topic),
@@ -24,7 +25,7 @@ pub fn title(topic: &TopicSummary) -> String {
     }
 }
 
-/// A share, as people read it.
+/// A share in percent.
 pub fn percent(share: f64) -> String {
     format!("{} %", fixed(100.0 * share, 1))
 }
@@ -35,7 +36,7 @@ pub fn map(summary: &TopicsSummary) -> String {
     kinds.extend(summary.classes.iter().map(|class| class.name.clone()));
     let kind = |topic: &TopicSummary| match &topic.class {
         Some(name) => kinds.iter().skip(1).position(|known| known == name).map_or(0, |at| at + 1),
-        // Without classes there is one kind, and it needs not be grey.
+        // Without classes there is one kind, which need not be grey.
         None => usize::from(summary.classes.is_empty()),
     };
     let bubble = |topic: &TopicSummary| {
@@ -79,11 +80,7 @@ pub fn sizes(summary: &TopicsSummary) -> Vec<String> {
             percent(topic.share)
         ))
     );
-    let chart = |panel: Panel| {
-        let about = format!("{}. {about}", panel.title);
-        Chart { about, ..Chart::of(vec![panel]) }.svg()
-    };
-    panels.into_iter().map(chart).collect()
+    svgs(panels, &about)
 }
 
 fn bars(
@@ -95,17 +92,9 @@ fn bars(
     let mut found: Vec<(f64, &TopicSummary)> =
         summary.topics.iter().filter_map(|topic| Some((value(topic)?, topic))).collect();
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut series = Series::scatter("", 0, Mark::Bar);
-    let bar = |(at, &(value, topic)): (usize, &(f64, &TopicSummary))| {
+    let bars = found.into_iter().map(|(value, topic)| {
         let about = format!("{} ({}): {value:.3}", title(topic), first_words(topic, 5));
-        Point::new(at as f64, value).about(about)
-    };
-    series.points = found.iter().enumerate().map(bar).collect();
-    let names = found.iter().map(|(_, topic)| topic.topic.to_string()).collect();
-    Panel {
-        x: Axis::names("topic", names),
-        y: Axis::linear(label),
-        series: vec![series],
-        ..Panel::titled(heading)
-    }
+        (topic.topic.to_string(), value, about)
+    });
+    charts::bars(heading, "topic", Axis::linear(label), bars)
 }

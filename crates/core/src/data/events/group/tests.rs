@@ -3,7 +3,7 @@ use super::*;
 /// User, page, seconds, rank, clicked, document; all for the query "q".
 type Line = (&'static str, &'static str, i64, u32, bool, &'static str);
 
-fn grouped(lines: &[Line], offers: Offers, rules: &EventRules) -> (Vec<QueryLog>, LeftOut) {
+fn grouped(lines: &[Line], offers: Offers, rules: &EventRules) -> (Vec<QueryLog>, DroppedEvents) {
     let dir = tempfile::tempdir().unwrap();
     let mut sorter = Sorter::new(dir.path(), 1 << 20).unwrap();
     let mut record = Vec::new();
@@ -17,11 +17,11 @@ fn grouped(lines: &[Line], offers: Offers, rules: &EventRules) -> (Vec<QueryLog>
     let mut logs = Vec::new();
     let run = Run::silent();
     let sorted = sorter.finish(&run).unwrap();
-    let left_out = group(sorted, offers, rules, &HashSet::new(), &run, |log| {
+    let dropped = group(sorted, offers, rules, &HashSet::new(), &run, |log| {
         logs.push(log);
         Ok(())
     });
-    (logs, left_out.unwrap())
+    (logs, dropped.unwrap())
 }
 
 const ALL: Offers =
@@ -34,19 +34,19 @@ fn the_events_of_one_page_are_one_list() {
         ("ann", "", 0, 1, false, "a"),
         ("ann", "", 5, 2, true, "b"),
         // Half an hour later it is another page.
-        ("ann", "", 5 + PAGE_GAP + 1, 1, false, "c"),
+        ("ann", "", 5 + MAX_GAP + 1, 1, false, "c"),
         ("bob", "", 3, 1, false, "a"),
         ("bob", "", 3, 2, true, "b"),
     ];
-    let (logs, left_out) = grouped(&lines, ALL, &EventRules::default());
-    assert_eq!(left_out, LeftOut::default());
+    let (logs, dropped) = grouped(&lines, ALL, &EventRules::default());
+    assert_eq!(dropped, DroppedEvents::default());
     let log = &logs[0];
     assert_eq!(log.docs, ["a", "b", "c"]);
     assert_eq!(log.clicks, [(1, 3, 1), (1, 5, 1)]);
     assert_eq!(log.spellings, [("Q".to_owned(), 6)]);
     let page = vec![(0, 1, false), (1, 2, true)];
     let other = vec![(2, 1, false)];
-    assert_eq!(log.lists, [(3, 1, page.clone()), (5, 1, page), (5 + PAGE_GAP + 1, 1, other)]);
+    assert_eq!(log.lists, [(3, 1, page.clone()), (5, 1, page), (5 + MAX_GAP + 1, 1, other)]);
 }
 
 #[test]
@@ -54,11 +54,11 @@ fn a_page_of_its_own_keeps_events_together_and_apart() {
     let lines = [
         ("", "p1", 0, 0, false, "a"),
         ("", "p2", 0, 0, false, "a"),
-        ("", "p1", 9 + 2 * PAGE_GAP, 0, true, "b"),
+        ("", "p1", 9 + 2 * MAX_GAP, 0, true, "b"),
     ];
     let offers = Offers { users: false, ranks: false, ..ALL };
     let lists = &grouped(&lines, offers, &EventRules::default()).0[0].lists;
-    let late = 9 + 2 * PAGE_GAP;
+    let late = 9 + 2 * MAX_GAP;
     let both = vec![(0, 0, false), (1, 0, true)];
     assert_eq!(*lists, [(0, 1, vec![(0, 0, false)]), (late, 1, both)]);
     // Without users and pages, what was shown in one second was one page.
@@ -66,7 +66,7 @@ fn a_page_of_its_own_keeps_events_together_and_apart() {
         lines.map(|(user, _, seconds, rank, clicked, doc)| (user, "", seconds, rank, clicked, doc));
     let offers = Offers { ..offers };
     let lists = &grouped(&lines, offers, &EventRules::default()).0[0].lists;
-    assert_eq!(*lists, [(0, 1, vec![(0, 0, false)]), (9 + 2 * PAGE_GAP, 1, vec![(1, 0, true)])]);
+    assert_eq!(*lists, [(0, 1, vec![(0, 0, false)]), (9 + 2 * MAX_GAP, 1, vec![(1, 0, true)])]);
 }
 
 #[test]
@@ -76,13 +76,13 @@ fn repetitions_robots_and_rare_queries_are_left_out_and_counted() {
         [click("ann", 1, "a"), click("ann", 1, "a"), click("ann", 2, "a"), click("bob", 1, "a")];
     let offers = Offers { impressions: false, ..ALL };
     let rules = EventRules { max_per_user: Some(1), min_users: Some(2), ..EventRules::default() };
-    let (logs, left_out) = grouped(&lines, offers, &rules);
+    let (logs, dropped) = grouped(&lines, offers, &rules);
     assert_eq!(logs[0].clicks, [(0, 1, 2)]);
-    assert_eq!((left_out.repeated, left_out.beyond_cap), (1, 1));
+    assert_eq!((dropped.repeated, dropped.beyond_cap), (1, 1));
     let rules = EventRules { min_users: Some(3), ..EventRules::default() };
-    let (logs, left_out) = grouped(&lines, offers, &rules);
+    let (logs, dropped) = grouped(&lines, offers, &rules);
     assert!(logs.is_empty());
-    assert_eq!((left_out.rare_queries, left_out.of_rare_queries), (1, 3));
+    assert_eq!((dropped.rare_queries, dropped.of_rare_queries), (1, 3));
     // Nobody in particular is not one user, and may do the same thing twice.
     let lines = [click("", 1, "a"), click("", 1, "a")];
     let rules = EventRules { max_per_user: Some(1), ..EventRules::default() };
@@ -115,14 +115,14 @@ fn a_large_query_comes_in_pieces_and_keeps_its_caps_and_pages() {
         } else {
             Box::leak(format!("u{search}").into_boxed_str())
         };
-        let time = search * 2 * PAGE_GAP;
+        let time = search * 2 * MAX_GAP;
         lines.extend((1..).zip(&docs).map(|(rank, &doc)| (user, "", time, rank, rank == 1, doc)));
     }
     let rules = EventRules { max_per_user: Some(1), ..EventRules::default() };
-    let (logs, left_out) = grouped(&lines, ALL, &rules);
+    let (logs, dropped) = grouped(&lines, ALL, &rules);
     assert!(logs.len() > 1);
     let clicks: u64 = logs.iter().flat_map(|log| &log.clicks).map(|click| click.2).sum();
-    assert_eq!((clicks, left_out.beyond_cap), (30_001, 29_999));
+    assert_eq!((clicks, dropped.beyond_cap), (30_001, 29_999));
     let lists = || logs.iter().flat_map(|log| &log.lists);
     assert_eq!(lists().map(|list| list.1).sum::<u64>(), 60_000);
     assert!(lists().all(|(_, _, list)| list.len() == 10));

@@ -1,21 +1,21 @@
-//! Reading judgments by subtopic.
+//! Reads judgments by subtopic.
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::super::lists::Qrels;
+use crate::eval::trec::Qrels;
 use crate::rows::{Dropped, JudgmentsBySubtopic, Problem, Span, TrecFile, Twice, read_trec};
 use crate::{Result, Run};
 
 const TWICE: Problem = Problem {
-    why: "a document named before for the same subtopic",
+    why: "a document that the subtopic names twice",
     expected: "each document once for a subtopic of a query",
 };
 
-/// Reads judgments by subtopic, `qid subtopic docno grade`, from a file (packed or not; `-` is
-/// standard input). A subtopic may have any name. A bad line is an error that says where it
-/// stands, as is a document that is judged twice for a subtopic; if `lenient`, such lines are
-/// left out and counted (of a document's judgments for a subtopic the first is kept).
+/// Reads judgments by subtopic, `qid subtopic docno grade`, from a file (compressed or not; `-`
+/// is standard input). A subtopic may have any name. A bad line is an error with its number, and so
+/// is a document that is judged twice for a subtopic; if `lenient`, such lines are left out and
+/// counted (of a document's judgments for a subtopic the first is kept).
 pub fn read_diversity_qrels(
     path: &Path,
     lenient: bool,

@@ -107,7 +107,7 @@ fn a_lenient_reading_counts_what_it_leaves_out() {
         [
             ("fewer than six fields", 2),
             ("no score", 1),
-            ("a document named before for the same query", 2)
+            ("a document that the query names twice", 2)
         ]
     );
     assert!(dropped[2].samples[1].contains(":7: "), "{:?}", dropped[2].samples);

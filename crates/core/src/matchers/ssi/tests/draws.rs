@@ -93,7 +93,7 @@ fn pages_of_results_give_negatives_as_often_as_they_were_shown() {
         let pairs =
             if next { "4 preference pairs of 2 queries" } else { "3 preference pairs of 1 " };
         assert!(report.notes.iter().any(|note| note.starts_with(pairs)), "{:?}", report.notes);
-        let sources = report.notes.iter().find(|note| note.contains("triples from pages"));
+        let sources = report.notes.iter().find(|note| note.contains("triples from impressions"));
         let numbers: Vec<u32> =
             sources.unwrap().split(' ').filter_map(|word| word.parse().ok()).collect();
         assert_eq!(numbers.iter().sum::<u32>(), 300, "{:?}", report.notes);
@@ -107,10 +107,7 @@ fn where_pages_do_not_tell_it_is_said_what_to_do() {
     let params = Ssi { negative: Negative::Impressions, ..small(Form::LowRank) };
     let refused = |counts: &Counts| fitted(&params, counts).err().unwrap().to_string();
     let message = refused(&counts);
-    assert!(
-        message.contains("no pages of results") && message.contains("`events = FILE`"),
-        "{message}"
-    );
+    assert!(message.contains("no impressions") && message.contains("`events = FILE`"), "{message}");
     counts.impressions =
         impressions(dir.path(), (6, 12), &[(0, 1, &[(1, 0, false), (0, 0, true)])]);
     let message = refused(&counts);

@@ -47,7 +47,7 @@ fn every_form_explains_itself_scores_alike_and_is_restored() {
             let params = Ssi { identity, epochs: 2, steps: 100, ..params.clone() };
             let (matcher, _) = fitted(&params, &counts).unwrap();
             let mut tensors = crate::file::TensorsWriter::new();
-            matcher.keep(&mut tensors);
+            matcher.save_state(&mut tensors);
             tensors.write(&path).unwrap();
             let kept = crate::file::Tensors::open(&path).unwrap();
             let again = params.restore(&counts, SavedState(Some(&kept))).unwrap();

@@ -80,10 +80,10 @@ fn exact_bins_the_mix_and_a_learnt_identity_go_against_the_gradient() {
         let (n, dim) = (5, 3);
         let maps: Vec<Dense> = (1..5).map(|seed| start(n, dim, seed)).collect();
         let mut mixed = mixed::Mixed::new(&[&maps[0], &maps[1]], &[&maps[2], &maps[3]]).unwrap();
-        let mut alone = low_rank::low_rank([&maps[0], &maps[1]]).unwrap();
+        let mut alone = Latent::new(0, &[&maps[0], &maps[1]]).unwrap();
         let mut identity = params.identity_at_start();
         // The numbers: the maps one after the other, the factor, the weight of the identity.
-        let taken = |mixed: &mixed::Mixed, alone: &strips::Latent, identity: Identity| {
+        let taken = |mixed: &mixed::Mixed, alone: &Latent, identity: Identity| {
             let maps = match params.rare {
                 true => vec![
                     mixed.frequent.map(0),
@@ -105,9 +105,11 @@ fn exact_bins_the_mix_and_a_learnt_identity_go_against_the_gradient() {
             let before = taken(&mixed, &alone, identity);
             let mut scores = [0.0];
             let shape: &mut dyn WeightForm = if params.rare { &mut mixed } else { &mut alone };
-            shape.turn(&bench.data, &[], &[triple], 1.0, &mut scores).unwrap();
+            let mut batch = Batch { data: &bench.data, moved: &[], now: &[triple], rate: 1.0 };
+            shape.step(&batch, &mut scores).unwrap();
             let moved = [Moved { slot: 0, triple }];
-            shape.turn(&bench.data, &moved, &[], one.rate as f32, &mut []).unwrap();
+            (batch.moved, batch.now, batch.rate) = (&moved, &[], one.rate as f32);
+            shape.step(&batch, &mut []).unwrap();
             identity.step(one.rate as f32, bench.data.cosines(triple));
             let after = taken(&mixed, &alone, identity);
             let at = |all: &[f64]| {
@@ -199,7 +201,7 @@ fn strips_of_any_width_are_a_plain_loop() {
         let params = Ssi { dim, rate: 0.3, batch: 3, ..small(Form::LowRank) };
         let bench = Bench::of(&params, &counts);
         let (mut u, mut v) = (start(n, dim, 1), start(n, dim, 2));
-        let found = numbers(&bench.run(&params, &mut low_rank::low_rank([&u, &v]).unwrap(), 30));
+        let found = numbers(&bench.run(&params, &mut Latent::new(0, &[&u, &v]).unwrap(), 30));
         for first in (0..30).step_by(3) {
             let (before_u, before_v) = (u.clone(), v.clone());
             for number in first..first + 3 {

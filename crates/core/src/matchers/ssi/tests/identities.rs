@@ -37,7 +37,7 @@ fn symmetric_is_low_rank_with_its_maps_tied() {
     let bench = Bench::of(&params, &counts);
     let u = Dense::gaussian(n, 3, 5);
     let (mut tied, mut apart) =
-        (symmetric::symmetric(&u).unwrap(), low_rank::low_rank([&u, &u]).unwrap());
+        (Latent::new(0, &[&u]).unwrap(), Latent::new(0, &[&u, &u]).unwrap());
     assert_eq!(bench.look(&mut tied, 20), bench.look(&mut apart, 20));
     // One batch: the step of the tied map is the sum of the steps of the two.
     let one = numbers(&bench.run(&params, &mut tied, 4));
@@ -78,7 +78,7 @@ fn hash_kernels_without_collisions_are_the_full_form() {
     let counts = counts(&[]);
     let n = counts.n_terms() as u32;
     let apart = |h: usize| {
-        let places = (0..n).flat_map(|s| (0..n).map(move |t| hashed::Hashes::of(s, h).at(t)));
+        let places = (0..n).flat_map(|s| (0..n).map(move |t| hashes::Hashes::of(s, h).at(t)));
         places.collect::<std::collections::HashSet<_>>().len() == (n * n) as usize
     };
     let weights = (500..5000).find(|&h| apart(h)).unwrap();
@@ -93,7 +93,7 @@ fn hash_kernels_without_collisions_are_the_full_form() {
         let Learnt::Full(cells) = &of_full else { unreachable!() };
         for s in 0..n {
             for t in 0..n {
-                let weight = hashed.weights[hashed::Hashes::of(s, weights).at(t)];
+                let weight = hashed.weights[hashes::Hashes::of(s, weights).at(t)];
                 assert_eq!(weight, cells.row(s as usize).get(t));
             }
         }
@@ -112,10 +112,11 @@ fn hashed_weights_moved_in_parts_are_the_same_bits() {
         let moved = |slot: usize| Moved { slot, triple: bench.triple(slot as u64) };
         let moved: Vec<Moved> = (0..40).map(moved).collect();
         let mut whole = hashed::Hashed::new(weights);
-        whole.step(&bench.data, &moved, 0.3, 1);
+        let batch = Batch { data: &bench.data, moved: &moved, now: &[], rate: 0.3 };
+        whole.update(&batch, 1);
         for parts in [2, 3, 5] {
             let mut cut = hashed::Hashed::new(weights);
-            cut.step(&bench.data, &moved, 0.3, parts);
+            cut.update(&batch, parts);
             assert_eq!(cut.weights, whole.weights);
         }
     }
@@ -156,7 +157,7 @@ fn from_nothing_one_map_moves_and_the_other_stays() {
     let params = Ssi { rate: 0.5, ..small(Form::LowRank) };
     let bench = Bench::of(&params, &counts);
     let v = Dense::gaussian(n, 3, 5);
-    let mut shape = low_rank::low_rank([&Dense::zeros(n, 3), &v]).unwrap();
+    let mut shape = Latent::new(0, &[&Dense::zeros(n, 3), &v]).unwrap();
     bench.run(&params, &mut shape, 1);
     assert_eq!(shape.map(1), v);
     let [q, good, bad] = bench.data.features(bench.triple(0));
@@ -234,7 +235,7 @@ fn by_words_and_by_features_the_score_is_the_same() {
         };
         let mut mixed = mixed::Mixed::new(&pick(0), &pick(2)).unwrap();
         mixed.factor = 0.7;
-        let mut alone = strips::Latent::new(0, &pick(0)).unwrap();
+        let mut alone = Latent::new(0, &pick(0)).unwrap();
         let (found, learnt) = match params.rare {
             true => (bench.look(&mut mixed, 30), mixed.learnt(&bench.data)),
             false => (bench.look(&mut alone, 30), alone.learnt(&bench.data)),

@@ -7,9 +7,10 @@ use crate::data::Dataset;
 use crate::data::fixture::Fixture;
 use crate::features::{Counts, Preparation};
 use crate::linalg::Dense;
-use crate::matchers::topics::reading::part_with_topics;
+use crate::matchers::model_topics::part_with_topics;
 use crate::matchers::{
-    Map, Mixture, Model, Params, TextTopic, TextTopics, TopicsLook, TopicsSummary, TopicsView,
+    Map, Mixture, Model, Params, TextTopic, TextTopics, TopicSummaryOptions, TopicsSummary,
+    TopicsView,
 };
 use crate::oracle::same_at_any_thread_count;
 use crate::random::Random;
@@ -66,7 +67,8 @@ fn model(name: &str, dim: usize) -> (tempfile::TempDir, Model) {
     (dir, trained.model)
 }
 
-const LOOK: TopicsLook = TopicsLook { words: 4, coherence: 3, documents: 3, map: true };
+const LOOK: TopicSummaryOptions =
+    TopicSummaryOptions { words: 4, coherence: 3, documents: 3, map: true };
 
 /// Two shared topics and two of each of three classes, some weights missing; topic 3 is dead.
 struct Grouped {
@@ -293,7 +295,7 @@ fn topics_of_bltm_are_distributions() {
 #[test]
 fn a_part_is_found_by_its_name() {
     let (_dir, model) = model("bm25+lsi", 2);
-    let look = TopicsLook::default();
+    let look = TopicSummaryOptions::default();
     for part in [None, Some("lsi"), Some("lsi_dt")] {
         let summary = TopicsSummary::of(&model, part, &look, &Run::silent()).unwrap();
         assert_eq!((summary.method.as_str(), summary.all.topics), ("lsi_dt", 2));

@@ -155,7 +155,7 @@ fn models_that_want_different_classes_are_not_fitted_together() {
     let mixture = Mixture::parse("0.5*grlsi+0.5*gnmf").unwrap();
     let fitted = train(&data, &Preparation::default(), &mixture, &models, &Run::silent());
     let message = fitted.err().unwrap().to_string();
-    assert!(message.contains("have the same classes"), "{message}");
+    assert!(message.contains("share their classes"), "{message}");
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn what_makes_no_sense_is_refused() {
     }
     // Everything is priced away: no topic has a word, and that is said.
     let trained = fit(&data, params("rlsi", &[("lambda1", "1000")])).unwrap();
-    assert!(trained.reports[0].warnings()[0].contains("2 topics have no word: lower lambda1"));
+    assert!(trained.reports[0].warnings()[0].contains("topics without a word: 2; lower lambda1"));
     let query = trained.model.read_query("song").unwrap();
     assert!(trained.model.scores(&query).iter().all(|&score| score == 0.0));
     // No document has a word.

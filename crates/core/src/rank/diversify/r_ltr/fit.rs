@@ -1,13 +1,13 @@
-//! Learning the weights of R-LTR. The ideal page y(1), y(2), … of a query is made greedily from
-//! what its candidates answer; the loss is its negative log-likelihood (Plackett–Luce over the
-//! first K places, S_i the first i − 1 of them, C all candidates):
+//! Learning the weights of R-LTR. The ideal result page y(1), y(2), … of a query is built greedily
+//! from the judged subtopics; the loss is its negative log-likelihood (Plackett–Luce over the first K
+//! places, S_i the first i − 1 of them, C all candidates):
 //! ```text
 //! L(ω) = −Σ_q Σ_i [ f_{S_i}(y(i)) − ln Σ_{d in C∖S_i} exp f_{S_i}(d) ]
 //! ```
-//! The chosen documents are those of the ideal page, not of the weights at hand, so every f is
-//! linear in ω and L is convex. The paper descends by stochastic gradients; here the mean over
-//! queries plus penalty/2·|ω|² is minimised exactly, by Newton's method, for one penalty after the
-//! other from the largest on, and validation says which is kept and when to stop.
+//! The chosen documents are those of the ideal page, not of the current weights, so every f is
+//! linear in ω and L is convex. The paper uses stochastic gradient descent; here the mean over
+//! queries plus penalty/2·|ω|² is minimised exactly, by Newton's method, for one penalty after
+//! another from the largest on. The best penalty on validation is kept, with early stopping.
 
 use rayon::prelude::*;
 
@@ -18,15 +18,15 @@ use crate::rank::diversify::{JudgedCandidates, mean};
 use crate::rank::{RankReport, RankStep};
 use crate::{Error, Result, Run};
 
-/// Steps of Newton's method for one penalty; a handful is enough.
-const MOST_STEPS: usize = 50;
-/// A step that promises less than this is the last.
-const ENOUGH: f64 = 1e-14;
+/// Maximum steps of Newton's method for one penalty; a few are enough.
+const MAX_STEPS: usize = 50;
+/// The Newton decrement below which the weights are optimal.
+const LEAST_DECREMENT: f64 = 1e-14;
 
 impl RLtrParams {
-    /// Learns from `training`; the penalty is the one with which `measure` is best on
-    /// `validation`, the smallest where that is empty. Queries none of whose candidates answers
-    /// anything teach nothing.
+    /// Learns from `training` with the penalty for which `measure` is best on `validation`, or with
+    /// the smallest if that is empty. Queries none of whose candidates answers a subtopic are
+    /// ignored.
     pub fn fit(
         &self,
         training: &[JudgedCandidates],
@@ -47,18 +47,14 @@ impl RLtrParams {
         }
         if n_relevance + n_kinds == 0 {
             return Err(Error::Empty {
-                what: "no query has candidates of which relevance or similarity is known".into(),
-                advice: "the models must know the documents of the run".into(),
+                what: "no query has candidates with a relevance score or a similarity".into(),
+                advice: "the models must contain the documents of the run".into(),
             });
         }
-        let lessons: Vec<Lesson<'_>> = training
-            .par_iter()
-            .map(|query| Lesson::new(query, self))
-            .collect::<Vec<_>>()
-            .into_iter()
-            .filter(|lesson| !lesson.truth.is_empty())
-            .collect();
-        if lessons.is_empty() {
+        let mut queries: Vec<TrainingQuery<'_>> =
+            training.par_iter().map(|query| TrainingQuery::new(query, self)).collect();
+        queries.retain(|query| !query.ideal.is_empty());
+        if queries.is_empty() {
             return Err(Error::Empty {
                 what: "no candidate answers a subtopic of its query".into(),
                 advice: "the judgments must name queries and documents as the run does, with \
@@ -67,11 +63,11 @@ impl RLtrParams {
             });
         }
         let mut report = RankReport::default();
-        let idle = training.len() - lessons.len();
-        if idle > 0 {
+        let ignored = training.len() - queries.len();
+        if ignored > 0 {
             let all = training.len();
             report.warnings.push(format!(
-                "{idle} of {all} queries teach nothing: none of their candidates answers a subtopic"
+                "{ignored} of {all} queries are ignored: none of their candidates answers a subtopic"
             ));
         }
         let mut penalties = self.penalties.clone();
@@ -80,20 +76,15 @@ impl RLtrParams {
         let mut best = EarlyStopping::new(self.patience);
         for (step, &penalty) in (1..).zip(&penalties) {
             run.step("learning", step as u64, Some(penalties.len() as u64))?;
-            let objective = minimise(&lessons, penalty, &mut weights, run)?;
+            let objective = minimise(&queries, penalty, &mut weights, run)?;
             let model = self.model(&weights, n_relevance);
             let on = |queries: &[JudgedCandidates]| {
                 mean(measure, queries, |candidates| model.order(candidates, measure.k))
             };
-            let (seen, judged) = (on(training), on(validation));
-            report.steps.push(RankStep {
-                step,
-                objective: Some(objective),
-                training: seen,
-                validation: judged,
-            });
-            // Without validation every step is better than the one before.
-            if best.observe(step, judged.unwrap_or(step as f64), || model) {
+            let (training, validation) = (on(training), on(validation));
+            report.steps.push(RankStep { step, objective: Some(objective), training, validation });
+            // Without validation the last step is kept.
+            if best.observe(step, validation.unwrap_or(step as f64), || model) {
                 break;
             }
         }
@@ -115,23 +106,23 @@ impl RLtrParams {
     }
 }
 
-/// One query, ready to be learnt from.
-pub(super) struct Lesson<'a> {
+/// A query to learn from, with its ideal result page.
+pub(super) struct TrainingQuery<'a> {
     query: &'a JudgedCandidates,
     params: &'a RLtrParams,
-    /// The first places of the ideal page.
-    truth: Vec<usize>,
-    /// From each of these but the last to every candidate, in every way.
+    /// The first places of the ideal result page.
+    ideal: Vec<usize>,
+    /// From each of these but the last to every candidate, by every similarity.
     distances: Vec<f32>,
 }
 
-impl<'a> Lesson<'a> {
+impl<'a> TrainingQuery<'a> {
     pub(super) fn new(query: &'a JudgedCandidates, params: &'a RLtrParams) -> Self {
-        let truth = diverse_order(&query.subtopics, params.alpha, params.top);
+        let ideal = diverse_order(&query.subtopics, params.alpha, params.top);
         let similarities = query.candidates.similarities();
         let n = query.candidates.len();
         let mut distances = Vec::new();
-        for &chosen in &truth[..truth.len().saturating_sub(1)] {
+        for &chosen in &ideal[..ideal.len().saturating_sub(1)] {
             for candidate in 0..n {
                 distances.extend(
                     (0..similarities.n_kinds())
@@ -139,11 +130,10 @@ impl<'a> Lesson<'a> {
                 );
             }
         }
-        Lesson { query, params, truth, distances }
+        TrainingQuery { query, params, ideal, distances }
     }
 
-    /// The negative log-likelihood of the ideal page, its gradient, and its second derivatives by
-    /// row and column.
+    /// The negative log-likelihood of the ideal result page, its gradient and its Hessian.
     pub(super) fn loss(&self, weights: &[f64]) -> Loss {
         let p = weights.len();
         let candidates = &self.query.candidates;
@@ -154,8 +144,8 @@ impl<'a> Lesson<'a> {
         let mut distances = Distances::new(self.params.relational, n, n_kinds);
         let mut left: Vec<usize> = (0..n).collect();
         let mut features = vec![0.0; n * p];
-        let mut chances = vec![0.0; n];
-        for (place, &chosen) in self.truth.iter().enumerate() {
+        let mut probabilities = vec![0.0; n];
+        for (place, &chosen) in self.ideal.iter().enumerate() {
             for (row, &candidate) in features.chunks_exact_mut(p).zip(&left) {
                 row[..n_relevance].copy_from_slice(candidates.relevance(candidate));
                 for number in 0..n_numbers {
@@ -163,20 +153,22 @@ impl<'a> Lesson<'a> {
                 }
             }
             let rows = || features.chunks_exact(p).take(left.len());
-            for (score, row) in chances.iter_mut().zip(rows()) {
+            for (score, row) in probabilities.iter_mut().zip(rows()) {
                 *score = row.iter().zip(weights).fold(0.0, |sum, (x, w)| sum + x * w);
             }
-            let chances = &mut chances[..left.len()];
+            let probabilities = &mut probabilities[..left.len()];
             let Some(at) = left.iter().position(|&candidate| candidate == chosen) else { break };
-            let (of_chosen, most) =
-                (chances[at], chances.iter().copied().fold(f64::NEG_INFINITY, f64::max));
-            chances.iter_mut().for_each(|score| *score = (*score - most).exp());
-            let sum = chances.iter().fold(0.0, |sum, chance| sum + chance);
-            chances.iter_mut().for_each(|chance| *chance /= sum);
+            let (of_chosen, most) = (
+                probabilities[at],
+                probabilities.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            );
+            probabilities.iter_mut().for_each(|score| *score = (*score - most).exp());
+            let sum = probabilities.iter().fold(0.0, |sum, probability| sum + probability);
+            probabilities.iter_mut().for_each(|probability| *probability /= sum);
             loss.value += most + sum.ln() - of_chosen;
-            loss.add_step(rows(), chances, &features[at * p..(at + 1) * p]);
+            loss.add_step(rows(), probabilities, &features[at * p..(at + 1) * p]);
             left.remove(at);
-            if place + 1 < self.truth.len() {
+            if place + 1 < self.ideal.len() {
                 distances.n_chosen += 1;
                 for &candidate in &left {
                     for kind in 0..n_kinds {
@@ -203,21 +195,21 @@ impl Loss {
         Loss { value: 0.0, gradient: vec![0.0; p], hessian: vec![0.0; p * p] }
     }
 
-    /// What one place adds: the mean of the rows under their chances less the chosen one, and
-    /// their covariance.
+    /// Adds the derivatives of one place: the mean of the rows under their probabilities less the
+    /// chosen one, and their covariance.
     fn add_step<'r>(
         &mut self,
         rows: impl Iterator<Item = &'r [f64]>,
-        chances: &[f64],
+        probabilities: &[f64],
         chosen: &[f64],
     ) {
         let p = chosen.len();
         let mut average = vec![0.0; p];
-        for (row, &chance) in rows.zip(chances) {
+        for (row, &probability) in rows.zip(probabilities) {
             for (i, &x) in row.iter().enumerate() {
-                average[i] += chance * x;
+                average[i] += probability * x;
                 for (cell, &y) in self.hessian[i * p..].iter_mut().zip(&row[..=i]) {
-                    *cell += chance * x * y;
+                    *cell += probability * x * y;
                 }
             }
         }
@@ -239,13 +231,12 @@ impl Loss {
     }
 }
 
-/// The mean over all lessons, in their order, and what the penalty adds. Second derivatives below
-/// the diagonal and on it.
-fn objective(lessons: &[Lesson<'_>], penalty: f64, weights: &[f64]) -> Loss {
-    let losses: Vec<Loss> = lessons.par_iter().map(|lesson| lesson.loss(weights)).collect();
+/// The mean over all queries plus the penalty. Of the Hessian, the lower triangle.
+fn objective(queries: &[TrainingQuery<'_>], penalty: f64, weights: &[f64]) -> Loss {
+    let losses: Vec<Loss> = queries.par_iter().map(|query| query.loss(weights)).collect();
     let p = weights.len();
     let mut total = Loss::zero(p);
-    let scale = 1.0 / lessons.len() as f64;
+    let scale = 1.0 / queries.len() as f64;
     losses.iter().for_each(|loss| total.add(loss, scale));
     for (i, &weight) in weights.iter().enumerate() {
         total.value += 0.5 * penalty * weight * weight;
@@ -255,18 +246,18 @@ fn objective(lessons: &[Lesson<'_>], penalty: f64, weights: &[f64]) -> Loss {
     total
 }
 
-/// Moves `weights` to where the objective is least, and returns it.
+/// Moves `weights` to the minimum of the objective, and returns it.
 fn minimise(
-    lessons: &[Lesson<'_>],
+    queries: &[TrainingQuery<'_>],
     penalty: f64,
     weights: &mut Vec<f64>,
     run: &Run<'_>,
 ) -> Result<f64> {
-    let mut here = objective(lessons, penalty, weights);
-    for step in 1..=MOST_STEPS {
+    let mut here = objective(queries, penalty, weights);
+    for step in 1..=MAX_STEPS {
         run.check()?;
         let not_finite = || Error::NotFinite {
-            what: "the likelihood of the ideal page",
+            what: "the likelihood of the ideal result page",
             step,
             advice: "relevance and similarities must be finite; raise the penalties".into(),
         };
@@ -274,34 +265,33 @@ fn minimise(
             return Err(not_finite());
         }
         let direction = solve(&here.hessian, &here.gradient).ok_or_else(not_finite)?;
-        let promise: f64 = direction.iter().zip(&here.gradient).map(|(d, g)| d * g).sum();
-        if promise < ENOUGH {
+        let decrement: f64 = direction.iter().zip(&here.gradient).map(|(d, g)| d * g).sum();
+        if decrement < LEAST_DECREMENT {
             break;
         }
-        // A full step nearly always; shorter ones far from the end.
+        // Nearly always a full step; shorter ones far from the optimum.
         let mut length = 1.0;
         let moved = loop {
-            let there: Vec<f64> =
+            let next: Vec<f64> =
                 weights.iter().zip(&direction).map(|(w, d)| w - length * d).collect();
-            let loss = objective(lessons, penalty, &there);
-            if loss.value <= here.value - 1e-4 * length * promise {
-                break Some((there, loss));
+            let loss = objective(queries, penalty, &next);
+            if loss.value <= here.value - 1e-4 * length * decrement {
+                break Some((next, loss));
             }
             length *= 0.5;
             if length < 1e-6 {
                 break None;
             }
         };
-        // No step is better: rounding is all that is left.
-        let Some((there, loss)) = moved else { break };
-        *weights = there;
-        here = loss;
+        // No step is better: only rounding errors are left.
+        let Some((next, loss)) = moved else { break };
+        (*weights, here) = (next, loss);
     }
     Ok(here.value)
 }
 
-/// Solves A·x = b for a symmetric positive definite A of which the lower half is given, by
-/// Cholesky; nothing if A is not.
+/// Solves A·x = b by Cholesky for a symmetric positive definite A, of which the lower triangle is
+/// given; nothing if A is not.
 fn solve(a: &[f64], b: &[f64]) -> Option<Vec<f64>> {
     let p = b.len();
     let mut l = a.to_vec();

@@ -1,6 +1,6 @@
 //! Derivatives against differences, the loss against its definition, and planted weights.
 
-use super::fit::Lesson;
+use super::fit::TrainingQuery;
 use super::*;
 use crate::Run;
 use crate::eval::diversity::{DiversityMeasure, Intents, diverse_order};
@@ -90,8 +90,8 @@ fn the_loss_is_its_definition_and_derivatives_are_differences() {
         let weights = &all[..p];
         let params = RLtrParams { relational, top: 6, ..RLtrParams::default() };
         for query in queries(5, 3) {
-            let lesson = Lesson::new(&query, &params);
-            let loss = lesson.loss(weights);
+            let learnt = TrainingQuery::new(&query, &params);
+            let loss = learnt.loss(weights);
             // Distances are kept in single precision.
             let expected = slow_loss(&query, &params, weights);
             assert!((loss.value - expected).abs() < 1e-5, "{} {expected}", loss.value);
@@ -99,7 +99,7 @@ fn the_loss_is_its_definition_and_derivatives_are_differences() {
                 let at = |step: f64| {
                     let mut moved = weights.to_vec();
                     moved[i] += step;
-                    lesson.loss(&moved)
+                    learnt.loss(&moved)
                 };
                 let (more, less) = (at(1e-5), at(-1e-5));
                 let slope = (more.value - less.value) / 2e-5;
@@ -168,7 +168,7 @@ fn what_tells_is_learnt_and_noise_is_not() {
         model.relevance.iter().chain(&model.relations).map(|&w| f64::from(w)).collect();
     let mut slope = [0.0; 4];
     for query in &training {
-        let loss = Lesson::new(query, &last).loss(&weights);
+        let loss = TrainingQuery::new(query, &last).loss(&weights);
         (0..4).for_each(|i| slope[i] += loss.gradient[i] / training.len() as f64);
     }
     (0..4).for_each(|i| slope[i] += 1e-3 * weights[i]);
@@ -187,7 +187,7 @@ fn what_cannot_be_learnt_from_is_refused() {
     let mut idle = queries(2, 5);
     idle[0].subtopics = vec![vec![]; 20];
     let (_, report) = fit(&params, &idle).unwrap();
-    assert!(report.warnings[0].contains("1 of 2 queries teach nothing"), "{report:?}");
+    assert!(report.warnings[0].contains("1 of 2 queries are ignored"), "{report:?}");
     idle[1].subtopics = vec![vec![]; 20];
     assert!(fit(&params, &idle).unwrap_err().contains("no candidate answers a subtopic"));
     let mut random = Random::new(1, 0);

@@ -1,25 +1,25 @@
-//! The thresholds of every feature, and the one that tells rows apart best.
+//! The thresholds of every feature, and the one that separates rows best.
 
 use rayon::prelude::*;
 
 use crate::rank::FeatureTable;
 
 /// Every value as the number of thresholds below it, feature by feature.
-pub struct Binned {
+pub struct ThresholdBins {
     features: Vec<Feature>,
 }
 
 struct Feature {
     thresholds: Vec<f64>,
-    /// One a row: how many thresholds are below the value; [`MISSING`] where there is none.
+    /// One per row: how many thresholds are below the value, or [`MISSING`].
     bins: Vec<u16>,
 }
 
 const MISSING: u16 = u16::MAX;
 
-/// A threshold.
+/// A weak ranker: a threshold on a feature.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Weak {
+pub struct WeakRanker {
     pub feature: u32,
     pub threshold: f64,
     /// How many thresholds of the feature are below it.
@@ -30,11 +30,11 @@ pub struct Weak {
     pub r: f64,
 }
 
-impl Binned {
-    /// The most thresholds a feature may have.
+impl ThresholdBins {
+    /// The maximum number of thresholds of a feature.
     pub const MOST: usize = 65_000;
 
-    /// With at most `most` thresholds a feature.
+    /// Bins with at most `most` thresholds per feature.
     pub fn new(table: &FeatureTable, most: usize) -> Self {
         let feature = |k: usize| {
             let column = || (0..table.n_rows()).map(|row| table.row(row)[k]);
@@ -45,20 +45,20 @@ impl Binned {
             };
             Feature { bins: column().map(bin).collect(), thresholds }
         };
-        Binned { features: (0..table.n_features()).into_par_iter().map(feature).collect() }
+        ThresholdBins { features: (0..table.n_features()).into_par_iter().map(feature).collect() }
     }
 
-    /// The threshold with the largest |r|, the first of equal ones; nothing where every feature is
+    /// The threshold with the largest |r|, the first of equal ones; nothing if every feature is
     /// constant.
-    pub fn best(&self, potentials: &[f64]) -> Option<Weak> {
+    pub fn best(&self, potentials: &[f64]) -> Option<WeakRanker> {
         let features = self.features.par_iter().enumerate();
-        let found: Vec<Option<Weak>> =
+        let found: Vec<Option<WeakRanker>> =
             features.map(|(k, feature)| feature.best(k as u32, potentials)).collect();
         found.into_iter().flatten().reduce(stronger)
     }
 
     /// How many rows are below the threshold, and above it.
-    pub fn counts(&self, weak: &Weak) -> [u32; 2] {
+    pub fn counts(&self, weak: &WeakRanker) -> [u32; 2] {
         let bins = &self.features[weak.feature as usize].bins;
         let below = |&bin: &u16| match bin {
             MISSING => weak.missing_left,
@@ -69,12 +69,12 @@ impl Binned {
     }
 }
 
-fn stronger(best: Weak, other: Weak) -> Weak {
+fn stronger(best: WeakRanker, other: WeakRanker) -> WeakRanker {
     if other.r.abs() > best.r.abs() { other } else { best }
 }
 
 impl Feature {
-    fn best(&self, feature: u32, potentials: &[f64]) -> Option<Weak> {
+    fn best(&self, feature: u32, potentials: &[f64]) -> Option<WeakRanker> {
         let mut sums = vec![0.0; self.thresholds.len() + 1];
         let mut missing = None;
         for (&bin, potential) in self.bins.iter().zip(potentials) {
@@ -83,14 +83,17 @@ impl Feature {
                 bin => sums[bin as usize] += potential,
             }
         }
-        let mut best: Option<Weak> = None;
+        let mut best: Option<WeakRanker> = None;
         let mut above = 0.0;
         for (place, &threshold) in self.thresholds.iter().enumerate().rev() {
             above += sums[place + 1];
-            let left =
-                Weak { feature, threshold, place: place as u16, missing_left: true, r: above };
-            let right =
-                missing.map(|missing| Weak { missing_left: false, r: above + missing, ..left });
+            let place = place as u16;
+            let left = WeakRanker { feature, threshold, place, missing_left: true, r: above };
+            let right = missing.map(|missing| WeakRanker {
+                missing_left: false,
+                r: above + missing,
+                ..left
+            });
             for weak in [Some(left), right].into_iter().flatten() {
                 best = Some(best.map_or(weak, |best| stronger(best, weak)));
             }
@@ -99,8 +102,8 @@ impl Feature {
     }
 }
 
-/// Between the values, half way; where these are more than `most` + 1, between groups of about
-/// equal size.
+/// Thresholds half way between adjacent values, or between `most` + 1 groups of about equal size if
+/// there are more values.
 fn thresholds(mut values: Vec<f32>, most: usize) -> Vec<f64> {
     values.sort_unstable_by(f32::total_cmp);
     let n = values.len();
@@ -111,7 +114,7 @@ fn thresholds(mut values: Vec<f32>, most: usize) -> Vec<f64> {
     if edges.len() <= most {
         return edges.iter().map(edge).collect();
     }
-    // The edge nearest to each of the places that part the rows evenly.
+    // The edges nearest to the quantiles.
     let mut chosen: Vec<usize> = (1..=most)
         .map(|part| {
             let wanted = part * n / (most + 1);

@@ -4,7 +4,7 @@ use super::*;
 use crate::oracle::same_at_any_thread_count;
 use crate::rank::FeatureTable;
 use crate::rank::linear::fixture::{self, silent};
-use crate::rank::linear::rows::inner;
+use crate::rank::linear::matrix::inner;
 
 /// The pairs of a table, each with its difference and its cost.
 pub(in super::super) fn listed(
@@ -139,7 +139,7 @@ fn what_cannot_be_learnt_is_said() {
     // One row a query, or equal grades: no pairs.
     for rows in [&[("a", 0.0), ("b", 1.0)][..], &[("a", 1.0), ("a", 1.0)]] {
         let error = fit(&fixture::graded(rows)).unwrap_err().to_string();
-        assert!(error.contains("unlike grade"), "{error}");
+        assert!(error.contains("different grade"), "{error}");
     }
     // A query with one row and a query without pairs beside one with a pair.
     let table = fixture::graded(&[("a", 0.0), ("b", 0.0), ("b", 1.0), ("c", 1.0), ("c", 1.0)]);

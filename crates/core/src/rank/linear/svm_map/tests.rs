@@ -3,8 +3,9 @@
 use super::*;
 use crate::oracle::same_at_any_thread_count;
 use crate::random::Random;
+use crate::rank::Linear;
 use crate::rank::linear::fixture::{self, silent};
-use crate::rank::linear::rows::inner;
+use crate::rank::linear::matrix::inner;
 
 #[test]
 fn the_slope_is_a_subgradient() {

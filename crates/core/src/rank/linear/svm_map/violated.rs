@@ -1,23 +1,22 @@
-//! The list of a query that violates its margin most: it maximises
+//! The list of a query that violates the margin most: it maximises
 //!
 //! ```text
 //! 1 − AP(π) − 2/(|R||N|) Σ (s_i − s_j),   over i ∈ R, j ∈ N with j above i
 //! ```
-//! Within R and within N rows stand by falling score, so that only how the two are merged is open:
-//! how many of R stand above the j-th of N. With the first j of N above the i-th of R already
+//! Within R and within N the rows are in order of falling score, so that only their merge is open:
+//! how many of R stand above the j-th of N. With the first j − 1 of N above the i-th of R already
 //! counted, putting the j-th there, too, adds
 //!
 //! ```text
 //! δ_j(i) = 1/|R| · [i/(i + j − 1) − i/(i + j)] − 2/(|R||N|) · (s_i − s_j)
 //! ```
 //! which falls with j for each i. So every j can be placed on its own, where Σ_{i below it} δ_j(i)
-//! is largest, and the places fall into order by themselves (Yue et al., section 4.2). That they do
-//! allows to place the middle one first and to look for the others on its two sides:
-//! O((|R| + |N|) log |N|) in place of |R||N|.
+//! is largest, and the places are in order (Yue et al., section 4.2). Therefore the middle one can
+//! be placed first, and the others on its two sides: O((|R| + |N|) log |N|) instead of |R||N|.
 
 use std::ops::Range;
 
-/// The rows of a query that has relevant ones and others.
+/// The rows of a query that has relevant rows and others.
 pub struct Query {
     rows: Range<usize>,
     /// Rows counted from the first.
@@ -26,7 +25,7 @@ pub struct Query {
 }
 
 impl Query {
-    /// Nothing if the rows are all relevant, or none is.
+    /// Nothing if all rows are relevant, or none.
     pub fn new(rows: Range<usize>, grades: &[f32], relevant_from: f32) -> Option<Self> {
         let (relevant, others): (Vec<u32>, Vec<u32>) = (0..rows.len() as u32)
             .partition(|&row| grades[rows.start + row as usize] >= relevant_from);
@@ -39,8 +38,8 @@ impl Query {
         self.rows.clone()
     }
 
-    /// By how much the worst list violates the margin when the rows of the table have `scores`, and
-    /// the derivative by each row's score.
+    /// The violation of the margin by the most violated list at `scores` of the rows of the table,
+    /// and its derivative by each row's score.
     pub fn violation(&self, scores: &[f64]) -> (f64, Vec<f64>) {
         let scores = &scores[self.rows.clone()];
         let (relevant, others) = (sorted(&self.relevant, scores), sorted(&self.others, scores));
@@ -52,12 +51,7 @@ impl Query {
         for (&row, &above) in others.iter().zip(&above) {
             slopes[row as usize] = unit * (relevant.len() - above as usize) as f64;
         }
-        let mut passed = 0;
-        for (i, &row) in relevant.iter().enumerate() {
-            // Those of N with at most i of R above them stand above the i-th, counted from 0.
-            while passed < above.len() && above[passed] as usize <= i {
-                passed += 1;
-            }
+        for (&row, passed) in relevant.iter().zip(merge.passed(&above)) {
             slopes[row as usize] = -unit * passed as f64;
         }
         let pull = slopes.iter().zip(scores).fold(0.0, |sum, (slope, score)| sum + slope * score);
@@ -72,7 +66,7 @@ fn sorted(rows: &[u32], scores: &[f64]) -> Vec<u32> {
     rows
 }
 
-/// Two lists of falling scores that are to be merged.
+/// The falling scores of the relevant rows and of the others.
 struct Merge {
     relevant: Vec<f64>,
     others: Vec<f64>,
@@ -84,8 +78,8 @@ impl Merge {
         2.0 / (self.relevant.len() as f64 * self.others.len() as f64)
     }
 
-    /// How many relevant rows stand above each of the others, in the list that violates most; of
-    /// several the one with most.
+    /// How many relevant rows stand above each of the others in the most violated list; of several
+    /// such lists, the one with the largest numbers.
     fn most_violated(&self) -> Vec<u32> {
         let mut above = vec![0; self.others.len()];
         let all = (0..self.others.len(), 0, self.relevant.len());
@@ -103,7 +97,7 @@ impl Merge {
         above
     }
 
-    /// How many relevant rows, from `least` to `most`, stand best above the other row `j`.
+    /// The number of relevant rows, from `least` to `most`, that should stand above the other row `j`.
     fn place(&self, j: usize, least: usize, most: usize) -> usize {
         let n_relevant = self.relevant.len() as f64;
         let unit = self.unit();
@@ -120,16 +114,16 @@ impl Merge {
         best
     }
 
+    /// How many of the others stand above each relevant row: those with at most i relevant rows
+    /// above them stand above the i-th, counted from 0.
+    fn passed(&self, above: &[u32]) -> impl Iterator<Item = usize> {
+        (0..self.relevant.len()).map(|i| above.partition_point(|&above| above as usize <= i))
+    }
+
     fn average_precision(&self, above: &[u32]) -> f64 {
-        let mut passed = 0;
-        let mut sum = 0.0;
-        for i in 0..self.relevant.len() {
-            while passed < above.len() && above[passed] as usize <= i {
-                passed += 1;
-            }
-            sum += (i + 1) as f64 / (i + 1 + passed) as f64;
-        }
-        sum / self.relevant.len() as f64
+        let precisions =
+            (1..).zip(self.passed(above)).map(|(i, passed)| i as f64 / (i + passed) as f64);
+        precisions.fold(0.0, |sum, precision| sum + precision) / self.relevant.len() as f64
     }
 }
 

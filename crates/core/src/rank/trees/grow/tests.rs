@@ -10,11 +10,11 @@ fn shape(leaves: usize, depth: usize, min_leaf: usize) -> TreeShape {
 }
 
 /// Gradients that depend on the rows and on chance, in steps and as they are.
-fn gradients(n: usize, seed: u64) -> (Vec<[f64; 2]>, Scale, Vec<Sums>) {
+fn gradients(n: usize, seed: u64) -> (Vec<[f64; 2]>, GradientScale, Vec<Sums>) {
     let mut random = Random::new(seed, 1);
     let pairs: Vec<[f64; 2]> = (0..n).map(|_| [random.normal(), 0.1 + random.uniform()]).collect();
     let most = |of: usize| pairs.iter().map(|pair| pair[of].abs()).fold(0.0, f64::max);
-    let scale = Scale::new(n, most(0), most(1));
+    let scale = GradientScale::new(n, most(0), most(1));
     let sums = pairs.iter().map(|pair| scale.row(pair[0], pair[1])).collect();
     (pairs, scale, sums)
 }
@@ -132,7 +132,7 @@ proptest! {
         let goes_left = |row: u32| (u64::from(row) ^ seed) % 3 == 0;
         let (left, right): (Vec<u32>, Vec<u32>) = rows.iter().partition(|row| goes_left(**row));
         let mut aside = vec![0; n];
-        let n_left = part(&mut rows, &mut aside, |_| {}, goes_left);
+        let n_left = partition(&mut rows, &mut aside, |_| {}, goes_left);
         prop_assert_eq!(n_left, left.len());
         prop_assert_eq!(rows, [left, right].concat());
     }
