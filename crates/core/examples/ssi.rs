@@ -9,7 +9,7 @@
 //! ```text
 //! ssi DATASET [DIM] [TRIPLES]
 //! ```
-//! All print triplets a second, three times by turns, and how many times the plain ones liken is in
+//! All print triples per second, three times by turns, and how many times the plain ones liken is in
 //! the same turn.
 
 // The seconds are this program's result.
@@ -52,10 +52,10 @@ fn run(args: &[String]) -> std::result::Result<(), Box<dyn std::error::Error>> {
         let run = Run::silent();
         let fitting = Fitting { counts: &counts, init: None, scorer: None, run: &run };
         let (_, FitReport::Steps(report)) = params.fit_to(fitting)? else { continue };
-        let liken = report.times[0].split(": ").nth(1).unwrap_or_default();
+        let liken = &report.times[0];
         let moved = report.steps[0][2] * 1e9 / triples as f64;
         println!(
-            "liken: {liken}, {:.1} % violating, {moved:.0} bytes of W a triplet",
+            "liken: {liken}, {:.1} % violating, {moved:.0} bytes of W per triple",
             report.steps[0][0]
         );
         let fast: Option<f64> = liken.split_whitespace().next().and_then(|word| word.parse().ok());
@@ -65,7 +65,7 @@ fn run(args: &[String]) -> std::result::Result<(), Box<dyn std::error::Error>> {
             let (seconds, violating) = result;
             let rate = triples as f64 / seconds;
             println!(
-                "{name}: {rate:.0} triplets a second, {:.1} % violating; liken is {:.2} times that",
+                "{name}: {rate:.0} triples per second, {:.1} % violating; liken is {:.2} times that",
                 100.0 * violating as f64 / triples as f64,
                 fast.unwrap_or(f64::NAN) / rate
             );

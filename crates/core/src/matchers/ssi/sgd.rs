@@ -156,7 +156,7 @@ pub(super) fn fit(
             break;
         }
     }
-    report.times.extend(speed(&speeds, "triplets"));
+    report.times.extend(speed(&speeds, "triples"));
     report.notes.extend(draws.sources(all.triples, all.shown));
     let (best_epoch, _, best) = stopping.into_best().expect("the start was saved");
     if best_epoch < report.steps.len() {
