@@ -1,6 +1,7 @@
-//! Validation of requests: search, explain, re-rank, embed, similar, events and judgments. All limits
-//! and values are checked here, and again nowhere else; only the parsers of filters (`text/filter.rs`)
-//! and of given documents (`engine/embeddings.rs`) find errors of their own. An error names the field,
+//! Validation of requests: search, explain, re-rank, embed, similar, events and judgments. All that does
+//! not depend on the index is checked here, and nowhere else. Names of models and rankers and the weights
+//! of models are resolved against the index (`engine/resolve.rs`, `rankers.rs`), ids where they are
+//! looked up (`rerank.rs`), filters where they are parsed (`text/filter.rs`). An error names the field,
 //! what was expected and what came.
 
 use serde_json::Value;

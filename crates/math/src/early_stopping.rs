@@ -19,6 +19,11 @@ impl<T> EarlyStopping<T> {
         if self.improves(score) {
             self.save(step, score, state());
         }
+        self.is_over(step)
+    }
+
+    /// Whether no step improved within the patience.
+    pub fn is_over(&self, step: usize) -> bool {
         self.patience > 0 && self.since_best(step) >= self.patience
     }
 

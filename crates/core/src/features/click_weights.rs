@@ -1,5 +1,7 @@
-//! Where a click becomes a training weight: [`click_weights`] is the only place that weights
-//! training clicks. The dataset stores them unweighted.
+//! Where a click becomes a training weight: [`click_weights`] is the only place that corrects
+//! training clicks for what users examined; clicks without a raw log stay as they are. Age comes
+//! before it, at import (`data/events/timeline.rs`); the response and the weighting of pairs come
+//! after it (`Weighted::of` in `featurizer.rs`).
 //!
 //! A click counts for more the less likely it was that its document was examined. The propensity
 //! of a pair is the probability that a user who asks the query examines the document: with N_q

@@ -1,5 +1,5 @@
 //! The three matrices a bilinear trainer sees: query features X, document features Y and
-//! weighted clicks R̃.
+//! weighted clicks R̃. `featurizer.rs` computes them.
 //!
 //! Word features are (1 + ln tf)·idf with the idf of the documents on both sides. Click
 //! features are, for a query, the documents clicked for it, and for a document, the queries

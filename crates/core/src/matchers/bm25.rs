@@ -117,6 +117,7 @@ impl Bm25 {
     }
 }
 
+/// The vectors of all documents for one field, or for all text as one.
 pub(super) fn vectors(counts: &Counts, field: &Csr, k1: f64, b: f64, weight: f64) -> Result<Csr> {
     Statistics::of(counts, field).vectors(field, k1, b, weight)
 }

@@ -145,7 +145,7 @@ pub trait Matcher: Send + Sync {
     }
 
     /// The same matcher over the unseen documents `new` alone, which scores with the `counts` of
-    /// training; nothing is recomputed or copied. `None` if the method cannot fold documents in.
+    /// training; nothing is recomputed or copied. `None`: [`Method::fold_in`] is asked next.
     fn fold_in(&self, _counts: &Counts, _new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
         Ok(None)
     }

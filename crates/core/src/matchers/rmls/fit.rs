@@ -280,7 +280,7 @@ impl Fit<'_, '_> {
                 run.step(&self.stage(sweep), done, total)?;
                 pair = self.half_sweep(side, sweep, pair, from.take(), run)?;
             }
-            if self.validate.is_some() && self.best.since_best(sweep) >= params.patience {
+            if self.validate.is_some() && self.best.is_over(sweep) {
                 break;
             }
         }

@@ -20,7 +20,7 @@ pub struct Rmls {
     pub start: Start,
     /// Most sweeps over both sides; 0 keeps a spectral start as it is.
     pub sweeps: usize,
-    /// Stop after this many sweeps without a better validation score.
+    /// Stop after this many sweeps without a better validation score; 0 never stops early.
     pub patience: usize,
     /// How rows are made sparse.
     pub penalty: Penalty,

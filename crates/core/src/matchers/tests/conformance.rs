@@ -1,5 +1,5 @@
 //! What every matcher must do, whatever it computes. The methods come from the list that the
-//! program itself has, so that a new one is held to all of this without another line.
+//! program itself has, so that a new one is held to all of this; one that learns nothing from clicks is named below.
 
 use std::path::Path;
 
